@@ -1,0 +1,197 @@
+"""The one error tree. Every layer raises these; each surface maps them once.
+
+    MaestroError
+    ├── Invalid               the request itself is wrong
+    │   └── TooLarge
+    ├── NotAuthenticated      nobody we know is calling
+    ├── NotPermitted          known, but not allowed
+    ├── NotFound
+    ├── Conflict              right request, wrong moment
+    │   ├── IllegalMove       the task is in another status
+    │   ├── NotReady          something blocks the task
+    │   ├── ClaimLost         another holds it, or the number is old
+    │   ├── Cycle             the dependency would wait on itself
+    │   ├── Ambiguous         a name that fits two things
+    │   ├── NameTaken
+    │   └── KeyReused         an idempotency key came with another request
+    ├── TimedOut
+    ├── NotConfirmed          accepted, but its effect was not seen in time
+    ├── NoServer
+    └── StorageFailed         the data could not be written or read
+        ├── StorageFull
+        ├── StorageReadOnly
+        ├── StorageTooNew     written by a newer Maestro
+        └── DataInUse         another server holds this data directory
+
+A class's docstring is its default message. `code` is stable: it survives the wire.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class MaestroError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "failed"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str = "", *, hint: str = "", data: dict[str, Any] | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        self.hint = hint
+        self.data = data or {}
+        super().__init__(self.message)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The shape every surface answers with."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "retryable": self.retryable,
+            "data": self.data,
+        }
+
+
+class Invalid(MaestroError):
+    """The request is not valid."""
+
+    code = "invalid"
+
+
+class TooLarge(Invalid):
+    """This is larger than the limit."""
+
+    code = "too_large"
+
+
+class NotAuthenticated(MaestroError):
+    """No valid token came with the request."""
+
+    code = "not_authenticated"
+
+
+class NotPermitted(MaestroError):
+    """The caller may not do this."""
+
+    code = "not_permitted"
+
+
+class NotFound(MaestroError):
+    """There is no such thing."""
+
+    code = "not_found"
+
+
+class Conflict(MaestroError):
+    """This cannot be done in the present state."""
+
+    code = "conflict"
+
+
+class IllegalMove(Conflict):
+    """The task cannot make this move from its status."""
+
+    code = "illegal_move"
+
+
+class NotReady(Conflict):
+    """The task still waits on others."""
+
+    code = "not_ready"
+
+
+class ClaimLost(Conflict):
+    """Another holds this task."""
+
+    code = "claim_lost"
+
+
+class Cycle(Conflict):
+    """The dependency would close a cycle."""
+
+    code = "cycle"
+
+
+class Ambiguous(Conflict):
+    """The name fits more than one thing."""
+
+    code = "ambiguous"
+
+
+class NameTaken(Conflict):
+    """The name is already taken."""
+
+    code = "name_taken"
+
+
+class KeyReused(Conflict):
+    """This idempotency key came before with another request."""
+
+    code = "key_reused"
+
+
+class TimedOut(MaestroError):
+    """The time ran out."""
+
+    code = "timed_out"
+    retryable = True
+
+
+class NotConfirmed(MaestroError):
+    """Accepted, but not confirmed in time."""
+
+    code = "not_confirmed"
+
+
+class NoServer(MaestroError):
+    """No server answers."""
+
+    code = "no_server"
+    retryable = True
+
+
+class StorageFailed(MaestroError):
+    """The data could not be stored."""
+
+    code = "storage_failed"
+    retryable = True
+
+
+class StorageFull(StorageFailed):
+    """The disk is full: nothing of this request was stored."""
+
+    code = "storage_full"
+
+
+class StorageReadOnly(StorageFailed):
+    """The data directory cannot be written."""
+
+    code = "storage_read_only"
+    retryable = False
+
+
+class StorageTooNew(StorageFailed):
+    """The data was written by a newer Maestro."""
+
+    code = "storage_too_new"
+    retryable = False
+
+
+class DataInUse(StorageFailed):
+    """Another server uses this data directory."""
+
+    code = "data_in_use"
+    retryable = False
+
+
+def every_error() -> dict[str, type[MaestroError]]:
+    """Each class of the tree by its code, for whoever reads errors off a wire."""
+    found: dict[str, type[MaestroError]] = {}
+    waiting: list[type[MaestroError]] = [MaestroError]
+    while waiting:
+        kind = waiting.pop()
+        found[kind.code] = kind
+        waiting.extend(kind.__subclasses__())
+    return found
