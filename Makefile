@@ -1,0 +1,65 @@
+# Two commands for a newcomer: `make demo` shows Maestro at work, `make test` proves it.
+# Each sets up all it needs in .venv from a pinned, hashed lock and says what it does.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# The machine may forbid bytecode files; without them every start compiles all it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check bench docs lock clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/ready ## see Maestro work: real processes through a dependency graph of tasks
+	@$(BIN)/maestro demo
+
+test: $(VENV)/ready-dev ## run the tests (all but the slow ones)
+	@echo "— running the tests"
+	@$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/ready-dev ## run the tests that take minutes
+	@$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/ready-dev ## lint, types, layers and the house tests
+	@echo "— ruff";          $(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@echo "— mypy";          $(BIN)/mypy
+	@echo "— import-linter"; $(BIN)/lint-imports
+	@echo "— house tests";   $(BIN)/python -m pytest tests/house
+
+bench: $(VENV)/ready-dev ## measure every bar, as ratios in one run
+	@$(BIN)/python -m bench
+
+docs: $(VENV)/ready-dev ## write the generated parts of docs/ anew
+	@$(BIN)/python -m maestro.docs
+
+lock: ## pin the newest versions anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/run.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml requirements/dev.in -o requirements/dev.txt
+
+clean: ## remove what make made
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	@echo "— making a virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Maestro needs Python 3.11 or later; this is " + sys.version)'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/locked: requirements/run.txt | $(VENV)/bin/python
+	@echo "— installing what Maestro runs on (pinned, hashed)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	@touch $@
+
+$(VENV)/ready: pyproject.toml setup.py src/maestro/client/native/maestro.c src/maestro/client/script.py $(VENV)/locked
+	@echo "— installing Maestro itself"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/python -m compileall -q src $(VENV)/lib
+	@touch $@
+
+$(VENV)/ready-dev: requirements/dev.txt $(VENV)/ready
+	@echo "— installing the tools for checking and testing (pinned, hashed)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m compileall -q $(VENV)/lib
+	@touch $@

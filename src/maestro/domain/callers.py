@@ -1,0 +1,69 @@
+"""Who is calling, and the flags by which an operation says who may."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class Role(enum.StrEnum):
+    """What the server found the caller to be."""
+
+    PERSON = "person"
+    COORDINATOR = "coordinator"
+    WORKER = "worker"
+    NOBODY = "nobody"
+
+
+class Callers(enum.Flag):
+    """Who may call an operation. HOLDER is a worker, but only on a task that it holds."""
+
+    PERSON = enum.auto()
+    COORDINATOR = enum.auto()
+    WORKER = enum.auto()
+    HOLDER = enum.auto()
+    NOBODY = enum.auto()
+
+    SESSIONS = COORDINATOR | WORKER
+    KNOWN = PERSON | COORDINATOR | WORKER
+    MOVERS = PERSON | COORDINATOR | HOLDER
+    OWNERS = PERSON | COORDINATOR
+    ANYONE = KNOWN | NOBODY
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """An attested caller: every field comes from the server's own knowledge, none from the request."""
+
+    role: Role
+    name: str  # who it is on every record: a session's id, or the person's name
+    session_id: str | None = None
+    project_id: str | None = None
+    human: str = ""
+
+    @property
+    def is_session(self) -> bool:
+        return self.session_id is not None
+
+
+def nobody() -> Caller:
+    """A caller that could not be placed. It may ask for help and status, and nothing else."""
+    return Caller(Role.NOBODY, "nobody")
+
+
+def person(name: str) -> Caller:
+    """The person at the keyboard."""
+    return Caller(Role.PERSON, name, human=name)
+
+
+def permits(callers: Callers, role: Role) -> bool:
+    """Whether a role may call at all; a HOLDER's hold is checked where the task is read."""
+    match role:
+        case Role.PERSON:
+            return Callers.PERSON in callers
+        case Role.COORDINATOR:
+            return Callers.COORDINATOR in callers
+        case Role.WORKER:
+            return bool(callers & (Callers.WORKER | Callers.HOLDER))
+        case Role.NOBODY:
+            return Callers.NOBODY in callers

@@ -1,0 +1,285 @@
+"""What a task is and the moves it can make. One transition table, one function per move.
+
+                    start             complete, no gates
+            todo ─────────► in_progress ─────────────────► completed
+             ▲ │  release/expire │  │ complete, gates open     ▲
+             │ └──◄──────────────┘  └────────► in_review ──────┘ accept
+             │ block / unblock         reject ◄───┘
+             └────► blocked       fail ► failed      cancel ► cancelled
+    reopen: completed, failed, cancelled ─► todo        roll_up: todo, in_progress ─► completed, in_review
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import msgspec
+
+from maestro import errors
+from maestro.domain.events import Change, Kind
+
+
+class Status(enum.StrEnum):
+    """Where a task stands. *Ready* is derived, *archived* is a flag."""
+
+    TODO = "todo"
+    IN_PROGRESS = "in_progress"
+    IN_REVIEW = "in_review"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+TRANSITIONS: dict[str, dict[Status, frozenset[Status]]] = {
+    "start": {Status.TODO: frozenset({Status.IN_PROGRESS})},
+    "release": {Status.IN_PROGRESS: frozenset({Status.TODO})},
+    "expire": {
+        Status.IN_PROGRESS: frozenset({Status.TODO}),
+        Status.BLOCKED: frozenset({Status.BLOCKED}),
+    },
+    "complete": {
+        Status.IN_PROGRESS: frozenset({Status.COMPLETED, Status.IN_REVIEW}),
+        Status.IN_REVIEW: frozenset({Status.COMPLETED}),
+    },
+    "roll_up": {
+        Status.TODO: frozenset({Status.COMPLETED, Status.IN_REVIEW}),
+        Status.IN_PROGRESS: frozenset({Status.COMPLETED, Status.IN_REVIEW}),
+    },
+    "reject": {Status.IN_REVIEW: frozenset({Status.IN_PROGRESS, Status.TODO})},
+    "block": {
+        Status.TODO: frozenset({Status.BLOCKED}),
+        Status.IN_PROGRESS: frozenset({Status.BLOCKED}),
+    },
+    "unblock": {Status.BLOCKED: frozenset({Status.TODO, Status.IN_PROGRESS})},
+    "fail": {
+        Status.IN_PROGRESS: frozenset({Status.FAILED}),
+        Status.IN_REVIEW: frozenset({Status.FAILED}),
+        Status.BLOCKED: frozenset({Status.FAILED}),
+    },
+    "cancel": {
+        status: frozenset({Status.CANCELLED})
+        for status in (Status.TODO, Status.IN_PROGRESS, Status.IN_REVIEW, Status.BLOCKED, Status.FAILED)
+    },
+    "reopen": {status: frozenset({Status.TODO}) for status in FINAL},
+}
+# Moves a caller can ask for by name; the others are the server's own.
+_OFFERED = ("start", "release", "complete", "reject", "block", "unblock", "fail", "cancel", "reopen")
+
+
+class Priority(enum.StrEnum):
+    """How soon, in the order in which ready work is offered."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        return list(Priority).index(self)
+
+
+DEFAULT_STAGES = ("plan", "implement", "verify", "package")
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A unit of work."""
+
+    id: str
+    project_id: str
+    ref: str  # vc#12
+    number: int
+    title: str
+    description: str
+    status: Status
+    priority: Priority
+    ready: bool
+    stage: str | None
+    parent_id: str | None
+    found_in: str | None
+    member: str | None
+    accept: list[str]
+    gates: list[str]
+    archived: bool
+    reason: str
+    holder: str | None  # who holds the claim: a session's id, or the person's name
+    fence: int
+    lease_seconds: int | None
+    lease_until: datetime | None
+    open_blockers: int
+    stage_held: bool
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A task after one move, and what to write in the log about it."""
+
+    before: Task
+    after: Task
+    changes: tuple[Change, ...]
+
+
+def require(task: Task, move: str) -> None:
+    """Refuse a move that the table does not have, naming those it does."""
+    if task.status in TRANSITIONS[move]:
+        return
+    allowed = [name for name in _OFFERED if task.status in TRANSITIONS[name]]
+    raise errors.IllegalMove(
+        f"{task.ref} is {task.status}: it cannot {move}.",
+        hint=f"From {task.status} it can: {', '.join(allowed)}.",
+        data={"id": task.id, "status": task.status, "move": move, "allowed": allowed},
+    )
+
+
+def start(task: Task, *, holder: str, lease_seconds: int | None, at: datetime) -> Move:
+    """todo → in_progress, with a claim: a lease for a session, none for a person, and a new fence."""
+    require(task, "start")
+    fence = task.fence + 1
+    until = at + timedelta(seconds=lease_seconds) if lease_seconds is not None else None
+    return _move(
+        task,
+        "start",
+        Status.IN_PROGRESS,
+        Kind.TASK_STARTED,
+        at=at,
+        data={"holder": holder, "fence": fence},
+        holder=holder,
+        fence=fence,
+        lease_seconds=lease_seconds,
+        lease_until=until,
+        started_at=at,
+        reason="",
+    )
+
+
+def release(task: Task, *, at: datetime) -> Move:
+    """in_progress → todo: its holder gives it back."""
+    require(task, "release")
+    return _move(task, "release", Status.TODO, Kind.TASK_RELEASED, at=at, **_UNCLAIMED)
+
+
+def expire(task: Task, *, at: datetime) -> Move:
+    """The lease ran out: the claim is gone; a running task is open again, a blocked one stays blocked."""
+    require(task, "expire")
+    to = Status.TODO if task.status is Status.IN_PROGRESS else task.status
+    data = {"holder": task.holder, "fence": task.fence}
+    return _move(task, "expire", to, Kind.TASK_CLAIM_EXPIRED, at=at, data=data, **_UNCLAIMED)
+
+
+def complete(task: Task, *, accepted: bool = False, at: datetime) -> Move:
+    """in_progress → completed, or → in_review while gates are open; in_review → completed once accepted."""
+    require(task, "complete")
+    return _finish(task, "complete", accepted=accepted, at=at)
+
+
+def roll_up(task: Task, *, at: datetime) -> Move:
+    """A parent whose children have all completed completes too, or goes to its own gates."""
+    require(task, "roll_up")
+    return _finish(task, "roll_up", accepted=False, at=at)
+
+
+def reject(task: Task, *, reason: str, at: datetime) -> Move:
+    """in_review → in_progress, back to its holder; → todo where nobody holds it any more."""
+    require(task, "reject")
+    to = Status.IN_PROGRESS if task.holder else Status.TODO
+    kind = Kind.TASK_STARTED if task.holder else Kind.TASK_REOPENED
+    data = {"holder": task.holder, "fence": task.fence, "reason": reason}
+    return _move(task, "reject", to, kind, at=at, data=data, reason=reason)
+
+
+def block(task: Task, *, reason: str, at: datetime) -> Move:
+    """todo or in_progress → blocked by something outside; its holder keeps the claim."""
+    require(task, "block")
+    return _move(
+        task, "block", Status.BLOCKED, Kind.TASK_BLOCKED, at=at, data={"reason": reason}, reason=reason
+    )
+
+
+def unblock(task: Task, *, at: datetime) -> Move:
+    """blocked → in_progress for its holder, → todo where nobody holds it."""
+    require(task, "unblock")
+    to = Status.IN_PROGRESS if task.holder else Status.TODO
+    return _move(task, "unblock", to, Kind.TASK_UNBLOCKED, at=at, reason="")
+
+
+def fail(task: Task, *, reason: str, at: datetime) -> Move:
+    """in_progress, in_review or blocked → failed. Its dependants stay blocked and say why."""
+    require(task, "fail")
+    data = {"reason": reason}
+    return _move(
+        task, "fail", Status.FAILED, Kind.TASK_FAILED, at=at, data=data, reason=reason, finished_at=at, **_UNCLAIMED
+    )
+
+
+def cancel(task: Task, *, reason: str, at: datetime) -> Move:
+    """Anything but completed → cancelled. Its dependants stay blocked and say why."""
+    require(task, "cancel")
+    data = {"reason": reason}
+    kind = Kind.TASK_CANCELLED
+    return _move(
+        task, "cancel", Status.CANCELLED, kind, at=at, data=data, reason=reason, finished_at=at, **_UNCLAIMED
+    )
+
+
+def reopen(task: Task, *, at: datetime) -> Move:
+    """completed, failed or cancelled → todo."""
+    require(task, "reopen")
+    return _move(task, "reopen", Status.TODO, Kind.TASK_REOPENED, at=at, reason="", finished_at=None, **_UNCLAIMED)
+
+
+MOVES: dict[str, Callable[..., Move]] = {
+    "start": start,
+    "release": release,
+    "expire": expire,
+    "complete": complete,
+    "roll_up": roll_up,
+    "reject": reject,
+    "block": block,
+    "unblock": unblock,
+    "fail": fail,
+    "cancel": cancel,
+    "reopen": reopen,
+}
+
+
+def lease_is_over(task: Task, at: datetime) -> bool:
+    """Whether the claim has run out and only nobody has said so yet."""
+    return (
+        task.lease_until is not None
+        and task.lease_until <= at
+        and task.status in (Status.IN_PROGRESS, Status.BLOCKED)
+    )
+
+
+_UNCLAIMED = {"holder": None, "lease_seconds": None, "lease_until": None}
+
+
+def _finish(task: Task, move: str, *, accepted: bool, at: datetime) -> Move:
+    if task.gates and not accepted:
+        return _move(task, move, Status.IN_REVIEW, Kind.TASK_IN_REVIEW, at=at)
+    data = {"accepted": True} if accepted and task.status is Status.IN_REVIEW else {}
+    return _move(task, move, Status.COMPLETED, Kind.TASK_COMPLETED, at=at, data=data, finished_at=at, **_UNCLAIMED)
+
+
+def _move(
+    task: Task, move: str, to: Status, kind: Kind, *, at: datetime, data: dict[str, object] | None = None, **fields: object
+) -> Move:
+    assert to in TRANSITIONS[move][task.status], f"{move} may not lead from {task.status} to {to}"
+    after = msgspec.structs.replace(task, status=to, updated_at=at, **fields)
+    after = msgspec.structs.replace(after, ready=is_ready(after))
+    told = {"ref": task.ref, "from": task.status.value, "status": to.value, **(data or {})}
+    return Move(task, after, (Change(kind, task.id, task.project_id, told),))
+
+
+def is_ready(task: Task) -> bool:
+    """todo, and nothing that it waits on is open."""
+    return task.status is Status.TODO and task.open_blockers == 0 and not task.stage_held

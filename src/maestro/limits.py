@@ -1,0 +1,62 @@
+"""Every bound in one place, with its unit last in the name."""
+
+from __future__ import annotations
+
+# Requests
+body_bytes_max = 4 * 1024 * 1024
+frame_bytes_max = 1024 * 1024
+arguments_bytes_max = 2 * 1024 * 1024
+stdin_bytes_max = 16 * 1024 * 1024
+http_header_bytes_max = 64 * 1024
+idempotency_key_chars_max = 200
+idempotency_days_kept = 7
+
+# The writer: one transaction takes at most this many callers; more wait for the next.
+write_batch_max = 256
+write_queue_max = 20_000
+readers_max = 2
+
+# Text
+title_chars_max = 500
+description_chars_max = 200_000
+reason_chars_max = 20_000
+report_chars_max = 200_000
+name_chars_max = 64
+command_chars_max = 4_000
+
+# Tasks
+task_list_items_max = 50  # acceptance lines or gates of one task
+dependencies_of_one_task_max = 1_000
+reference_ids_max = 200  # ids in one list argument
+task_depth_max = 32
+stages_max = 20
+cycle_names_shown_max = 20
+blockers_shown_max = 20
+lease_seconds_default = 600
+lease_seconds_min = 5
+lease_seconds_max = 24 * 3600
+page_items_default = 50
+page_items_max = 500
+tree_items_max = 5_000
+
+# Documents: what is larger than the first goes into a file beside the database.
+inline_bytes_max = 16 * 1024
+document_bytes_max = 16 * 1024 * 1024
+documents_of_one_task_max = 500
+
+# Events and waiting
+feed_page_events_max = 500
+feed_queue_events_max = 1_000
+snapshot_tasks_max = 1_000
+sse_ping_seconds = 15
+wait_seconds_default = 600
+wait_seconds_max = 24 * 3600
+wait_ids_max = 100
+
+# Sessions
+session_lease_seconds = 120
+ancestry_depth_max = 64
+stop_seconds_max = 10
+
+# Upkeep: how much one round may do.
+upkeep_batch_rows_max = 500
