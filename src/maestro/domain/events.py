@@ -24,6 +24,7 @@ class Kind(enum.StrEnum):
     TASK_RELEASED = "task.released"
     TASK_CLAIM_EXPIRED = "task.claim_expired"
     TASK_IN_REVIEW = "task.in_review"
+    TASK_REJECTED = "task.rejected"
     TASK_COMPLETED = "task.completed"
     TASK_BLOCKED = "task.blocked"
     TASK_UNBLOCKED = "task.unblocked"

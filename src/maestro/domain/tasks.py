@@ -191,9 +191,8 @@ def reject(task: Task, *, reason: str, at: datetime) -> Move:
     """in_review → in_progress, back to its holder; → todo where nobody holds it any more."""
     require(task, "reject")
     to = Status.IN_PROGRESS if task.holder else Status.TODO
-    kind = Kind.TASK_STARTED if task.holder else Kind.TASK_REOPENED
-    data = {"holder": task.holder, "fence": task.fence, "reason": reason}
-    return _move(task, "reject", to, kind, at=at, data=data, reason=reason)
+    data = {"holder": task.holder, "reason": reason}
+    return _move(task, "reject", to, Kind.TASK_REJECTED, at=at, data=data, reason=reason)
 
 
 def block(task: Task, *, reason: str, at: datetime) -> Move:

@@ -1,0 +1,93 @@
+"""What `maestro` does on this side: the commands that need no server, and what follows when none answers.
+
+`thin` loads this when the server says that a command is local, or does not answer. A new local command is
+a line in COMMANDS, and one in the server's own list so that it says so.
+"""
+
+from __future__ import annotations
+
+import _socket
+import importlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from maestro import __version__
+from maestro.client import thin
+
+NOBODY_LISTENS = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a local command and gives its exit code."""
+    name, *rest = arguments or [""]
+    if name not in COMMANDS:
+        raise thin.Ended(
+            thin.FAILED,
+            f"the server says that `{name}` runs on this side, but client {__version__} does not know it",
+        )
+    return COMMANDS[name](rest)
+
+
+def without_server(arguments: list[str], *, path: str, problem: OSError | None) -> _socket.socket:
+    """Goes on when no server answered at `path`: gives a connection after all, or ends the command."""
+    command = arguments[0] if arguments else ""
+    if command in COMMANDS:
+        raise SystemExit(run(arguments))
+    if thin.setting("MAESTRO_SERVER_URL"):
+        raise SystemExit(ask_elsewhere(arguments))
+    if problem is not None and not isinstance(problem, NOBODY_LISTENS):
+        raise thin.Ended(thin.NO_SERVER, f"cannot reach the server at {path}: {problem.strerror}")
+    if any(map(thin.setting, ("MAESTRO_SOCKET", "MAESTRO_TOKEN", "MAESTRO_SESSION_ID"))):
+        # Only a person's own command starts a server: anyone else was told where one should be.
+        raise thin.Ended(thin.NO_SERVER, f"no server answers at {path}\nstart one with: maestro up")
+    if command in ("status", "down"):
+        thin.put(1, os.fsencode(f"no server runs for {Path(thin.home()).absolute()}\n"))
+        raise SystemExit(thin.NO_SERVER if command == "status" else 0)
+    from maestro.client import start
+
+    return start.connection(path)
+
+
+def ask_elsewhere(arguments: list[str]) -> int:
+    """Asks the server at MAESTRO_SERVER_URL."""
+    try:
+        remote = importlib.import_module("maestro.client.remote")
+    except ModuleNotFoundError as error:
+        raise thin.Ended(
+            thin.NO_SERVER,
+            f"cannot reach the server at MAESTRO_SERVER_URL: {error}; MAESTRO_SOCKET can name one here",
+        ) from None
+    return int(remote.run(arguments))
+
+
+def up(arguments: list[str]) -> int:
+    from maestro.client import start
+
+    return start.up(arguments)
+
+
+def restore(arguments: list[str]) -> int:
+    from maestro.client import start
+
+    return start.restore(arguments)
+
+
+def demo(arguments: list[str]) -> int:
+    return int(importlib.import_module("maestro.demo").main(arguments))
+
+
+def version(_arguments: list[str]) -> int:
+    # The native client says that it was first before it hands over.
+    kind = "native" if thin.setting("MAESTRO_CLIENT") == "native" else "python"
+    thin.put(1, f"maestro {__version__} ({kind} client)\n".encode())
+    return 0
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "up": up,
+    "restore": restore,
+    "demo": demo,
+    "version": version,
+    "--version": version,
+}

@@ -1,0 +1,1 @@
+"""The native client's source, and how it is compiled."""

@@ -1,0 +1,426 @@
+/* The native `maestro`: the common path of client/thin.py in plain system calls (docs/frames.md).
+ *
+ * It connects, sends the request and relays the answer. The rest (no server, a local command) it leaves to the Python
+ * client beside it, which it becomes; once the request is sent only if the server says so: none may be made twice.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
+
+enum { FAILED = 1, USAGE = 2, INTERRUPTED = 130, CLOSED_PIPE = 141 };
+enum { HEAD = 5, CHUNK = 1 << 16, PAYLOAD_MAX = 1 << 20 };
+
+extern char **environ;
+static char **arguments;
+static int server = -1;
+static unsigned char inbox[HEAD + PAYLOAD_MAX + CHUNK]; /* what the server said: `in_have` bytes from `in_at` */
+static size_t in_at, in_have;
+static unsigned char outbox[2 * CHUNK]; /* what it is to hear: a piece of input, or small answers */
+static size_t out_at, out_have;
+static int source = -1; /* the descriptor that is being sent up, if any */
+static char source_name[PATH_MAX];
+
+static void __attribute__((noreturn)) fail(int code, const char *what, const char *detail)
+{
+    dprintf(2, "maestro: %s%s\n", what, detail);
+    _exit(code);
+}
+
+static void interrupted(int number)
+{
+    (void)number;
+    _exit(INTERRUPTED);
+}
+
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL ? value : "";
+}
+
+static char *joined(const char *first, const char *second)
+{
+    char *text;
+    if (asprintf(&text, "%s%s", first, second) < 0)
+        fail(FAILED, "out of memory", "");
+    return text;
+}
+
+/* The directory of this very file, links resolved: installers link to it from elsewhere. NULL if unknown. */
+static char *own_directory(void)
+{
+    char *found, *slash;
+#ifdef __APPLE__
+    char path[PATH_MAX];
+    uint32_t size = sizeof path;
+    found = _NSGetExecutablePath(path, &size) == 0 ? realpath(path, NULL) : NULL;
+#else
+    found = realpath("/proc/self/exe", NULL);
+#endif
+    if (found == NULL && strchr(arguments[0], '/') != NULL)
+        found = realpath(arguments[0], NULL);
+    if (found != NULL && (slash = strrchr(found, '/')) != NULL)
+        *slash = '\0';
+    return found;
+}
+
+static void __attribute__((noreturn)) become_python(void)
+{
+    char *directory = own_directory();
+    size_t count = 0;
+
+    if (server >= 0)
+        close(server);
+    setenv("MAESTRO_CLIENT", "native", 1);
+    if (directory == NULL)
+        execvp("maestro-py", arguments);
+    else
+        execv(joined(directory, "/maestro-py"), arguments);
+    while (directory != NULL && arguments[count] != NULL)
+        count++;
+    char **words = calloc(count + 4, sizeof *words);
+    if (words != NULL && count > 0) {
+        /* The script's first line may name its interpreter in a way that the system cannot take, as with a space. */
+        words[0] = joined(directory, "/python");
+        words[1] = "-P";
+        words[2] = "-m";
+        words[3] = "maestro.client.script";
+        memcpy(words + 4, arguments + 1, (count - 1) * sizeof *words);
+        execv(words[0], words);
+    }
+    fail(FAILED, "cannot run maestro-py, which should be beside the native client: ", strerror(errno));
+}
+
+/* ---- finding the server ---- */
+
+/* Where it should be; NULL if that is for Python to find out. */
+static const char *socket_path(void)
+{
+    const char *home = setting("HOME"), *path;
+    if (*(path = setting("MAESTRO_SOCKET")))
+        return path;
+    if (*setting("MAESTRO_SERVER_URL"))
+        return NULL;
+    if (*(path = setting("MAESTRO_HOME")))
+        return joined(path, "/maestro.sock");
+#ifdef __APPLE__
+    return *home ? joined(home, "/Library/Application Support/maestro/maestro.sock") : NULL;
+#else
+    if (*(path = setting("XDG_DATA_HOME")) == '/')
+        return joined(path, "/maestro/maestro.sock");
+    return *home ? joined(home, "/.local/share/maestro/maestro.sock") : NULL;
+#endif
+}
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *name = path, *slash = strrchr(path, '/');
+    int here = -1, done;
+
+    if (strlen(path) >= sizeof address.sun_path) {
+        /* No socket address holds this: go to its directory for a moment and use the bare name. */
+        if (slash == NULL || strlen(slash + 1) >= sizeof address.sun_path)
+            return 0;
+        name = slash + 1;
+        here = open(".", O_RDONLY | O_CLOEXEC);
+        if (here < 0 || chdir(strndup(path, (size_t)(name - path))) < 0)
+            return 0;
+    }
+    memcpy(address.sun_path, name, strlen(name) + 1);
+    done = connect(server, (struct sockaddr *)&address, sizeof address);
+    if (here >= 0 && fchdir(here) < 0)
+        fail(FAILED, "cannot return to the current directory: ", strerror(errno));
+    return done == 0;
+}
+
+/* ---- the request ---- */
+
+static int is_sent(const char *variable)
+{
+    static const char *const names[] = {"NO_COLOR=", "FORCE_COLOR=", "TERM=", "LANG=", "LC_ALL=", "CLAUDECODE="};
+    if (strncmp(variable, "MAESTRO_", 8) == 0)
+        return strchr(variable, '=') != NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(variable, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+static const char *columns(void)
+{
+    static char text[16];
+    struct winsize window = {0};
+    const char *asked = setting("COLUMNS");
+    if (*asked && asked[strspn(asked, "0123456789")] == '\0')
+        return asked;
+    if (ioctl(1, TIOCGWINSZ, &window) < 0)
+        ioctl(2, TIOCGWINSZ, &window);
+    snprintf(text, sizeof text, "%u", window.ws_col);
+    return text;
+}
+
+static void put_head(unsigned char *to, char kind, size_t size)
+{
+    to[0] = (unsigned char)kind;
+    for (int i = 1; i < HEAD; i++)
+        to[i] = (unsigned char)(size >> (8 * (HEAD - 1 - i)));
+}
+
+/* A text and the NUL that ends it. */
+static void add(FILE *request, const char *text)
+{
+    fwrite(text, strlen(text) + 1, 1, request);
+}
+
+static void send_request(void)
+{
+    char *data, *directory = getcwd(NULL, 0);
+    char terminals[] = {isatty(0) ? '1' : '0', isatty(1) ? '1' : '0', isatty(2) ? '1' : '0', '\0'};
+    size_t size, at = 0;
+    FILE *request = open_memstream(&data, &size);
+
+    if (request == NULL)
+        fail(FAILED, "out of memory", "");
+    fwrite("head.", HEAD, 1, request);
+    add(request, "maestro/1");
+    add(request, "native");
+    add(request, MAESTRO_VERSION);
+    add(request, terminals);
+    add(request, columns());
+    add(request, directory != NULL ? directory : "-");
+    for (char **variable = environ; *variable != NULL; variable++)
+        if (is_sent(*variable))
+            add(request, *variable);
+    add(request, "");
+    for (char **word = arguments + 1; *word != NULL; word++)
+        add(request, *word);
+    if (fclose(request) != 0)
+        fail(FAILED, "out of memory", "");
+    if (size - HEAD > PAYLOAD_MAX)
+        fail(USAGE, "the arguments are longer than 1 MiB; long text can come from a file or stdin", "");
+    put_head((unsigned char *)data, 'R', size - HEAD);
+    while (at < size) {
+        ssize_t sent = send(server, data + at, size - at, 0);
+        if (sent < 0)
+            break; /* it may refuse before it has heard all: then its answer says why */
+        at += (size_t)sent;
+    }
+}
+
+/* ---- what goes up ---- */
+
+static void close_source(void)
+{
+    if (source > 2)
+        close(source);
+    source = -1;
+}
+
+static void flush(void)
+{
+    ssize_t sent = send(server, outbox + out_at, out_have, MSG_DONTWAIT);
+    if (sent >= 0) {
+        out_have -= (size_t)sent;
+        out_at = out_have > 0 ? out_at + (size_t)sent : 0;
+    } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+        /* It has stopped listening for good. What it said before that is still to be read. */
+        out_at = out_have = 0;
+        close_source();
+    }
+}
+
+static void answer(char kind, const char *payload)
+{
+    size_t size = strlen(payload), end = out_at + out_have;
+    if (end + HEAD + size > sizeof outbox)
+        fail(FAILED, "the server asks for more than it listens to", "");
+    put_head(outbox + end, kind, size);
+    memcpy(outbox + end + HEAD, payload, size);
+    out_have += HEAD + size;
+    flush();
+}
+
+static void refuse(int error)
+{
+    char text[PATH_MAX + 256];
+    close_source();
+    snprintf(text, sizeof text, "%s: %s", strerror(error), source_name);
+    answer('N', text);
+}
+
+/* Sends up the next piece of the input; an empty one is its end. */
+static void pass_on(void)
+{
+    ssize_t size = read(source, outbox + HEAD, CHUNK);
+    if (size < 0) {
+        if (errno != EINTR && errno != EAGAIN)
+            refuse(errno);
+        return;
+    }
+    put_head(outbox, 'D', (size_t)size);
+    out_have = HEAD + (size_t)size;
+    if (size == 0)
+        close_source();
+    flush();
+}
+
+/* ---- what comes down ---- */
+
+static void put(int fd, const unsigned char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, data, size);
+        if (written >= 0) {
+            data += written;
+            size -= (size_t)written;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            fd_set ready;
+            FD_ZERO(&ready);
+            FD_SET(fd, &ready);
+            select(fd + 1, NULL, &ready, NULL, NULL);
+        } else if (errno != EINTR) {
+            if (fd == 2)
+                return; /* diagnostics that nobody can see are dropped */
+            if (errno == EPIPE)
+                _exit(CLOSED_PIPE);
+            fail(FAILED, "cannot write the output: ", strerror(errno));
+        }
+    }
+}
+
+/* Until the server speaks: sends what is to be sent, and notices when nobody reads the output any more. */
+static void wait_for_server(void)
+{
+    static int patience_ms = 200; /* a quick command is let finish, whoever reads it */
+    static int watches_reader = 1;
+    for (;;) {
+        struct pollfd ready[2] = {{.fd = server, .events = POLLIN}, {.fd = -1}};
+        if (out_have > 0)
+            ready[0].events |= POLLOUT;
+        else if (source >= 0)
+            ready[1] = (struct pollfd){.fd = source, .events = POLLIN};
+        else if (patience_ms < 0 && watches_reader)
+            ready[1].fd = 1;
+        int count = poll(ready, 2, out_have > 0 || source >= 0 ? -1 : patience_ms);
+        if (count == 0)
+            patience_ms = -1;
+        if (count <= 0)
+            continue;
+        if (ready[1].revents && source >= 0)
+            pass_on();
+        else if (ready[1].revents & (POLLERR | POLLHUP))
+            _exit(CLOSED_PIPE);
+        else if (ready[1].revents)
+            watches_reader = 0; /* macOS cannot watch every kind of device, and says so at once */
+        if (ready[0].revents & POLLOUT)
+            flush();
+        if (ready[0].revents & ~POLLOUT)
+            return;
+    }
+}
+
+/* The next `size` bytes from the server, which stay where they are. */
+static unsigned char *peek(size_t size)
+{
+    while (in_have < size) {
+        if (in_at > 0)
+            memmove(inbox, inbox + in_at, in_have);
+        in_at = 0;
+        wait_for_server();
+        ssize_t got = recv(server, inbox + in_have, CHUNK, 0);
+        if (got > 0)
+            in_have += (size_t)got;
+        else if (got == 0 || errno != EINTR)
+            fail(FAILED, "the server ended the connection before the answer was complete", "");
+    }
+    return inbox + in_at;
+}
+
+static void send_file(const unsigned char *name, size_t size)
+{
+    snprintf(source_name, sizeof source_name, "%.*s", (int)size, (const char *)name);
+    if (size >= sizeof source_name)
+        refuse(ENAMETOOLONG);
+    else if ((source = open(source_name, O_RDONLY)) < 0)
+        refuse(errno);
+}
+
+static void handle(unsigned char kind, const unsigned char *payload, size_t size)
+{
+    switch (kind) {
+    case 'O':
+        put(1, payload, size);
+        break;
+    case 'E':
+        put(2, payload, size);
+        break;
+    case 'C':
+        answer('C', "");
+        break;
+    case 'I':
+        source = 0;
+        strcpy(source_name, "standard input");
+        break;
+    case 'F':
+        send_file(payload, size);
+        break;
+    case 'L':
+        become_python();
+    case 'X': {
+        char text[8];
+        snprintf(text, sizeof text, "%.*s", (int)size, (const char *)payload);
+        _exit(atoi(text));
+    }
+    default:
+        fail(FAILED, "the server sent something that this client does not understand", "");
+    }
+}
+
+int main(int count, char **words)
+{
+    struct sigaction before;
+    const char *path;
+
+    if (count < 1)
+        return USAGE;
+    arguments = words;
+    signal(SIGPIPE, SIG_IGN);
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        signal(SIGINT, interrupted);
+    path = socket_path();
+    if (path == NULL)
+        become_python();
+    do /* where a standard descriptor was closed, what takes its number must not be connected */
+        server = socket(AF_UNIX, SOCK_STREAM, 0);
+    while (server >= 0 && server <= 2);
+    if (server < 0 || !connect_to(path))
+        become_python();
+    send_request();
+    for (;;) {
+        unsigned char *head = peek(HEAD);
+        size_t size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
+        if (size > PAYLOAD_MAX)
+            fail(FAILED, "the server sent a frame that is too long", "");
+        head = peek(HEAD + size);
+        handle(head[0], head + HEAD, size);
+        in_at += HEAD + size;
+        in_have -= HEAD + size;
+    }
+}

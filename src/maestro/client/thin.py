@@ -1,0 +1,314 @@
+"""The `maestro` command: hands its arguments to the server and relays the answer (docs/frames.md).
+
+Agents run this at every turn, so it imports nothing that a bare interpreter has not already loaded, but
+`_socket`. What goes beyond a plain exchange (no server, local commands) is in `local`, loaded when needed.
+"""
+
+# pathlib would be such an import:
+# ruff: noqa: PTH109, PTH111
+
+import _socket
+import os
+import sys
+
+from maestro import __version__
+
+PROTOCOL = b"maestro/1"
+PAYLOAD_BYTES_MAX = 1 << 20
+CHUNK_BYTES = 1 << 16
+SOCKET_NAME_BYTES_MAX = 103  # what a socket address holds on every system we run on
+SENT_VARIABLES = {b"NO_COLOR", b"FORCE_COLOR", b"TERM", b"LANG", b"LC_ALL", b"CLAUDECODE"}
+
+FAILED, USAGE, NO_SERVER, INTERRUPTED, CLOSED_PIPE = 1, 2, 8, 130, 141
+
+# After so long without a frame it is worth loading `select`, to notice that nobody reads the output any more.
+PATIENCE_SECONDS = 0.2
+
+
+class Ended(Exception):
+    """The command is over, with this exit code."""
+
+    def __init__(self, code: int, message: str = "") -> None:
+        self.code = code
+        self.message = message
+
+
+def main() -> None:
+    """Runs the command; never returns."""
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    except Ended as ended:
+        if ended.message:
+            put(2, os.fsencode(f"maestro: {ended.message}\n"))
+        code = ended.code
+    # All output went straight to the descriptors: there is nothing for the interpreter to tidy up.
+    os._exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Asks the server, wherever it is, and gives the exit code."""
+    path = socket_path()
+    sock = problem = None
+    try:
+        # A socket named beside a server's URL is the shorter way to the same server.
+        if setting("MAESTRO_SOCKET") or not setting("MAESTRO_SERVER_URL"):
+            sock = connect(path)
+    except OSError as error:
+        problem = error
+    if sock is None:
+        from maestro.client import local
+
+        sock = local.without_server(arguments, path=path, problem=problem)
+    code = Exchange(sock).run(request(arguments))
+    if code is None:
+        from maestro.client import local
+
+        raise SystemExit(local.run(arguments))
+    return code
+
+
+def setting(name: str) -> str:
+    return os.environ.get(name, "")
+
+
+def home() -> str:
+    """The data directory."""
+    if chosen := setting("MAESTRO_HOME"):
+        return chosen
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support/maestro")
+    shared = setting("XDG_DATA_HOME")
+    return (shared if shared.startswith("/") else os.path.expanduser("~/.local/share")) + "/maestro"
+
+
+def socket_path() -> str:
+    return setting("MAESTRO_SOCKET") or home() + "/maestro.sock"
+
+
+def connect(path: str) -> _socket.socket:
+    """A connection to the server at `path`; OSError if there is none."""
+    fill_closed_descriptors()
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    name = os.fsencode(path)
+    if len(name) <= SOCKET_NAME_BYTES_MAX:
+        sock.connect(name)
+    else:
+        connect_from_inside(sock, name)
+    return sock
+
+
+def connect_from_inside(sock: _socket.socket, path: bytes) -> None:
+    """Connects by the bare name from the socket's directory: no socket address holds this path."""
+    directory, _, name = path.rpartition(b"/")
+    if len(name) > SOCKET_NAME_BYTES_MAX:
+        raise OSError(0, f"its name is longer than {SOCKET_NAME_BYTES_MAX} bytes")
+    here: int | bytes
+    try:
+        here = os.open(".", os.O_RDONLY)
+    except OSError:
+        here = os.getcwdb()  # a directory one may enter but not list
+    try:
+        os.chdir(directory or b"/")
+        sock.connect(name)
+    finally:
+        os.chdir(here)
+        if isinstance(here, int):
+            os.close(here)
+
+
+def fill_closed_descriptors() -> None:
+    """Keeps the socket from taking the number of a closed stdout. Writing to the filler still fails."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        while (filler := os.open("/dev/null", os.O_RDONLY)) <= 2:
+            pass
+        os.close(filler)
+
+
+def request(arguments: list[str]) -> bytes:
+    """The first frame's payload: who asks, from where, for what."""
+    try:
+        directory = os.getcwdb()
+    except OSError:
+        directory = b"-"
+    terminals = b"".join(b"1" if os.isatty(fd) else b"0" for fd in (0, 1, 2))
+    fields = [PROTOCOL, b"python", __version__.encode(), terminals, columns(), directory]
+    for name, value in os.environb.items():
+        if name.startswith(b"MAESTRO_") or name in SENT_VARIABLES:
+            fields.append(name + b"=" + value)
+    payload = b"\0".join(fields) + b"\0\0" + b"".join(os.fsencode(word) + b"\0" for word in arguments)
+    if len(payload) > PAYLOAD_BYTES_MAX:
+        raise Ended(USAGE, "the arguments are longer than 1 MiB; long text can come from a file or stdin")
+    return payload
+
+
+def columns() -> bytes:
+    """The terminal's width, 0 if unknown."""
+    asked = os.environb.get(b"COLUMNS", b"")
+    if asked.isdigit():
+        return asked
+    for fd in (1, 2):
+        try:
+            return b"%d" % os.get_terminal_size(fd).columns
+        except OSError:
+            pass
+    return b"0"
+
+
+def put(fd: int, data: bytes) -> None:
+    """Writes all of it, however little the descriptor takes at a time."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(fd, view) :]
+        except BlockingIOError:
+            import select
+
+            select.select([], [fd], [])
+        except OSError as error:
+            if fd == 2:
+                return  # diagnostics that nobody can see are dropped
+            if isinstance(error, BrokenPipeError):
+                raise Ended(CLOSED_PIPE) from None
+            raise Ended(FAILED, f"cannot write the output: {error.strerror}") from None
+
+
+class Exchange:
+    """One request and its answer: goes on listening while it sends what the server asked for."""
+
+    def __init__(self, sock: _socket.socket) -> None:
+        self.sock = sock
+        self.inbox = b""
+        self.outbox = b""
+        self.source = -1  # the descriptor that is being sent up, if any
+        self.source_name = ""
+        self.watches_reader = True
+
+    def run(self, payload: bytes) -> int | None:
+        """The exit code; None if the command must run on this side."""
+        self.send(b"R", payload)
+        self.sock.settimeout(PATIENCE_SECONDS)
+        while True:
+            kind, payload = self.next_frame()
+            if kind == b"O":
+                put(1, payload)
+            elif kind == b"E":
+                put(2, payload)
+            elif kind == b"C":
+                self.send(b"C")
+            elif kind == b"I":
+                self.source, self.source_name = 0, "standard input"
+            elif kind == b"F":
+                self.open(payload)
+            elif kind == b"X" and payload.isdigit():
+                return int(payload)
+            elif kind == b"L":
+                self.sock.close()
+                return None
+            else:
+                raise Ended(FAILED, "the server sent something that this client does not understand")
+
+    def next_frame(self) -> tuple[bytes, bytes]:
+        head = self.take(5)
+        size = int.from_bytes(head[1:], "big")
+        if size > PAYLOAD_BYTES_MAX:
+            raise Ended(FAILED, "the server sent a frame that is too long")
+        return head[:1], self.take(size)
+
+    def take(self, size: int) -> bytes:
+        """The next `size` bytes from the server."""
+        parts, have = [self.inbox], len(self.inbox)
+        while have < size:
+            parts.append(self.receive())
+            have += len(parts[-1])
+        data = b"".join(parts)
+        self.inbox = data[size:]
+        return data[:size]
+
+    def receive(self) -> bytes:
+        """Some more from the server."""
+        try:
+            if self.outbox or self.source >= 0:
+                self.wait()
+            data = self.sock.recv(CHUNK_BYTES)
+        except TimeoutError:
+            self.wait()
+            return self.receive()
+        except ConnectionError:
+            data = b""
+        if not data:
+            raise Ended(FAILED, "the server ended the connection before the answer was complete")
+        return data
+
+    def wait(self) -> None:
+        """Until the server speaks: sends what is to be sent, and notices when nobody reads the output."""
+        import select
+
+        server = self.sock.fileno()
+        while True:
+            poll = select.poll()
+            poll.register(server, select.POLLIN | (select.POLLOUT if self.outbox else 0))
+            if self.source >= 0 and not self.outbox:
+                poll.register(self.source, select.POLLIN)
+            elif self.source < 0 and self.watches_reader:
+                poll.register(1, 0)
+            ready = dict(poll.poll())
+            if 1 in ready:
+                self.reader_changed(ready[1] & (select.POLLERR | select.POLLHUP))
+            if self.source in ready:
+                self.pass_on()
+            if ready.get(server, 0) & select.POLLOUT:
+                self.flush()
+            if ready.get(server, 0) & ~select.POLLOUT:
+                return
+
+    def reader_changed(self, gone: int) -> None:
+        if gone:
+            raise Ended(CLOSED_PIPE)
+        self.watches_reader = False  # macOS cannot watch every kind of device, and says so at once
+
+    def open(self, path: bytes) -> None:
+        """Begins to send up the file that the server asked for."""
+        self.source_name = os.fsdecode(path)
+        try:
+            self.source = os.open(path, os.O_RDONLY)
+        except (OSError, ValueError) as error:
+            self.refuse(error)
+
+    def pass_on(self) -> None:
+        """Sends up the next piece of the input; an empty one is its end."""
+        try:
+            data = os.read(self.source, CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self.refuse(error)
+            return
+        self.send(b"D", data)
+        if not data:
+            self.close_source()
+
+    def refuse(self, error: Exception) -> None:
+        self.close_source()
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        self.send(b"N", os.fsencode(f"{reason}: {self.source_name}"))
+
+    def close_source(self) -> None:
+        if self.source > 2:
+            os.close(self.source)
+        self.source = -1
+
+    def send(self, kind: bytes, payload: bytes = b"") -> None:
+        self.outbox += kind + len(payload).to_bytes(4, "big") + payload
+        self.flush()
+
+    def flush(self) -> None:
+        try:
+            self.outbox = self.outbox[self.sock.send(self.outbox) :]
+        except TimeoutError:
+            pass  # it does not listen now: `wait` goes on with it
+        except OSError:
+            # It has stopped listening for good. What it said before that is still to be read.
+            self.outbox = b""
+            self.close_source()

@@ -1,0 +1,50 @@
+"""Documents and reports: what was made and said while working on a task."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime
+
+import msgspec
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A document or artifact of a task, without its content."""
+
+    id: str
+    task_id: str
+    title: str
+    file_name: str
+    bytes: int
+    sha256: str
+    by: str
+    created_at: datetime
+
+
+class Content(msgspec.Struct, frozen=True):
+    """A document's content on its way into the store: inline, or as the name of a blob."""
+
+    bytes: int
+    sha256: str
+    body: bytes | None
+    blob: str | None
+
+
+class ReportKind(enum.StrEnum):
+    """What a report says about its task."""
+
+    PROGRESS = "progress"
+    COMPLETE = "complete"
+    BLOCKED = "blocked"
+    ERROR = "error"
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a session or person said about a task."""
+
+    id: str
+    task_id: str
+    kind: ReportKind
+    text: str
+    by: str
+    created_at: datetime

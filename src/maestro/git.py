@@ -1,0 +1,244 @@
+"""The one wrapper around the git program: its environment, time limit and errors, and a checkout's facts.
+
+Nothing else in Maestro starts git. What the facts mean is decided in `domain.identity`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from maestro.domain import identity, remotes
+from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut
+
+seconds_default = 10.0
+# A walk to the first commit may take long in a huge repository; then its path has to do.
+root_seconds_max = 5.0
+
+# Of the caller's GIT_ variables only these reach git. Others (GIT_DIR, GIT_WORK_TREE, GIT_INDEX_FILE, …) are
+# set inside hooks and would point it at another repository.
+_KEPT = re.compile(
+    r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH.*|SSL.*|EXEC_PATH|CEILING_DIRECTORIES)"
+)
+_SET = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+_FETCH_LINE = re.compile(r"(?P<name>[^\t]+)\t(?P<url>.+) \(fetch\)(?: \[.*\])?")
+_NOT_OURS = re.compile(
+    r"detected dubious ownership in repository at '(.*)'|unsafe repository \('(.*)' is owned"
+)
+_NO_REPOSITORY = "not a git repository (or any "
+_NO_WORK_TREE = "this operation must be run in a work tree"
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    error: str  # git's own first line, without secrets
+
+
+async def run(*args: str, cwd: str, timeout_seconds: float = seconds_default) -> str:
+    """What git prints; a MaestroError with git's own first line when it fails."""
+    answer = await _ask(*args, cwd=cwd, timeout_seconds=timeout_seconds)
+    if answer.code != 0:
+        raise _failure(answer, args[0])
+    return answer.out
+
+
+async def checkout_at(directory: str) -> identity.Checkout | None:
+    """The facts of the checkout that `directory` lies in; None outside of any repository."""
+    answer = await _ask(
+        "rev-parse",
+        "--is-bare-repository",
+        "--is-shallow-repository",
+        "--absolute-git-dir",
+        "--git-common-dir",
+        "--show-toplevel",
+        cwd=directory,
+        timeout_seconds=seconds_default,
+    )
+    if answer.error.startswith(_NO_REPOSITORY):
+        return None
+    if answer.code != 0 and answer.error != _NO_WORK_TREE:
+        raise _failure(answer, "rev-parse")
+    found = _layout(answer.out, directory)
+    found = msgspec.structs.replace(found, remotes=await _remotes(found, directory))
+    if not found.remotes and not found.is_shallow:
+        found = msgspec.structs.replace(found, root_commit=await _root_commit(directory))
+    if "/modules/" in found.git_dir:
+        found = msgspec.structs.replace(found, superproject=await _superproject(found.toplevel))
+    return found
+
+
+def environment(caller: Mapping[str, str]) -> dict[str, str]:
+    """The environment git runs in: the caller's, without what would lead it astray."""
+    kept = {
+        name: value for name, value in caller.items() if not name.startswith("GIT_") or _KEPT.fullmatch(name)
+    }
+    return kept | _SET
+
+
+def ssh_hosts(config: str) -> dict[str, str]:
+    """The names that an ssh configuration gives to hosts, from its plain `Host` and `HostName` lines.
+
+    Patterns, `Match` and `Include` are left alone. A name with a dot counts only when it stands for a forge:
+    an own server is better known by its public name than by the address behind it.
+    """
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in config.splitlines():
+        word, *values = line.replace("=", " ", 1).replace('"', "").split()[:64] or [""]
+        if word.lower() in {"host", "match"}:
+            names = [value.lower() for value in values] if word.lower() == "host" else []
+        elif word.lower() == "hostname" and values and not re.search(r"[%:]", values[0]):
+            real = values[0].lower()
+            for name in names:
+                if ("." not in name or real in remotes.FORGES) and not re.search(r"[*?!]", name):
+                    found.setdefault(name, real)
+    return found
+
+
+def _layout(printed: str, directory: str) -> identity.Checkout:
+    lines = printed.removesuffix("\n").split("\n")
+    if len(lines) not in {4, 5}:
+        raise Invalid("A repository whose path holds a line break cannot be used.")
+    is_bare, is_shallow, git_dir, common_dir, *top = lines
+    # git gives the common directory relative to where it ran
+    common_dir = _real(Path(directory, common_dir))
+    git_dir = _real(git_dir)
+    if top:
+        toplevel = _real(top[0])
+    else:  # bare, or inside a .git directory
+        is_inside = is_bare == "false" and Path(common_dir).name == ".git"
+        toplevel = str(Path(common_dir).parent) if is_inside else git_dir
+    return identity.Checkout(
+        toplevel=toplevel, git_dir=git_dir, common_dir=common_dir, is_shallow=is_shallow == "true"
+    )
+
+
+def _real(path: str | Path) -> str:
+    return os.path.realpath(path)
+
+
+async def _remotes(checkout: identity.Checkout, directory: str) -> dict[str, str]:
+    # `remote -v` applies insteadOf; its fetch lines leave pushInsteadOf out.
+    printed = await run("remote", "-v", cwd=directory)
+    lines = [found for line in printed.split("\n") if (found := _FETCH_LINE.fullmatch(line))]
+    hosts = _known_ssh_hosts() if lines else {}
+    base = identity.remote_base(checkout)
+    # A remote without an address is listed with its name for one.
+    return {
+        line["name"]: _settled(line["url"], hosts=hosts, base=base)
+        for line in lines
+        if line["url"] != line["name"]
+    }
+
+
+def _settled(url: str, *, hosts: Mapping[str, str], base: str) -> str:
+    """The address as a fact: no ssh nickname, no symbolic link, no secret."""
+    path = remotes.local_path(url, base=base)
+    if path is not None and "\0" not in path:
+        return _real(path)
+    return remotes.without_secrets(remotes.with_hosts(url, hosts))
+
+
+def _known_ssh_hosts() -> dict[str, str]:
+    try:
+        return ssh_hosts(Path("~/.ssh/config").expanduser().read_text("utf-8", "replace"))
+    except (OSError, RuntimeError):
+        return {}
+
+
+async def _root_commit(directory: str) -> str | None:
+    """The oldest root of all branches, which a later orphan branch cannot change; None: no commit, or slow."""
+    asked = ("rev-list", "--max-parents=0", "--timestamp", "--exclude=refs/[!h]*", "--all")
+    try:
+        printed = await run("--no-replace-objects", *asked, cwd=directory, timeout_seconds=root_seconds_max)
+    except MaestroError:
+        return None
+    roots = [
+        (int(seconds), commit)
+        for seconds, _, commit in (line.partition(" ") for line in printed.splitlines())
+    ]
+    return min(roots)[1] if roots else None
+
+
+async def _superproject(toplevel: str) -> str | None:
+    answer = await _ask(
+        "rev-parse", "--show-superproject-working-tree", cwd=toplevel, timeout_seconds=seconds_default
+    )
+    path = answer.out.removesuffix("\n")
+    return _real(path) if answer.code == 0 and path else None
+
+
+async def _ask(*args: str, cwd: str, timeout_seconds: float) -> _Answer:
+    process = await _started(args, cwd)
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            out, err = await process.communicate()
+    except TimeoutError:
+        raise TimedOut(
+            f"git {args[0]} took longer than {timeout_seconds:g} seconds.", data={"cwd": cwd}
+        ) from None
+    finally:
+        await _ended(process)
+    return _Answer(process.returncode or 0, os.fsdecode(out), _first_error(os.fsdecode(err)))
+
+
+def _first_error(printed: str) -> str:
+    lines = printed.splitlines() or [""]
+    # Warnings may come before the line that counts.
+    line = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
+    return remotes.redacted(line.removeprefix("fatal: ").removeprefix("error: "))
+
+
+async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            "git",
+            *args,
+            cwd=cwd,
+            env=environment(os.environ),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # so that its own children can be ended with it
+        )
+    except OSError as error:
+        raise _not_started(error, cwd) from None
+    except ValueError:
+        raise Invalid("A path or argument for git holds a null byte.") from None
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Leave nothing behind, whether the time ran out or the caller was cancelled."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+def _not_started(error: OSError, cwd: str) -> MaestroError:
+    if isinstance(error, PermissionError):
+        return NotPermitted(f"The directory {cwd} may not be entered.", hint="Look at its permissions.")
+    if not Path(cwd).is_dir():
+        return NotFound(f"There is no directory {cwd}.", hint="It may have been moved or deleted.")
+    if isinstance(error, FileNotFoundError):
+        return MaestroError("git is not installed, or not on the PATH.", hint="Install git 2.25 or later.")
+    return MaestroError(f"git could not be started: {error.strerror}.")
+
+
+def _failure(answer: _Answer, command: str) -> MaestroError:
+    message = answer.error or f"git {command} ended with status {answer.code} and said nothing."
+    if found := _NOT_OURS.search(answer.error):
+        path = found[1] or found[2]
+        return NotPermitted(
+            f"The repository {path} belongs to another user, and git does not trust it.",
+            hint=f"If you do: git config --global --add safe.directory {path}",
+        )
+    return MaestroError(f"git {command}: {message}", data={"exit_code": answer.code})

@@ -1,0 +1,1 @@
+"""The registry: one declaration per operation. REST, OpenAPI, the command, its help and the reference follow."""

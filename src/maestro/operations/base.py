@@ -1,0 +1,90 @@
+"""The shape of a declaration. It says everything about an operation but how it is done."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from maestro import errors
+from maestro.domain.callers import Callers
+
+
+class Effect(enum.Enum):
+    """How an operation is carried out."""
+
+    READ = "read"  # one snapshot
+    WRITE = "write"  # one transaction, takes an idempotency key
+    ACTION = "action"  # waits, or acts outside the store
+    STREAM = "stream"  # many answers, one after another
+
+
+@dataclass(frozen=True)
+class Route:
+    """An HTTP verb and path; `{name}` in the path is a field of the request."""
+
+    verb: str
+    path: str
+
+    @property
+    def parameters(self) -> list[str]:
+        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+
+
+def GET(path: str) -> Route:  # noqa: N802 reads like the verb it is
+    return Route("GET", path)
+
+
+def POST(path: str) -> Route:  # noqa: N802
+    return Route("POST", path)
+
+
+def PATCH(path: str) -> Route:  # noqa: N802
+    return Route("PATCH", path)
+
+
+def DELETE(path: str) -> Route:  # noqa: N802
+    return Route("DELETE", path)
+
+
+@dataclass(frozen=True)
+class Command:
+    """How the command line spells an operation. Fields not given by position are flags."""
+
+    words: str  # "task create"
+    positional: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    # Fields the surface fills in itself and that no flag offers.
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One thing Maestro can do."""
+
+    name: str
+    request: type[msgspec.Struct]
+    response: type[Any]
+    callers: Callers
+    http: Route
+    summary: str
+    effect: Effect
+    command: Command | None = None
+    examples: tuple[str, ...] = ()
+    errors: tuple[type[errors.MaestroError], ...] = field(default=())
+
+    @property
+    def group(self) -> str:
+        return self.name.partition(".")[0]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every request is: named fields, nothing unknown."""
+
+
+class Cursor(msgspec.Struct, frozen=True, kw_only=True):
+    """A list's end: where the next page begins, or nothing more."""
+
+    cursor: str | None = None

@@ -1,0 +1,158 @@
+"""The server itself: its state, its log, its settings, its backups."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.callers import Callers
+from maestro.domain.events import Event, Kind
+from maestro.errors import Conflict, Invalid, NotFound, StorageFailed
+from maestro.operations import fields
+from maestro.operations.base import GET, POST, Command, Cursor, Effect, Operation, Request
+from maestro.operations.tasks import InProject
+
+
+class Nothing(Request, frozen=True, kw_only=True):
+    """Nothing to say."""
+
+
+class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server says of itself to anyone."""
+
+    version: str
+    pid: int
+    home: str
+    url: str | None
+    started_at: datetime
+    schema: int
+    events: int
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    pid: int
+
+
+class Backup(Request, frozen=True, kw_only=True):
+    file: fields.Path
+
+
+class BackupDone(msgspec.Struct, frozen=True, kw_only=True):
+    file: str
+    bytes: int
+    blobs: int
+
+
+class ReadEvents(InProject, frozen=True, kw_only=True):
+    since: Annotated[
+        int, Meta(ge=0, le=2**62, description="Only what came after this place.", extra={"label": "SEQ"})
+    ] = 0
+    kind: Annotated[
+        list[Kind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})
+    ] = []
+    follow: Annotated[bool, Meta(description="Go on with what happens from now.")] = False
+    limit: fields.Limit = limits.page_items_max
+
+
+class EventList(Cursor, frozen=True, kw_only=True):
+    events: list[Event]
+
+
+class Resync(msgspec.Struct, frozen=True, kw_only=True, tag="resync", tag_field="kind"):
+    """The cursor is older than the log. Start from this snapshot and go on after `seq`."""
+
+    seq: int
+    horizon: int
+    tasks: list[dict[str, Any]]
+    complete: bool
+
+
+class GetConfig(Request, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(max_length=100, description="One setting.", extra={"label": "NAME"})] | None = None
+
+
+class SetConfig(Request, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=100, description="A setting.", extra={"label": "NAME"})]
+    value: Annotated[str, Meta(max_length=1000, description="Its value.", extra={"label": "VALUE"})]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    settings: dict[str, Any]
+
+
+STATUS = Operation(
+    "server.status",
+    Nothing,
+    ServerStatus,
+    callers=Callers.ANYONE,
+    http=GET("/api/status"),
+    summary="Say that the server runs, and where.",
+    effect=Effect.READ,
+    command=Command("status"),
+    examples=("maestro status",),
+)
+STOP = Operation(
+    "server.stop",
+    Nothing,
+    Stopped,
+    callers=Callers.PERSON,
+    http=POST("/api/stop"),
+    summary="Stop the server; agents and data stay.",
+    effect=Effect.ACTION,
+    command=Command("down"),
+    examples=("maestro down",),
+)
+BACKUP = Operation(
+    "server.backup",
+    Backup,
+    BackupDone,
+    callers=Callers.PERSON,
+    http=POST("/api/backup"),
+    summary="Write everything into one file, while the server works on.",
+    effect=Effect.ACTION,
+    command=Command("backup", ("file",)),
+    examples=("maestro backup maestro.tar",),
+    errors=(Conflict, StorageFailed),
+)
+EVENTS = Operation(
+    "events.list",
+    ReadEvents,
+    EventList,
+    callers=Callers.KNOWN,
+    http=GET("/api/events"),
+    summary="Read the event log, and follow it.",
+    effect=Effect.STREAM,
+    command=Command("events"),
+    examples=("maestro events --since 120", "maestro events --follow --kind task.ready,task.completed"),
+    errors=(NotFound,),
+)
+CONFIG_GET = Operation(
+    "config.get",
+    GetConfig,
+    Settings,
+    callers=Callers.OWNERS,
+    http=GET("/api/config"),
+    summary="Show the settings.",
+    effect=Effect.ACTION,
+    command=Command("config get", ("name",), aliases=("config",)),
+    examples=("maestro config", "maestro config get events_days"),
+    errors=(NotFound,),
+)
+CONFIG_SET = Operation(
+    "config.set",
+    SetConfig,
+    Settings,
+    callers=Callers.PERSON,
+    http=POST("/api/config"),
+    summary="Change a setting.",
+    effect=Effect.ACTION,
+    command=Command("config set", ("name", "value")),
+    examples=("maestro config set human dana",),
+    errors=(NotFound, Invalid),
+)
+
+ALL = (STATUS, STOP, BACKUP, EVENTS, CONFIG_GET, CONFIG_SET)

@@ -1,0 +1,1 @@
+"""Use cases, the only writers. Each takes a transaction, the caller and the request."""

@@ -1,0 +1,80 @@
+"""Finding what a request is about: its project and its tasks, in every spelling people use."""
+
+from __future__ import annotations
+
+import re
+
+from maestro import errors, ids
+from maestro.domain.callers import Caller, Role
+from maestro.domain.projects import Project
+from maestro.domain.tasks import Task
+from maestro.store.base import Tx
+
+_NUMBERED = re.compile(r"(?P<project>[^#]*)#(?P<number>[0-9]{1,15})")
+
+
+def project_of(tx: Tx, caller: Caller, name: str) -> Project:
+    """The project named, else the caller's own."""
+    if not name:
+        name = caller.project_id or ""
+    if not name:
+        raise errors.NotFound(
+            "No project was named, and this directory is not in one.",
+            hint="Run `maestro init` in a project's directory, or say --project NAME.",
+        )
+    found = tx.projects.get(name) or tx.projects.by_name(name) or tx.projects.by_key(name)
+    if found is None:
+        raise errors.NotFound(
+            f"There is no project {name!r}.", hint="`maestro project list` shows those there are."
+        )
+    return found
+
+
+def task_of(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Task:
+    """The task a reference names: an id, `vc#12`, or `#12` in the project at hand."""
+    if ids.is_id(ref, "tsk"):
+        task = tx.tasks.get(ref)
+    else:
+        task = _by_number(tx, caller, ref, project)
+    if task is None:
+        raise errors.NotFound(f"There is no task {ref!r}.", hint="`maestro task list` shows those there are.")
+    return task
+
+
+def _by_number(tx: Tx, caller: Caller, ref: str, project: str) -> Task | None:
+    match = _NUMBERED.fullmatch(ref) or re.fullmatch(r"(?P<project>)(?P<number>[0-9]{1,15})", ref)
+    if match is None:
+        raise errors.NotFound(f"{ref!r} is not a task.", hint="Write vc#12, #12 or a task's id.")
+    owner = project_of(tx, caller, match["project"] or project)
+    return tx.tasks.by_number(owner.id, int(match["number"]))
+
+
+def may_write(caller: Caller, project: Project | None, *, what: str = "change tasks") -> None:
+    """A session works in its own project; elsewhere it may only look."""
+    if caller.is_session and project is not None and caller.project_id != project.id:
+        raise errors.NotPermitted(
+            f"This session may not {what} in project {project.name}: it belongs to another one.",
+            data={"project": project.name},
+        )
+
+
+def may_move(tx: Tx, caller: Caller, task: Task, *, fence: int | None = None) -> None:
+    """A worker moves only what it holds; a coordinator whatever its project has; an old fence moves nothing."""
+    may_write(caller, tx.projects.get(task.project_id) if caller.project_id != task.project_id else None)
+    if caller.role is Role.WORKER and task.holder != caller.session_id:
+        raise _not_held(task)
+    if fence is not None and fence != task.fence:
+        raise errors.ClaimLost(
+            f"Claim {fence} of {task.ref} is no longer valid: the present one is {task.fence}.",
+            hint="Someone else has claimed the task since. Stop working on it.",
+            data={"id": task.id, "fence": task.fence},
+        )
+
+
+def _not_held(task: Task) -> errors.MaestroError:
+    data = {"id": task.id, "status": task.status, "holder": task.holder}
+    if task.holder is None:
+        return errors.ClaimLost(
+            f"You do not hold {task.ref}: nobody does.", hint=f"Claim it: maestro task claim '{task.ref}'", data=data
+        )
+    return errors.ClaimLost(f"You do not hold {task.ref}: {task.holder} does.", data=data)

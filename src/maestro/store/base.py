@@ -1,0 +1,62 @@
+"""The seam between Maestro and its databases: what a store offers, whichever driver is behind it.
+
+A use case is a function of a transaction. `write` runs it on the one writer, `read` on a reader; inside, everything
+is synchronous and speaks in repositories, never in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from maestro.domain.events import Change, Event
+from maestro.store.repositories.documents import Documents
+from maestro.store.repositories.events import Events
+from maestro.store.repositories.idempotency import Idempotency
+from maestro.store.repositories.projects import Projects
+from maestro.store.repositories.sessions import Sessions
+from maestro.store.repositories.tasks import Tasks
+from maestro.store.rows import Rows
+
+T = TypeVar("T")
+Published = Callable[[Sequence[Event]], None]
+
+
+class Tx:
+    """One transaction: its instant, its repositories and the log lines it adds."""
+
+    def __init__(self, rows: Rows, at: datetime) -> None:
+        self.at = at
+        self.rows = rows
+        self.projects = Projects(rows)
+        self.tasks = Tasks(rows)
+        self.documents = Documents(rows)
+        self.sessions = Sessions(rows)
+        self.events = Events(rows)
+        self.idempotency = Idempotency(rows)
+        self.logged: list[Event] = []
+
+    def log(self, *changes: Change, actor: str) -> None:
+        """Write what happened into the log, in this same transaction."""
+        for change in changes:
+            self.logged.append(self.events.append(change, at=self.at, actor=actor))
+
+
+class Store(Protocol):
+    """What every store does."""
+
+    def on_commit(self, listener: Published) -> None:
+        """Tell `listener` the events of each commit, on the event loop, in order."""
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` on the writer; answer only after its commit. Its failure undoes only its own work."""
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` on a reader, on one snapshot."""
+
+    async def backup(self, target: Path) -> dict[str, Any]:
+        """Write a consistent copy of the database while it is in use."""
+
+    async def close(self) -> None: ...

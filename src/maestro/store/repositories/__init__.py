@@ -1,0 +1,1 @@
+"""The tables in domain words, the same for every driver."""

@@ -1,0 +1,71 @@
+"""Documents of tasks, and reports on them."""
+
+from __future__ import annotations
+
+from maestro.clock import from_micros, to_micros
+from maestro.domain.documents import Content, Document, Report, ReportKind
+from maestro.store.rows import Row, Rows
+
+
+class Documents:
+    """What was attached to tasks and said about them."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, document: Document, content: Content) -> None:
+        self._rows.run(
+            "document_insert",
+            id=document.id,
+            task_id=document.task_id,
+            title=document.title,
+            file_name=document.file_name,
+            bytes=document.bytes,
+            sha256=document.sha256,
+            body=content.body,
+            blob=content.blob,
+            by=document.by,
+            created_at=to_micros(document.created_at),
+        )
+
+    def get(self, document_id: str) -> Document | None:
+        return _document(self._rows.one("document_get", id=document_id))
+
+    def content(self, document: Document) -> Content:
+        row = self._rows.one("document_body", id=document.id)
+        assert row is not None
+        return Content(document.bytes, document.sha256, row[0], row[1])
+
+    def of_task(self, task_id: str, *, limit: int) -> list[Document]:
+        rows = self._rows.all("documents_of_task", task_id=task_id, limit=limit)
+        return [document for row in rows if (document := _document(row))]
+
+    def count(self, task_id: str) -> int:
+        row = self._rows.one("document_count", task_id=task_id)
+        return int(row[0]) if row else 0
+
+    def uses_blob(self, blob: str) -> bool:
+        return self._rows.one("blob_in_use", blob=blob) is not None
+
+    def insert_report(self, report: Report) -> None:
+        self._rows.run(
+            "report_insert",
+            id=report.id,
+            task_id=report.task_id,
+            kind=report.kind.value,
+            text=report.text,
+            by=report.by,
+            created_at=to_micros(report.created_at),
+        )
+
+    def reports(self, task_id: str, *, limit: int) -> list[Report]:
+        """A task's reports, newest first."""
+        rows = self._rows.all("reports_of_task", task_id=task_id, limit=limit)
+        return [Report(row[0], row[1], ReportKind(row[2]), row[3], row[4], from_micros(row[5])) for row in rows]
+
+
+def _document(row: Row | None) -> Document | None:
+    if row is None:
+        return None
+    *fields, created_at = row
+    return Document(*fields, created_at=from_micros(created_at))

@@ -1,0 +1,69 @@
+"""The durable log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from maestro.clock import from_micros, to_micros
+from maestro.domain.events import VERSION, Change, Event
+from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict).decode
+
+
+class Events:
+    """Appends lines and reads them back."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def append(self, change: Change, *, at: datetime, actor: str) -> Event:
+        """Give a change its place in the log."""
+        row = self._rows.one(
+            "event_append",
+            at=to_micros(at),
+            project=change.project,
+            kind=change.kind.value,
+            version=VERSION,
+            actor=actor,
+            subject=change.subject,
+            data=_encode(change.data).decode(),
+        )
+        assert row is not None
+        return Event(
+            row[0], at, change.project, change.kind.value, VERSION, actor, change.subject, change.data
+        )
+
+    def after(
+        self, seq: int, *, limit: int, project: str | None = None, subject: str | None = None
+    ) -> list[Event]:
+        """The lines after a place, of all, of one project or of one subject."""
+        if subject is not None:
+            rows = self._rows.all("events_after_of_subject", after=seq, subject=subject, limit=limit)
+        elif project is not None:
+            rows = self._rows.all("events_after_in_project", after=seq, project=project, limit=limit)
+        else:
+            rows = self._rows.all("events_after", after=seq, limit=limit)
+        return [_event(row) for row in rows]
+
+    def last(self) -> int:
+        """The log's end."""
+        row = self._rows.one("events_last")
+        return int(row[0]) if row else 0
+
+    def horizon(self) -> int:
+        """A cursor before this has lost lines to retention."""
+        row = self._rows.one("events_first")
+        return int(row[0]) - 1 if row and row[0] is not None else 0
+
+    def prune(self, *, before: datetime, limit: int) -> int:
+        """Let go of lines from before a time, a bounded number."""
+        return self._rows.run("events_prune", before=to_micros(before), limit=limit)
+
+
+def _event(row: Row) -> Event:
+    seq, at, project, kind, version, actor, subject, data = row
+    return Event(seq, from_micros(at), project, kind, version, actor, subject, _decode(data))

@@ -1,0 +1,71 @@
+"""The edges between tasks and the ranks that keep them free of cycles."""
+
+from __future__ import annotations
+
+from maestro.domain import graph
+from maestro.domain.graph import Ranked
+from maestro.store.rows import Rows
+
+
+class TaskGraph:
+    """Who waits on whom."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def top_rank(self) -> int:
+        """A rank above all others, for a new task."""
+        row = self._rows.one("rank_highest")
+        return (row[0] if row and row[0] is not None else 0) + graph.RANK_STEP
+
+    def make_room(self, waiter_id: str, blocker_id: str) -> None:
+        """Let the ranks allow an edge. Raises `graph.CycleFound` when nothing could."""
+        try:
+            moved = self._moved(waiter_id, blocker_id)
+        except graph.NoRoom:
+            self._rows.run("ranks_spread", step=graph.RANK_STEP)
+            moved = self._moved(waiter_id, blocker_id)
+        for task in moved:
+            self._rows.run("rank_set", id=task.id, rank=task.rank)
+
+    def add(self, task_id: str, depends_on_id: str) -> bool:
+        """Whether the edge is new."""
+        return self._rows.run("edge_insert", task_id=task_id, depends_on_id=depends_on_id) == 1
+
+    def remove(self, task_id: str, depends_on_id: str) -> bool:
+        """Whether there was such an edge."""
+        return self._rows.run("edge_delete", task_id=task_id, depends_on_id=depends_on_id) == 1
+
+    def count(self, task_id: str) -> int:
+        row = self._rows.one("edge_count", task_id=task_id)
+        return int(row[0]) if row else 0
+
+    def shift_open(self, task_id: str, by: int) -> None:
+        """One task has `by` more open blockers."""
+        self._rows.run("blockers_shift_one", id=task_id, by=by)
+
+    def edges_of_project(self, project_id: str, *, limit: int) -> list[tuple[str, str]]:
+        rows = self._rows.all("edges_of_project", project_id=project_id, limit=limit)
+        return [(row[0], row[1]) for row in rows]
+
+    def waits_on(self, task_id: str) -> list[Ranked]:
+        return [Ranked(*row) for row in self._rows.all("waits_on", id=task_id)]
+
+    def waited_on_by(self, task_id: str) -> list[Ranked]:
+        return [Ranked(*row) for row in self._rows.all("waited_on_by", id=task_id)]
+
+    def next_above(self, rank: int) -> int | None:
+        row = self._rows.one("rank_next_above", rank=rank)
+        return row[0] if row else None
+
+    def next_below(self, rank: int) -> int | None:
+        row = self._rows.one("rank_next_below", rank=rank)
+        return row[0] if row else None
+
+    def _moved(self, waiter_id: str, blocker_id: str) -> list[Ranked]:
+        return graph.new_ranks(self, waiter=self._ranked(waiter_id), blocker=self._ranked(blocker_id))
+
+    def _ranked(self, task_id: str) -> Ranked:
+        row = self._rows.one("rank_of", id=task_id)
+        assert row is not None
+        return Ranked(task_id, row[0])

@@ -1,0 +1,36 @@
+"""What was answered under a key, for a week."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from maestro.clock import to_micros
+from maestro.store.rows import Rows
+
+
+class Idempotency:
+    """First answers, by caller and key."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def get(self, caller: str, key: str) -> tuple[str, str, bytes] | None:
+        """Operation, request digest and response that came first under a key."""
+        row = self._rows.one("idempotency_get", caller=caller, key=key)
+        return (row[0], row[1], row[2]) if row else None
+
+    def keep(
+        self, caller: str, key: str, *, operation: str, request: str, response: bytes, at: datetime
+    ) -> None:
+        self._rows.run(
+            "idempotency_insert",
+            caller=caller,
+            key=key,
+            operation=operation,
+            request=request,
+            response=response,
+            created_at=to_micros(at),
+        )
+
+    def prune(self, *, before: datetime, limit: int) -> int:
+        return self._rows.run("idempotency_prune", before=to_micros(before), limit=limit)

@@ -1,0 +1,103 @@
+"""Projects, the keys they are known by, and their workspaces."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro.clock import from_micros, to_micros
+from maestro.domain.projects import Project, Workspace
+from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_stages = msgspec.json.Decoder(list[str]).decode
+
+
+class Projects:
+    """Projects and workspaces."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, project: Project) -> None:
+        self._rows.run(
+            "project_insert",
+            id=project.id,
+            key=project.key,
+            name=project.name,
+            stages=_encode(project.stages).decode(),
+            created_at=to_micros(project.created_at),
+        )
+        self.add_key(project.id, project.key)
+
+    def add_key(self, project_id: str, key: str) -> None:
+        """Remember one more key that leads to this project."""
+        self._rows.run("project_key_add", key=key, project_id=project_id)
+
+    def change(self, project: Project) -> None:
+        self._rows.run(
+            "project_change",
+            id=project.id,
+            key=project.key,
+            name=project.name,
+            stages=_encode(project.stages).decode(),
+        )
+
+    def get(self, project_id: str) -> Project | None:
+        return _project(self._rows.one("project_get", id=project_id))
+
+    def by_name(self, name: str) -> Project | None:
+        return _project(self._rows.one("project_by_name", name=name))
+
+    def by_key(self, key: str) -> Project | None:
+        return _project(self._rows.one("project_by_key", key=key))
+
+    def page(self, *, after: str, limit: int) -> list[Project]:
+        rows = self._rows.all("project_page", after=after, limit=limit)
+        return [project for row in rows if (project := _project(row))]
+
+    def take_number(self, project_id: str) -> int:
+        """The next task number, never given twice."""
+        row = self._rows.one("project_take_number", id=project_id)
+        assert row is not None
+        return int(row[0])
+
+    def insert_workspace(self, workspace: Workspace) -> None:
+        self._rows.run(
+            "workspace_insert",
+            id=workspace.id,
+            project_id=workspace.project_id,
+            name=workspace.name,
+            path=workspace.path,
+            created_at=to_micros(workspace.created_at),
+        )
+
+    def workspace(self, workspace_id: str) -> Workspace | None:
+        return _workspace(self._rows.one("workspace_get", id=workspace_id))
+
+    def workspace_at(self, path: str) -> Workspace | None:
+        return _workspace(self._rows.one("workspace_by_path", path=path))
+
+    def workspaces(self, project_id: str, *, limit: int) -> list[Workspace]:
+        rows = self._rows.all("workspaces_of_project", project_id=project_id, limit=limit)
+        return [workspace for row in rows if (workspace := _workspace(row))]
+
+    def workspace_name_taken(self, project_id: str, name: str) -> bool:
+        return self._rows.one("workspace_name_taken", project_id=project_id, name=name) is not None
+
+    def move_workspace(self, workspace_id: str, *, project_id: str, name: str) -> None:
+        """A checkout whose remote changed belongs to another project."""
+        self._rows.run("workspace_move", id=workspace_id, project_id=project_id, name=name)
+
+
+def _project(row: Row | None) -> Project | None:
+    if row is None:
+        return None
+    project_id, key, name, stages, created_at = row
+    return Project(project_id, key, name, _stages(stages), from_micros(created_at))
+
+
+def _workspace(row: Row | None) -> Workspace | None:
+    if row is None:
+        return None
+    workspace_id, project_id, name, project, path, created_at = row
+    return Workspace(workspace_id, project_id, name, f"{name}/{project}", path, from_micros(created_at))

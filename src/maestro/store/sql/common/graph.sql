@@ -1,0 +1,87 @@
+-- name: edge_insert
+-- One task waits on another; a second time changes nothing.
+INSERT INTO task_dependencies (task_id, depends_on_id) VALUES (:task_id, :depends_on_id)
+ON CONFLICT (task_id, depends_on_id) DO NOTHING;
+
+-- name: edge_delete
+DELETE FROM task_dependencies WHERE task_id = :task_id AND depends_on_id = :depends_on_id;
+
+-- name: edges_delete_from
+DELETE FROM task_dependencies WHERE task_id = :task_id;
+
+-- name: edge_count
+SELECT count(*) FROM task_dependencies WHERE task_id = :task_id;
+
+-- name: dependencies_of
+-- What a task waits on.
+SELECT {task} FROM task_dependencies d JOIN {tasks} ON t.id = d.depends_on_id
+ WHERE d.task_id = :task_id ORDER BY t.number LIMIT :limit;
+
+-- name: blockers_of
+-- What a task still waits on.
+SELECT {task} FROM task_dependencies d JOIN {tasks} ON t.id = d.depends_on_id
+ WHERE d.task_id = :task_id AND t.status <> 'completed' ORDER BY t.number LIMIT :limit;
+
+-- name: dependants_of
+-- What waits on a task.
+SELECT {task} FROM task_dependencies d JOIN {tasks} ON t.id = d.task_id
+ WHERE d.depends_on_id = :task_id ORDER BY t.number LIMIT :limit;
+
+-- name: edges_of_project
+-- Every edge within a project, for drawing its tree.
+SELECT d.task_id, d.depends_on_id FROM task_dependencies d JOIN tasks t ON t.id = d.task_id
+ WHERE t.project_id = :project_id LIMIT :limit;
+
+-- name: blockers_shift
+-- Everything that waits on a task has one open blocker less (or more, when the task was reopened).
+UPDATE tasks SET open_blockers = open_blockers + :by
+ WHERE id IN (SELECT task_id FROM task_dependencies WHERE depends_on_id = :task_id)
+RETURNING id;
+
+-- name: blockers_shift_one
+UPDATE tasks SET open_blockers = open_blockers + :by WHERE id = :id;
+
+-- name: waits_on
+-- Edges downwards: dependencies, and a parent waits on its children.
+SELECT t.id, t.rank FROM task_dependencies d JOIN tasks t ON t.id = d.depends_on_id WHERE d.task_id = :id
+UNION ALL
+SELECT t.id, t.rank FROM tasks t WHERE t.parent_id = :id;
+
+-- name: waited_on_by
+-- Edges upwards: dependants, and a child is waited on by its parent.
+SELECT t.id, t.rank FROM task_dependencies d JOIN tasks t ON t.id = d.task_id WHERE d.depends_on_id = :id
+UNION ALL
+SELECT t.id, t.rank FROM tasks c JOIN tasks t ON t.id = c.parent_id WHERE c.id = :id;
+
+-- name: rank_of
+SELECT rank FROM tasks WHERE id = :id;
+
+-- name: rank_highest
+SELECT max(rank) FROM tasks;
+
+-- name: rank_next_above
+SELECT min(rank) FROM tasks WHERE rank > :rank;
+
+-- name: rank_next_below
+SELECT max(rank) FROM tasks WHERE rank < :rank;
+
+-- name: rank_set
+UPDATE tasks SET rank = :rank WHERE id = :id;
+
+-- name: ranks_spread
+-- Gives every task a rank with room on both sides, in the order they have.
+UPDATE tasks SET rank = fresh.place * :step
+  FROM (SELECT id, row_number() OVER (ORDER BY rank) AS place FROM tasks) AS fresh
+ WHERE tasks.id = fresh.id;
+
+-- name: stage_has_open
+-- Whether a stage of one scope (a parent's children, or a project's roots) has an open task.
+SELECT 1 FROM tasks
+ WHERE project_id = :project_id AND parent_id IS :parent_id AND stage = :stage
+   AND status IN ('todo', 'in_progress', 'in_review', 'blocked', 'failed') LIMIT 1;
+
+-- name: stage_hold
+-- Holds the tasks of a stage back, or lets them go; answers with those that changed.
+UPDATE tasks SET stage_held = :held
+ WHERE project_id = :project_id AND parent_id IS :parent_id AND stage = :stage AND stage_held <> :held
+RETURNING id;

@@ -1,0 +1,62 @@
+-- fragment: project
+p.id, p.key, p.name, p.stages, p.created_at
+
+-- fragment: workspace
+w.id, w.project_id, w.name, p.name, w.path, w.created_at
+
+-- name: project_insert
+-- A new project.
+INSERT INTO projects (id, key, name, stages, created_at) VALUES (:id, :key, :name, :stages, :created_at);
+
+-- name: project_get
+-- One project by its id.
+SELECT {project} FROM projects p WHERE p.id = :id;
+
+-- name: project_by_name
+-- One project by its short name.
+SELECT {project} FROM projects p WHERE p.name = :name;
+
+-- name: project_by_key
+-- One project by any key it has ever had.
+SELECT {project} FROM project_keys k JOIN projects p ON p.id = k.project_id WHERE k.key = :key;
+
+-- name: project_page
+-- Projects by name, from after a name on.
+SELECT {project} FROM projects p WHERE p.name > :after ORDER BY p.name LIMIT :limit;
+
+-- name: project_key_add
+-- Remembers a key; a key that already leads somewhere stays as it is.
+INSERT INTO project_keys (key, project_id) VALUES (:key, :project_id) ON CONFLICT (key) DO NOTHING;
+
+-- name: project_change
+-- Gives a project its present key, name and stages.
+UPDATE projects SET key = :key, name = :name, stages = :stages WHERE id = :id;
+
+-- name: project_take_number
+-- The next free task number of a project.
+UPDATE projects SET next_number = next_number + 1 WHERE id = :id RETURNING next_number - 1;
+
+-- name: workspace_insert
+-- A new checkout.
+INSERT INTO workspaces (id, project_id, name, path, created_at) VALUES (:id, :project_id, :name, :path, :created_at);
+
+-- name: workspace_get
+-- One workspace by its id.
+SELECT {workspace} FROM workspaces w JOIN projects p ON p.id = w.project_id WHERE w.id = :id;
+
+-- name: workspace_by_path
+-- The workspace at a path.
+SELECT {workspace} FROM workspaces w JOIN projects p ON p.id = w.project_id WHERE w.path = :path;
+
+-- name: workspaces_of_project
+-- Every workspace of a project.
+SELECT {workspace} FROM workspaces w JOIN projects p ON p.id = w.project_id
+ WHERE w.project_id = :project_id ORDER BY w.name LIMIT :limit;
+
+-- name: workspace_name_taken
+-- Whether a name is in use among a project's workspaces.
+SELECT 1 FROM workspaces WHERE project_id = :project_id AND name = :name;
+
+-- name: workspace_move
+-- A checkout whose remote changed belongs to another project from now on.
+UPDATE workspaces SET project_id = :project_id, name = :name WHERE id = :id;

@@ -1,0 +1,106 @@
+-- Documents, sessions, events, idempotency keys and what the store notes about itself.
+
+-- fragment: document
+d.id, d.task_id, d.title, d.file_name, d.bytes, d.sha256, d.by, d.created_at
+
+-- fragment: session
+s.id, s.project_id, s.workspace_id, w.name, p.name, s.name, s.mode, s.status, s.parent_id, s.human, s.pid,
+s.pid_started, s.lease_until, s.created_at, s.updated_at, s.ended_at
+
+-- fragment: sessions
+sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN workspaces w ON w.id = s.workspace_id
+
+-- fragment: event
+e.seq, e.at, e.project, e.kind, e.version, e.actor, e.subject, e.data
+
+-- name: document_insert
+-- A document of a task.
+INSERT INTO documents (id, task_id, title, file_name, bytes, sha256, body, blob, by, created_at)
+VALUES (:id, :task_id, :title, :file_name, :bytes, :sha256, :body, :blob, :by, :created_at);
+
+-- name: document_get
+SELECT {document} FROM documents d WHERE d.id = :id;
+
+-- name: document_body
+SELECT body, blob FROM documents WHERE id = :id;
+
+-- name: documents_of_task
+SELECT {document} FROM documents d WHERE d.task_id = :task_id ORDER BY d.id LIMIT :limit;
+
+-- name: document_count
+SELECT count(*) FROM documents WHERE task_id = :task_id;
+
+-- name: blob_in_use
+SELECT 1 FROM documents WHERE blob = :blob LIMIT 1;
+
+-- name: session_insert
+-- A new session; only the hash of its token is kept.
+INSERT INTO sessions (id, project_id, workspace_id, name, mode, status, parent_id, human, pid, pid_started, token_hash,
+                      lease_until, created_at, updated_at)
+VALUES (:id, :project_id, :workspace_id, :name, :mode, :status, :parent_id, :human, :pid, :pid_started, :token_hash,
+        :lease_until, :created_at, :updated_at);
+
+-- name: session_get
+SELECT {session} FROM {sessions} WHERE s.id = :id;
+
+-- name: session_by_token
+-- The live session a token belongs to; a token is void once its session has ended.
+SELECT {session} FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at IS NULL;
+
+-- name: session_by_name
+SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NULL;
+
+-- name: sessions_with_process
+-- Live sessions whose process is on record, to know them by ancestry.
+SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.ended_at IS NULL AND s.pid IS NOT NULL;
+
+-- name: session_beat
+-- A sign of life.
+UPDATE sessions SET lease_until = :lease_until, status = :status, updated_at = :updated_at
+ WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_end
+UPDATE sessions SET status = :status, ended_at = :at, updated_at = :at WHERE id = :id AND ended_at IS NULL;
+
+-- name: event_append
+-- One line of the log; its number is its place in commit order.
+INSERT INTO events (at, project, kind, version, actor, subject, data)
+VALUES (:at, :project, :kind, :version, :actor, :subject, :data) RETURNING seq;
+
+-- name: events_after
+-- The log from after a place on.
+SELECT {event} FROM events e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
+
+-- name: events_after_in_project
+SELECT {event} FROM events e WHERE e.seq > :after AND e.project = :project ORDER BY e.seq LIMIT :limit;
+
+-- name: events_after_of_subject
+SELECT {event} FROM events e WHERE e.seq > :after AND e.subject = :subject ORDER BY e.seq LIMIT :limit;
+
+-- name: events_last
+SELECT coalesce(max(seq), 0) FROM events;
+
+-- name: events_first
+SELECT min(seq) FROM events;
+
+-- name: events_prune
+-- Lets the oldest lines go, a bounded number at a time; the last line always stays, to tell where the log is.
+DELETE FROM events WHERE seq < (SELECT max(seq) FROM events) AND seq IN
+  (SELECT seq FROM (SELECT seq, at FROM events ORDER BY seq LIMIT :limit) AS oldest WHERE at < :before);
+
+-- name: idempotency_get
+SELECT operation, request, response FROM idempotency WHERE caller = :caller AND key = :key;
+
+-- name: idempotency_insert
+INSERT INTO idempotency (caller, key, operation, request, response, created_at)
+VALUES (:caller, :key, :operation, :request, :response, :created_at);
+
+-- name: idempotency_prune
+DELETE FROM idempotency WHERE (caller, key) IN
+  (SELECT caller, key FROM idempotency WHERE created_at < :before ORDER BY created_at LIMIT :limit);
+
+-- name: meta_get
+SELECT value FROM meta WHERE key = :key;
+
+-- name: meta_set
+INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value;

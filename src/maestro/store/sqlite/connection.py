@@ -1,0 +1,93 @@
+"""Opening a SQLite database, and its faults in our words."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from maestro import errors
+from maestro.store import statements
+from maestro.store.rows import Row
+
+APPLICATION_ID = 0x4D_41_45_53  # "MAES"
+_CACHED_STATEMENTS = 512
+
+
+class SqliteRows:
+    """A connection that runs statements by name."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._execute = connection.execute
+        self._sql = statements.load("sqlite")
+
+    def run(self, name: str, **values: Any) -> int:
+        return self._execute(self._sql[name], values).rowcount
+
+    def one(self, name: str, **values: Any) -> Row | None:
+        # All rows are fetched, so that a statement that also writes (RETURNING) is finished.
+        rows = self._execute(self._sql[name], values).fetchall()
+        return rows[0] if rows else None
+
+    def all(self, name: str, **values: Any) -> list[Row]:
+        return self._execute(self._sql[name], values).fetchall()
+
+
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """The one connection that writes: every commit is flushed to the disk before it is answered."""
+    try:
+        connection = _connect(path)
+        _refuse_foreign(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """A connection that only reads."""
+    connection = _connect(path)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_CACHED_STATEMENTS,
+        timeout=10,
+    )
+    connection.execute("PRAGMA cache_size = -32000")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    """Leave a database alone that somebody else made."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    if application_id != APPLICATION_ID and version != 0:
+        connection.close()
+        raise errors.StorageFailed(f"{path} is a database, but not one of Maestro's. It was left as it is.")
+
+
+def translated(error: sqlite3.Error, path: Path | str) -> errors.MaestroError:
+    """What a driver's error means to a caller."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return errors.StorageFull(hint="Free some space; then the same request can be sent again.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return errors.StorageReadOnly(
+            f"{path} cannot be written: {error}.", hint="Check who owns it and whether its disk is read-only."
+        )
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return errors.StorageFailed(
+            f"{path} is damaged or not a database: {error}.", hint="It was left as it is. See: maestro restore"
+        )
+    return errors.StorageFailed(f"The database answered: {error}.")

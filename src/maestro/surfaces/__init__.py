@@ -1,0 +1,1 @@
+"""Ways in: thin, equal, and independent of each other. Each parses, calls one operation and renders."""
