@@ -68,7 +68,7 @@ async def checkout_at(directory: str) -> identity.Checkout | None:
         raise _failure(answer, "rev-parse")
     found = _layout(answer.out, directory)
     found = msgspec.structs.replace(found, remotes=await _remotes(found, directory))
-    if not found.remotes and not found.is_shallow:
+    if not any(found.remotes.values()) and not found.is_shallow:
         found = msgspec.structs.replace(found, root_commit=await _root_commit(directory))
     if "/modules/" in found.git_dir:
         found = msgspec.structs.replace(found, superproject=await _superproject(found.toplevel))
@@ -155,7 +155,7 @@ def _known_ssh_hosts() -> dict[str, str]:
 
 
 async def _root_commit(directory: str) -> str | None:
-    """The oldest root of all branches, which a later orphan branch cannot change; None: no commit, or slow."""
+    """The oldest root of all branches (a later orphan branch leaves it so); None: no commit, or too slow."""
     asked = ("rev-list", "--max-parents=0", "--timestamp", "--exclude=refs/[!h]*", "--all")
     try:
         printed = await run("--no-replace-objects", *asked, cwd=directory, timeout_seconds=root_seconds_max)

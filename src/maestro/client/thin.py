@@ -89,9 +89,12 @@ def socket_path() -> str:
 
 def connect(path: str) -> _socket.socket:
     """A connection to the server at `path`; OSError if there is none."""
-    fill_closed_descriptors()
-    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     name = os.fsencode(path)
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    while sock.fileno() <= 2:
+        # A standard descriptor was closed: what takes its number must not be the connection.
+        sock.detach()
+        sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     if len(name) <= SOCKET_NAME_BYTES_MAX:
         sock.connect(name)
     else:
@@ -116,14 +119,6 @@ def connect_from_inside(sock: _socket.socket, path: bytes) -> None:
         os.chdir(here)
         if isinstance(here, int):
             os.close(here)
-
-
-def fill_closed_descriptors() -> None:
-    """Keeps the socket from taking the number of a closed stdout. Writing to the filler still fails."""
-    if None in (sys.stdin, sys.stdout, sys.stderr):
-        while (filler := os.open("/dev/null", os.O_RDONLY)) <= 2:
-            pass
-        os.close(filler)
 
 
 def request(arguments: list[str]) -> bytes:

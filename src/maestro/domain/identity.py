@@ -61,7 +61,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def identify(checkout: Checkout, *, prefer: str = "origin") -> Identity:
-    """The project this checkout belongs to; of several remotes `prefer` counts, `upstream` for a fork, say."""
+    """The project this checkout belongs to; of several remotes `prefer` counts: a fork's `upstream`."""
     path = remotes.path_in_key(place(checkout))
     path_key = f"path:{path}"
     remote = _chosen_remote(checkout, prefer)

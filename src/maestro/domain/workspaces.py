@@ -16,9 +16,9 @@ same_name_max = 1_000
 COLLECTING = frozenset(
     {
         # what people call the folder with their code
-        *("src", "source", "sources", "code", "coding", "programming", "dev", "devel", "develop", "development"),
-        *("project", "projects", "repo", "repos", "repository", "repositories", "checkouts", "clones"),
-        *("work", "workspace", "workspaces", "go", "vendor", "third_party", "submodules"),
+        *("src", "source", "sources", "code", "coding", "programming", "development"),
+        *("project", "projects", "repo", "repos", "repository", "repositories", "clones"),
+        *("work", "workspace", "workspaces", "dev", "devel", "go", "vendor", "third_party", "submodules"),
         # forges
         *("git", "github", "github.com", "gitlab", "gitlab.com", "bitbucket", "bitbucket.org"),
         *("codeberg", "codeberg.org"),

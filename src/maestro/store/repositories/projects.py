@@ -33,6 +33,10 @@ class Projects:
         """Remember one more key that leads to this project."""
         self._rows.run("project_key_add", key=key, project_id=project_id)
 
+    def drop_key(self, project_id: str, key: str) -> None:
+        """Forget a key: another checkout may come to lie at that path."""
+        self._rows.run("project_key_drop", key=key, project_id=project_id)
+
     def change(self, project: Project) -> None:
         self._rows.run(
             "project_change",
@@ -50,6 +54,10 @@ class Projects:
 
     def by_key(self, key: str) -> Project | None:
         return _project(self._rows.one("project_by_key", key=key))
+
+    def by_local_path(self, path: str) -> Project | None:
+        """The project known by its first commit and this path, before it had a remote."""
+        return _project(self._rows.one("project_by_local_path", path=path))
 
     def page(self, *, after: str, limit: int) -> list[Project]:
         rows = self._rows.all("project_page", after=after, limit=limit)

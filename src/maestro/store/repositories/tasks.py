@@ -161,6 +161,13 @@ class Tasks:
         found = self._rows.one("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
         return found is not None
 
+    def uses_stage(self, project_id: str, stage: str) -> bool:
+        return self._rows.one("stage_used", project_id=project_id, stage=stage) is not None
+
+    def stage_scopes(self, project_id: str) -> list[str | None]:
+        """The parents under which tasks stand in stages; none for the roots."""
+        return [row[0] for row in self._rows.all("stage_scopes", project_id=project_id)]
+
     def hold_stage(self, project_id: str, parent_id: str | None, stage: str, *, held: bool) -> list[Task]:
         """Hold a stage's tasks back or let them go; those that changed, as they now are."""
         rows = self._rows.all(

@@ -85,3 +85,11 @@ SELECT 1 FROM tasks
 UPDATE tasks SET stage_held = :held
  WHERE project_id = :project_id AND parent_id IS :parent_id AND stage = :stage AND stage_held <> :held
 RETURNING id;
+
+-- name: stage_used
+-- Whether any task of a project is in a stage.
+SELECT 1 FROM tasks WHERE project_id = :project_id AND stage = :stage LIMIT 1;
+
+-- name: stage_scopes
+-- The parents (none for the roots) under which a project has tasks in stages.
+SELECT DISTINCT parent_id FROM tasks WHERE project_id = :project_id AND stage IS NOT NULL;

@@ -60,3 +60,12 @@ SELECT 1 FROM workspaces WHERE project_id = :project_id AND name = :name;
 -- name: workspace_move
 -- A checkout whose remote changed belongs to another project from now on.
 UPDATE workspaces SET project_id = :project_id, name = :name WHERE id = :id;
+
+-- name: project_key_drop
+-- Forgets a key that meant something only as long as nothing better was known.
+DELETE FROM project_keys WHERE key = :key AND project_id = :project_id;
+
+-- name: project_by_local_path
+-- A project whose key is its first commit and this path.
+SELECT {project} FROM workspaces w JOIN projects p ON p.id = w.project_id
+ WHERE p.key LIKE 'root:%' AND substr(p.key, length(p.key) - length(:path)) = ':' || :path LIMIT 1;

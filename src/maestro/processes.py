@@ -1,0 +1,61 @@
+"""What the operating system says about processes: their parents and when each started.
+
+A pid alone is not an identity, for it is given again; pid and start time are.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from maestro import limits
+
+
+class Process(msgspec.Struct, frozen=True):
+    """One process, as it is now."""
+
+    pid: int
+    parent: int
+    started: str
+
+
+class ChainBroken(Exception):
+    """The chain of parents could not be read to its end."""
+
+
+def look_up(pid: int) -> Process | None:
+    """The process with this pid, if it is there and can be seen."""
+    return _from_proc(pid) if sys.platform == "linux" else _from_ps(pid)
+
+
+def ancestry(pid: int) -> list[Process]:
+    """A process and all its parents up to the first of the system."""
+    chain: list[Process] = []
+    while pid > 0:
+        found = look_up(pid)
+        if found is None or len(chain) >= limits.ancestry_depth_max:
+            raise ChainBroken(f"process {pid} cannot be read")
+        chain.append(found)
+        pid = found.parent
+    return chain
+
+
+def _from_proc(pid: int) -> Process | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The name in brackets may itself contain brackets and spaces.
+    fields = text[text.rindex(")") + 2 :].split()
+    return Process(pid, int(fields[1]), fields[19])
+
+
+def _from_ps(pid: int) -> Process | None:
+    answer = subprocess.run(
+        ["ps", "-o", "ppid=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False, timeout=5
+    )
+    fields = answer.stdout.split()
+    return Process(pid, int(fields[0]), " ".join(fields[1:])) if answer.returncode == 0 and fields else None

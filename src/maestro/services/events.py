@@ -1,0 +1,86 @@
+"""Reading and following the log, with a snapshot for whoever comes too late."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from maestro import limits
+from maestro.domain.callers import Caller
+from maestro.domain.events import Event
+from maestro.events.feed import Feed, PastHorizon
+from maestro.operations import server as ops
+from maestro.services.scope import project_of
+from maestro.store.base import Store, Tx
+
+
+class EventLog:
+    """The log, to callers."""
+
+    def __init__(self, store: Store, feed: Feed) -> None:
+        self._store = store
+        self._feed = feed
+
+    async def page(self, caller: Caller, request: ops.ReadEvents) -> ops.EventList | ops.Resync:
+        """One page of the log."""
+        project = await self._project(caller, request)
+        kinds = frozenset(kind.value for kind in request.kind)
+        try:
+            events, cursor, more = await self._feed.read(
+                since=request.since, project=project, kinds=kinds, limit=request.limit
+            )
+        except PastHorizon as past:
+            return await self._resync(project, past.horizon)
+        return ops.EventList(events=events, cursor=str(cursor) if more else None)
+
+    async def stream(self, caller: Caller, request: ops.ReadEvents) -> AsyncIterator[Event | ops.Resync]:
+        """The log from a place on; with `follow`, for as long as the caller listens."""
+        project = await self._project(caller, request)
+        kinds = frozenset(kind.value for kind in request.kind)
+        since = request.since
+        while True:
+            try:
+                async for event in self._events(request.follow, since, project, kinds):
+                    since = event.seq
+                    yield event
+                return
+            except PastHorizon as past:
+                resync = await self._resync(project, past.horizon)
+                since = resync.seq
+                yield resync
+
+    async def _events(
+        self, follow: bool, since: int, project: str | None, kinds: frozenset[str]
+    ) -> AsyncIterator[Event]:
+        if follow:
+            async for event in self._feed.follow(since=since, project=project, kinds=kinds):
+                yield event
+            return
+        more = True
+        while more:
+            events, since, more = await self._feed.read(
+                since=since, project=project, kinds=kinds, limit=limits.feed_page_events_max
+            )
+            for event in events:
+                yield event
+
+    async def _project(self, caller: Caller, request: ops.ReadEvents) -> str | None:
+        """A session hears its own project; the person hears all, or the one they name."""
+        if not request.project and not caller.is_session:
+            return None
+        found = await self._store.read(lambda tx: project_of(tx, caller, request.project))
+        return found.id
+
+    async def _resync(self, project: str | None, horizon: int) -> ops.Resync:
+        """The state as of one place in the log, to go on from there."""
+
+        def snapshot(tx: Tx) -> ops.Resync:
+            many = limits.snapshot_tasks_max
+            projects = [project] if project else [p.id for p in tx.projects.page(after="", limit=many)]
+            tasks = [task for found in projects for task in tx.tasks.open(found, limit=many + 1)]
+            shown = [
+                {"id": task.id, "ref": task.ref, "status": task.status, "ready": task.ready, "title": task.title}
+                for task in tasks[:many]
+            ]
+            return ops.Resync(seq=tx.events.last(), horizon=horizon, tasks=shown, complete=len(tasks) <= many)
+
+        return await self._store.read(snapshot)

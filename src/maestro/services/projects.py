@@ -1,0 +1,61 @@
+"""The projects this server knows."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.domain.callers import Caller
+from maestro.domain.events import Change, Kind
+from maestro.domain.identity import RESERVED
+from maestro.domain.projects import Project
+from maestro.operations import projects as ops
+from maestro.services import moves, places
+from maestro.services.scope import project_of
+from maestro.store.base import Tx
+
+
+def list_page(tx: Tx, caller: Caller, request: ops.ListProjects) -> ops.ProjectList:
+    found = tx.projects.page(after=request.cursor, limit=request.limit + 1)
+    more = len(found) > request.limit
+    found = found[: request.limit]
+    return ops.ProjectList(projects=found, cursor=found[-1].name if more else None)
+
+
+def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
+    project = project_of(tx, caller, request.project)
+    counts, ready = tx.tasks.counts(project.id)
+    return ops.ProjectDetail(
+        **msgspec.structs.asdict(project),
+        workspaces=tx.projects.workspaces(project.id, limit=limits.page_items_max),
+        tasks=counts | {"ready": ready},
+    )
+
+
+def edit(tx: Tx, caller: Caller, request: ops.EditProject) -> Project:
+    """Change a project's name or stages; its tasks are held or let go by the new stages at once."""
+    project = project_of(tx, caller, request.project)
+    if request.name is None and request.stages is None:
+        raise errors.Invalid("Nothing to change was given.", hint="Say --name or --stages.")
+    if request.name is not None and request.name.lower() in RESERVED:
+        raise errors.Invalid(f"{request.name!r} is a reserved word.", hint="Choose another name.")
+    if request.name is not None and request.name.lower() != project.name:
+        project = places.rename(tx, caller, project, request.name.lower())
+    if request.stages is not None:
+        project = _restage(tx, caller, project, request.stages)
+    return project
+
+
+def _restage(tx: Tx, caller: Caller, project: Project, stages: list[str]) -> Project:
+    if len(set(stages)) != len(stages):
+        raise errors.Invalid("A stage is named twice.")
+    for dropped in set(project.stages) - set(stages):
+        if tx.tasks.uses_stage(project.id, dropped):
+            raise errors.Conflict(f"Tasks of {project.name} are in stage {dropped!r}.", hint="Move them first.")
+    changed = msgspec.structs.replace(project, stages=stages)
+    tx.projects.change(changed)
+    tx.log(Change(Kind.PROJECT_CHANGED, project.id, project.id, {"stages": stages}), actor=caller.name)
+    outcome = moves.Outcome(tx, caller)
+    for parent_id in tx.tasks.stage_scopes(project.id):
+        outcome.settle_stages(project.id, parent_id)
+    return changed

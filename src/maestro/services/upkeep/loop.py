@@ -1,0 +1,64 @@
+"""The one shape of background work: a job says when it next has something to do, and does a bounded batch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from maestro.clock import Clock
+from maestro.errors import MaestroError
+
+log = logging.getLogger(__name__)
+_SECONDS_AFTER_FAILURE = 10.0
+_SECONDS_MAX = 3600.0
+
+
+class Job(Protocol):
+    """One kind of upkeep."""
+
+    name: str
+
+    async def run_once(self) -> datetime | None:
+        """Do a bounded batch; when there will be something to do again, as far as is known."""
+
+
+class Upkeep:
+    """Runs each job when it is due, and at once when it is told that something changed."""
+
+    def __init__(self, jobs: Sequence[Job], *, clock: Clock) -> None:
+        self._clock = clock
+        self._nudges = {job.name: asyncio.Event() for job in jobs}
+        self._tasks = [asyncio.create_task(self._keep(job), name=f"upkeep-{job.name}") for job in jobs]
+
+    def nudge(self, name: str) -> None:
+        """Something changed that may make this job due sooner."""
+        self._nudges[name].set()
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _keep(self, job: Job) -> None:
+        nudge = self._nudges[job.name]
+        while True:
+            nudge.clear()
+            try:
+                due = await job.run_once()
+                seconds = (due - self._clock.now()).total_seconds() if due else _SECONDS_MAX
+            except MaestroError as error:
+                log.warning("upkeep %s: %s", job.name, error)
+                seconds = _SECONDS_AFTER_FAILURE
+            if seconds > 0:
+                await _sleep(nudge, min(seconds, _SECONDS_MAX))
+
+
+async def _sleep(nudge: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await nudge.wait()
+    except TimeoutError:
+        pass

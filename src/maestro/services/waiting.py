@@ -1,0 +1,70 @@
+"""Waiting on tasks without polling: listen first, look second, and look again only when told."""
+
+from __future__ import annotations
+
+import asyncio
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.tasks import FINAL, Status, Task
+from maestro.events.hub import Hub
+from maestro.operations import tasks as ops
+from maestro.services.scope import task_of
+from maestro.store.base import Store, Tx
+
+_PAST_READY = (Status.IN_PROGRESS, Status.IN_REVIEW, Status.COMPLETED)
+
+
+class TaskWaits:
+    """Blocks until tasks are where a caller wants them."""
+
+    def __init__(self, store: Store, hub: Hub) -> None:
+        self._store = store
+        self._hub = hub
+
+    async def wait(self, caller: Caller, request: ops.WaitTasks) -> ops.WaitedTasks:
+        """Ends at once when all is reached, or when some task can no longer reach it."""
+
+        def look(tx: Tx) -> list[Task]:
+            return [task_of(tx, caller, ref, project=request.project) for ref in request.ids]
+
+        first = now = await self._store.read(look)
+        with self._hub.subscribe(task.id for task in first) as subscription:
+            try:
+                async with asyncio.timeout(request.timeout / 1000):
+                    now = await self._store.read(look)
+                    while (reached := _reached(request.until, first, now)) is None:
+                        await subscription.wait()
+                        subscription.take()
+                        now = await self._store.read(look)
+            except TimeoutError:
+                raise _timed_out(request, now) from None
+        return ops.WaitedTasks(tasks=now, reached=reached)
+
+
+def _reached(until: ops.Until, first: list[Task], now: list[Task]) -> bool | None:
+    """True: all are where they should be. False: one never will be. None: wait on."""
+    if until is ops.Until.ANY_CHANGE:
+        changed = any(task.updated_at != before.updated_at or task.ready != before.ready
+                      for before, task in zip(first, now, strict=True))
+        return True if changed else None
+    done = [_one_reached(until, task) for task in now]
+    if False in done:
+        return False
+    return True if all(done) else None
+
+
+def _one_reached(until: ops.Until, task: Task) -> bool | None:
+    if until is ops.Until.READY and (task.ready or task.status in _PAST_READY):
+        return True
+    if until is ops.Until.COMPLETED and task.status is Status.COMPLETED:
+        return True
+    return False if task.status in FINAL else None
+
+
+def _timed_out(request: ops.WaitTasks, now: list[Task]) -> errors.TimedOut:
+    states = ", ".join(f"{task.ref} is {task.status}" for task in now)
+    return errors.TimedOut(
+        f"Not {request.until} within {request.timeout / 1000:g} s: {states}.",
+        data={"tasks": [{"id": task.id, "ref": task.ref, "status": task.status} for task in now]},
+    )

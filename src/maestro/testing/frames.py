@@ -1,0 +1,149 @@
+"""A scripted server for the frames of docs/frames.md: what the clients are tested and measured against.
+
+It knows nothing of Maestro. A script, an ordinary function, gets each connection with its request.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+PATIENCE_SECONDS = 20.0
+CHUNK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sends first, taken apart."""
+
+    protocol: bytes
+    client: bytes
+    version: bytes
+    terminals: bytes
+    columns: bytes
+    directory: bytes
+    variables: dict[bytes, bytes]
+    arguments: list[bytes]
+
+    @classmethod
+    def parse(cls, payload: bytes) -> Request:
+        head, _, rest = payload.partition(b"\0\0")
+        protocol, client, version, terminals, columns, directory, *entries = head.split(b"\0")
+        variables = {name: value for name, _, value in (entry.partition(b"=") for entry in entries)}
+        arguments = rest.split(b"\0")[:-1]
+        return cls(protocol, client, version, terminals, columns, directory, variables, arguments)
+
+
+class Refused(Exception):
+    """The client could not read what it was asked for."""
+
+
+class Connection:
+    """One client's exchange, from the server's side."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.stream = sock.makefile("rb")
+
+    def send(self, kind: bytes, payload: bytes = b"") -> None:
+        self.sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
+
+    def receive(self) -> tuple[bytes, bytes] | None:
+        """The client's next frame; None if it has gone."""
+        try:
+            head = self.stream.read(5)
+            if len(head) < 5:
+                return None
+            return head[:1], self.stream.read(int.from_bytes(head[1:], "big"))
+        except ConnectionError:
+            return None
+
+    def request(self) -> Request:
+        got = self.receive()
+        if got is None or got[0] != b"R":
+            raise AssertionError(f"a request should come first, not {got!r}")
+        return Request.parse(got[1])
+
+    def ask(self, kind: bytes, payload: bytes = b"") -> bytes:
+        """All that the client sends for an I or F."""
+        self.send(kind, payload)
+        parts = []
+        while got := self.receive():
+            if got[0] == b"N":
+                raise Refused(got[1].decode())
+            if not got[1]:
+                break
+            parts.append(got[1])
+        return b"".join(parts)
+
+    def confirmed(self) -> bool:
+        self.send(b"C")
+        return self.receive() == (b"C", b"")
+
+    def exit(self, code: int = 0) -> None:
+        self.send(b"X", b"%d" % code)
+
+
+Script = Callable[[Connection, Request], None]
+
+
+@dataclass
+class FrameServer:
+    """Listens at a path while its `with` block runs. What goes wrong in a script is raised at its end."""
+
+    path: Path
+    script: Script
+    requests: list[Request] = field(default_factory=list)
+    problems: list[BaseException] = field(default_factory=list)
+    threads: list[threading.Thread] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(self.path))
+        self.listener.listen(64)
+        self.begin(self.accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join(PATIENCE_SECONDS)
+        self.listener.close()
+        self.path.unlink(missing_ok=True)
+        if error is None and self.problems:
+            raise self.problems[0]
+
+    def begin(self, work: Callable[..., None], *args: object) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)
+        self.threads.append(thread)
+        thread.start()
+
+    def accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return  # the block has ended
+            self.begin(self.serve, sock)
+
+    def serve(self, sock: socket.socket) -> None:
+        sock.settimeout(PATIENCE_SECONDS)
+        with sock:
+            connection = Connection(sock)
+            with connection.stream:
+                try:
+                    if sock.recv(1, socket.MSG_PEEK):  # one that only looks whether we are here says nothing
+                        request = connection.request()
+                        self.requests.append(request)
+                        self.script(connection, request)
+                except BrokenPipeError:
+                    pass  # the client went before the script was through
+                except Exception as error:  # noqa: BLE001 (the test that waits outside raises it)
+                    self.problems.append(error)

@@ -1,0 +1,316 @@
+"""The exchange itself, the same for both clients: what is relayed, sent up, confirmed, and how it ends."""
+
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from maestro.testing.frames import Refused
+
+SECONDS = 20
+FIVE_MB = os.urandom(5_000_000)
+
+
+def pieces(data: bytes, size: int = 1 << 20):
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+# What comes down.
+
+
+def test_output_goes_where_it_belongs(client):
+    def script(connection, request):
+        connection.send(b"O", b"one\n")
+        connection.send(b"E", b"two\n")
+        connection.send(b"O", b"")
+        connection.send(b"O", b"three")
+        connection.exit()
+
+    with client.serve(script):
+        ran = client.run("x")
+    assert (ran.stdout, ran.stderr, ran.returncode) == (b"one\nthree", b"two\n", 0)
+
+
+@pytest.mark.parametrize("size", [1, 4096, 1 << 20])
+def test_much_output_arrives_whole(client, size):
+    data = FIVE_MB if size > 1 else FIVE_MB[:20_000]
+
+    def script(connection, request):
+        for piece in pieces(data, size):
+            connection.send(b"O", piece)
+        connection.exit()
+
+    with client.serve(script):
+        assert client.run("x").stdout == data
+
+
+def test_output_that_a_slow_reader_takes_in_bits(client):
+    def script(connection, request):
+        for piece in pieces(FIVE_MB):
+            connection.send(b"O", piece)
+        assert connection.confirmed()
+        connection.exit()
+
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with client.serve(script), os.fdopen(reading, "rb") as stream:
+        process = client.start("x", stdout=writing)
+        os.close(writing)
+        assert stream.read() == FIVE_MB
+        assert process.wait(SECONDS) == 0
+
+
+@pytest.mark.parametrize("code", [0, 1, 7, 8, 130, 255])
+def test_the_exit_code_is_the_servers(client, code):
+    with client.serve(lambda connection, request: connection.exit(code)):
+        assert client.run("x").returncode == code
+
+
+# What goes up.
+
+
+@pytest.mark.parametrize("data", [b"", b"short", FIVE_MB], ids=["nothing", "short", "5 MB"])
+def test_standard_input(client, data):
+    got = []
+
+    def script(connection, request):
+        got.append(connection.ask(b"I"))
+        connection.exit()
+
+    with client.serve(script):
+        assert client.run("x", input=data).returncode == 0
+    assert got == [data]
+
+
+def test_input_and_output_at_once(client):
+    """A server that answers as it reads: whoever only sends, or only listens, would hang here."""
+
+    def script(connection, request):
+        connection.send(b"I")
+        while (got := connection.receive()) and got[1]:
+            connection.send(b"O", got[1] * 4)
+        connection.exit()
+
+    with client.serve(script):
+        ran = client.run("x", input=FIVE_MB)
+    assert len(ran.stdout) == 4 * len(FIVE_MB)
+    assert ran.returncode == 0
+
+
+def test_the_server_may_end_before_the_input_does(client):
+    def script(connection, request):
+        connection.send(b"I")
+        assert connection.receive() == (b"D", b"first")
+        connection.exit(3)
+
+    with client.serve(script):
+        process = client.start("x", stdin=subprocess.PIPE)
+        process.stdin.write(b"first")
+        process.stdin.flush()
+        assert process.wait(SECONDS) == 3
+
+
+def test_the_server_may_end_without_reading_the_input(client):
+    def script(connection, request):
+        connection.send(b"I")
+        connection.exit(2)
+
+    with client.serve(script), (client.home / "big").open("wb+") as big:
+        big.truncate(50_000_000)
+        assert client.run("x", stdin=big).returncode == 2
+
+
+def test_closed_standard_input_is_refused(client):
+    def script(connection, request):
+        with pytest.raises(Refused, match="standard input"):
+            connection.ask(b"I")
+        connection.exit()
+
+    with client.serve(script):
+        ran = subprocess.run(
+            ["sh", "-c", 'exec "$0" x <&-', client.program],
+            env=client.env,
+            capture_output=True,
+            timeout=SECONDS,
+        )
+    assert ran.returncode == 0
+
+
+def test_files_are_read_from_where_the_client_is(client, tmp_path):
+    (tmp_path / "big.log").write_bytes(FIVE_MB)
+    (tmp_path / "none.log").touch()
+    got = []
+
+    def script(connection, request):
+        got.append(connection.ask(b"F", b"big.log"))
+        got.append(connection.ask(b"F", b"none.log"))
+        got.append(connection.ask(b"F", os.fsencode(tmp_path / "big.log")))
+        got.append(connection.ask(b"I"))
+        connection.exit()
+
+    with client.serve(script):
+        assert client.run("x", cwd=tmp_path, input=b"typed").returncode == 0
+    assert got == [FIVE_MB, b"", FIVE_MB, b"typed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("x.log", "No such file or directory: x.log"),
+        ("folder", "Is a directory: folder"),
+        ("y" * 5000, "File name too long: y"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(client, tmp_path, path, reason):
+    (tmp_path / "folder").mkdir()
+    answers = []
+
+    def script(connection, request):
+        with pytest.raises(Refused) as refused:
+            connection.ask(b"F", path.encode())
+        answers.append(str(refused.value))
+        assert connection.confirmed()
+        connection.exit(6)
+
+    with client.serve(script):
+        assert client.run("x", cwd=tmp_path).returncode == 6
+    assert answers[0].startswith(reason)
+
+
+# What is confirmed.
+
+
+def test_output_is_confirmed_after_it_is_out(client):
+    """More than a pipe holds: until somebody reads, not all of it is out."""
+    confirmed = threading.Event()
+
+    def script(connection, request):
+        connection.send(b"O", FIVE_MB[:100_000])
+        if connection.confirmed():
+            confirmed.set()
+        connection.exit()
+
+    with client.serve(script):
+        process = client.start("x")
+        assert process.stdout.read(1) == FIVE_MB[:1]
+        assert not confirmed.wait(0.3)
+        process.communicate(timeout=SECONDS)
+        assert confirmed.wait(SECONDS)
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+def test_output_that_was_lost_is_never_confirmed(client, redirection):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    after = []
+
+    def script(connection, request):
+        connection.send(b"O", b"text\n")
+        connection.send(b"C")
+        after.append(connection.receive())
+
+    with client.serve(script):
+        ran = subprocess.run(
+            ["sh", "-c", f'exec "$0" x {redirection}', client.program],
+            env=client.env,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS,
+        )
+    assert after == [None]
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(b"maestro: cannot write the output: ")
+
+
+def test_lost_diagnostics_do_no_harm(client):
+    def script(connection, request):
+        connection.send(b"E", b"a warning\n")
+        connection.send(b"O", b"text\n")
+        assert connection.confirmed()
+        connection.exit()
+
+    with client.serve(script):
+        ran = subprocess.run(
+            ["sh", "-c", 'exec "$0" x 2>&-', client.program],
+            env=client.env,
+            stdout=subprocess.PIPE,
+            timeout=SECONDS,
+        )
+    assert (ran.stdout, ran.returncode) == (b"text\n", 0)
+
+
+# How it ends.
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["busy", "silent"])
+def test_a_closed_pipe_ends_the_work(client, goes_on):
+    """As with `| head -1`, also when the server has nothing more to say for a long time."""
+    ended = threading.Event()
+
+    def script(connection, request):
+        connection.send(b"O", b"first\n")
+        try:
+            while goes_on:
+                connection.send(b"O", b"more\n")
+        except OSError:
+            pass
+        assert connection.receive() is None
+        ended.set()
+
+    with client.serve(script):
+        process = client.start("x")
+        assert process.stdout.readline() == b"first\n"
+        process.stdout.close()
+        assert process.wait(SECONDS) == 141
+        assert ended.wait(SECONDS)
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("asks", [b"", b"I"], ids=["waiting", "reading"])
+def test_an_interrupt_ends_the_work(client, asks):
+    ended = threading.Event()
+
+    def script(connection, request):
+        if asks:
+            connection.send(asks)
+        connection.send(b"O", b"first\n")
+        assert connection.receive() is None
+        ended.set()
+
+    with client.serve(script):
+        process = client.start("x", stdin=subprocess.PIPE)
+        assert process.stdout.readline() == b"first\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(SECONDS) == 130
+        assert ended.wait(SECONDS)
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"O\0", b"O\0\0\0\x05hel", b"O\0\0\0\x05hello"], ids=["nothing", "head", "part", "frame"]
+)
+@pytest.mark.parametrize("asks", [b"", b"I\0\0\0\0"], ids=["waiting", "reading"])
+def test_a_server_that_dies_is_told_of(client, said, asks):
+    def script(connection, request):
+        connection.sock.sendall(asks + said)
+
+    with client.serve(script):
+        process = client.start("x", stdin=subprocess.PIPE)
+        assert process.wait(SECONDS) == 1
+        said_last = process.stderr.read()
+    assert said_last == b"maestro: the server ended the connection before the answer was complete\n"
+
+
+@pytest.mark.parametrize("said", [b"Z\0\0\0\0", b"O\0\x10\0\x01"], ids=["unknown", "too long"])
+def test_what_is_no_frame_ends_it(client, said):
+    def script(connection, request):
+        connection.sock.sendall(said)
+        assert connection.receive() is None
+
+    with client.serve(script) as server:
+        ran = client.run("x")
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(b"maestro: the server sent ")
+    assert len(server.requests) == 1

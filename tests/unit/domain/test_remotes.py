@@ -1,0 +1,432 @@
+"""Spellings of git remotes: a table of what is seen in the wild, and properties judged by an oracle of its own."""
+
+from __future__ import annotations
+
+import string
+from urllib.parse import quote
+
+import msgspec
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from maestro.domain import remotes
+from maestro.domain.remotes import canonical
+from maestro.errors import Invalid
+
+VC = "github.com/steveyegge/vc"
+
+SPELLINGS = [
+    # one repository on a forge
+    ("git@github.com:steveyegge/vc.git", VC),
+    ("git@github.com:steveyegge/vc", VC),
+    ("git@github.com:/steveyegge/vc.git", VC),
+    ("git@github.com:steveyegge/vc.git/", VC),
+    ("github.com:steveyegge/vc.git", VC),
+    ("[git@github.com:443]:steveyegge/vc.git", VC),
+    ("git@[github.com:22]:steveyegge/vc.git", VC),
+    ("ssh://git@github.com/steveyegge/vc.git", VC),
+    ("ssh://github.com/steveyegge/vc", VC),
+    ("ssh://git@github.com:22/steveyegge/vc.git", VC),
+    ("ssh://git:secret@github.com/steveyegge/vc.git", VC),
+    ("ssh://git@github.com:/steveyegge/vc.git", VC),
+    ("git+ssh://git@github.com/steveyegge/vc.git", VC),
+    ("ssh+git://git@github.com/steveyegge/vc.git", VC),
+    ("ssh://git@ssh.github.com:443/steveyegge/vc.git", VC),
+    ("git@ssh.github.com:steveyegge/vc.git", VC),
+    ("git@github.com-work:steveyegge/vc.git", VC),
+    ("https://github.com/steveyegge/vc.git", VC),
+    ("https://github.com/steveyegge/vc", VC),
+    ("https://github.com/steveyegge/vc/", VC),
+    ("https://github.com/steveyegge/vc.git///", VC),
+    ("https://github.com//steveyegge//vc.git", VC),
+    ("https://github.com/steveyegge/./x/../vc.git", VC),
+    ("https://github.com:443/steveyegge/vc.git", VC),
+    ("https://github.com:/steveyegge/vc.git", VC),
+    ("http://github.com/steveyegge/vc.git", VC),
+    ("http://github.com:80/steveyegge/vc.git", VC),
+    ("git://github.com/steveyegge/vc.git", VC),
+    ("git://github.com:9418/steveyegge/vc.git", VC),
+    ("git+https://github.com/steveyegge/vc.git", VC),
+    ("HTTPS://GitHub.com/SteveYegge/VC.git", VC),
+    ("git@GITHUB.COM:SteveYegge/vc.GIT", VC),
+    ("https://www.github.com/steveyegge/vc", VC),
+    ("https://github.com./steveyegge/vc", VC),
+    ("https://dave@github.com/steveyegge/vc.git", VC),
+    ("https://dave:secret@github.com/steveyegge/vc.git", VC),
+    ("https://dave:s@cr@t@github.com/steveyegge/vc.git", VC),
+    ("https://x-access-token:secret@github.com/steveyegge/vc.git", VC),
+    ("https://github.com/steveyegge%2Fvc.git", VC),
+    ("https://github.com/steveyegge/%76%63.git", VC),
+    ("  https://github.com/steveyegge/vc.git\n", VC),
+    # other forges
+    ("git@gitlab.com:group/sub/deeper/vc.git", "gitlab.com/group/sub/deeper/vc"),
+    ("https://gitlab.com/Group/Sub/deeper/VC", "gitlab.com/group/sub/deeper/vc"),
+    ("ssh://git@altssh.gitlab.com:443/group/vc.git", "gitlab.com/group/vc"),
+    ("git@altssh.bitbucket.org:team/vc.git", "bitbucket.org/team/vc"),
+    ("https://dave@bitbucket.org/Team/vc.git", "bitbucket.org/team/vc"),
+    ("ssh://git@codeberg.org/Dave/vc.git", "codeberg.org/dave/vc"),
+    ("https://git.sr.ht/~sircmpwn/vc", "git.sr.ht/~sircmpwn/vc"),
+    ("git@git.sr.ht:~sircmpwn/vc", "git.sr.ht/~sircmpwn/vc"),
+    ("https://github.com/steveyegge/vc.wiki.git", "github.com/steveyegge/vc.wiki"),
+    # Azure DevOps
+    ("https://acme@dev.azure.com/acme/Widgets/_git/vc", "dev.azure.com/acme/widgets/vc"),
+    ("git@ssh.dev.azure.com:v3/acme/Widgets/vc", "dev.azure.com/acme/widgets/vc"),
+    ("acme@vs-ssh.visualstudio.com:v3/acme/Widgets/vc", "dev.azure.com/acme/widgets/vc"),
+    ("https://acme.visualstudio.com/Widgets/_git/vc", "dev.azure.com/acme/widgets/vc"),
+    ("https://acme.visualstudio.com/DefaultCollection/Widgets/_git/vc", "dev.azure.com/acme/widgets/vc"),
+    ("https://dev.azure.com/acme/_git/vc", "dev.azure.com/acme/vc/vc"),
+    ("https://dev.azure.com/acme/My%20Project/_git/vc", "dev.azure.com/acme/my%20project/vc"),
+    # own servers: case counts, an ssh port does not, another port does
+    ("git@git.example.com:Team/VC.git", "git.example.com/Team/VC"),
+    ("https://Git.Example.COM/Team/VC.git", "git.example.com/Team/VC"),
+    ("ssh://git@git.example.com:2222/Team/VC.git", "git.example.com/Team/VC"),
+    ("[git@git.example.com:2222]:Team/VC.git", "git.example.com/Team/VC"),
+    ("https://git.example.com:8443/Team/VC.git", "git.example.com:8443/Team/VC"),
+    ("http://git.example.com:8443/Team/VC", "git.example.com:8443/Team/VC"),
+    ("git://git.example.com:9000/vc", "git.example.com:9000/vc"),
+    ("http://git.example.com:443/vc", "git.example.com:443/vc"),
+    ("box:vc", "box/vc"),
+    ("dave@box:vc.git", "box/vc"),
+    ("box:~/vc.git", "box/vc"),
+    ("ssh://dave@box/~/vc.git", "box/vc"),
+    ("ssh://dave@box/~dave/vc.git", "box/~dave/vc"),
+    ("box:/srv/git/vc.git", "box/srv/git/vc"),
+    ("ssh://box/srv/git/vc.git", "box/srv/git/vc"),
+    ("my_host:vc", "my_host/vc"),
+    ("ssh://git@localhost:2222/dave/vc.git", "localhost:2222/dave/vc"),
+    ("ssh://git@127.0.0.1:2222/dave/vc.git", "127.0.0.1:2222/dave/vc"),
+    ("ssh://git@localhost/dave/vc.git", "localhost/dave/vc"),
+    ("https://192.0.2.7/dave/vc.git", "192.0.2.7/dave/vc"),
+    ("ssh://git@[2001:DB8::0:1]:2222/vc.git", "[2001:db8::1]/vc"),
+    ("git@[2001:db8::1]:vc.git", "[2001:db8::1]/vc"),
+    ("[2001:db8:0:0::1]:vc.git", "[2001:db8::1]/vc"),
+    ("https://[2001:db8::1]:8443/vc.git", "[2001:db8::1]:8443/vc"),
+    ("ssh://git@[::1]:2222/vc.git", "[::1]:2222/vc"),
+    ("https://bücher.example/vc", "xn--bcher-kva.example/vc"),
+    ("https://xn--bcher-kva.example/vc", "xn--bcher-kva.example/vc"),
+    # characters in paths: URLs are decoded, scp-like addresses are not
+    ("https://git.example.com/my%20group/vc", "git.example.com/my%20group/vc"),
+    ("git@git.example.com:my group/vc", "git.example.com/my%20group/vc"),
+    ("git@git.example.com:my%20group/vc", "git.example.com/my%2520group/vc"),
+    ("https://git.example.com/gr%C3%BCn/vc", "git.example.com/gr%C3%BCn/vc"),
+    ("https://git.example.com/grün/vc", "git.example.com/gr%C3%BCn/vc"),
+    ("ssh://git.example.com/%ff/vc", "git.example.com/%FF/vc"),
+    ("https://git.example.com/100%/vc", "git.example.com/100%25/vc"),
+    ("https://git.example.com/@dave/vc", "git.example.com/@dave/vc"),
+    ("git@git.example.com:c#/vc", "git.example.com/c%23/vc"),
+    ("https://git.example.com/vc.git.git", "git.example.com/vc.git"),
+    ("https://git.example.com/group/.git", "git.example.com/group"),
+    # file systems
+    ("/srv/git/vc.git", "file:/srv/git/vc"),
+    ("/srv/git/vc", "file:/srv/git/vc"),
+    ("/srv/git/vc/.git", "file:/srv/git/vc"),
+    ("/srv//git/./x/../vc.git/", "file:/srv/git/vc"),
+    ("file:///srv/git/vc.git", "file:/srv/git/vc"),
+    ("file://localhost/srv/git/vc.git", "file:/srv/git/vc"),
+    ("FILE:///srv/git/v%63", "file:/srv/git/vc"),
+    ("../vc.git", "file:/home/dave/vc"),
+    ("./vc", "file:/home/dave/src/vc"),
+    ("vc", "file:/home/dave/src/vc"),
+    ("./host:vc", "file:/home/dave/src/host:vc"),
+    ("/srv/a:b/vc", "file:/srv/a:b/vc"),
+    ("/../../srv/vc", "file:/srv/vc"),
+    ("/srv/my repos/vc", "file:/srv/my%20repos/vc"),
+    ("/srv/my%20repos/vc", "file:/srv/my%2520repos/vc"),
+    # other programs' schemes and helpers
+    ("codecommit::eu-west-1://profile@vc", "git-codecommit.eu-west-1.amazonaws.com/v1/repos/vc"),
+    (
+        "ssh://APKA123@git-codecommit.eu-west-1.amazonaws.com/v1/repos/vc",
+        "git-codecommit.eu-west-1.amazonaws.com/v1/repos/vc",
+    ),
+    ("codecommit://profile@vc", "codecommit://vc"),
+    ("keybase://private/dave/vc", "keybase://private/dave/vc"),
+    ("hg::https://user:secret@hg.example.com/vc", "hg::hg.example.com/vc"),
+    ("gcrypt::git@github.com:steveyegge/vc.git", f"gcrypt::{VC}"),
+]
+
+
+@pytest.mark.parametrize(("url", "key"), SPELLINGS)
+def test_every_spelling_has_its_key(url: str, key: str) -> None:
+    assert canonical(url, base="/home/dave/src").key == key
+
+
+@pytest.mark.parametrize("url", [url for url, _ in SPELLINGS])
+def test_no_key_holds_a_secret(url: str) -> None:
+    clean = remotes.without_secrets(url)
+    assert "secret" not in canonical(url).key + clean
+    assert canonical(clean) == canonical(url)
+
+
+REFUSED = [
+    "",
+    "   ",
+    "https://",
+    "https://github.com",
+    "https://github.com/",
+    "https://github.com/.git",
+    "git@github.com:",
+    "git@github.com:.git",
+    "https:///steveyegge/vc",
+    "ssh://git@github.com:steveyegge/vc.git",
+    "https://host:99999/vc",
+    "https://host:0/vc",
+    "https://host:-1/vc",
+    "https://user:secret/more@host/vc",
+    "https://user:22/secret@host/vc",
+    "user:secret@host:vc",
+    "https://host/vc?private_token=secret",
+    "https://host/vc#secret",
+    "https://user:secret?x@host/vc",
+    "https://-oProxyCommand=secret/vc",
+    "ssh://-oProxyCommand=secret/vc",
+    "-oProxyCommand=secret:vc",
+    "https://ho st/vc",
+    "https://host..example/vc",
+    "https://[::1/vc",
+    "https://[nonsense]/vc",
+    "https://[fe80::1%25eth0]/vc",
+    "https://[:::1]/vc",
+    "host:../vc",
+    "https://host/../vc",
+    "https://host/%2e%2e/vc",
+    "https://host/..git",
+    "https://host/...git",
+    "https://host/v%00c",
+    "https://host/v%0ac",
+    "host:v\x1bc",
+    "/srv/v\x00c",
+    "/",
+    "file:///",
+    "file://host",
+    "ext::ssh -i secret git@host %S vc",
+    "fd::17",
+    "hg::",
+    "one::two::https://host/vc",
+    "https://host/" + "v" * 5000,
+    "https://host/\ud800",
+    "https://" + "ü" * 70 + ".example/vc",
+]
+
+
+@pytest.mark.parametrize("url", REFUSED)
+def test_what_is_no_remote_is_refused_without_being_quoted(url: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        canonical(url)
+    assert refused.value.hint
+    assert "secret" not in str(refused.value.as_dict())
+    assert refused.value.__cause__ is None
+    assert remotes.without_secrets(url) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("git@github.com:dave/vc", "git@github.com:fred/vc"),
+        ("git@github.com:dave/vc", "git@gitlab.com:dave/vc"),
+        ("git@github.com:dave/vc", "git@github.com:dave/vc2"),
+        ("git@gitlab.com:a/b/vc", "git@gitlab.com:a/vc"),
+        ("https://git.example.com/Team/vc", "https://git.example.com/team/vc"),
+        ("https://git.example.com:8443/vc", "https://git.example.com:9443/vc"),
+        ("ssh://localhost:2222/vc", "ssh://localhost:2223/vc"),
+        ("/srv/git/vc", "box:/srv/git/vc"),
+        ("/srv/git/vc", "/srv/git/vc/vc"),
+        ("/srv/git/a%2Fb", "/srv/git/a/b"),
+        ("s3://bucket/vc", "https://bucket/vc"),
+        ("s3://bucket/vc", "https://s3/bucket/vc"),
+        ("hg::https://host/vc", "https://host/vc"),
+        ("https://github.company.com/dave/vc", "https://github.com/dave/vc"),
+        ("https://notgithub.com/dave/vc", "https://github.com/dave/vc"),
+    ],
+)
+def test_two_remotes_keep_two_keys(one: str, other: str) -> None:
+    assert canonical(one).key != canonical(other).key
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("git@github.com:steveyegge/vc.git", "vc"),
+        ("https://git.example.com/Team/My%20Repo.git", "My Repo"),
+        ("/srv/git/vc.git", "vc"),
+        ("box:vc", "vc"),
+        ("codecommit::eu-west-1://profile@vc", "vc"),
+    ],
+)
+def test_the_name_is_the_last_segment(url: str, name: str) -> None:
+    assert canonical(url).name == name
+
+
+@pytest.mark.parametrize(
+    ("url", "clean"),
+    [
+        ("https://dave:secret@host/vc.git", "https://host/vc.git"),
+        ("https://secret@host/vc.git", "https://host/vc.git"),
+        ("ssh://dave:secret@host:2222/vc.git", "ssh://dave@host:2222/vc.git"),
+        ("dave@host:vc.git", "dave@host:vc.git"),
+        ("../vc.git", "../vc.git"),
+        ("hg::https://dave:secret@host/vc", "hg::https://host/vc"),
+    ],
+)
+def test_secrets_are_taken_out_of_an_address(url: str, clean: str) -> None:
+    assert remotes.without_secrets(url) == clean
+
+
+def test_secrets_are_taken_out_of_free_text() -> None:
+    said = "unable to access 'https://dave:secret@host/vc/': refused; ssh://secret@host/vc, mail a@b.example"
+    assert remotes.redacted(said) == "unable to access 'https://host/vc/': refused; ssh://host/vc, mail a@b.example"
+
+
+@pytest.mark.parametrize(
+    ("url", "dialled"),
+    [
+        ("git@work:dave/vc", "git@github.com:dave/vc"),
+        ("Work:dave/vc", "github.com:dave/vc"),
+        ("ssh://git@work:22/dave/vc", "ssh://git@github.com:22/dave/vc"),
+        ("ssh://work/dave/vc", "ssh://github.com/dave/vc"),
+        ("https://work/dave/vc", "https://work/dave/vc"),
+        ("git@other:dave/vc", "git@other:dave/vc"),
+        ("work/vc", "work/vc"),
+        ("/work:x/vc", "/work:x/vc"),
+        ("work::vc", "work::vc"),
+        ("[::1]:vc", "[::1]:vc"),
+    ],
+)
+def test_an_ssh_nickname_is_replaced_where_ssh_would_use_it(url: str, dialled: str) -> None:
+    assert remotes.with_hosts(url, {"work": "github.com"}) == dialled
+
+
+# The oracle: a remote is a value; it is rendered in many ways, and its key is built from the value alone.
+
+WORD = st.text(string.ascii_letters + string.digits + "-_", min_size=1, max_size=8)
+SEGMENT = st.one_of(
+    WORD,
+    st.text(string.ascii_letters + " %+~@#?ü漢.-", min_size=1, max_size=8).filter(
+        lambda text: text.strip() == text and not text.endswith(".git") and text.strip(".~") != ""
+    ),
+)
+LABEL = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=8)
+HOST = st.one_of(
+    st.sampled_from(["github.com", "gitlab.com", "bitbucket.org", "git.example.com", "box"]),
+    st.builds("{}.{}.example".format, LABEL, LABEL),
+)
+FORGE_HOSTS = {"github.com", "gitlab.com", "bitbucket.org"}
+
+
+class Place(msgspec.Struct, frozen=True):
+    host: str
+    web_port: int | None
+    path: tuple[str, ...]
+
+    @property
+    def expected(self) -> tuple[str, int | None, tuple[str, ...]]:
+        path = tuple(part.lower() for part in self.path) if self.host in FORGE_HOSTS else self.path
+        return self.host, self.web_port, path
+
+    @property
+    def key(self) -> str:
+        host, port, path = self.expected
+        server = host if port is None else f"{host}:{port}"
+        return "/".join([server, *(quote(part, safe="@:+,=") for part in path)])
+
+
+PLACE = st.builds(
+    Place,
+    host=HOST,
+    web_port=st.one_of(st.none(), st.integers(1024, 9000)),
+    path=st.lists(SEGMENT, min_size=1, max_size=4).map(tuple),
+)
+
+
+@st.composite
+def rendered(draw: st.DrawFn, place: Place, secret: str) -> str:
+    """One of the ways in which people write down this place."""
+    mixed_host = draw(st.sampled_from([place.host, place.host.upper(), place.host.title()]))
+    slashes = draw(st.sampled_from(["/", "//", "/./", "/x/../"]))
+    ending = draw(st.sampled_from(["", ".git", "/", ".git/", ".git//", "/.git"]))
+    if place.web_port is None and draw(st.booleans()):
+        raw = slashes.join(place.path)
+        user = draw(st.sampled_from(["", "git@", "dave@"]))
+        assume(place.path[0] != "~" and not ("@" in raw and ":" in raw))
+        return f"{user}{mixed_host}:{draw(st.sampled_from(['', '/']))}{raw}{ending}"
+    encoded = slashes.join(quote(part, safe="") for part in place.path)
+    schemes = {"https": ":443", "http": ":80", "git": ":9418"}
+    if place.web_port is None:
+        schemes["ssh"] = f":{draw(st.integers(1, 65535))}"
+    scheme = draw(st.sampled_from(sorted(schemes)))
+    port = draw(st.sampled_from(["", schemes[scheme]])) if place.web_port is None else f":{place.web_port}"
+    # over http the user may be the token itself
+    named = f"{secret}@" if scheme != "ssh" else "git@"
+    user = draw(st.sampled_from(["", named, f"dave:{secret}@", f"dave:{secret}@x@"]))
+    written = draw(st.sampled_from([scheme, scheme.upper()]))
+    return f"{written}://{user}{mixed_host}{port}/{encoded}{ending}"
+
+
+SECRET = "ghp-S3cr3tT0k3nThatNoHostOrPathHas"
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(st.data(), PLACE)
+def test_all_spellings_of_a_place_have_the_key_the_oracle_names(data: st.DataObject, place: Place) -> None:
+    url = data.draw(rendered(place, SECRET))
+    found = canonical(url)
+    assert found.key == place.key
+    assert SECRET not in remotes.without_secrets(url)
+    assert canonical(remotes.without_secrets(url)) == found
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(st.data(), PLACE, PLACE, st.booleans())
+def test_two_places_share_a_key_only_if_they_are_one(
+    data: st.DataObject, one: Place, other: Place, near: bool
+) -> None:
+    if near:  # differing in one thing is the harder case
+        other = data.draw(
+            st.sampled_from(
+                [
+                    msgspec.structs.replace(one, host=other.host),
+                    msgspec.structs.replace(one, web_port=other.web_port),
+                    msgspec.structs.replace(one, path=(*one.path[:-1], other.path[-1])),
+                    msgspec.structs.replace(one, path=one.path + other.path),
+                    msgspec.structs.replace(one, path=tuple(part.swapcase() for part in one.path)),
+                ]
+            )
+        )
+    keys = [canonical(data.draw(rendered(place, SECRET))).key for place in (one, other)]
+    assert (keys[0] == keys[1]) == (one.expected == other.expected)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.lists(SEGMENT, min_size=1, max_size=5), st.data())
+def test_all_spellings_of_a_path_have_one_key(path: list[str], data: st.DataObject) -> None:
+    slashes = data.draw(st.sampled_from(["/", "//", "/./", "/x/../"]))
+    ending = data.draw(st.sampled_from(["", ".git", "/", ".git/", "/.git"]))
+    plain = "/" + slashes.join(path) + ending
+    url = "file:///" + slashes.join(quote(part, safe="") for part in path) + ending
+    relative = "../" + slashes.join(path) + ending
+    expected = "file:/" + "/".join(quote(part, safe="@:+,=") for part in path)
+    assert canonical(plain).key == expected
+    assert canonical(url).key == expected
+    assert canonical(relative, base="/home").key == expected
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.text(string.ascii_letters + string.digits + ":/@[]%.?#~ -\n\udcff\ud800", max_size=30))
+@example("a" * 4097)
+def test_anything_else_is_either_a_sound_key_or_refused(text: str) -> None:
+    try:
+        found = canonical(text)
+    except Invalid as refused:
+        assert not text.strip() or text.strip() not in refused.message + refused.hint or len(text.strip()) < 8
+        return
+    assert found.key.isascii() and found.key.isprintable()
+    assert not set(found.key) & set(" #?\\\"'")
+    assert not {".", ".."} & set(found.key.split("/"))
+
+
+@settings(max_examples=500, deadline=None)
+@given(PLACE)
+def test_a_key_written_as_an_address_is_its_own_key(place: Place) -> None:
+    key = place.key
+    assume("@" not in key)  # an @ in a path is written %40 in a URL
+    assert canonical(f"https://{key}").key == key
