@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Requests
-body_bytes_max = 4 * 1024 * 1024
+body_bytes_max = 24 * 1024 * 1024  # a document of the largest size, in base 64
 frame_bytes_max = 1024 * 1024
 arguments_bytes_max = 2 * 1024 * 1024
 stdin_bytes_max = 16 * 1024 * 1024

@@ -95,10 +95,14 @@ def connect(path: str) -> _socket.socket:
         # A standard descriptor was closed: what takes its number must not be the connection.
         sock.detach()
         sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    if len(name) <= SOCKET_NAME_BYTES_MAX:
-        sock.connect(name)
-    else:
-        connect_from_inside(sock, name)
+    try:
+        if len(name) <= SOCKET_NAME_BYTES_MAX:
+            sock.connect(name)
+        else:
+            connect_from_inside(sock, name)
+    except BaseException:
+        sock.close()
+        raise
     return sock
 
 

@@ -58,10 +58,6 @@ class ReadEvents(InProject, frozen=True, kw_only=True):
     limit: fields.Limit = limits.page_items_max
 
 
-class EventList(Cursor, frozen=True, kw_only=True):
-    events: list[Event]
-
-
 class Resync(msgspec.Struct, frozen=True, kw_only=True, tag="resync", tag_field="kind"):
     """The cursor is older than the log. Start from this snapshot and go on after `seq`."""
 
@@ -69,6 +65,11 @@ class Resync(msgspec.Struct, frozen=True, kw_only=True, tag="resync", tag_field=
     horizon: int
     tasks: list[dict[str, Any]]
     complete: bool
+
+
+class EventList(Cursor, frozen=True, kw_only=True):
+    events: list[Event]
+    resync: Resync | None = None
 
 
 class GetConfig(Request, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ class EventLog:
         self._store = store
         self._feed = feed
 
-    async def page(self, caller: Caller, request: ops.ReadEvents) -> ops.EventList | ops.Resync:
+    async def page(self, caller: Caller, request: ops.ReadEvents) -> ops.EventList:
         """One page of the log."""
         project = await self._project(caller, request)
         kinds = frozenset(kind.value for kind in request.kind)
@@ -29,7 +29,8 @@ class EventLog:
                 since=request.since, project=project, kinds=kinds, limit=request.limit
             )
         except PastHorizon as past:
-            return await self._resync(project, past.horizon)
+            resync = await self._resync(project, past.horizon)
+            return ops.EventList(events=[], resync=resync, cursor=str(resync.seq))
         return ops.EventList(events=events, cursor=str(cursor) if more else None)
 
     async def stream(self, caller: Caller, request: ops.ReadEvents) -> AsyncIterator[Event | ops.Resync]:

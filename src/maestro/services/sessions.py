@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
+from collections.abc import Callable
 from datetime import timedelta
 
 import msgspec
@@ -34,7 +34,9 @@ def caller_of(session: Session) -> Caller:
     )
 
 
-def register(tx: Tx, caller: Caller, request: ops.RegisterSession) -> ops.RegisteredSession:
+def register(
+    tx: Tx, caller: Caller, request: ops.RegisterSession, token_of: Callable[[str], str]
+) -> ops.RegisteredSession:
     """A new session with a token of its own. One that a session registers is its child."""
     project = project_of(tx, caller, request.project)
     may_write(caller, project, what="register sessions")
@@ -42,7 +44,7 @@ def register(tx: Tx, caller: Caller, request: ops.RegisterSession) -> ops.Regist
     if caller.role is Role.WORKER and role_of(request.mode) is Role.COORDINATOR:
         raise errors.NotPermitted("A worker cannot register a coordinator.")
     session = _new_session(tx, caller, request, project, parent_id)
-    token = "mst_" + secrets.token_urlsafe(32)
+    token = token_of(session.id)
     tx.sessions.insert(session, token_hash=hash_token(token))
     data = {"name": session.name, "mode": session.mode.value, "parent": parent_id, "status": session.status.value}
     tx.log(Change(Kind.SESSION_REGISTERED, session.id, project.id, data), actor=caller.name)

@@ -82,7 +82,11 @@ class Connection:
         return b"".join(parts)
 
     def confirmed(self) -> bool:
-        self.send(b"C")
+        """Whether the client says that all of its output is out; it does not if it has gone."""
+        try:
+            self.send(b"C")
+        except BrokenPipeError:
+            return False
         return self.receive() == (b"C", b"")
 
     def exit(self, code: int = 0) -> None:

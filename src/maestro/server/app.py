@@ -1,0 +1,127 @@
+"""One server: its parts made once, put together, and offered to the surfaces as an `App`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from maestro import __version__
+from maestro.clock import Clock, SystemClock
+from maestro.domain.callers import Caller
+from maestro.domain.events import Event, Kind
+from maestro.events.feed import Feed
+from maestro.events.hub import Hub
+from maestro.operations import server as ops
+from maestro.operations.app import Peer
+from maestro.operations.base import Operation
+from maestro.server import settings
+from maestro.server.bindings import bindings
+from maestro.server.dispatch import Dispatcher
+from maestro.server.identities import Identities
+from maestro.server.secrets import Secrets
+from maestro.services.backups import Backups
+from maestro.services.documents import Documents
+from maestro.services.events import EventLog
+from maestro.services.places import Places
+from maestro.services.upkeep.leases import Leases
+from maestro.services.upkeep.loop import Upkeep
+from maestro.services.upkeep.retention import Retention
+from maestro.services.upkeep.stray_blobs import StrayBlobs
+from maestro.services.waiting import TaskWaits
+from maestro.store.base import Tx
+from maestro.store.blobs import Blobs
+from maestro.store.layout import BLOBS, DATABASE
+from maestro.store.sqlite import SqliteStore
+
+
+class Server:
+    """Everything behind the surfaces. Made inside a running event loop."""
+
+    def __init__(self, home: Path, *, clock: Clock | None = None) -> None:
+        self.home = home
+        self.clock = clock or SystemClock()
+        self.settings = settings.load(home)
+        self.secrets = Secrets(home)
+        self.store = SqliteStore(home / DATABASE, clock=self.clock)
+        self.hub = Hub()
+        self.blobs = Blobs(home / BLOBS)
+        self.documents = Documents(self.blobs)
+        self.backups = Backups(self.store, self.blobs, home)
+        self.places = Places(self.store, prefer_remote=self.settings.remote)
+        self.waits = TaskWaits(self.store, self.hub)
+        self.log = EventLog(self.store, Feed(self.store, self.hub))
+        human = settings.human_name(self.settings)
+        self.identities = Identities(self.store, self.secrets, human=human)
+        self.dispatcher = Dispatcher(self.store, bindings(self))
+        self.upkeep = Upkeep(
+            [
+                Leases(self.store),
+                Retention(self.store, events_days=self.settings.events_days),
+                StrayBlobs(self.store, self.blobs, clock=self.clock),
+            ],
+            clock=self.clock,
+        )
+        self.store.on_commit(self._react)
+        self.stopping = asyncio.Event()
+        self.url: str | None = None
+        self._started_at = self.clock.now()
+
+    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
+        return await self.identities.identify(token=token, peer=peer)
+
+    async def call(
+        self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = ""
+    ) -> Any:
+        return await self.dispatcher.call(operation, request, caller=caller, key=key)
+
+    def stream(
+        self, operation: Operation, request: msgspec.Struct, *, caller: Caller
+    ) -> AsyncIterator[Any]:
+        return self.dispatcher.stream(operation, request, caller=caller)
+
+    async def close(self) -> None:
+        """Stop the background work, then finish every write that was accepted."""
+        await self.upkeep.close()
+        await self.store.close()
+
+    def status(self, tx: Tx, caller: Caller, request: ops.Nothing) -> ops.ServerStatus:
+        return ops.ServerStatus(
+            version=__version__,
+            pid=os.getpid(),
+            home=str(self.home),
+            url=self.url,
+            started_at=self._started_at,
+            schema=self.store.schema,
+            events=tx.events.last(),
+        )
+
+    async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:
+        self.stopping.set()
+        return ops.Stopped(pid=os.getpid())
+
+    async def config_get(self, caller: Caller, request: ops.GetConfig) -> ops.Settings:
+        shown = msgspec.structs.asdict(settings.load(self.home))
+        if request.name is not None:
+            settings.known(request.name)
+            shown = {request.name: shown[request.name]}
+        return ops.Settings(settings=shown)
+
+    async def config_set(self, caller: Caller, request: ops.SetConfig) -> ops.Settings:
+        changed = settings.change(self.home, request.name, request.value)
+        return ops.Settings(settings={request.name: getattr(changed, request.name)})
+
+    def _react(self, events: Sequence[Event]) -> None:
+        """After each commit, on the event loop: wake listeners, drop what is remembered and no longer true."""
+        for event in events:
+            if event.kind.startswith("session."):
+                self.identities.forget()
+            elif event.kind == Kind.PROJECT_CHANGED:
+                self.places.forget()
+            elif event.kind == Kind.TASK_STARTED:
+                self.upkeep.nudge("leases")
+        self.hub.publish(events)

@@ -1,0 +1,131 @@
+"""Carries out operations: checks who may, opens the transaction, honours idempotency keys.
+
+Every surface comes through here, so what holds here holds everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.domain.callers import Caller, Role, permits
+from maestro.operations.base import Effect, Operation
+from maestro.store.base import Store, Tx
+
+T = TypeVar("T", bound=msgspec.Struct)
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True)
+class Binding:
+    """How one operation is done."""
+
+    # READ and WRITE: (tx, caller, request[, prepared]). ACTION: async (caller, request). STREAM: see `stream`.
+    do: Callable[..., Any]
+    # Work outside the transaction that must be done before it, in a thread.
+    prepare: Callable[[Any], Any] | None = None
+    # What to change in a first answer before it is kept under its key (a secret), and how to put it back.
+    conceal: Callable[[Any], Any] | None = None
+    reveal: Callable[[Any], Any] | None = None
+    # STREAM only: the endless form beside the page.
+    stream: Callable[[Caller, Any], AsyncIterator[Any]] | None = None
+
+
+class Dispatcher:
+    """Operations, bound to what does them."""
+
+    def __init__(self, store: Store, bindings: Mapping[str, Binding]) -> None:
+        self._store = store
+        self._bindings = bindings
+
+    async def call(self, operation: Operation, request: Any, *, caller: Caller, key: str = "") -> Any:
+        """Carry out one operation."""
+        permit(operation, caller)
+        binding = self._bindings[operation.name]
+        match operation.effect:
+            case Effect.READ:
+                return await self._store.read(lambda tx: binding.do(tx, caller, request))
+            case Effect.WRITE:
+                return await self._write(operation, binding, request, caller, key)
+            case _:
+                action: Awaitable[Any] = binding.do(caller, request)
+                return await action
+
+    def stream(self, operation: Operation, request: Any, *, caller: Caller) -> AsyncIterator[Any]:
+        """Carry out an operation with many answers."""
+        permit(operation, caller)
+        stream = self._bindings[operation.name].stream
+        assert stream is not None, f"{operation.name} is not a stream"
+        return stream(caller, request)
+
+    async def _write(
+        self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str
+    ) -> Any:
+        _check_key(key)
+        extra: tuple[Any, ...] = ()
+        if binding.prepare is not None:
+            extra = (await asyncio.to_thread(binding.prepare, request),)
+        if not key:
+            return await self._store.write(lambda tx: binding.do(tx, caller, request, *extra))
+
+        def once(tx: Tx) -> Any:
+            first = _first_answer(tx, operation, binding, request, caller, key)
+            if first is not None:
+                return first
+            answer = binding.do(tx, caller, request, *extra)
+            kept = binding.conceal(answer) if binding.conceal else answer
+            tx.idempotency.keep(
+                caller.name,
+                key,
+                operation=operation.name,
+                request=_digest(request),
+                response=_encode(kept),
+                at=tx.at,
+            )
+            return answer
+
+        return await self._store.write(once)
+
+
+def permit(operation: Operation, caller: Caller) -> None:
+    """The one check of role against operation."""
+    if permits(operation.callers, caller.role):
+        return
+    if caller.role is Role.NOBODY:
+        raise errors.NotAuthenticated(
+            "Maestro does not know who is calling.",
+            hint="Set MAESTRO_TOKEN, or call from a process of the person who runs the server.",
+        )
+    raise errors.NotPermitted(
+        f"A {caller.role} may not call {operation.name}.", data={"role": caller.role, "operation": operation.name}
+    )
+
+
+def _first_answer(
+    tx: Tx, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str
+) -> Any | None:
+    found = tx.idempotency.get(caller.name, key)
+    if found is None:
+        return None
+    name, digest, response = found
+    if name != operation.name or digest != _digest(request):
+        raise errors.KeyReused(data={"key": key, "operation": name})
+    first = msgspec.json.decode(response, type=operation.response)
+    return binding.reveal(first) if binding.reveal else first
+
+
+def _check_key(key: str) -> None:
+    if len(key) > limits.idempotency_key_chars_max or not key.isprintable():
+        raise errors.Invalid(
+            f"An idempotency key has at most {limits.idempotency_key_chars_max} printable characters."
+        )
+
+
+def _digest(request: Any) -> str:
+    return hashlib.sha256(_encode(request)).hexdigest()

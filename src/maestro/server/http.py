@@ -1,0 +1,97 @@
+"""The HTTP listener: one fixed port on loopback, or the next free one."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from contextlib import AbstractContextManager, nullcontext
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from maestro import __version__, errors, limits
+from maestro.operations.registry import REGISTRY
+from maestro.server.app import Server
+from maestro.surfaces.rest.app import Rest
+
+_PORTS_TRIED_MAX = 100
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket at the port, or at the next free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for candidate in range(port, port + _PORTS_TRIED_MAX) if port else (0,):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, candidate))
+            listener.listen(1024)
+        except OSError as error:
+            listener.close()
+            if error.errno != errno.EADDRINUSE:
+                raise errors.Invalid(f"Cannot listen on {host}:{candidate}: {error.strerror}.") from error
+            continue
+        listener.setblocking(False)
+        return listener
+    raise errors.Conflict(f"No port between {port} and {port + _PORTS_TRIED_MAX - 1} is free on {host}.")
+
+
+def url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Http:
+    """/api goes straight to the REST surface; everything else to the pages."""
+
+    def __init__(self, server: Server) -> None:
+        self._rest = Rest(server, REGISTRY, host=server.settings.host, version=__version__)
+        self._pages = Starlette(routes=[Route("/", _front)])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("/api/"):
+            await self._rest(scope, receive, send)
+        else:
+            await self._pages(scope, receive, send)
+
+
+async def _front(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(f"Maestro {__version__}. Its API is described at /api/openapi.json.\n")
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn without its ten wake-ups a second: it waits until it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        return nullcontext()  # signals are the composition root's business
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self._stopping.wait()
+
+
+async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> None:
+    """Answer HTTP until told to stop."""
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=limits.stop_seconds_max,
+        h11_max_incomplete_event_size=limits.http_header_bytes_max,
+    )
+    server = _Uvicorn(config, stopping)
+    await server.serve([listener])

@@ -1,0 +1,91 @@
+"""Who is calling: by token first, else by the process at the other end of the Unix socket.
+
+A process that descends from a registered session's process is that session, so an agent that lost its token does
+not become the person. A chain of parents that cannot be read is nobody.
+"""
+
+from __future__ import annotations
+
+import os
+
+from maestro import errors, processes
+from maestro.domain.callers import Caller, nobody, person
+from maestro.operations.app import Peer
+from maestro.server.secrets import Secrets
+from maestro.services.sessions import caller_of, hash_token
+from maestro.store.base import Store, Tx
+
+
+class Identities:
+    """Attests callers."""
+
+    def __init__(self, store: Store, secrets: Secrets, *, human: str) -> None:
+        self._store = store
+        self._secrets = secrets
+        self._human = human
+        self._processes: dict[tuple[int, str], str] | None = None
+        self._sessions: dict[str, Caller] = {}
+        self._changes = 0
+
+    def forget(self) -> None:
+        """A session came or went: what is remembered may be old."""
+        self._changes += 1
+        self._processes = None
+        self._sessions.clear()
+
+    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
+        """A token is looked at first, and a wrong one is never made up for by anything else."""
+        if token:
+            return await self._by_token(token)
+        if peer is None or peer.uid != os.getuid():
+            return nobody()
+        return await self._by_process(peer.pid)
+
+    async def _by_token(self, token: str) -> Caller:
+        if self._secrets.is_person(token):
+            return person(self._human)
+        hashed = hash_token(token)
+        known = self._sessions.get(hashed)
+        if known is not None:
+            return known
+        changes = self._changes
+        session = await self._store.read(lambda tx: tx.sessions.by_token(hashed))
+        if session is None:
+            raise errors.NotAuthenticated(
+                "This token is not valid: its session has ended, or it never was one.",
+                hint="Unset MAESTRO_TOKEN, or register again: maestro session register",
+            )
+        caller = caller_of(session)
+        if changes == self._changes:  # else a session ended while this was read
+            self._sessions[hashed] = caller
+        return caller
+
+    async def _by_process(self, pid: int) -> Caller:
+        try:
+            chain = processes.ancestry(pid)
+        except processes.ChainBroken:
+            return nobody()
+        known = await self._registered()
+        for process in chain:
+            session_id = known.get((process.pid, process.started))
+            if session_id is not None:
+                return await self._by_session(session_id)
+        return person(self._human)
+
+    async def _registered(self) -> dict[tuple[int, str], str]:
+        """The processes that are sessions."""
+        if self._processes is not None:
+            return self._processes
+        changes = self._changes
+        known = await self._store.read(lambda tx: tx.sessions.with_process())
+        if changes == self._changes:
+            self._processes = known
+        return known
+
+    async def _by_session(self, session_id: str) -> Caller:
+        return await self._store.read(lambda tx: _session(tx, session_id))
+
+
+def _session(tx: Tx, session_id: str) -> Caller:
+    session = tx.sessions.get(session_id)
+    return caller_of(session) if session is not None and session.ended_at is None else nobody()

@@ -1,0 +1,107 @@
+"""One server's life: take the data directory, listen, say so, work until told to stop, leave nothing half done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from pathlib import Path
+
+import msgspec
+
+from maestro import __version__, limits
+from maestro.server import http
+from maestro.server.app import Server
+from maestro.server.home import HomeLock
+from maestro.server.ready import Ready
+from maestro.store.layout import SERVER, SOCKET
+from maestro.surfaces.cli.commands import CommandLine
+from maestro.surfaces.cli.connection import handle
+
+log = logging.getLogger(__name__)
+
+
+async def run(home: Path, *, port: int | None, ready: Ready) -> None:
+    """Serve one data directory until a signal or `maestro down`."""
+    # The socket is bound by its bare name, so that a long data directory does not break its path.
+    os.chdir(home)
+    with HomeLock(home):
+        server = Server(home)
+        try:
+            await _listen(server, port if port is not None else server.settings.port, ready)
+        finally:
+            await server.close()
+
+
+async def _listen(server: Server, port: int, ready: Ready) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.stopping.set)
+    listener = http.listen(server.settings.host, port)
+    server.url = http.url_of(listener)
+    commands = _Commands(CommandLine(server))
+    unix = await asyncio.start_unix_server(commands, sock=_unix_socket())
+    web = asyncio.create_task(http.serve(http.Http(server), listener, server.stopping))
+    _write_note(server)
+    ready.say("ready")
+    log.info("serving %s at %s (pid %d)", server.home, server.url, os.getpid())
+    try:
+        await server.stopping.wait()
+    finally:
+        log.info("stopping")
+        Path(SOCKET).unlink(missing_ok=True)
+        unix.close()
+        await commands.finish()
+        server.stopping.set()
+        await web
+        Path(SERVER).unlink(missing_ok=True)
+
+
+class _Commands:
+    """The connections that are being served, so that stopping can let them finish."""
+
+    def __init__(self, commands: CommandLine) -> None:
+        self._commands = commands
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            await handle(reader, writer, self._commands)
+        finally:
+            self._running.discard(task)
+
+    async def finish(self) -> None:
+        """A short grace for commands under way; then waits and feeds are ended."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=0.5)
+        for task in list(self._running):
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running, timeout=limits.stop_seconds_max)
+
+
+def _unix_socket() -> socket.socket:
+    """Bound in the current directory; one left by a killed server is cleared away (we hold the lock)."""
+    Path(SOCKET).unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(SOCKET)
+    finally:
+        os.umask(before)
+    listener.listen(1024)
+    listener.setblocking(False)
+    return listener
+
+
+def _write_note(server: Server) -> None:
+    """Where the server listens, for programs that look in the data directory."""
+    note = {"pid": os.getpid(), "url": server.url, "version": __version__}
+    part = Path(f".{SERVER}.part")
+    part.write_bytes(msgspec.json.encode(note) + b"\n")
+    part.rename(SERVER)

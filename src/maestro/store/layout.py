@@ -1,0 +1,10 @@
+"""What lies in a data directory, by name."""
+
+DATABASE = "maestro.db"
+BLOBS = "blobs"
+LOCK = "maestro.lock"
+SOCKET = "maestro.sock"
+TOKEN = "token"
+SECRET = "secret"
+SETTINGS = "config.toml"
+SERVER = "server.json"

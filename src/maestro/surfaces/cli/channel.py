@@ -1,0 +1,42 @@
+"""What a command sees of its client: somewhere to write, and the client's input and files on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Channel(Protocol):
+    """The client of one command."""
+
+    stdout_tty: bool
+    stderr_tty: bool
+    columns: int
+    color: bool
+
+    async def out(self, data: str | bytes) -> None:
+        """Write to the client's standard output, sooner or later."""
+
+    async def err(self, text: str) -> None:
+        """Write to the client's standard error, sooner or later."""
+
+    async def flush(self) -> None:
+        """Send what was written; waits while the client is slow."""
+
+    async def stdin(self) -> bytes:
+        """All of the client's standard input."""
+
+    async def file(self, path: str) -> bytes:
+        """All of a file, as the client reads it."""
+
+    async def confirm(self) -> bool:
+        """Whether the client says that everything so far has left it."""
+
+
+def wants_color(environment: Mapping[str, str], *, tty: bool) -> bool:
+    """Whether output may be coloured: what a person said first, then what the terminal can."""
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR", "0") not in ("", "0", "false"):
+        return True
+    return tty and environment.get("TERM") != "dumb"

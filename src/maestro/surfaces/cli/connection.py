@@ -1,0 +1,177 @@
+"""One client on the Unix socket: one connection is one command, and the client's end is the command's end.
+
+Two things run side by side: the command, and a watch that takes in what the client sends. When the client goes
+away, or talks nonsense, the command is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from maestro import errors, limits
+from maestro.surfaces.cli import exit_codes, frames, peers
+from maestro.surfaces.cli.channel import wants_color
+from maestro.surfaces.cli.commands import CommandLine
+from maestro.surfaces.cli.render import style
+
+first_frame_seconds_max = 10
+linger_seconds_max = 5
+pending_bytes_max = 64 * 1024
+answers_max = 16
+
+log = logging.getLogger(__name__)
+
+
+async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, commands: CommandLine) -> None:
+    """Serve one connection from its first frame to its last."""
+    try:
+        async with asyncio.timeout(first_frame_seconds_max):
+            kind, payload = await frames.read(reader)
+        if kind != frames.REQUEST:
+            raise frames.Garbled(f"a first frame of kind {kind!r}")
+        connection = Connection(reader, writer, frames.invocation(payload))
+        await connection.serve(commands)
+        writer.close()
+    except (frames.Garbled, TimeoutError) as problem:
+        log.debug("a connection was closed: %s", problem)
+    except (asyncio.IncompleteReadError, OSError):
+        pass  # the client has gone: nobody is left to tell
+    finally:
+        if not writer.is_closing():
+            writer.transport.abort()
+
+
+class Connection:
+    """The client of one command, as a Channel."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, invocation: frames.Invocation
+    ) -> None:
+        self.invocation = invocation
+        self.stdout_tty = invocation.stdout_tty
+        self.stderr_tty = invocation.stderr_tty
+        self.columns = invocation.columns
+        self.color = wants_color(invocation.environment, tty=invocation.stdout_tty)
+        self._reader = reader
+        self._writer = writer
+        # Frames go out together, so that a short answer and its exit code are one write and one wake-up.
+        self._pending = bytearray()
+        self._answers: asyncio.Queue[tuple[bytes, bytes]] = asyncio.Queue(answers_max)
+        self._asked = False
+        self._refused = False
+
+    async def serve(self, commands: CommandLine) -> None:
+        """Carry out the command, unless the client goes away first."""
+        if self._speaks_otherwise():
+            return await self._send_away(commands.version)
+        if self.stderr_tty and self.invocation.version != commands.version:
+            await self.err(_versions_differ(self.invocation.version, commands.version))
+        peer = peers.peer_of(self._writer.get_extra_info("socket"))
+        work = asyncio.create_task(commands.run(self.invocation, self, peer=peer))
+        watch = asyncio.create_task(self._watch())
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                return await watch  # raises what ended it
+            await self._end(work.result())
+            if self._refused:
+                # The client may still be sending what nobody wants: closing now could cost it the answer.
+                await asyncio.wait({watch}, timeout=linger_seconds_max)
+        finally:
+            work.cancel()
+            watch.cancel()
+            await asyncio.gather(work, watch, return_exceptions=True)
+
+    async def out(self, data: str | bytes) -> None:
+        raw = data.encode(errors="backslashreplace") if isinstance(data, str) else data
+        await self._put(frames.pack_all(frames.OUT, raw))
+
+    async def err(self, text: str) -> None:
+        await self._put(frames.pack_all(frames.ERR, text.encode(errors="backslashreplace")))
+
+    async def flush(self) -> None:
+        if self._pending:
+            self._writer.write(bytes(self._pending))
+            self._pending.clear()
+        await self._writer.drain()
+
+    async def stdin(self) -> bytes:
+        return await self._take(frames.STDIN, b"", most=limits.stdin_bytes_max, what="standard input")
+
+    async def file(self, path: str) -> bytes:
+        return await self._take(frames.FILE, path.encode(), most=limits.document_bytes_max, what=path)
+
+    async def confirm(self) -> bool:
+        kind, _ = await self._ask(frames.CONFIRM)
+        self._asked = False
+        return kind == frames.CONFIRMED
+
+    async def _take(self, kind: bytes, payload: bytes, *, most: int, what: str) -> bytes:
+        """Input from the client, to its end."""
+        pieces: list[bytes] = []
+        size = 0
+        kind, piece = await self._ask(kind, payload)
+        while kind == frames.DATA and piece:
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                self._refuse()
+                raise errors.TooLarge(f"{what} is larger than {most // 1024**2} MiB.", data={"bytes_max": most})
+            kind, piece = await self._answers.get()
+        self._asked = False
+        if kind != frames.DATA:
+            raise errors.Invalid(piece.decode(errors="replace") or f"{what} cannot be read.")
+        return b"".join(pieces)
+
+    async def _ask(self, kind: bytes, payload: bytes = b"") -> tuple[bytes, bytes]:
+        """Ask the client for something, and wait for the first frame of its answer."""
+        self._asked = True
+        await self._put(frames.pack(kind, payload))
+        await self.flush()
+        return await self._answers.get()
+
+    async def _watch(self) -> None:
+        """Take in the client's frames until it goes away."""
+        while True:
+            kind, payload = await frames.read(self._reader)
+            if kind not in (frames.DATA, frames.NEGATIVE, frames.CONFIRMED):
+                raise frames.Garbled(f"a frame of kind {kind!r}")
+            if self._refused:
+                continue
+            if not self._asked:
+                raise frames.Garbled("an answer that nobody asked for")
+            await self._answers.put((kind, payload))
+
+    def _refuse(self) -> None:
+        """Want no more of this input; the client may not know yet, and whoever waits to hand it over must not."""
+        self._refused = True
+        while not self._answers.empty():
+            self._answers.get_nowait()
+
+    async def _put(self, data: bytes) -> None:
+        self._pending += data
+        if len(self._pending) > pending_bytes_max:
+            await self.flush()
+
+    async def _end(self, code: int | None) -> None:
+        await self._put(frames.pack(frames.LOCAL) if code is None else frames.pack(frames.EXIT, b"%d" % code))
+        await self.flush()
+
+    def _speaks_otherwise(self) -> bool:
+        # `down` is the way out of a mismatch, so it must work in spite of one.
+        return self.invocation.protocol != frames.PROTOCOL and self.invocation.arguments[:1] != [b"down"]
+
+    async def _send_away(self, version: str) -> None:
+        theirs, speaks = style.line(self.invocation.version), style.line(self.invocation.protocol)
+        await self.err(
+            f"maestro: this client ({theirs}) speaks {speaks}, "
+            f"the server ({version}) speaks {frames.PROTOCOL}\n"
+            "  `maestro down` stops the server; the next command starts the one that is installed.\n"
+        )
+        await self._end(exit_codes.FAILED)
+
+
+def _versions_differ(client: str, server: str) -> str:
+    client = style.line(client)
+    return f"maestro: client {client}, server {server}; `maestro down` lets the next command start the new one\n"

@@ -1,0 +1,127 @@
+"""Text for a terminal: what is safe to print, how wide it is, and where it is coloured.
+
+Renderers mark colours with characters that Unicode keeps for a program's own use; `finish` turns them into escape
+sequences at the very end, after it has made every control character visible. So no text from elsewhere can reach
+the terminal as anything but text, whatever a renderer forgets.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_END = "\ufdd0"
+_STARTS = {name: chr(ord(_END) + 1 + place) for place, name in enumerate(_STYLES)}
+_SEQUENCES = {
+    ord(_END): "\x1b[0m",
+    **{ord(_STARTS[name]): f"\x1b[{code}m" for name, code in _STYLES.items()},
+}
+_NO_SEQUENCES: dict[int, None] = dict.fromkeys(_SEQUENCES)
+
+# Control characters but tab and newline; what turns the reading direction; separators; unpaired surrogates; tags,
+# which a model reads and a person does not see.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
+_MARKS = re.compile("[\ufdd0-\ufdef]")
+_WIDE = ("W", "F")
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the text is for: a terminal of some width, or something that reads it."""
+
+    tty: bool = False
+    columns: int = 0
+    color: bool = False
+
+    @property
+    def width(self) -> int:
+        """How much fits; 0 means that nothing is cut."""
+        return self.columns if self.tty else 0
+
+
+def paint(text: str, style: str) -> str:
+    """`text` in a style, once it is finished."""
+    return f"{_STARTS[style]}{text}{_END}" if text and style else text
+
+
+def finish(text: str, *, color: bool = False) -> str:
+    """The text as it goes out."""
+    if _UNSAFE.search(text):
+        text = _UNSAFE.sub(_visible, text)
+    return text.translate(_SEQUENCES if color else _NO_SEQUENCES)
+
+
+def line(text: str) -> str:
+    """Text from elsewhere that must stay on one line."""
+    if text.isprintable():
+        return text
+    text = _BREAKS.sub(" ", _MARKS.sub("", text))
+    return _UNSAFE.sub(_visible, text)
+
+
+def body(text: str) -> str:
+    """Text from elsewhere that may have many lines."""
+    text = _MARKS.sub("", text.replace("\r\n", "\n"))
+    return _UNSAFE.sub(_visible, text)
+
+
+def indented(text: str, by: str = "  ") -> str:
+    """A body below a heading."""
+    return "\n".join(by + part if part else part for part in body(text).split("\n"))
+
+
+def width(text: str) -> int:
+    """How many columns the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def clip(text: str, columns: int) -> str:
+    """The text, or as much of its beginning as fits."""
+    if width(text) <= columns:
+        return text
+    taken, room = [], max(columns - 1, 0)
+    for char in text:
+        room -= _columns(char)
+        if room < 0:
+            break
+        taken.append(char)
+    return "".join(taken) + _ELLIPSIS if columns > 0 else ""
+
+
+def aligned(rows: Iterable[Sequence[str]], *, gap: str = "  ", indent: str = "") -> str:
+    """Rows of cells as lines; the last cell of a row is never padded."""
+    table = list(rows)
+    widths: dict[int, int] = {}
+    for row in table:
+        for place, cell in enumerate(row[:-1]):
+            widths[place] = max(widths.get(place, 0), width(cell))
+    return "".join(indent + _row(row, widths, gap) + "\n" for row in table)
+
+
+def _row(row: Sequence[str], widths: dict[int, int], gap: str) -> str:
+    cells = [cell + " " * (widths[place] - width(cell)) for place, cell in enumerate(row[:-1])]
+    return gap.join([*cells, row[-1]]).rstrip()
+
+
+def _columns(char: str) -> int:
+    if char.isascii():
+        return 1
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Mn", "Cn"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

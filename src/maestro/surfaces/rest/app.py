@@ -1,0 +1,142 @@
+"""The ASGI application for /api: find the operation, read the request, call, answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.types import Message, Receive, Scope, Send
+
+from maestro import errors, limits
+from maestro.domain.callers import Caller, nobody
+from maestro.operations.app import App
+from maestro.operations.base import Effect, Operation
+from maestro.surfaces.rest import events
+from maestro.surfaces.rest.guard import Guard
+from maestro.surfaces.rest.openapi import document
+from maestro.surfaces.rest.router import Router, WrongVerb
+from maestro.surfaces.rest.shapes import Shape, shape_of
+from maestro.surfaces.rest.statuses import status_of
+
+log = logging.getLogger(__name__)
+_encode = msgspec.json.Encoder().encode
+_JSON = (b"content-type", b"application/json")
+_OPENAPI = "/api/openapi.json"
+
+
+class Rest:
+    """The REST surface."""
+
+    def __init__(self, app: App, registry: Mapping[str, Operation], *, host: str, version: str) -> None:
+        shapes = [shape_of(operation) for operation in registry.values()]
+        self._app = app
+        self._guard = Guard(host)
+        self._router = Router(shapes)
+        self._openapi = _encode(document(shapes, version=version))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request. Errors become answers here, whatever raised them."""
+        extra: tuple[tuple[bytes, bytes], ...] = ()
+        try:
+            status, body = await self._answer(scope, receive, send)
+        except WrongVerb as wrong:
+            status, body = 405, _encode(errors.Invalid(f"Use one of: {wrong}.").as_dict())
+            extra = ((b"allow", str(wrong).encode()),)
+        except errors.MaestroError as error:
+            status, body = status_of(type(error)), _encode(error.as_dict())
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            # The one handler for what nobody foresaw: logged whole, told in brief.
+            log.exception("%s %s failed", scope["method"], scope["path"])
+            status, body = 500, _encode(errors.MaestroError("Internal error; the server's log has it.").as_dict())
+        if body is not None:
+            await _send(send, status, body, extra)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> tuple[int, bytes | None]:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._guard.check(headers)
+        if scope["path"] == _OPENAPI and scope["method"] == "GET":
+            return 200, self._openapi
+        raw_path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
+        shape, params = self._router.find(scope["method"], raw_path)
+        caller = await self._caller(headers)
+        body = await _body(receive, headers) if shape.has_body else b""
+        request = shape.read(params, scope["query_string"], body)
+        if shape.operation.effect is Effect.STREAM and events.wanted(headers):
+            await events.serve(self._app, shape.operation, request, caller, headers, receive, send)
+            return 200, None
+        return 200, _encode(await self._call(shape, request, caller, headers, receive))
+
+    async def _call(
+        self, shape: Shape, request: Any, caller: Caller, headers: dict[bytes, bytes], receive: Receive
+    ) -> Any:
+        key = headers.get(b"idempotency-key", b"").decode("latin-1")
+        call = self._app.call(shape.operation, request, caller=caller, key=key)
+        if shape.operation.effect is not Effect.ACTION:
+            return await call
+        return await _unless_gone(call, receive)
+
+    async def _caller(self, headers: dict[bytes, bytes]) -> Caller:
+        """Over TCP only a token says who is calling."""
+        given = headers.get(b"authorization")
+        if given is None:
+            return nobody()
+        scheme, _, token = given.decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise errors.NotAuthenticated("Send the token as `Authorization: Bearer …`.")
+        return await self._app.identify(token=token.strip(), peer=None)
+
+
+async def _unless_gone(call: Any, receive: Receive) -> Any:
+    """A wait ends when its client has gone."""
+    work = asyncio.ensure_future(call)
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise errors.TimedOut("The client has gone.")
+        return work.result()
+    finally:
+        work.cancel()
+        gone.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _body(receive: Receive, headers: dict[bytes, bytes]) -> bytes:
+    kind = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
+    if kind != b"application/json":
+        raise errors.Invalid("The body must be JSON: content-type application/json.")
+    message = await receive()
+    if not message.get("more_body"):
+        return _bounded(message.get("body", b""))
+    parts, size = [message.get("body", b"")], len(message.get("body", b""))
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise errors.Invalid("The request ended before its body did.")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limits.body_bytes_max:
+            raise errors.TooLarge(f"A request has at most {limits.body_bytes_max} bytes.")
+    return b"".join(parts)
+
+
+def _bounded(body: bytes) -> bytes:
+    if len(body) > limits.body_bytes_max:
+        raise errors.TooLarge(f"A request has at most {limits.body_bytes_max} bytes.")
+    return body
+
+
+async def _send(send: Send, status: int, body: bytes, extra: tuple[tuple[bytes, bytes], ...]) -> None:
+    headers = [_JSON, (b"content-length", str(len(body)).encode()), *extra]
+    start: Message = {"type": "http.response.start", "status": status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,180 @@
+"""Starting the server, with a stand-in for it that behaves as told."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+import maestro
+
+SECONDS = 30
+REAL = Path(maestro.__file__).parent
+
+# A package `maestro` that is the real one but for its server.
+PACKAGE = f"""
+__path__ = [{{here!r}}, {str(REAL)!r}]
+exec(open({str(REAL / "__init__.py")!r}).read())
+"""
+
+STAND_IN = """
+import fcntl, json, os, signal, sys, threading
+from pathlib import Path
+from maestro.testing.frames import FrameServer
+
+signal.alarm(60)
+home = Path(sys.argv[sys.argv.index("--home") + 1])
+how = os.environ.get("STAND_IN", "")
+facts = {"argv": sys.argv[1:], "env": dict(os.environ), "cwd": os.getcwd()}
+facts |= {"sid": os.getsid(0), "pid": os.getpid()}
+ready = int(os.environ.get("MAESTRO_READY_FD", 1))
+
+def say(text):
+    os.write(ready, text)
+    if ready > 2:
+        os.close(ready)
+
+def script(connection, request):
+    if request.arguments[:1] == [b"up"]:
+        connection.send(b"L")
+        return
+    connection.send(b"O", b"served\\n")
+    connection.exit()
+    if request.arguments == [b"down"]:
+        over.set()
+
+print("in the log", flush=True)
+if how == "dies":
+    sys.exit("no such thing as luck")
+if how == "fails":
+    say(b"error: the disk is full\\n")
+    sys.exit(1)
+if "--restore" in sys.argv:
+    print(json.dumps(facts), flush=True)
+    sys.exit(5)
+lock = open(home / "lock", "w")
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    say(b"busy\\n")
+    open(os.environ["GATE"], "w").close()
+    sys.exit()
+if "GATE" in os.environ:
+    open(os.environ["GATE"]).close()
+over = threading.Event()
+with FrameServer(home / "maestro.sock", script):
+    with open(home / "starts", "a") as starts:
+        print(json.dumps(facts), file=starts)
+    say(b"ready\\n")
+    over.wait()
+"""
+
+
+@pytest.fixture
+def client(client, home):
+    """A client whose server is the stand-in, in a data directory that does not exist yet."""
+    package = home / "package" / "maestro"
+    (package / "server").mkdir(parents=True)
+    (package / "__init__.py").write_text(PACKAGE.format(here=str(package)))
+    (package / "server" / "__init__.py").touch()
+    (package / "server" / "__main__.py").write_text(STAND_IN)
+    client.env |= {
+        "PYTHONPATH": f"{package.parent}:{REAL.parent}",
+        "MAESTRO_HOME": str(home / "data" / "maestro"),
+    }
+    yield client
+    if client.socket.exists():
+        client.run("down")
+
+
+def starts(client) -> list[dict]:
+    return [json.loads(line) for line in client.socket.with_name("starts").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("arguments", [["task", "list"], ["--help"], []])
+def test_a_persons_first_command_starts_the_server(client, arguments):
+    first, second = client.run(*arguments), client.run(*arguments)
+    for ran in (first, second):
+        assert (ran.stdout, ran.stderr, ran.returncode) == (b"served\n", b"", 0)
+    assert len(starts(client)) == 1
+
+
+def test_the_server_is_on_its_own(client):
+    client.run("x", env={"MAESTRO_CLIENT": "odd", "MAESTRO_MODE": "execute", "MAESTRO_LOG": "debug"})
+    (facts,) = starts(client)
+    directory = client.socket.parent
+    assert facts["argv"] == ["--home", str(directory)]
+    assert facts["cwd"] == "/"
+    assert facts["sid"] == facts["pid"]
+    assert not {"MAESTRO_CLIENT", "MAESTRO_MODE", "MAESTRO_TOKEN"} & facts["env"].keys()
+    assert facts["env"]["MAESTRO_LOG"] == "debug"
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert (directory / "server.log").read_text() == "in the log\n"
+
+
+def test_two_first_commands_start_one_server(client, home):
+    """The first server listens only when the second has found the place taken."""
+    os.mkfifo(home / "gate")
+    both = [client.start("x", env={"GATE": str(home / "gate")}) for _ in range(2)]
+    for process in both:
+        assert process.communicate(timeout=SECONDS) == (b"served\n", b"")
+        assert process.returncode == 0
+    assert len(starts(client)) == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [("fails", "the server did not start: the disk is full\n"), ("dies", "no such thing as luck\n")],
+)
+def test_a_server_that_does_not_start_says_why(client, how, reason):
+    for arguments in (["x"], ["up"]):
+        ran = client.run(*arguments, env={"STAND_IN": how})
+        assert ran.returncode == 8
+        assert ran.stderr.decode().startswith("maestro: the server did not start: ")
+        assert ran.stderr.decode().endswith(reason)
+
+
+def test_up(client):
+    first = client.run("up", "--port", "4711")
+    (facts,) = starts(client)
+    directory = client.socket.parent
+    assert first.stdout.decode() == f"started the server for {directory} (pid {facts['pid']})\n"
+    assert facts["argv"] == ["--home", str(directory), "--port", "4711"]
+    assert client.run("x").stdout == b"served\n"
+
+
+def test_up_when_it_runs(client):
+    client.run("x")
+    for arguments in (["up"], ["up", "--foreground"]):
+        again = client.run(*arguments)
+        assert again.stdout.decode() == f"a server already runs for {client.socket.parent}\n"
+        assert again.returncode == 0
+    assert len(starts(client)) == 1
+
+
+def test_up_in_the_foreground(client):
+    process = client.start("up", "--foreground", "--port", "4711")
+    assert process.stdout.readline() == b"in the log\n"
+    assert process.stdout.readline() == b"ready\n"
+    (facts,) = starts(client)
+    assert facts["pid"] == process.pid
+    assert client.run("down").stdout == b"served\n"
+    assert process.wait(SECONDS) == 0
+
+
+@pytest.mark.parametrize("arguments", [["up", "--prot", "1"], ["up", "--port", "x"], ["restore"]])
+def test_wrong_use_is_explained(client, arguments):
+    ran = client.run(*arguments)
+    assert ran.returncode == 2
+    assert b"usage: maestro " in ran.stderr
+
+
+def test_restore_is_the_server_programs_work(client, tmp_path):
+    (tmp_path / "json.py").write_text("raise SystemExit('a module of the directory was loaded')")
+    ran = client.run("restore", "backup.tar", "--force", cwd=tmp_path, env={"MAESTRO_TOKEN": "t"})
+    facts = json.loads(ran.stdout.splitlines()[1])
+    directory = client.socket.parent
+    assert facts["argv"] == ["--home", str(directory), "--restore", str(tmp_path / "backup.tar"), "--force"]
+    assert "MAESTRO_TOKEN" not in facts["env"]
+    assert ran.returncode == 5

@@ -1,0 +1,39 @@
+"""Compiling the native client: with what, and what follows when it fails."""
+
+import subprocess
+
+import pytest
+
+from maestro.client.native import build
+
+needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C compiler on this machine")
+
+
+@pytest.fixture(autouse=True)
+def variables(monkeypatch):
+    for name in ("CC", "CFLAGS", "LDFLAGS"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_no_compiler(variables, tmp_path):
+    variables.setenv("PATH", str(tmp_path))
+    assert build.compiler() is None
+    assert not build.compile_client(tmp_path / "maestro", version="1")
+
+
+def test_a_chosen_compiler_that_is_missing_is_not_replaced(variables):
+    variables.setenv("CC", "no-such-compiler -x")
+    assert build.compiler() is None
+
+
+@needs_compiler
+def test_a_compile_that_fails(variables, tmp_path):
+    variables.setenv("CFLAGS", "--no-such-flag")
+    assert not build.compile_client(tmp_path / "maestro", version="1")
+
+
+@needs_compiler
+def test_the_source_has_no_warnings(tmp_path):
+    command = build.command(tmp_path / "maestro", version="1")
+    subprocess.run([*command, "-Werror", "-Wshadow", "-Wconversion"], check=True, timeout=60)

@@ -1,0 +1,58 @@
+"""How a server's start is judged."""
+
+import os
+import time
+
+import pytest
+
+from maestro.client import start, thin
+
+
+def test_the_callers_own_variables_stay_behind(monkeypatch):
+    monkeypatch.setenv("MAESTRO_TOKEN", "secret")
+    monkeypatch.setenv("MAESTRO_SESSION_ID", "ses_1")
+    monkeypatch.setenv("MAESTRO_PORT", "1")
+    kept = start.environment()
+    assert "MAESTRO_PORT" in kept
+    assert not start.CALLERS_OWN & kept.keys()
+
+
+@pytest.mark.parametrize(
+    ("written", "said"), [(b"ready\n", "ready"), (b"error: a\nmore", "error: a"), (b"", ""), (b"rea", "rea")]
+)
+def test_the_first_line(written, said):
+    reading, writing = os.pipe()
+    os.write(writing, written)
+    os.close(writing)
+    assert start.first_line(reading, until=time.monotonic() + 10) == said
+    os.close(reading)
+
+
+def test_a_server_that_says_nothing_in_time():
+    reading, writing = os.pipe()
+    assert start.first_line(reading, until=time.monotonic()) is None
+    os.close(reading)
+    os.close(writing)
+
+
+def test_reasons(tmp_path):
+    log = tmp_path / "server.log"
+    log.write_text("old\n" + "".join(f"line {n}\n" for n in range(30)))
+    assert start.reason("error: no space", log, since=0) == "no space"
+    assert "not ready within 15 s" in start.reason(None, log, since=0)
+    tail = start.reason("", log, since=4).splitlines()
+    assert tail[1:] == [f"line {n}" for n in range(10, 30)]
+
+
+def test_connecting_ends_at_its_time(tmp_path):
+    with pytest.raises(thin.Ended) as ended:
+        start.connect(str(tmp_path / "none"), until=time.monotonic())
+    assert ended.value.code == thin.NO_SERVER
+
+
+def test_a_data_directory_that_cannot_be_made(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MAESTRO_HOME", str(tmp_path / "file" / "home"))
+    with pytest.raises(thin.Ended) as ended:
+        start.make_home()
+    assert "cannot make the data directory" in ended.value.message

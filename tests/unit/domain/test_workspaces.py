@@ -1,0 +1,103 @@
+"""Workspace names, from where a checkout lies."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maestro import limits
+from maestro.domain.workspaces import COLLECTING, next_free, same_name_max, workspace_name
+from maestro.errors import NameTaken
+
+HOME = "/home/dave"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        # a folder of its own
+        ("/home/dave/src/dave/vc", "dave"),
+        ("/home/dave/src/Fred/vc", "fred"),
+        ("/home/dave/src/fred/vc/", "fred"),
+        ("/home/dave/src/fred/vc-again", "fred"),
+        ("/home/dave/src/github.com/steveyegge/vc", "steveyegge"),
+        ("/home/dave/go/src/github.com/steveyegge/vc", "steveyegge"),
+        ("/home/dave/my stuff/vc", "my-stuff"),
+        ("/home/dave/.cache/vc", "cache"),
+        ("/home/fred/vc", "fred"),
+        ("/home/dave/src/team/vc", "the-team"),
+        # collecting folders
+        ("/home/dave/src/vc", "main"),
+        ("/home/dave/Code/vc", "main"),
+        ("/home/dave/Documents/vc", "main"),
+        ("/home/dave/go/src/vc", "main"),
+        ("/home/dave/src/github.com/vc", "main"),
+        ("/srv/vc", "main"),
+        ("/opt/vc", "main"),
+        ("/tmp/vc", "main"),
+        ("/home/vc", "main"),
+        ("/home/dave/漢字/vc", "main"),
+        # straight below home, home itself, and the root
+        ("/home/dave/vc", "main"),
+        ("/home/dave", "main"),
+        ("/home/dave/", "main"),
+        ("/vc", "main"),
+        ("/", "main"),
+        # folders that hold one project's worktrees
+        ("/home/dave/src/vc/fred", "fred"),
+        ("/home/dave/src/vc/main", "main"),
+        ("/home/dave/src/vc/vc", "main"),
+        ("/home/dave/src/VC/Fix Crash", "fix-crash"),
+        ("/home/dave/src/vc/.worktrees/fix", "fix"),
+        ("/home/dave/src/vc/.claude/worktrees/fix", "fix"),
+        ("/home/dave/src/vc-worktrees/fix", "fix"),
+        ("/home/dave/src/vc.worktrees/fix", "fix"),
+        ("/home/dave/src/worktrees/vc", "main"),
+        ("/home/dave/src/other-worktrees/vc", "other-worktrees"),
+    ],
+)
+def test_the_folder_around_a_checkout_names_it(path: str, name: str) -> None:
+    assert workspace_name(path, home=HOME, project="vc") == name
+
+
+def test_a_submodule_is_called_after_what_it_is_in() -> None:
+    assert workspace_name("/home/dave/src/vc/beads", home=HOME, project="beads") == "vc"
+
+
+def test_further_collecting_folders_are_a_setting() -> None:
+    more = COLLECTING | {"Kunden"}
+    assert workspace_name("/home/dave/Kunden/vc", home=HOME, project="vc", collecting=more) == "main"
+
+
+def test_collecting_folders_are_known_in_lower_case() -> None:
+    assert {name.lower() for name in COLLECTING} == COLLECTING
+
+
+@pytest.mark.parametrize(
+    ("taken", "name"), [(set(), "dave"), ({"dave"}, "dave-2"), ({"dave", "dave-2", "dave-4"}, "dave-3")]
+)
+def test_a_second_claim_gets_a_number(taken: set[str], name: str) -> None:
+    assert next_free("dave", taken.__contains__) == name
+
+
+def test_a_number_keeps_within_the_length_of_a_name() -> None:
+    long = "x" * limits.name_chars_max
+    assert next_free(long, {long}.__contains__) == "x" * (limits.name_chars_max - 2) + "-2"
+
+
+def test_there_is_an_end_to_counting() -> None:
+    asked: list[str] = []
+
+    def taken(name: str) -> bool:
+        asked.append(name)
+        return True
+
+    with pytest.raises(NameTaken):
+        next_free("dave", taken)
+    assert len(asked) == same_name_max
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_any_path_gives_a_name(path: str) -> None:
+    assert workspace_name(path, home=HOME, project="vc")
