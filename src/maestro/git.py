@@ -29,9 +29,7 @@ _KEPT = re.compile(
 )
 _SET = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 _FETCH_LINE = re.compile(r"(?P<name>[^\t]+)\t(?P<url>.+) \(fetch\)(?: \[.*\])?")
-_NOT_OURS = re.compile(
-    r"detected dubious ownership in repository at '(.*)'|unsafe repository \('(.*)' is owned"
-)
+_NOT_OURS = re.compile(r"detected dubious ownership in repository at '(.*)'|unsafe repository \('(.*)' is owned")
 _NO_REPOSITORY = "not a git repository (or any "
 _NO_WORK_TREE = "this operation must be run in a work tree"
 
@@ -77,9 +75,7 @@ async def checkout_at(directory: str) -> identity.Checkout | None:
 
 def environment(caller: Mapping[str, str]) -> dict[str, str]:
     """The environment git runs in: the caller's, without what would lead it astray."""
-    kept = {
-        name: value for name, value in caller.items() if not name.startswith("GIT_") or _KEPT.fullmatch(name)
-    }
+    kept = {name: value for name, value in caller.items() if not name.startswith("GIT_") or _KEPT.fullmatch(name)}
     return kept | _SET
 
 
@@ -133,9 +129,7 @@ async def _remotes(checkout: identity.Checkout, directory: str) -> dict[str, str
     base = identity.remote_base(checkout)
     # A remote without an address is listed with its name for one.
     return {
-        line["name"]: _settled(line["url"], hosts=hosts, base=base)
-        for line in lines
-        if line["url"] != line["name"]
+        line["name"]: _settled(line["url"], hosts=hosts, base=base) for line in lines if line["url"] != line["name"]
     }
 
 
@@ -161,10 +155,7 @@ async def _root_commit(directory: str) -> str | None:
         printed = await run("--no-replace-objects", *asked, cwd=directory, timeout_seconds=root_seconds_max)
     except MaestroError:
         return None
-    roots = [
-        (int(seconds), commit)
-        for seconds, _, commit in (line.partition(" ") for line in printed.splitlines())
-    ]
+    roots = [(int(seconds), commit) for seconds, _, commit in (line.partition(" ") for line in printed.splitlines())]
     return min(roots)[1] if roots else None
 
 
@@ -182,9 +173,7 @@ async def _ask(*args: str, cwd: str, timeout_seconds: float) -> _Answer:
         async with asyncio.timeout(timeout_seconds):
             out, err = await process.communicate()
     except TimeoutError:
-        raise TimedOut(
-            f"git {args[0]} took longer than {timeout_seconds:g} seconds.", data={"cwd": cwd}
-        ) from None
+        raise TimedOut(f"git {args[0]} took longer than {timeout_seconds:g} seconds.", data={"cwd": cwd}) from None
     finally:
         await _ended(process)
     return _Answer(process.returncode or 0, os.fsdecode(out), _first_error(os.fsdecode(err)))

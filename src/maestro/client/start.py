@@ -49,9 +49,7 @@ def up(arguments: list[str]) -> int:
     """`maestro up`: starts the server, or says that it runs."""
     parser = argparse.ArgumentParser(prog="maestro up", description="Start the server.")
     parser.add_argument("--port", type=int, metavar="N", help="listen on this port of the loopback interface")
-    parser.add_argument(
-        "--foreground", action="store_true", help="stay in the foreground, log to the terminal"
-    )
+    parser.add_argument("--foreground", action="store_true", help="stay in the foreground, log to the terminal")
     chosen = parser.parse_args(arguments)
     options = [] if chosen.port is None else ["--port", str(chosen.port)]
     path = str(home() / "maestro.sock")
@@ -61,11 +59,7 @@ def up(arguments: list[str]) -> int:
             become(*options)
         pid, sock = start(path, *options)
         sock.close()
-    said = (
-        f"a server already runs for {home()}"
-        if pid is None
-        else f"started the server for {home()} (pid {pid})"
-    )
+    said = f"a server already runs for {home()}" if pid is None else f"started the server for {home()} (pid {pid})"
     thin.put(1, os.fsencode(said + "\n"))
     return 0
 

@@ -155,6 +155,10 @@ def columns() -> bytes:
     return b"0"
 
 
+def frame(kind: bytes, payload: bytes) -> bytes:
+    return kind + len(payload).to_bytes(4, "big") + payload
+
+
 def put(fd: int, data: bytes) -> None:
     """Writes all of it, however little the descriptor takes at a time."""
     view = memoryview(data)
@@ -232,7 +236,7 @@ class Exchange:
                 self.wait()
             data = self.sock.recv(CHUNK_BYTES)
         except TimeoutError:
-            self.wait()
+            self.wait(watching=self.watches_reader)
             return self.receive()
         except ConnectionError:
             data = b""
@@ -240,23 +244,24 @@ class Exchange:
             raise Ended(FAILED, "the server ended the connection before the answer was complete")
         return data
 
-    def wait(self) -> None:
-        """Until the server speaks: sends what is to be sent, and notices when nobody reads the output."""
+    def wait(self, *, watching: bool = False) -> None:
+        """Sends what is to be sent until the server speaks. `watching`: notices if nobody reads the output."""
         import select
 
         server = self.sock.fileno()
-        while True:
+        while self.outbox or self.source >= 0 or watching:
             poll = select.poll()
             poll.register(server, select.POLLIN | (select.POLLOUT if self.outbox else 0))
             if self.source >= 0 and not self.outbox:
                 poll.register(self.source, select.POLLIN)
-            elif self.source < 0 and self.watches_reader:
+            if watching:
                 poll.register(1, 0)
             ready = dict(poll.poll())
-            if 1 in ready:
-                self.reader_changed(ready[1] & (select.POLLERR | select.POLLHUP))
             if self.source in ready:
                 self.pass_on()
+            if 1 in ready:
+                self.reader_changed(ready[1] & (select.POLLERR | select.POLLHUP))
+                return
             if ready.get(server, 0) & select.POLLOUT:
                 self.flush()
             if ready.get(server, 0) & ~select.POLLOUT:
@@ -284,7 +289,7 @@ class Exchange:
         except OSError as error:
             self.refuse(error)
             return
-        self.send(b"D", data)
+        self.outbox = frame(b"D", data)  # `wait` sends it when the server listens
         if not data:
             self.close_source()
 
@@ -299,7 +304,7 @@ class Exchange:
         self.source = -1
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
-        self.outbox += kind + len(payload).to_bytes(4, "big") + payload
+        self.outbox += frame(kind, payload)
         self.flush()
 
     def flush(self) -> None:

@@ -24,10 +24,10 @@ class Document(msgspec.Struct, frozen=True):
 class Content(msgspec.Struct, frozen=True):
     """A document's content on its way into the store: inline, or as the name of a blob."""
 
-    bytes: int
-    sha256: str
     body: bytes | None
     blob: str | None
+    size: int
+    sha256: str
 
 
 class ReportKind(enum.StrEnum):

@@ -166,9 +166,7 @@ def _by_helper(helper: str, address: str, *, base: str) -> Remote:
 def _from_url(scheme: str, rest: str) -> Remote:
     authority, _, path = rest.partition("/")
     if _STRAY_PASSWORD.search(path):
-        raise _refused(
-            "an @ stands in its path", hint="Write a slash in a password as %2F, an @ in a path as %40."
-        )
+        raise _refused("an @ stands in its path", hint="Write a slash in a password as %2F, an @ in a path as %40.")
     place = authority.rpartition("@")[2]
     if scheme not in _SSH and scheme != "git" and re.search(r"[?#]", rest):
         # A query may choose the repository or carry a token: we may neither drop it nor keep it.
@@ -314,7 +312,5 @@ def _quoted(segments: list[str]) -> list[str]:
     return [quote(segment, safe="@:+,=", errors="surrogateescape") for segment in segments]
 
 
-def _refused(
-    why: str, *, hint: str = "Look at `git remote -v`; `git remote set-url` corrects it."
-) -> Invalid:
+def _refused(why: str, *, hint: str = "Look at `git remote -v`; `git remote set-url` corrects it.") -> Invalid:
     return Invalid(f"This git remote cannot be read: {why}.", hint=hint)

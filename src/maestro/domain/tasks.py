@@ -1,18 +1,18 @@
 """What a task is and the moves it can make. One transition table, one function per move.
 
-                    start             complete, no gates
-            todo ─────────► in_progress ─────────────────► completed
-             ▲ │  release/expire │  │ complete, gates open     ▲
-             │ └──◄──────────────┘  └────────► in_review ──────┘ accept
-             │ block / unblock         reject ◄───┘
-             └────► blocked       fail ► failed      cancel ► cancelled
-    reopen: completed, failed, cancelled ─► todo        roll_up: todo, in_progress ─► completed, in_review
+                start             complete, no gates
+        todo ─────────► in_progress ─────────────────► completed
+         ▲ │  release/expire │  │ complete, gates open     ▲
+         │ └──◄──────────────┘  └────────► in_review ──────┘ accept
+         │ block / unblock         reject ◄───┘
+         └────► blocked       fail ► failed      cancel ► cancelled
+reopen: completed, failed, cancelled ─► todo        roll_up: todo, in_progress ─► completed, in_review
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -198,9 +198,7 @@ def reject(task: Task, *, reason: str, at: datetime) -> Move:
 def block(task: Task, *, reason: str, at: datetime) -> Move:
     """todo or in_progress → blocked by something outside; its holder keeps the claim."""
     require(task, "block")
-    return _move(
-        task, "block", Status.BLOCKED, Kind.TASK_BLOCKED, at=at, data={"reason": reason}, reason=reason
-    )
+    return _move(task, "block", Status.BLOCKED, Kind.TASK_BLOCKED, at=at, data={"reason": reason}, reason=reason)
 
 
 def unblock(task: Task, *, at: datetime) -> Move:
@@ -215,7 +213,15 @@ def fail(task: Task, *, reason: str, at: datetime) -> Move:
     require(task, "fail")
     data = {"reason": reason}
     return _move(
-        task, "fail", Status.FAILED, Kind.TASK_FAILED, at=at, data=data, reason=reason, finished_at=at, **_UNCLAIMED
+        task,
+        "fail",
+        Status.FAILED,
+        Kind.TASK_FAILED,
+        at=at,
+        data=data,
+        reason=reason,
+        finished_at=at,
+        **_UNCLAIMED,
     )
 
 
@@ -270,7 +276,14 @@ def _finish(task: Task, move: str, *, accepted: bool, at: datetime) -> Move:
 
 
 def _move(
-    task: Task, move: str, to: Status, kind: Kind, *, at: datetime, data: dict[str, object] | None = None, **fields: object
+    task: Task,
+    move: str,
+    to: Status,
+    kind: Kind,
+    *,
+    at: datetime,
+    data: Mapping[str, object] | None = None,
+    **fields: object,
 ) -> Move:
     assert to in TRANSITIONS[move][task.status], f"{move} may not lead from {task.status} to {to}"
     after = msgspec.structs.replace(task, status=to, updated_at=at, **fields)

@@ -54,9 +54,7 @@ def next_free(name: str, taken: Callable[[str], bool]) -> str:
         candidate = name[: limits.name_chars_max - len(ending)] + ending
         if not taken(candidate):
             return candidate
-    raise NameTaken(
-        f"{same_name_max} others have the name {name} already.", hint="Give this one a name of its own."
-    )
+    raise NameTaken(f"{same_name_max} others have the name {name} already.", hint="Give this one a name of its own.")
 
 
 def _holds_worktrees(folder: str, project: str) -> bool:

@@ -40,9 +40,7 @@ class Feed:
         cursor = events[-1].seq if events else since
         return [event for event in events if not kinds or event.kind in kinds], cursor, len(events) == limit
 
-    async def follow(
-        self, *, since: int, project: str | None, kinds: Collection[str]
-    ) -> AsyncIterator[Event]:
+    async def follow(self, *, since: int, project: str | None, kinds: Collection[str]) -> AsyncIterator[Event]:
         """Everything after `since`, for as long as the caller listens."""
         cursor = since
         with self._hub.subscribe([project or EVERYTHING]) as subscription:

@@ -26,12 +26,8 @@ class App(Protocol):
     async def identify(self, *, token: str, peer: Peer | None) -> Caller:
         """Who is calling: by token first, else by the process at the other end of the socket."""
 
-    async def call(
-        self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = ""
-    ) -> Any:
+    async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
         """Carry out one operation. `key` is an idempotency key: the same key answers with the first result."""
 
-    def stream(
-        self, operation: Operation, request: msgspec.Struct, *, caller: Caller
-    ) -> AsyncIterator[Any]:
+    def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
         """Carry out an operation with many answers."""

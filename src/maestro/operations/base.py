@@ -33,19 +33,19 @@ class Route:
         return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
 
-def GET(path: str) -> Route:  # noqa: N802 reads like the verb it is
+def GET(path: str) -> Route:
     return Route("GET", path)
 
 
-def POST(path: str) -> Route:  # noqa: N802
+def POST(path: str) -> Route:
     return Route("POST", path)
 
 
-def PATCH(path: str) -> Route:  # noqa: N802
+def PATCH(path: str) -> Route:
     return Route("PATCH", path)
 
 
-def DELETE(path: str) -> Route:  # noqa: N802
+def DELETE(path: str) -> Route:
     return Route("DELETE", path)
 
 

@@ -35,10 +35,13 @@ class OneProject(Request, frozen=True, kw_only=True):
 
 class EditProject(OneProject, frozen=True, kw_only=True):
     name: fields.Name | None = None
-    stages: Annotated[
-        list[fields.Stage],
-        Meta(max_length=limits.stages_max, description="The stages in order, separated by commas."),
-    ] | None = None
+    stages: (
+        Annotated[
+            list[fields.Stage],
+            Meta(max_length=limits.stages_max, description="The stages in order, separated by commas."),
+        ]
+        | None
+    ) = None
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,5 @@ from maestro.operations import projects, server, sessions, tasks
 from maestro.operations.base import Operation
 
 REGISTRY: dict[str, Operation] = {
-    operation.name: operation
-    for module in (tasks, projects, sessions, server)
-    for operation in module.ALL
+    operation.name: operation for module in (tasks, projects, sessions, server) for operation in module.ALL
 }

@@ -51,9 +51,7 @@ class ReadEvents(InProject, frozen=True, kw_only=True):
     since: Annotated[
         int, Meta(ge=0, le=2**62, description="Only what came after this place.", extra={"label": "SEQ"})
     ] = 0
-    kind: Annotated[
-        list[Kind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})
-    ] = []
+    kind: Annotated[list[Kind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})] = []
     follow: Annotated[bool, Meta(description="Go on with what happens from now.")] = False
     limit: fields.Limit = limits.page_items_max
 

@@ -121,10 +121,14 @@ class CreateTask(InProject, frozen=True, kw_only=True):
 class EditTask(OneTask, frozen=True, kw_only=True):
     title: fields.Title | None = None
     description: fields.Description | None = None
-    stage: Annotated[str, Meta(max_length=limits.name_chars_max, description="A stage, or '' for none.")] | None = None
+    stage: Annotated[str, Meta(max_length=limits.name_chars_max, description="A stage, or '' for none.")] | None = (
+        None
+    )
     parent: Annotated[str, Meta(max_length=200, description="A parent, or '' for none.")] | None = None
     priority: Priority | None = None
-    member: Annotated[str, Meta(max_length=limits.name_chars_max, description="A member, or '' for none.")] | None = None
+    member: Annotated[str, Meta(max_length=limits.name_chars_max, description="A member, or '' for none.")] | None = (
+        None
+    )
     accept: fields.Acceptance | None = None
     gates: fields.Gates | None = None
     archived: Annotated[bool, Meta(description="Put it out of sight, or back.")] | None = None
@@ -160,7 +164,12 @@ class StartTask(OneTask, frozen=True, kw_only=True):
 class BlockTask(HeldTask, frozen=True, kw_only=True):
     reason: Annotated[
         str,
-        Meta(min_length=1, max_length=limits.reason_chars_max, description="What it needs.", extra={"text": True}),
+        Meta(
+            min_length=1,
+            max_length=limits.reason_chars_max,
+            description="What it needs.",
+            extra={"text": True},
+        ),
     ]
 
 
@@ -263,7 +272,11 @@ LIST = Operation(
     summary="List a project's tasks.",
     effect=Effect.READ,
     command=Command("task list"),
-    examples=("maestro task list", "maestro task list --status in_progress", "maestro task list --mine --json"),
+    examples=(
+        "maestro task list",
+        "maestro task list --status in_progress",
+        "maestro task list --mine --json",
+    ),
     errors=_ABOUT,
 )
 READY = Operation(

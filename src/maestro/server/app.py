@@ -74,14 +74,10 @@ class Server:
     async def identify(self, *, token: str, peer: Peer | None) -> Caller:
         return await self.identities.identify(token=token, peer=peer)
 
-    async def call(
-        self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = ""
-    ) -> Any:
+    async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
         return await self.dispatcher.call(operation, request, caller=caller, key=key)
 
-    def stream(
-        self, operation: Operation, request: msgspec.Struct, *, caller: Caller
-    ) -> AsyncIterator[Any]:
+    def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
         return self.dispatcher.stream(operation, request, caller=caller)
 
     async def close(self) -> None:

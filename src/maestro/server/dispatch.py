@@ -64,9 +64,7 @@ class Dispatcher:
         assert stream is not None, f"{operation.name} is not a stream"
         return stream(caller, request)
 
-    async def _write(
-        self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str
-    ) -> Any:
+    async def _write(self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str) -> Any:
         _check_key(key)
         extra: tuple[Any, ...] = ()
         if binding.prepare is not None:
@@ -103,7 +101,8 @@ def permit(operation: Operation, caller: Caller) -> None:
             hint="Set MAESTRO_TOKEN, or call from a process of the person who runs the server.",
         )
     raise errors.NotPermitted(
-        f"A {caller.role} may not call {operation.name}.", data={"role": caller.role, "operation": operation.name}
+        f"A {caller.role} may not call {operation.name}.",
+        data={"role": caller.role, "operation": operation.name},
     )
 
 

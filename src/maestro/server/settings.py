@@ -21,13 +21,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Every setting, with its default."""
 
     human: Annotated[str, Meta(max_length=64, description="Your name on what you do; your login when empty.")] = ""
-    host: Annotated[str, Meta(max_length=255, description="The address to listen on; loopback by default.")] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65535, description="The HTTP port; the next free one if taken.")] = DEFAULT_PORT
+    host: Annotated[str, Meta(max_length=255, description="The address to listen on; loopback by default.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Meta(ge=0, le=65535, description="The HTTP port; the next free one if taken.")] = (
+        DEFAULT_PORT
+    )
     events_days: Annotated[
         int, Meta(ge=0, le=36500, description="How long the event log is kept; 0 is for ever.")
     ] = 90
     remote: Annotated[
-        str, Meta(min_length=1, max_length=200, description="The git remote that names a project: origin or upstream.")
+        str,
+        Meta(
+            min_length=1,
+            max_length=200,
+            description="The git remote that names a project: origin or upstream.",
+        ),
     ] = "origin"
 
 

@@ -35,7 +35,7 @@ class Documents:
             task_id=task.id,
             title=request.title.strip(),
             file_name=request.file_name,
-            bytes=content.bytes,
+            bytes=content.size,
             sha256=content.sha256,
             by=caller.name,
             created_at=tx.at,

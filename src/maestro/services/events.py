@@ -79,7 +79,13 @@ class EventLog:
             projects = [project] if project else [p.id for p in tx.projects.page(after="", limit=many)]
             tasks = [task for found in projects for task in tx.tasks.open(found, limit=many + 1)]
             shown = [
-                {"id": task.id, "ref": task.ref, "status": task.status, "ready": task.ready, "title": task.title}
+                {
+                    "id": task.id,
+                    "ref": task.ref,
+                    "status": task.status,
+                    "ready": task.ready,
+                    "title": task.title,
+                }
                 for task in tasks[:many]
             ]
             return ops.Resync(seq=tx.events.last(), horizon=horizon, tasks=shown, complete=len(tasks) <= many)

@@ -24,9 +24,7 @@ def project_of(tx: Tx, caller: Caller, name: str) -> Project:
         )
     found = tx.projects.get(name) or tx.projects.by_name(name) or tx.projects.by_key(name)
     if found is None:
-        raise errors.NotFound(
-            f"There is no project {name!r}.", hint="`maestro project list` shows those there are."
-        )
+        raise errors.NotFound(f"There is no project {name!r}.", hint="`maestro project list` shows those there are.")
     return found
 
 
@@ -75,6 +73,8 @@ def _not_held(task: Task) -> errors.MaestroError:
     data = {"id": task.id, "status": task.status, "holder": task.holder}
     if task.holder is None:
         return errors.ClaimLost(
-            f"You do not hold {task.ref}: nobody does.", hint=f"Claim it: maestro task claim '{task.ref}'", data=data
+            f"You do not hold {task.ref}: nobody does.",
+            hint=f"Claim it: maestro task claim '{task.ref}'",
+            data=data,
         )
     return errors.ClaimLost(f"You do not hold {task.ref}: {task.holder} does.", data=data)

@@ -30,7 +30,11 @@ def hash_token(token: str) -> str:
 def caller_of(session: Session) -> Caller:
     """A session as the caller it is."""
     return Caller(
-        role_of(session.mode), session.id, session_id=session.id, project_id=session.project_id, human=session.human
+        role_of(session.mode),
+        session.id,
+        session_id=session.id,
+        project_id=session.project_id,
+        human=session.human,
     )
 
 
@@ -46,7 +50,12 @@ def register(
     session = _new_session(tx, caller, request, project, parent_id)
     token = token_of(session.id)
     tx.sessions.insert(session, token_hash=hash_token(token))
-    data = {"name": session.name, "mode": session.mode.value, "parent": parent_id, "status": session.status.value}
+    data = {
+        "name": session.name,
+        "mode": session.mode.value,
+        "parent": parent_id,
+        "status": session.status.value,
+    }
     tx.log(Change(Kind.SESSION_REGISTERED, session.id, project.id, data), actor=caller.name)
     return ops.RegisteredSession(**msgspec.structs.asdict(session), token=token)
 

@@ -44,7 +44,12 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
 
 
 def _new_task(
-    tx: Tx, caller: Caller, request: ops.CreateTask, project: Project, parent: Task | None, found_in: Task | None
+    tx: Tx,
+    caller: Caller,
+    request: ops.CreateTask,
+    project: Project,
+    parent: Task | None,
+    found_in: Task | None,
 ) -> Task:
     number = tx.projects.take_number(project.id)
     return Task(
@@ -130,7 +135,8 @@ def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
     tx.tasks.delete(task.id)
     outcome = moves.Outcome(tx, caller)
     tx.log(
-        Change(Kind.TASK_DELETED, task.id, task.project_id, {"ref": task.ref, "title": task.title}), actor=caller.name
+        Change(Kind.TASK_DELETED, task.id, task.project_id, {"ref": task.ref, "title": task.title}),
+        actor=caller.name,
     )
     if task.stage:
         outcome.settle_stages(task.project_id, task.parent_id)
@@ -144,9 +150,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListTasks) -> ops.TaskList:
         found = tx.tasks.of_holder_in(project.id, caller.name, after=after, limit=limit)
         found = [task for task in found if request.status in (None, task.status)]
     else:
-        found = tx.tasks.page(
-            project.id, after=after, limit=limit, status=request.status, archived=request.archived
-        )
+        found = tx.tasks.page(project.id, after=after, limit=limit, status=request.status, archived=request.archived)
     return _page(found, request.limit)
 
 
@@ -169,9 +173,7 @@ def blocked(tx: Tx, caller: Caller, request: ops.Page) -> ops.WaitingTasks:
     project = project_of(tx, caller, request.project)
     found = tx.tasks.waiting(project.id, after=_number(request.cursor), limit=request.limit + 1)
     page = _page(found, request.limit)
-    waiting = [
-        ops.WaitingTask(**msgspec.structs.asdict(task), **_waits(tx, task)) for task in page.tasks
-    ]
+    waiting = [ops.WaitingTask(**msgspec.structs.asdict(task), **_waits(tx, task)) for task in page.tasks]
     return ops.WaitingTasks(tasks=waiting, cursor=page.cursor)
 
 
@@ -282,5 +284,3 @@ def _known_stage(project: Project, stage: str | None) -> None:
 def _only_owners_gate(caller: Caller, gates: list[str]) -> None:
     if gates and caller.role is Role.WORKER:
         raise errors.NotPermitted("Only the person or a coordinator sets gates.")
-
-

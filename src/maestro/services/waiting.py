@@ -45,8 +45,10 @@ class TaskWaits:
 def _reached(until: ops.Until, first: list[Task], now: list[Task]) -> bool | None:
     """True: all are where they should be. False: one never will be. None: wait on."""
     if until is ops.Until.ANY_CHANGE:
-        changed = any(task.updated_at != before.updated_at or task.ready != before.ready
-                      for before, task in zip(first, now, strict=True))
+        changed = any(
+            task.updated_at != before.updated_at or task.ready != before.ready
+            for before, task in zip(first, now, strict=True)
+        )
         return True if changed else None
     done = [_one_reached(until, task) for task in now]
     if False in done:

@@ -23,12 +23,14 @@ class Blobs:
         """Small contents stay in their row; larger ones become a file."""
         digest = hashlib.sha256(data).hexdigest()
         if len(data) <= limits.inline_bytes_max:
-            return Content(len(data), digest, data, None)
+            return Content(data, None, len(data), digest)
         self._write(digest, data)
-        return Content(len(data), digest, None, digest)
+        return Content(None, digest, len(data), digest)
 
     def load(self, content: Content) -> bytes:
-        return content.body if content.blob is None else self._file(content.blob).read_bytes()  # type: ignore[return-value]
+        if content.blob is not None:
+            return self._file(content.blob).read_bytes()
+        return content.body or b""
 
     def all(self) -> list[Path]:
         """Every file there is, for backups and for clearing out what no row names."""

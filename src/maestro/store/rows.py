@@ -10,11 +10,11 @@ Row = tuple[Any, ...]
 class Rows(Protocol):
     """One connection inside a transaction."""
 
-    def run(self, name: str, **values: Any) -> int:
+    def run(self, name: str, /, **values: Any) -> int:
         """Run a statement; how many rows it changed."""
 
-    def one(self, name: str, **values: Any) -> Row | None:
+    def one(self, name: str, /, **values: Any) -> Row | None:
         """The first row of a statement, or none."""
 
-    def all(self, name: str, **values: Any) -> list[Row]:
+    def all(self, name: str, /, **values: Any) -> list[Row]:
         """All rows of a statement."""

@@ -313,3 +313,21 @@ def test_what_is_no_frame_ends_it(client, said):
     assert ran.returncode == 1
     assert ran.stderr.startswith(b"maestro: the server sent ")
     assert len(server.requests) == 1
+
+
+def test_a_quick_command_is_done_whoever_reads_it(client):
+    """As with `| true`: what was asked for happens, though nobody wants to hear of it."""
+    done = threading.Event()
+
+    def script(connection, request):
+        assert connection.ask(b"I") == b"the text"
+        done.set()
+        connection.exit(5)
+
+    reading, writing = os.pipe()
+    os.close(reading)
+    with client.serve(script):
+        ran = client.run("x", input=b"the text", stdout=writing)
+    os.close(writing)
+    assert done.is_set()
+    assert ran.returncode == 5

@@ -79,9 +79,7 @@ def test_a_directory_that_is_gone_is_a_dash(ask, tmp_path, client):
     gone.mkdir()
     client.program = ["sh", "-c", 'rmdir "$0" && exec "$@"', str(gone), client.program]
     with client.serve(done) as server:
-        ran = subprocess.run(
-            [*client.program, "x"], cwd=gone, env=client.env, capture_output=True, timeout=20
-        )
+        ran = subprocess.run([*client.program, "x"], cwd=gone, env=client.env, capture_output=True, timeout=20)
     assert ran.returncode == 0
     assert server.requests[0].directory == b"-"
     assert server.requests[0].arguments == [b"x"]

@@ -34,7 +34,7 @@ class Documents:
     def content(self, document: Document) -> Content:
         row = self._rows.one("document_body", id=document.id)
         assert row is not None
-        return Content(document.bytes, document.sha256, row[0], row[1])
+        return Content(row[0], row[1], document.bytes, document.sha256)
 
     def of_task(self, task_id: str, *, limit: int) -> list[Document]:
         rows = self._rows.all("documents_of_task", task_id=task_id, limit=limit)
@@ -67,5 +67,5 @@ class Documents:
 def _document(row: Row | None) -> Document | None:
     if row is None:
         return None
-    *fields, created_at = row
-    return Document(*fields, created_at=from_micros(created_at))
+    document_id, task_id, title, file_name, size, sha256, by, created_at = row
+    return Document(document_id, task_id, title, file_name, size, sha256, by, from_micros(created_at))

@@ -33,13 +33,9 @@ class Events:
             data=_encode(change.data).decode(),
         )
         assert row is not None
-        return Event(
-            row[0], at, change.project, change.kind.value, VERSION, actor, change.subject, change.data
-        )
+        return Event(row[0], at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
 
-    def after(
-        self, seq: int, *, limit: int, project: str | None = None, subject: str | None = None
-    ) -> list[Event]:
+    def after(self, seq: int, *, limit: int, project: str | None = None, subject: str | None = None) -> list[Event]:
         """The lines after a place, of all, of one project or of one subject."""
         if subject is not None:
             rows = self._rows.all("events_after_of_subject", after=seq, subject=subject, limit=limit)

@@ -19,9 +19,7 @@ class Idempotency:
         row = self._rows.one("idempotency_get", caller=caller, key=key)
         return (row[0], row[1], row[2]) if row else None
 
-    def keep(
-        self, caller: str, key: str, *, operation: str, request: str, response: bytes, at: datetime
-    ) -> None:
+    def keep(self, caller: str, key: str, *, operation: str, request: str, response: bytes, at: datetime) -> None:
         self._rows.run(
             "idempotency_insert",
             caller=caller,

@@ -87,16 +87,12 @@ class Tasks:
         return self._tasks("task_page_by_status", status=status.value, **values)
 
     def of_holder_in(self, project_id: str, holder: str, *, after: int, limit: int) -> list[Task]:
-        return self._tasks(
-            "task_page_by_holder", project_id=project_id, holder=holder, after=after, limit=limit
-        )
+        return self._tasks("task_page_by_holder", project_id=project_id, holder=holder, after=after, limit=limit)
 
     def of_holder(self, holder: str, *, limit: int) -> list[Task]:
         return self._tasks("tasks_of_holder", holder=holder, limit=limit)
 
-    def ready(
-        self, project_id: str, *, parent_id: str | None, after: tuple[int, int], limit: int
-    ) -> list[Task]:
+    def ready(self, project_id: str, *, parent_id: str | None, after: tuple[int, int], limit: int) -> list[Task]:
         """What can be started now, most urgent first."""
         place = {"after_priority": after[0], "after_number": after[1], "limit": limit}
         if parent_id is None:
@@ -170,15 +166,13 @@ class Tasks:
 
     def hold_stage(self, project_id: str, parent_id: str | None, stage: str, *, held: bool) -> list[Task]:
         """Hold a stage's tasks back or let them go; those that changed, as they now are."""
-        rows = self._rows.all(
-            "stage_hold", project_id=project_id, parent_id=parent_id, stage=stage, held=held
-        )
+        rows = self._rows.all("stage_hold", project_id=project_id, parent_id=parent_id, stage=stage, held=held)
         return self._again(rows)
 
     def _again(self, rows: list[Row]) -> list[Task]:
         return [task for row in rows if (task := self.get(row[0]))]
 
-    def _tasks(self, name: str, **values: object) -> list[Task]:
+    def _tasks(self, name: str, /, **values: object) -> list[Task]:
         return [_task(row) for row in self._rows.all(name, **values)]
 
 

@@ -21,15 +21,15 @@ class SqliteRows:
         self._execute = connection.execute
         self._sql = statements.load("sqlite")
 
-    def run(self, name: str, **values: Any) -> int:
+    def run(self, name: str, /, **values: Any) -> int:
         return self._execute(self._sql[name], values).rowcount
 
-    def one(self, name: str, **values: Any) -> Row | None:
+    def one(self, name: str, /, **values: Any) -> Row | None:
         # All rows are fetched, so that a statement that also writes (RETURNING) is finished.
         rows = self._execute(self._sql[name], values).fetchall()
         return rows[0] if rows else None
 
-    def all(self, name: str, **values: Any) -> list[Row]:
+    def all(self, name: str, /, **values: Any) -> list[Row]:
         return self._execute(self._sql[name], values).fetchall()
 
 
@@ -88,6 +88,7 @@ def translated(error: sqlite3.Error, path: Path | str) -> errors.MaestroError:
         )
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return errors.StorageFailed(
-            f"{path} is damaged or not a database: {error}.", hint="It was left as it is. See: maestro restore"
+            f"{path} is damaged or not a database: {error}.",
+            hint="It was left as it is. See: maestro restore",
         )
     return errors.StorageFailed(f"The database answered: {error}.")

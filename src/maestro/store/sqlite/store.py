@@ -35,9 +35,7 @@ class SqliteStore:
         try:
             migrate(self._connection, path)
             self.schema = version_of(self._connection)
-            self._writer = Writer(
-                self._connection, clock=clock, loop=self._loop, committed=self._publish
-            )
+            self._writer = Writer(self._connection, clock=clock, loop=self._loop, committed=self._publish)
         except BaseException:
             self._connection.close()
             raise

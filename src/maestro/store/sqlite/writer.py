@@ -103,7 +103,7 @@ class Writer:
         tx = Tx(self._rows, self._clock.now())
         try:
             job.answer = job.work(tx)
-        except Exception as error:  # noqa: BLE001 whatever a use case raises belongs to its caller alone
+        except Exception as error:
             if not self._connection.in_transaction:
                 raise _whole_batch_undone(error) from error
             self._connection.execute("ROLLBACK TO caller")

@@ -52,7 +52,10 @@ class Rest:
         except Exception:
             # The one handler for what nobody foresaw: logged whole, told in brief.
             log.exception("%s %s failed", scope["method"], scope["path"])
-            status, body = 500, _encode(errors.MaestroError("Internal error; the server's log has it.").as_dict())
+            status, body = (
+                500,
+                _encode(errors.MaestroError("Internal error; the server's log has it.").as_dict()),
+            )
         if body is not None:
             await _send(send, status, body, extra)
 

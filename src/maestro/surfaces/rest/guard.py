@@ -20,7 +20,10 @@ class Guard:
         if _name(host) not in self._hosts:
             raise errors.NotPermitted(f"Host {host!r} is not this server's.")
         origin = headers.get(b"origin")
-        if origin is not None and origin.decode("latin-1").lower() not in (f"http://{host}", f"https://{host}"):
+        if origin is not None and origin.decode("latin-1").lower() not in (
+            f"http://{host}",
+            f"https://{host}",
+        ):
             raise errors.NotPermitted("Requests from other web pages are refused.")
 
 

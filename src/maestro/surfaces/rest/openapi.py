@@ -42,7 +42,11 @@ def document(shapes: Sequence[Shape], *, version: str) -> dict[str, Any]:
     used = {name: schema for name, schema in components.items() if not name.endswith("Path")}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Maestro", "version": version, "description": "The coordination layer for coding agents."},
+        "info": {
+            "title": "Maestro",
+            "version": version,
+            "description": "The coordination layer for coding agents.",
+        },
         "servers": [{"url": "/"}],
         "security": [{"token": []}],
         "paths": paths,

@@ -15,11 +15,7 @@ from dataclasses import dataclass
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _END = "\ufdd0"
 _STARTS = {name: chr(ord(_END) + 1 + place) for place, name in enumerate(_STYLES)}
-_SEQUENCES = {
-    ord(_END): "\x1b[0m",
-    **{ord(_STARTS[name]): f"\x1b[{code}m" for name, code in _STYLES.items()},
-}
-_NO_SEQUENCES: dict[int, None] = dict.fromkeys(_SEQUENCES)
+_SEQUENCES = {_END: "\x1b[0m", **{_STARTS[name]: f"\x1b[{code}m" for name, code in _STYLES.items()}}
 
 # Control characters but tab and newline; what turns the reading direction; separators; unpaired surrogates; tags,
 # which a model reads and a person does not see.
@@ -55,7 +51,7 @@ def finish(text: str, *, color: bool = False) -> str:
     """The text as it goes out."""
     if _UNSAFE.search(text):
         text = _UNSAFE.sub(_visible, text)
-    return text.translate(_SEQUENCES if color else _NO_SEQUENCES)
+    return _MARKS.sub(_sequence if color else "", text)
 
 
 def line(text: str) -> str:
@@ -118,6 +114,10 @@ def _columns(char: str) -> int:
     if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Mn", "Cn"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
+
+
+def _sequence(found: re.Match[str]) -> str:
+    return _SEQUENCES.get(found[0], "")
 
 
 def _visible(found: re.Match[str]) -> str:

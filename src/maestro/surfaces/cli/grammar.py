@@ -1,0 +1,207 @@
+"""The registry, and the surface's own commands, as a grammar. Built once; parsing, help and completion read it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+
+from maestro.domain.callers import Callers
+from maestro.operations.base import Operation
+from maestro.surfaces.cli import own
+from maestro.surfaces.cli.parameters import Kind, Parameter, parameters
+
+PROGRAM = "maestro"
+PROJECT = "project"
+# Taken by every command; by name, with what stands for a value ("" if it takes none).
+EVERYWHERE = {
+    "json": ("", "Answer in JSON."),
+    "project": ("NAME", "The project, if not the directory's: its name, key or id."),
+    "idempotency-key": ("KEY", "The same key answers with the first result and does nothing twice."),
+    "help": ("", "Show this."),
+}
+
+
+class Gives(enum.Enum):
+    """What a flag does with its parameter."""
+
+    VALUE = "value"
+    FILE = "file"  # the value is in this file
+    ON = "on"
+    OFF = "off"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One spelling of a parameter that is no argument."""
+
+    name: str
+    parameter: Parameter
+    gives: Gives
+
+    @property
+    def takes_value(self) -> bool:
+        return self.gives in (Gives.VALUE, Gives.FILE)
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """One command."""
+
+    words: str
+    request: type[msgspec.Struct]
+    summary: str
+    callers: Callers
+    positionals: tuple[Parameter, ...]
+    flags: Mapping[str, Flag]
+    has_project: bool
+    here: tuple[str, ...]  # fields that the client's directory fills
+    aliases: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    operation: Operation | None = None
+    hidden: bool = False
+    local: bool = False
+
+    @cached_property
+    def usage(self) -> str:
+        """The whole command on one line."""
+        parts = [PROGRAM, self.words, *map(_argument, self.positionals), *map(_option, self.options)]
+        return " ".join(part for part in parts if part)
+
+    @cached_property
+    def options(self) -> tuple[Flag, ...]:
+        """Each flag's first spelling, those that must be given first."""
+        firsts = [flag for flag in self.flags.values() if flag.gives in (Gives.VALUE, Gives.ON)]
+        return tuple(sorted(firsts, key=lambda flag: not flag.parameter.required))
+
+
+@dataclass(eq=False)
+class Node:
+    """A place in the tree of command words: a group, a command, or both."""
+
+    words: str = ""
+    spec: Spec | None = None
+    children: dict[str, Node] = field(default_factory=dict)
+
+    def offered(self) -> Iterator[Spec]:
+        """The commands from here down, once each, in the order of their declaration."""
+        found: dict[int, Spec] = {}
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if node.spec is not None and not node.spec.hidden:
+                found.setdefault(id(node.spec), node.spec)
+            waiting.extend(reversed(node.children.values()))
+        yield from found.values()
+
+
+class Grammar:
+    """Every command, by its words."""
+
+    def __init__(self, registry: Mapping[str, Operation]) -> None:
+        self.root = Node()
+        self.specs: list[Spec] = []
+        for operation in registry.values():
+            if operation.command is not None:
+                self._add(_of_operation(operation))
+        for command in own.ALL:
+            self._add(_of_own(command))
+        # Before the words are known, a flag's arity is what it is anywhere.
+        self.valued = {name for spec in self.specs for name, flag in spec.flags.items() if flag.takes_value}
+
+    def find(self, words: list[str]) -> tuple[Node, list[str]]:
+        """As far down as the words lead, and the words that lead nowhere."""
+        node = self.root
+        for place, word in enumerate(words):
+            if word not in node.children:
+                return node, words[place:]
+            node = node.children[word]
+        return node, []
+
+    def _add(self, spec: Spec) -> None:
+        self.specs.append(spec)
+        for words in (spec.words, *spec.aliases):
+            node = self.root
+            for word in words.split():
+                below = f"{node.words} {word}".strip()
+                node = node.children.setdefault(word, Node(below))
+            assert node.spec is None, f"two commands are called `{words}`"
+            node.spec = spec
+
+
+def _of_operation(operation: Operation) -> Spec:
+    command = operation.command
+    assert command is not None
+    fields = parameters(operation.request)
+    arguments = tuple(fields[name] for name in command.positional)
+    rest = fields.keys() - {*command.positional, *command.hidden, PROJECT}
+    return Spec(
+        words=command.words,
+        request=operation.request,
+        summary=operation.summary,
+        callers=operation.callers,
+        positionals=arguments,
+        flags=_flags(arguments, [found for found in fields.values() if found.field in rest]),
+        has_project=PROJECT in fields,
+        here=tuple(name for name in command.hidden if name == "path"),
+        aliases=command.aliases,
+        examples=operation.examples,
+        operation=operation,
+    )
+
+
+def _of_own(command: own.Own) -> Spec:
+    fields = parameters(command.request)
+    arguments = tuple(fields[name] for name in command.positional)
+    return Spec(
+        words=command.words,
+        request=command.request,
+        summary=command.summary,
+        callers=command.callers,
+        positionals=arguments,
+        flags=_flags(arguments, [found for found in fields.values() if found.field not in command.positional]),
+        has_project=False,
+        here=(),
+        examples=command.examples,
+        hidden=command.hidden,
+        local=command.local,
+    )
+
+
+def _flags(arguments: tuple[Parameter, ...], others: list[Parameter]) -> dict[str, Flag]:
+    """Every spelling of every flag; long text has one more, also where it is an argument."""
+    found: list[Flag] = []
+    for parameter in others:
+        if parameter.kind is Kind.SWITCH:
+            found.append(Flag(parameter.flag, parameter, Gives.ON))
+            if parameter.nullable:
+                found.append(Flag(f"no-{parameter.flag}", parameter, Gives.OFF))
+        else:
+            found.append(Flag(parameter.flag, parameter, Gives.VALUE))
+    found += [
+        Flag(f"{parameter.flag}-file", parameter, Gives.FILE)
+        for parameter in (*arguments, *others)
+        if parameter.long
+    ]
+    by_name = {flag.name: flag for flag in found}
+    assert len(by_name) == len(found), f"two flags are spelt alike: {[flag.name for flag in found]}"
+    assert not by_name.keys() & EVERYWHERE.keys(), f"a flag hides one of {list(EVERYWHERE)}"
+    return by_name
+
+
+def _argument(parameter: Parameter) -> str:
+    label = parameter.placeholder + ("…" if parameter.many else "")
+    needed = parameter.required and parameter.field != PROJECT
+    return label if needed else f"[{label}]"
+
+
+def _option(flag: Flag) -> str:
+    parameter = flag.parameter
+    text = f"--{flag.name}" + (f" {parameter.placeholder}" if flag.takes_value else "")
+    if parameter.kind is Kind.SWITCH and parameter.nullable:
+        text = f"--[no-]{flag.name}"
+    text = text if parameter.required else f"[{text}]"
+    return text + ("…" if parameter.many and not parameter.splits else "")

@@ -1,0 +1,135 @@
+"""The commands that are no operation: those the surface answers itself, and those its client carries out.
+
+They are declared in the same shape as operations, so that grammar, help and completion need not tell them apart.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from maestro.domain.callers import Callers
+from maestro.operations.base import Request
+from maestro.operations.fields import Path
+
+
+class Shell(enum.StrEnum):
+    """A shell that completes commands."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+class Nothing(Request, frozen=True, kw_only=True):
+    """Nothing to say."""
+
+
+class Help(Request, frozen=True, kw_only=True):
+    command: Annotated[list[str], Meta(max_length=20, description="A command, or its first words.")] = []
+
+
+class Commands(Request, frozen=True, kw_only=True):
+    check: (
+        Annotated[
+            str,
+            Meta(
+                max_length=200,
+                description='One command, e.g. "task start": ends with 0 if you may call it, 4 if not, 6 if there is none.',
+                extra={"label": "COMMAND"},
+            ),
+        ]
+        | None
+    ) = None
+
+
+class Completion(Request, frozen=True, kw_only=True):
+    shell: Annotated[Shell, Meta(description="The shell.")]
+
+
+class Complete(Request, frozen=True, kw_only=True):
+    words: Annotated[
+        list[str],
+        Meta(max_length=500, description="The words so far, the last one unfinished.", extra={"repeat": True}),
+    ] = []
+
+
+class Up(Request, frozen=True, kw_only=True):
+    port: (
+        Annotated[
+            int, Meta(ge=1, le=65535, description="A port of the loopback interface.", extra={"label": "N"})
+        ]
+        | None
+    ) = None
+    foreground: Annotated[bool, Meta(description="Stay in the foreground, log to the terminal.")] = False
+
+
+class Restore(Request, frozen=True, kw_only=True):
+    file: Path
+
+
+@dataclass(frozen=True)
+class Own:
+    """A command that is no operation."""
+
+    words: str
+    request: type[msgspec.Struct]
+    summary: str
+    callers: Callers = Callers.ANYONE
+    positional: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    hidden: bool = False
+    local: bool = False  # the client carries it out
+
+
+BOARD = Own("", Nothing, "Show how the project stands, and what to do next.", examples=("maestro",))
+HELP = Own(
+    "help",
+    Help,
+    "Show what there is, or how one command is written.",
+    positional=("command",),
+    examples=("maestro help", "maestro help task create"),
+)
+COMMANDS = Own(
+    "commands",
+    Commands,
+    "List the commands that you may call.",
+    examples=("maestro commands", 'maestro commands --check "task start"'),
+)
+COMPLETION = Own(
+    "completion",
+    Completion,
+    "Print a script that lets a shell complete commands.",
+    positional=("shell",),
+    examples=('eval "$(maestro completion bash)"', "maestro completion fish | source"),
+)
+COMPLETE = Own("__complete", Complete, "Offer what can come next.", positional=("words",), hidden=True)
+
+UP = Own(
+    "up",
+    Up,
+    "Start the server, or say that it runs.",
+    callers=Callers.PERSON,
+    examples=("maestro up", "maestro up --foreground"),
+    local=True,
+)
+RESTORE = Own(
+    "restore",
+    Restore,
+    "Bring back the data from a backup, while no server runs.",
+    callers=Callers.PERSON,
+    positional=("file",),
+    examples=("maestro restore maestro.tar",),
+    local=True,
+)
+DEMO = Own("demo", Nothing, "See Maestro at work.", callers=Callers.PERSON, examples=("maestro demo",), local=True)
+VERSION = Own("version", Nothing, "Print the version (also --version).", examples=("maestro version",), local=True)
+
+ALL = (BOARD, HELP, COMMANDS, COMPLETION, COMPLETE, UP, RESTORE, DEMO, VERSION)
+
+# What the client runs itself when it is the first argument.
+LOCAL_WORDS = frozenset({*(own.words for own in ALL if own.local), "--version"})

@@ -1,0 +1,265 @@
+"""Arguments to a command and its values as written. Pure: reads no file, asks nobody.
+
+Flags may stand anywhere, also between the words. What is wrong is answered with what is right: the nearest
+spelling and the whole usage line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from maestro.errors import Invalid
+from maestro.surfaces.cli import suggest, values
+from maestro.surfaces.cli.grammar import EVERYWHERE, PROGRAM, PROJECT, Flag, Gives, Grammar, Node, Spec
+from maestro.surfaces.cli.parameters import Kind, Parameter
+
+# A value may begin with a dash, as a line of Markdown does; only what can be nothing but a flag is one.
+_FLAG = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
+_SHORT = {"-h": "help"}
+_OTHER_NAMES = {"key": "idempotency-key"}
+
+
+@dataclass
+class Parsed:
+    """A command with its values as written."""
+
+    node: Node
+    rest: list[str]
+    help: bool = False
+    json: bool = False
+    project: str | None = None
+    key: str = ""
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    switches: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> Spec:
+        assert self.node.spec is not None
+        return self.node.spec
+
+    def has(self, name: str) -> bool:
+        return name in self.texts or name in self.files or name in self.switches
+
+
+def decode(arguments: Iterable[bytes]) -> list[str]:
+    """The arguments as text."""
+    try:
+        return [argument.decode() for argument in arguments]
+    except UnicodeDecodeError as error:
+        shown = error.object.decode(errors="backslashreplace")
+        raise Invalid(f"An argument is not valid UTF-8: {shown}") from None
+
+
+def wants_json(arguments: Iterable[str]) -> bool:
+    """Whether the answer is to be JSON, also when the rest makes no sense."""
+    for argument in arguments:
+        if argument == "--":
+            return False
+        if argument == "--json":
+            return True
+    return False
+
+
+def parse(grammar: Grammar, arguments: list[str]) -> Parsed:
+    """The command that the arguments spell; Invalid if they spell none."""
+    walk = _Walk(grammar, arguments)
+    parsed = Parsed(walk.node, walk.words)
+    _take_everywhere(parsed, walk)
+    if parsed.help:
+        return parsed
+    spec = _spec_at(grammar, walk.node, walk.words)
+    for name, value in walk.flags:
+        _take_flag(parsed, spec, name, value)
+    if not (spec.local):
+        _take_arguments(parsed, spec, walk.words)
+        _check_complete(parsed, spec)
+    return parsed
+
+
+class _Walk:
+    """One pass over the arguments: how far the words lead, what is left of them, and the flags as written."""
+
+    def __init__(self, grammar: Grammar, arguments: list[str]) -> None:
+        self.grammar = grammar
+        self.node = grammar.root
+        self.words: list[str] = []
+        self.flags: list[tuple[str, str | None]] = []
+        waiting = iter(arguments)
+        for argument in waiting:
+            if argument == "--":
+                self.words.extend(waiting)
+            elif _FLAG.fullmatch(argument):
+                self._flag(argument, waiting)
+            elif not self.words and argument in self.node.children:
+                self.node = self.node.children[argument]
+            else:
+                self.words.append(argument)
+
+    def _flag(self, argument: str, waiting: Iterable[str]) -> None:
+        written, equals, value = argument.partition("=")
+        name = _SHORT.get(written, written.lstrip("-"))
+        if not written.startswith("--") and written not in _SHORT:
+            name = written  # not a spelling we have: its single dash tells so
+        name = _OTHER_NAMES.get(name, name)
+        given = value if equals else None
+        if given is None and self._takes_value(name):
+            given = next(iter(waiting), None)
+            if given is not None and (given == "--" or _FLAG.fullmatch(given)):
+                raise Invalid(
+                    f"--{name} needs a value, but `{given}` follows.",
+                    hint=f"A value that looks like a flag is written --{name}={given}",
+                )
+        self.flags.append((name, given))
+
+    def _takes_value(self, name: str) -> bool:
+        if name in EVERYWHERE:
+            return bool(EVERYWHERE[name][0])
+        own = self.node.spec.flags.get(name) if self.node.spec else None
+        return own.takes_value if own else name in self.grammar.valued
+
+
+def _take_everywhere(parsed: Parsed, walk: _Walk) -> None:
+    """The flags that every command has, and only those."""
+    seen: set[str] = set()
+    for name, value in walk.flags:
+        if name not in EVERYWHERE:
+            continue
+        if name in seen and name in ("project", "idempotency-key"):
+            raise Invalid(f"--{name} is given twice.")
+        seen.add(name)
+        match name:
+            case "json":
+                parsed.json = values.switch(value or "true", name="--json")
+            case "help":
+                parsed.help = True
+            case "project":
+                parsed.project = _given(name, value)
+            case "idempotency-key":
+                parsed.key = _given(name, value)
+    walk.flags = [(name, value) for name, value in walk.flags if name not in EVERYWHERE]
+
+
+def _spec_at(grammar: Grammar, node: Node, words: list[str]) -> Spec:
+    takes_words = node.spec is not None and (node.spec.positionals or not node.children)
+    if words and not takes_words:
+        raise unknown_command(grammar, node, words)
+    if node.spec is None:
+        subcommands = ", ".join(node.children)
+        raise Invalid(
+            f"`{PROGRAM} {node.words}` needs one more word: {subcommands}.",
+            hint=f"usage: {PROGRAM} {node.words} COMMAND …",
+            data={"choices": list(node.children)},
+        )
+    return node.spec
+
+
+def unknown_command(grammar: Grammar, node: Node, words: list[str]) -> Invalid:
+    """What to say of words that lead nowhere."""
+    found = [f"{node.words} {near}".strip() for near in suggest.nearest(words[0], _visible(node))]
+    said = f"{node.words} {words[0]}".strip()
+    if node is grammar.root:
+        found = [*_elsewhere(grammar, words), *found][: suggest.nearest_max]
+    hint = f"usage: {PROGRAM} {node.words} {'|'.join(_visible(node))} …" if node.words else ""
+    if len(found) == 1 and (spec := grammar.find(found[0].split())[0].spec):
+        hint = f"usage: {spec.usage}"
+    return Invalid(
+        f"There is no command `{said}`{suggest.did_you_mean([f'{PROGRAM} {near}' for near in found]) or '.'}",
+        hint=hint or f"`{PROGRAM} help` lists them all.",
+        data={"command": said, "nearest": found, "usage": hint.removeprefix("usage: ")},
+    )
+
+
+def _elsewhere(grammar: Grammar, words: list[str]) -> list[str]:
+    """`create task`, or `ready` alone, is near to what has these words further down."""
+    found = []
+    for spec in grammar.specs:
+        for spelling in (spec.words, *spec.aliases):
+            parts = spelling.split()
+            if len(parts) > 1 and (parts == words[: len(parts)][::-1] or parts[-1] == words[0]):
+                found.append(spelling)
+    return sorted(found, key=lambda spelling: set(spelling.split()) - set(words) != set())
+
+
+def _visible(node: Node) -> list[str]:
+    return [word for word in node.children if not word.startswith("__")]
+
+
+def _take_flag(parsed: Parsed, spec: Spec, name: str, value: str | None) -> None:
+    flag = spec.flags.get(name)
+    if flag is None:
+        raise _unknown_flag(spec, name)
+    parameter = flag.parameter
+    if parsed.has(parameter.field) and not (parameter.many and flag.gives is Gives.VALUE):
+        raise _usage(spec, f"--{name} is given twice, or in two ways.")
+    if flag.takes_value:
+        if value is None:
+            raise _usage(spec, f"--{name} needs a value: {parameter.placeholder}.")
+        _keep(parsed, flag, value)
+    else:
+        on = values.switch(value or "true", name=f"--{name}")
+        parsed.switches[parameter.field] = on is (flag.gives is Gives.ON)
+
+
+def _keep(parsed: Parsed, flag: Flag, value: str) -> None:
+    if flag.gives is Gives.FILE:
+        parsed.files[flag.parameter.field] = value
+    else:
+        parsed.texts.setdefault(flag.parameter.field, []).append(value)
+
+
+def _take_arguments(parsed: Parsed, spec: Spec, words: list[str]) -> None:
+    left = list(words)
+    for parameter in spec.positionals:
+        if not left:
+            break
+        taken = left if parameter.many else left[:1]
+        left = left[len(taken) :]
+        if parsed.has(parameter.field):
+            raise _usage(spec, f"{parameter.label} is given twice: as an argument and with a flag.")
+        parsed.texts[parameter.field] = list(taken)
+    if left:
+        raise _too_many(spec, left)
+
+
+def _check_complete(parsed: Parsed, spec: Spec) -> None:
+    for parameter in spec.positionals:
+        if parameter.required and parameter.field != PROJECT and not parsed.has(parameter.field):
+            raise _usage(spec, f"{parameter.label} is missing: {parameter.description}")
+    for flag in spec.options:
+        if flag.parameter.required and not parsed.has(flag.parameter.field):
+            raise _usage(spec, f"--{flag.name} {flag.parameter.placeholder} is missing.")
+
+
+def _too_many(spec: Spec, left: list[str]) -> Invalid:
+    last: Parameter | None = spec.positionals[-1] if spec.positionals else None
+    if last is None:
+        return _usage(spec, f"`{spec.words}` takes no argument, but `{left[0]}` was given.")
+    message = f"`{left[0]}` is one argument too many."
+    if last.kind is Kind.TEXT:
+        message += f' If it belongs to {last.label}, put that in quotes: "…".'
+    return _usage(spec, message)
+
+
+def _unknown_flag(spec: Spec, name: str) -> Invalid:
+    shown = name if name.startswith("-") else f"--{name}"
+    command = spec.words or PROGRAM
+    for parameter in spec.positionals:
+        if name == parameter.flag:
+            return _usage(spec, f"`{shown}` is no flag of `{command}`: {parameter.label} is an argument without one.")
+    found = suggest.nearest(name, [*spec.flags, *EVERYWHERE])
+    asked = suggest.did_you_mean(found, dashes="--")
+    nearest = [f"--{near}" for near in found]
+    return _usage(spec, f"`{shown}` is no flag of `{command}`{asked or '.'}", nearest=nearest)
+
+
+def _usage(spec: Spec, message: str, *, nearest: list[str] | None = None) -> Invalid:
+    return Invalid(message, hint=f"usage: {spec.usage}", data={"usage": spec.usage, "nearest": nearest or []})
+
+
+def _given(name: str, value: str | None) -> str:
+    if not value:
+        raise Invalid(f"--{name} needs a value: {EVERYWHERE[name][0]}.")
+    return value

@@ -1,0 +1,106 @@
+"""What someone meant who wrote something else. Suggested, never assumed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+nearest_max = 3
+_LIKENESS_MIN = 0.6
+
+# Words people know from other programs, with what might be meant here.
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    # commands
+    "ls": ("list",),
+    "new": ("create", "add", "register"),
+    "add": ("create",),
+    "open": ("create", "reopen"),
+    "make": ("create",),
+    "rm": ("delete", "remove"),
+    "remove": ("delete",),
+    "del": ("delete",),
+    "get": ("show",),
+    "view": ("show",),
+    "info": ("show", "status"),
+    "cat": ("show",),
+    "update": ("edit", "report"),
+    "set": ("edit",),
+    "rename": ("edit",),
+    "begin": ("start",),
+    "take": ("claim", "start"),
+    "done": ("complete",),
+    "finish": ("complete",),
+    "close": ("complete",),
+    "abort": ("cancel",),
+    "next": ("ready",),
+    "log": ("report", "events"),
+    "progress": ("report",),
+    "start": ("up",),
+    "stop": ("down", "end"),
+    "me": ("whoami",),
+    "dep": ("depend",),
+    # flags
+    "body": ("description", "message", "reason", "summary"),
+    "message": ("description", "reason", "summary"),
+    "note": ("description", "reason", "summary"),
+    "text": ("description", "summary", "reason"),
+    "details": ("description",),
+    "deps": ("depends-on", "on"),
+    "after": ("depends-on", "on"),
+    "needs": ("depends-on", "on"),
+    "blocked-by": ("depends-on", "on"),
+    "prio": ("priority",),
+    "why": ("reason",),
+    "state": ("status",),
+    "assignee": ("member",),
+    "criteria": ("accept",),
+    "acceptance": ("accept",),
+    "check": ("gate",),
+    "test": ("gate",),
+    "wait": ("timeout",),
+    "ttl": ("lease",),
+    "watch": ("follow",),
+    "tail": ("follow",),
+    "max": ("limit",),
+    "count": ("limit",),
+    "key": ("idempotency-key",),
+    # values
+    "complete": ("completed",),
+    "finished": ("completed",),
+    "doing": ("in_progress", "working"),
+    "wip": ("in_progress",),
+    "review": ("in_review",),
+    "pending": ("todo",),
+    "urgent": ("critical",),
+    "medium": ("normal",),
+    "p0": ("critical",),
+    "p1": ("high",),
+    "p2": ("normal",),
+    "p3": ("low",),
+    "canceled": ("cancelled",),
+}
+
+
+def nearest(word: str, choices: Iterable[str]) -> list[str]:
+    """The choices that `word` may stand for, likeliest first; none if nothing comes near."""
+    known = list(dict.fromkeys(choices))
+    simple = _simple(word)
+    by_form = {_simple(choice): choice for choice in known}
+    if simple in by_form:
+        return [by_form[simple]]
+    synonyms = [choice for choice in _SYNONYMS.get(simple, ()) if choice in known]
+    prefixed = [choice for choice in known if simple and _simple(choice).startswith(simple)]
+    alike = difflib.get_close_matches(simple, by_form, n=nearest_max, cutoff=_LIKENESS_MIN)
+    found = dict.fromkeys([*synonyms, *prefixed, *(by_form[form] for form in alike)])
+    return list(found)[:nearest_max]
+
+
+def did_you_mean(found: list[str], *, dashes: str = "") -> str:
+    """The question to put after an error; empty when nothing comes near."""
+    if not found:
+        return ""
+    return "; did you mean " + " or ".join(f"`{dashes}{choice}`" for choice in found) + "?"
+
+
+def _simple(word: str) -> str:
+    return word.lower().replace("_", "-").strip("-")

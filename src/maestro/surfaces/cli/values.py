@@ -1,0 +1,76 @@
+"""How single values are written on the command line: numbers, durations, choices."""
+
+from __future__ import annotations
+
+import re
+
+from maestro.errors import Invalid
+from maestro.surfaces.cli import suggest
+from maestro.surfaces.cli.parameters import Kind, Parameter
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?(ms|s|m|h)?")
+_UNIT_MILLIS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_SWITCHES = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def number(text: str, *, name: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise Invalid(f"{name} takes a whole number, not `{text}`.")
+    return int(text)
+
+
+def duration(text: str, *, name: str) -> int:
+    """Milliseconds: `500ms`, `30s`, `5m`, `2h`; a bare number is milliseconds."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise Invalid(f"{name} takes a time such as 500ms, 30s, 5m or 2h, not `{text}`.")
+    return round(float(found[1]) * _UNIT_MILLIS[found[2] or "ms"])
+
+
+def duration_text(millis: int) -> str:
+    """A duration as one would write it."""
+    for unit in ("h", "m", "s"):
+        if millis and millis % _UNIT_MILLIS[unit] == 0:
+            return f"{millis // _UNIT_MILLIS[unit]}{unit}"
+    return f"{millis}ms"
+
+
+def switch(text: str, *, name: str) -> bool:
+    if text.lower() not in _SWITCHES:
+        raise Invalid(f"{name} takes no value, or true or false; not `{text}`.")
+    return _SWITCHES[text.lower()]
+
+
+def choice(text: str, parameter: Parameter, *, name: str) -> str:
+    known = parameter.aliases.get(text, text)
+    if known in parameter.choices:
+        return known
+    found = suggest.nearest(text, [*parameter.choices, *parameter.aliases])
+    raise Invalid(
+        f"{name} cannot be `{text}`{suggest.did_you_mean(found) or '.'}",
+        hint=f"It is one of: {', '.join(parameter.choices)}.",
+        data={"value": text, "nearest": found, "choices": list(parameter.choices)},
+    )
+
+
+def read(text: str, parameter: Parameter, *, name: str) -> object:
+    """One value of a parameter, unless it has to come from somewhere else first."""
+    match parameter.kind:
+        case Kind.NUMBER:
+            return number(text, name=name)
+        case Kind.DURATION:
+            return duration(text, name=name)
+        case Kind.CHOICE:
+            return choice(text, parameter, name=name)
+        case _:
+            return text
+
+
+def items(texts: list[str], parameter: Parameter, *, name: str) -> list[object]:
+    """A list's values: repeated, and separated by commas where the declaration does not forbid it.
+
+    An empty value adds nothing, so that `--gate ''` says: none.
+    """
+    pieces = [piece.strip() for text in texts for piece in text.split(",")] if parameter.splits else texts
+    return [read(piece, parameter, name=name) for piece in pieces if piece]

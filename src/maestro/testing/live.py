@@ -1,0 +1,100 @@
+"""A real server process on a data directory of its own, and the real command against it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from maestro.store.layout import SERVER, TOKEN
+
+_START_SECONDS_MAX = 30.0
+_STOP_SECONDS_MAX = 30.0
+
+
+class LiveServer:
+    """Starts, kills and restarts a server; the data directory stays."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> LiveServer:
+        """Returns once the server answers."""
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        reading, writing = os.pipe()
+        with (self.home / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "maestro.server", "--home", str(self.home), "--port", "0"],
+                env=self.environment(MAESTRO_READY_FD=str(writing)),
+                pass_fds=(writing,),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            ready, _, _ = select.select([pipe], [], [], _START_SECONDS_MAX)
+            line = pipe.readline() if ready else "no answer in time"
+        if line != "ready\n":
+            raise RuntimeError(f"the server did not start: {line}{(self.home / 'server.log').read_text()[-2000:]}")
+        return self
+
+    def kill(self) -> None:
+        """As a power cut would: no goodbye."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """As a person would."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+            self.process.wait(_STOP_SECONDS_MAX)
+
+    @property
+    def url(self) -> str:
+        note: dict[str, str] = msgspec.json.decode((self.home / SERVER).read_bytes())
+        return note["url"]
+
+    @property
+    def token(self) -> str:
+        """The person's own."""
+        return (self.home / TOKEN).read_text().strip()
+
+    def environment(self, **extra: str) -> dict[str, str]:
+        """This process's environment with nothing of another Maestro in it."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
+        return kept | {"MAESTRO_HOME": str(self.home)} | extra
+
+    def command(
+        self,
+        *words: str,
+        cwd: Path | str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        timeout: float = 60,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run the `maestro` command to its end."""
+        return subprocess.run(
+            [sys.executable, "-c", "from maestro.client.thin import main; main()", *words],
+            cwd=cwd or self.home,
+            env=self.environment(**(env or {})),
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def __enter__(self) -> LiveServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._end(signal.SIGKILL)

@@ -1,0 +1,95 @@
+"""What every test can ask for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from maestro.domain.callers import Caller, person
+from maestro.operations import projects as project_ops
+from maestro.operations import sessions as session_ops
+from maestro.server.app import Server
+from maestro.testing.clock import FakeClock
+from maestro.testing.live import LiveServer
+
+
+@pytest.fixture(autouse=True)
+def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the machine's own Maestro, git settings or home."""
+    for name in ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "MAESTRO_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path_factory.mktemp("home")
+    (home / ".gitconfig").write_text("[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / ".gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def server(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Server]:
+    """A whole server in this process, without listeners, on a clock that is told."""
+    home = tmp_path / "data"
+    home.mkdir(mode=0o700)
+    server = Server(home, clock=clock)
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+def dana() -> Caller:
+    """The person."""
+    return person("dana")
+
+
+@pytest.fixture
+def make_repo(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a git repository with a remote."""
+
+    def make(name: str = "vc", *, folder: str = "src/dave", remote: str | None = "git@github.com:acme/{name}.git") -> Path:
+        path = tmp_path / folder / name
+        path.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(path)], check=True)
+        if remote:
+            url = remote.format(name=name)
+            subprocess.run(["git", "-C", str(path), "remote", "add", "origin", url], check=True)
+        return path
+
+    return make
+
+
+@pytest.fixture
+async def vc(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> str:
+    """The id of a registered project `vc`."""
+    path = str(make_repo("vc"))
+    place = await server.call(project_ops.LOCATE, project_ops.LocateProject(path=path), caller=dana)
+    assert isinstance(place, project_ops.Place)
+    return place.project.id
+
+
+@pytest.fixture
+def join(server: Server, dana: Caller, vc: str) -> Callable[..., object]:
+    """Registers a session and gives its caller."""
+
+    async def register(name: str, *, mode: str = "execute", project: str = "") -> Caller:
+        request = session_ops.RegisterSession(
+            project=project or vc, name=name, mode=session_ops.Mode(mode)
+        )
+        registered = await server.call(session_ops.REGISTER, request, caller=dana)
+        return await server.identify(token=registered.token, peer=None)
+
+    return register
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[LiveServer]:
+    """A server process of its own."""
+    with LiveServer(tmp_path / "live") as running:
+        yield running
