@@ -39,7 +39,7 @@ def native_client() -> Path | None:
 class BuildClients(Command):
     """Puts `maestro` and `maestro-py` where the installation takes its scripts from."""
 
-    user_options = []  # noqa: RUF012 (the base class has it so)
+    user_options = []
 
     def initialize_options(self) -> None:
         self.build_dir: str | None = None

@@ -137,7 +137,7 @@ def _settled(url: str, *, hosts: Mapping[str, str], base: str) -> str:
     """The address as a fact: no ssh nickname, no symbolic link, no secret."""
     path = remotes.local_path(url, base=base)
     if path is not None and "\0" not in path:
-        return _real(path)
+        url = _real(path)
     return remotes.without_secrets(remotes.with_hosts(url, hosts))
 
 
@@ -187,6 +187,9 @@ def _first_error(printed: str) -> str:
 
 
 async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Process:
+    if any("\0" in text for text in (cwd, *args)):
+        # uvloop would cut the path off there, and git would look at another directory
+        raise Invalid("A path or argument for git holds a null byte.")
     try:
         return await asyncio.create_subprocess_exec(
             "git",
@@ -200,8 +203,6 @@ async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Proces
         )
     except OSError as error:
         raise _not_started(error, cwd) from None
-    except ValueError:
-        raise Invalid("A path or argument for git holds a null byte.") from None
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

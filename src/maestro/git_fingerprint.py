@@ -28,7 +28,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 def fingerprint(directory: str) -> Fingerprint | None:
     """The fingerprint of the checkout around `directory`; None when no sound repository is seen there."""
-    found = _find(os.path.realpath(directory))
+    found = None if "\0" in directory else _find(os.path.realpath(directory))
     if found is None:
         return None
     toplevel, git_dir, common_dir = found

@@ -322,9 +322,7 @@ async def test_the_root_survives_what_people_do(place: Path, monkeypatch: pytest
     assert await checkout(root) == before
 
 
-async def test_a_root_that_takes_too_long_gives_way_to_the_path(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_root_that_takes_too_long_gives_way_to_the_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = repository(place / "vc")
     monkeypatch.setattr(git, "root_seconds_max", 0.0)
     assert (await project(root)).source == "path"
@@ -359,7 +357,8 @@ async def test_a_file_is_no_directory(place: Path) -> None:
 
 async def test_a_null_byte_is_refused(place: Path) -> None:
     with pytest.raises(Invalid):
-        await git.checkout_at(f"{place}/\0")
+        await git.checkout_at(f"{place}\0")
+    assert fingerprint(f"{place}\0") is None
 
 
 @pytest.mark.skipif(IS_ROOT, reason="root may enter everything")
@@ -399,9 +398,7 @@ async def test_git_not_being_installed_is_said(place: Path, monkeypatch: pytest.
         (".git", "nonsense", "invalid gitfile"),
     ],
 )
-async def test_a_broken_repository_is_told_in_gits_words(
-    place: Path, broken: str, content: str, said: str
-) -> None:
+async def test_a_broken_repository_is_told_in_gits_words(place: Path, broken: str, content: str, said: str) -> None:
     root = repository(place / "vc")
     if broken == ".git":
         shutil.rmtree(root / ".git")
@@ -433,9 +430,7 @@ async def test_no_password_gets_into_an_error(place: Path) -> None:
     assert "secret" not in str(failed.value.as_dict())
 
 
-async def test_a_variable_of_a_hook_does_not_lead_astray(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_variable_of_a_hook_does_not_lead_astray(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = repository(place / "other", remote="host:other")
     root = repository(place / "vc", remote=URL)
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))

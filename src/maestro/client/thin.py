@@ -236,7 +236,7 @@ class Exchange:
                 self.wait()
             data = self.sock.recv(CHUNK_BYTES)
         except TimeoutError:
-            self.wait(watching=self.watches_reader)
+            self.wait(long=True)
             return self.receive()
         except ConnectionError:
             data = b""
@@ -244,24 +244,23 @@ class Exchange:
             raise Ended(FAILED, "the server ended the connection before the answer was complete")
         return data
 
-    def wait(self, *, watching: bool = False) -> None:
-        """Sends what is to be sent until the server speaks. `watching`: notices if nobody reads the output."""
+    def wait(self, *, long: bool = False) -> None:
+        """Sends what is to be sent, until the server speaks. `long`: it has been silent for a while."""
         import select
 
         server = self.sock.fileno()
-        while self.outbox or self.source >= 0 or watching:
+        while self.outbox or self.source >= 0 or long:
             poll = select.poll()
             poll.register(server, select.POLLIN | (select.POLLOUT if self.outbox else 0))
             if self.source >= 0 and not self.outbox:
                 poll.register(self.source, select.POLLIN)
-            if watching:
+            if long and self.watches_reader:
                 poll.register(1, 0)
             ready = dict(poll.poll())
             if self.source in ready:
                 self.pass_on()
             if 1 in ready:
                 self.reader_changed(ready[1] & (select.POLLERR | select.POLLHUP))
-                return
             if ready.get(server, 0) & select.POLLOUT:
                 self.flush()
             if ready.get(server, 0) & ~select.POLLOUT:

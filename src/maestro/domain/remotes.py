@@ -35,10 +35,11 @@ _HOST_PORT = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([0-9]{0,5}))?")
 _HOST = re.compile(r"[a-z0-9_][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
 _IPV6 = re.compile(r"\[([0-9a-fA-F:.]+)\]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# An `@` inside a segment of a URL's path is what remains of a password that held a slash.
-_STRAY_PASSWORD = re.compile(r"[^/]@")
-_SCP_PASSWORD = re.compile(r"[^/]*@[^/]*:")
-_SECRET = re.compile(r"([A-Za-z0-9+.-]+://)[^\s'\"]*@")
+# A mistyped address can leave a password where a path should be. Better no key than one that shows it.
+_PASSWORD_IN_URL_PATH = re.compile(r"[^/]@")  # a password that held a slash
+_PASSWORD_IN_SCP_PATH = re.compile(r"[^/]+@|.*@[^/]*:")  # user:password@host
+_PASSWORD_IN_SEGMENT = re.compile(r".*:.*@")  # https:/user:password@host
+_SECRET = re.compile(r"([A-Za-z0-9+.-]+://)[^\s'\"]*@|[^\s'\"/]+:[^\s'\"/]+@")
 
 _SSH = frozenset({"ssh", "ssh+git"})
 _DEFAULT_PORTS = {"https": 443, "http": 80, "git": 9418, "ftp": 21, "ftps": 990}
@@ -130,8 +131,8 @@ def without_secrets(url: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """Free text, such as another program's error, without the user and password of any URL in it."""
-    return _SECRET.sub(r"\1", text)
+    """Free text, such as another program's error, without the user and password of any address in it."""
+    return _SECRET.sub(lambda found: found[1] or "", text)
 
 
 def _readable(url: str) -> str:
@@ -165,7 +166,7 @@ def _by_helper(helper: str, address: str, *, base: str) -> Remote:
 
 def _from_url(scheme: str, rest: str) -> Remote:
     authority, _, path = rest.partition("/")
-    if _STRAY_PASSWORD.search(path):
+    if _PASSWORD_IN_URL_PATH.search(path):
         raise _refused("an @ stands in its path", hint="Write a slash in a password as %2F, an @ in a path as %40.")
     place = authority.rpartition("@")[2]
     if scheme not in _SSH and scheme != "git" and re.search(r"[?#]", rest):
@@ -180,8 +181,8 @@ def _from_url(scheme: str, rest: str) -> Remote:
 
 def _from_scp(place: str, path: str) -> Remote:
     """`host:path`, `[host:port]:path`, `[::1]:path`; git does not decode %XX here."""
-    if _SCP_PASSWORD.match(path):
-        raise _refused("it has a colon before its @", hint="Write it as user@host:path, without a password.")
+    if _PASSWORD_IN_SCP_PATH.match(path):
+        raise _refused("an @ stands after its colon", hint="Write it as user@host:path, without a password.")
     inner = place.removeprefix("[").removesuffix("]").rpartition("@")[2]
     if inner.count(":") > 1:
         inner = f"[{inner}]"
@@ -209,6 +210,8 @@ def _remote(prefix: str, segments: list[str]) -> Remote:
         raise _refused("it names no repository")
     if any(_CONTROL.search(segment) for segment in segments):
         raise _refused("it holds control characters")
+    if any(_PASSWORD_IN_SEGMENT.match(segment) for segment in segments):
+        raise _refused("a password stands in its path")
     return Remote(prefix + "/".join(_quoted(segments)), segments[-1])
 
 

@@ -88,6 +88,7 @@ async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> 
         lifespan="off",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=limits.stop_seconds_max,

@@ -53,7 +53,11 @@ class Outcome:
         """Say so; a parent whose children have all been done meanwhile completes at once."""
         if self.tx.tasks.children_are_done(task.id):
             self.apply(tasks.roll_up(task, at=self.tx.at))
-            return
+        else:
+            self.say_ready(task)
+
+    def say_ready(self, task: Task) -> None:
+        """Log it, and remember it for the answer."""
         self.unblocked.append(task.ref)
         self.tx.log(Change(Kind.TASK_READY, task.id, task.project_id, {"ref": task.ref}), actor=self.caller.name)
 
@@ -69,8 +73,11 @@ class Outcome:
 
     def answer(self, task: Task) -> ops.MovedTask:
         """The task as it now is, with what happened besides."""
-        now = self.tx.tasks.get(task.id) or task
-        fields = msgspec.structs.asdict(now)
+        return self.told(self.tx.tasks.get(task.id) or task)
+
+    def told(self, task: Task) -> ops.MovedTask:
+        """A task that is known to be as it now is, with what happened besides."""
+        fields = msgspec.structs.asdict(task)
         return ops.MovedTask(**fields, unblocked=self.unblocked, warnings=self.warnings)
 
     def _tell_dependants(self, before: Task, after: Task) -> None:

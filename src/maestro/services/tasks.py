@@ -29,7 +29,7 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     found_in = task_of(tx, caller, request.found_in, project=project.id) if request.found_in else None
     outcome = moves.Outcome(tx, caller)
     task = _new_task(tx, caller, request, project, parent, found_in)
-    tx.tasks.insert(task, rank=tx.tasks.graph.top_rank())
+    tx.tasks.insert(task)
     data = {"ref": task.ref, "title": task.title, "status": task.status.value}
     tx.log(Change(Kind.TASK_CREATED, task.id, project.id, data), actor=caller.name)
     for ref in dict.fromkeys(request.depends_on):
@@ -37,10 +37,11 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     _place_under(outcome, task, parent)
     if task.stage:
         outcome.settle_stages(project.id, task.parent_id)
-    now = tx.tasks.get(task.id) if request.depends_on or parent or task.stage else task
-    if now is not None and now.ready and now.ref not in outcome.unblocked:
-        outcome.became_ready(now)
-    return outcome.answer(task)
+    if request.depends_on or task.stage:
+        task = tx.tasks.get(task.id) or task
+    if task.ready and task.ref not in outcome.unblocked:
+        outcome.say_ready(task)
+    return outcome.told(task)
 
 
 def _new_task(

@@ -24,24 +24,35 @@ T = TypeVar("T")
 Published = Callable[[Sequence[Event]], None]
 
 
-class Tx:
-    """One transaction: its instant, its repositories and the log lines it adds."""
+class Repositories:
+    """The tables behind one connection."""
 
-    def __init__(self, rows: Rows, at: datetime) -> None:
-        self.at = at
-        self.rows = rows
+    def __init__(self, rows: Rows) -> None:
         self.projects = Projects(rows)
         self.tasks = Tasks(rows)
         self.documents = Documents(rows)
         self.sessions = Sessions(rows)
         self.events = Events(rows)
         self.idempotency = Idempotency(rows)
-        self.logged: list[Event] = []
+
+
+class Tx:
+    """One transaction: its instant, its repositories and the log lines it adds."""
+
+    def __init__(self, repositories: Repositories, at: datetime) -> None:
+        self.at = at
+        self.projects = repositories.projects
+        self.tasks = repositories.tasks
+        self.documents = repositories.documents
+        self.sessions = repositories.sessions
+        self.events = repositories.events
+        self.idempotency = repositories.idempotency
+        self.logged: list[tuple[Change, str]] = []
 
     def log(self, *changes: Change, actor: str) -> None:
-        """Write what happened into the log, in this same transaction."""
+        """Put what happened into the log: written with this transaction, or not at all."""
         for change in changes:
-            self.logged.append(self.events.append(change, at=self.at, actor=actor))
+            self.logged.append((change, actor))
 
 
 class Store(Protocol):

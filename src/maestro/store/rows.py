@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-Row = tuple[Any, ...]
+Row = Sequence[Any]
 
 
 class Rows(Protocol):
@@ -18,3 +19,6 @@ class Rows(Protocol):
 
     def all(self, name: str, /, **values: Any) -> list[Row]:
         """All rows of a statement."""
+
+    def page(self, name: str, /, **values: Any) -> list[Row]:
+        """All rows of a statement that gives many, and none with binary data."""

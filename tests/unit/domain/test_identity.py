@@ -23,13 +23,14 @@ def checkout(
     common_dir: str = "",
     root_commit: str | None = None,
     is_shallow: bool = False,
-    **remotes: str,
+    origin: str = "",
+    remotes: dict[str, str] | None = None,
 ) -> Checkout:
     return Checkout(
         toplevel=path,
         git_dir=git_dir or f"{path}/.git",
         common_dir=common_dir or git_dir or f"{path}/.git",
-        remotes=remotes,
+        remotes=remotes or ({"origin": origin} if origin else {}),
         root_commit=root_commit,
         is_shallow=is_shallow,
     )
@@ -61,7 +62,7 @@ FORK = {"origin": "git@github.com:dave/vc.git", "upstream": "git@github.com:stev
     ],
 )
 def test_one_of_several_remotes_counts(remotes: dict[str, str], prefer: str, key: str) -> None:
-    assert identify(checkout(**remotes), prefer=prefer).key == key
+    assert identify(checkout(remotes=remotes), prefer=prefer).key == key
 
 
 def test_without_a_remote_the_first_commit_and_the_path_count() -> None:
@@ -78,9 +79,7 @@ def test_two_repositories_from_one_template_stay_two() -> None:
 def test_linked_worktrees_of_a_repository_without_a_remote_are_one_project() -> None:
     main = identify(checkout("/src/vc", root_commit=ROOT))
     linked = identify(
-        checkout(
-            "/trees/dave", git_dir="/src/vc/.git/worktrees/dave", common_dir="/src/vc/.git", root_commit=ROOT
-        )
+        checkout("/trees/dave", git_dir="/src/vc/.git/worktrees/dave", common_dir="/src/vc/.git", root_commit=ROOT)
     )
     assert linked == main
 
@@ -130,9 +129,7 @@ def test_a_bare_repository_and_one_beside_it_stay_two() -> None:
 
 
 def test_a_hidden_bare_repository_is_called_after_its_folder() -> None:
-    found = identify(
-        checkout("/src/vc/dave", git_dir="/src/vc/.bare/worktrees/dave", common_dir="/src/vc/.bare")
-    )
+    found = identify(checkout("/src/vc/dave", git_dir="/src/vc/.bare/worktrees/dave", common_dir="/src/vc/.bare"))
     assert (found.key, found.name) == ("path:/src/vc", "vc")
 
 

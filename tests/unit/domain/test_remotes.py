@@ -176,6 +176,11 @@ REFUSED = [
     "https://user:secret/more@host/vc",
     "https://user:22/secret@host/vc",
     "user:secret@host:vc",
+    "user:sec/secret@host:vc",
+    "user:secret@host/vc",
+    "https:/user:secret@host/vc",
+    "//user:secret@host/vc",
+    "./https://user:secret@host/vc",
     "https://host/vc?private_token=secret",
     "https://host/vc#secret",
     "https://user:secret?x@host/vc",
@@ -273,12 +278,17 @@ def test_secrets_are_taken_out_of_an_address(url: str, clean: str) -> None:
     assert remotes.without_secrets(url) == clean
 
 
-def test_secrets_are_taken_out_of_free_text() -> None:
-    said = "unable to access 'https://dave:secret@host/vc/': refused; ssh://secret@host/vc, mail a@b.example"
-    assert (
-        remotes.redacted(said)
-        == "unable to access 'https://host/vc/': refused; ssh://host/vc, mail a@b.example"
-    )
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("unable to access 'https://dave:secret@host/vc/': refused", "unable to access 'https://host/vc/': refused"),
+        ("ssh://secret@host/vc and https://a:secret/b@host", "ssh://host/vc and https://host"),
+        ("'//dave:secret@host/vc' does not exist", "'//host/vc' does not exist"),
+        ("git@github.com: Permission denied (a@b.example)", "git@github.com: Permission denied (a@b.example)"),
+    ],
+)
+def test_secrets_are_taken_out_of_free_text(said: str, kept: str) -> None:
+    assert remotes.redacted(said) == kept
 
 
 @pytest.mark.parametrize(
@@ -353,7 +363,7 @@ def rendered(place: Place, seed: int) -> str:
     host = choose([place.host, place.host.upper(), place.host.title()])
     slashes = choose(["/", "//", "/./", "/x/../"])
     ending = choose(["", ".git", "/", ".git/", ".git//", "/.git"])
-    if place.web_port is None and choose([True, False]):
+    if place.web_port is None and "@" not in place.path[0] and choose([True, False]):
         raw = slashes.join(place.path)
         return f"{choose(['', 'git@', 'dave@'])}{host}:{choose(['', '/'])}{raw}{ending}"
     encoded = slashes.join(quote(part, safe="") for part in place.path)

@@ -1,7 +1,8 @@
 /* The native `maestro`: the common path of client/thin.py in plain system calls (docs/frames.md).
  *
- * It connects, sends the request and relays the answer. The rest (no server, a local command) it leaves to the Python
- * client beside it, which it becomes; once the request is sent only if the server says so: none may be made twice.
+ * It connects, sends the request and relays the answer. The rest (no server, a local command) it leaves to the
+ * Python client beside it, which it becomes. Once the request is sent it does so only if the server says so: no
+ * request may be made twice.
  */
 
 #define _GNU_SOURCE
@@ -29,7 +30,7 @@ enum { HEAD = 5, CHUNK = 1 << 16, PAYLOAD_MAX = 1 << 20 };
 extern char **environ;
 static char **arguments;
 static int server = -1;
-static unsigned char inbox[HEAD + PAYLOAD_MAX + CHUNK]; /* what the server said: `in_have` bytes from `in_at` */
+static unsigned char inbox[HEAD + PAYLOAD_MAX + CHUNK]; /* what it said: `in_have` bytes from `in_at` */
 static size_t in_at, in_have;
 static unsigned char outbox[2 * CHUNK]; /* what it is to hear: a piece of input, or small answers */
 static size_t out_at, out_have;
@@ -96,7 +97,7 @@ static void __attribute__((noreturn)) become_python(void)
         count++;
     char **words = calloc(count + 4, sizeof *words);
     if (words != NULL && count > 0) {
-        /* The script's first line may name its interpreter in a way that the system cannot take, as with a space. */
+        /* The script's first line may name its interpreter in a way that the system cannot take (a space). */
         words[0] = joined(directory, "/python");
         words[1] = "-P";
         words[2] = "-m";
@@ -154,7 +155,8 @@ static int connect_to(const char *path)
 
 static int is_sent(const char *variable)
 {
-    static const char *const names[] = {"NO_COLOR=", "FORCE_COLOR=", "TERM=", "LANG=", "LC_ALL=", "CLAUDECODE="};
+    static const char *const names[] = {"NO_COLOR=", "FORCE_COLOR=", "TERM=",
+                                        "LANG=",     "LC_ALL=",      "CLAUDECODE="};
     if (strncmp(variable, "MAESTRO_", 8) == 0)
         return strchr(variable, '=') != NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

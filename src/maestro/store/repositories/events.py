@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from maestro.clock import from_micros, to_micros
-from maestro.domain.events import VERSION, Change, Event
+from maestro.domain.events import Event
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
@@ -20,29 +21,22 @@ class Events:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def append(self, change: Change, *, at: datetime, actor: str) -> Event:
-        """Give a change its place in the log."""
-        row = self._rows.one(
-            "event_append",
-            at=to_micros(at),
-            project=change.project,
-            kind=change.kind.value,
-            version=VERSION,
-            actor=actor,
-            subject=change.subject,
-            data=_encode(change.data).decode(),
-        )
-        assert row is not None
-        return Event(row[0], at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
+    def append(self, events: Sequence[Event]) -> None:
+        """Write lines that have their places already."""
+        lines = [
+            (event.seq, to_micros(event.at), event.project, event.kind, event.version, event.actor, event.subject, event.data)
+            for event in events
+        ]
+        self._rows.run("events_append", lines=_encode(lines).decode())
 
     def after(self, seq: int, *, limit: int, project: str | None = None, subject: str | None = None) -> list[Event]:
         """The lines after a place, of all, of one project or of one subject."""
         if subject is not None:
-            rows = self._rows.all("events_after_of_subject", after=seq, subject=subject, limit=limit)
+            rows = self._rows.page("events_after_of_subject", after=seq, subject=subject, limit=limit)
         elif project is not None:
-            rows = self._rows.all("events_after_in_project", after=seq, project=project, limit=limit)
+            rows = self._rows.page("events_after_in_project", after=seq, project=project, limit=limit)
         else:
-            rows = self._rows.all("events_after", after=seq, limit=limit)
+            rows = self._rows.page("events_after", after=seq, limit=limit)
         return [_event(row) for row in rows]
 
     def last(self) -> int:

@@ -13,11 +13,6 @@ class TaskGraph:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def top_rank(self) -> int:
-        """A rank above all others, for a new task."""
-        row = self._rows.one("rank_highest")
-        return (row[0] if row and row[0] is not None else 0) + graph.RANK_STEP
-
     def make_room(self, waiter_id: str, blocker_id: str) -> None:
         """Let the ranks allow an edge. Raises `graph.CycleFound` when nothing could."""
         try:

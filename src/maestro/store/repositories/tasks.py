@@ -8,6 +8,7 @@ import msgspec
 
 from maestro import errors
 from maestro.clock import from_micros, to_micros
+from maestro.domain.graph import RANK_STEP
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.store.repositories.graph import TaskGraph
 from maestro.store.rows import Row, Rows
@@ -15,6 +16,7 @@ from maestro.store.rows import Row, Rows
 _encode = msgspec.json.Encoder().encode
 _texts = msgspec.json.Decoder(list[str]).decode
 _PRIORITIES = tuple(Priority)
+_RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 _STATUSES = {status.value: status for status in Status}
 
 
@@ -25,7 +27,8 @@ class Tasks:
         self._rows = rows
         self.graph = TaskGraph(rows)
 
-    def insert(self, task: Task, *, rank: int) -> None:
+    def insert(self, task: Task) -> None:
+        """A new task, ranked above all others."""
         self._rows.run(
             "task_insert",
             id=task.id,
@@ -35,7 +38,7 @@ class Tasks:
             found_in=task.found_in,
             open_blockers=task.open_blockers,
             stage_held=task.stage_held,
-            rank=rank,
+            rank_step=RANK_STEP,
             created_by=task.created_by,
             created_at=to_micros(task.created_at),
             **_words(task),
@@ -173,7 +176,7 @@ class Tasks:
         return [task for row in rows if (task := self.get(row[0]))]
 
     def _tasks(self, name: str, /, **values: object) -> list[Task]:
-        return [_task(row) for row in self._rows.all(name, **values)]
+        return [_task(row) for row in self._rows.page(name, **values)]
 
 
 def _words(task: Task) -> dict[str, object]:
@@ -181,7 +184,7 @@ def _words(task: Task) -> dict[str, object]:
     return {
         "title": task.title,
         "description": task.description,
-        "priority": task.priority.rank,
+        "priority": _RANKS[task.priority],
         "stage": task.stage,
         "parent_id": task.parent_id,
         "member": task.member,

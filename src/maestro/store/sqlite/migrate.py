@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from importlib.resources import files
 from pathlib import Path
 
 from maestro import errors
 from maestro.store.sqlite.connection import APPLICATION_ID, translated
-
-_STEP = re.compile(r"(\d{4})_\w+\.sql")
-
-
-def steps() -> list[tuple[int, str]]:
-    """Every migration as (number, script), in order."""
-    found = []
-    for file in (files("maestro.store") / "migrations" / "sqlite").iterdir():
-        if match := _STEP.fullmatch(file.name):
-            found.append((int(match[1]), file.read_text(encoding="utf-8")))
-    found.sort()
-    assert [number for number, _ in found] == list(range(1, len(found) + 1)), "migrations are numbered 1, 2, 3 …"
-    return found
+from maestro.store.sqlite.steps import scripts
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -32,7 +18,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Run the steps that are missing. A database from a newer Maestro is refused untouched."""
-    known = steps()
+    known = scripts()
     present = version_of(connection)
     if present > len(known):
         raise errors.StorageTooNew(
@@ -43,7 +29,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         )
     if 0 < present < len(known):
         _keep_copy(connection, path, present)
-    for number, script in known[present:]:
+    for number, script in enumerate(known[present:], present + 1):
         _apply(connection, path, number, script)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from maestro import errors
 from maestro.store.layout import BLOBS, DATABASE
-from maestro.store.sqlite.migrate import steps
+from maestro.store.sqlite.steps import scripts
 
 
 def restore(home: Path, archive: Path, *, at: datetime) -> Path | None:
@@ -50,7 +50,7 @@ def _check(database: Path) -> None:
         raise errors.Invalid(f"The backup's database is damaged: {error}.") from error
     if sound != "ok":
         raise errors.Invalid(f"The backup's database is damaged: {sound}.")
-    if schema > len(steps()):
+    if schema > len(scripts()):
         raise errors.StorageTooNew(f"The backup is from a newer Maestro (schema {schema}).")
 
 

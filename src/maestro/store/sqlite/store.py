@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from maestro import limits
 from maestro.clock import Clock
 from maestro.domain.events import Event
-from maestro.store.base import Published, Tx
+from maestro.store.base import Published, Repositories, Tx
 from maestro.store.sqlite.connection import SqliteRows, connect_reader, connect_writer, translated
 from maestro.store.sqlite.migrate import migrate, version_of
 from maestro.store.sqlite.writer import Job, Writer
@@ -70,7 +70,7 @@ class SqliteStore:
         try:
             connection.execute("BEGIN")
             try:
-                return work(Tx(SqliteRows(connection), self._clock.now()))
+                return work(Tx(self._local.repositories, self._clock.now()))
             finally:
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -80,6 +80,7 @@ class SqliteStore:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = connect_reader(self._path)
+            self._local.repositories = Repositories(SqliteRows(connection))
             self._readers.append(connection)
         return connection
 

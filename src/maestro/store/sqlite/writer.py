@@ -1,7 +1,11 @@
 """The one writer: drains a queue and commits many callers' work in one transaction.
 
-Each caller's work runs in a savepoint of its own, so that its failure undoes only itself. Nobody is answered
-before the commit is on the disk, and the callers of one batch are woken together.
+One caller's failure undoes only that caller's work. Nobody is answered before the commit is on the disk, and the
+callers of one batch are woken together.
+
+Most callers that fail do so before they have written anything, and then there is nothing to undo. So a batch runs
+without savepoints; only when a caller fails halfway is the batch undone and run again, each in a savepoint. (Every
+statement lets go of the interpreter and waits for it again: two less for each caller is a fifth of the cost.)
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from typing import Any
 
 from maestro import errors, limits
 from maestro.clock import Clock
-from maestro.domain.events import Event
-from maestro.store.base import Tx
+from maestro.domain.events import VERSION, Event
+from maestro.store.base import Repositories, Tx
 from maestro.store.sqlite.connection import SqliteRows, translated
 
 
@@ -32,6 +36,10 @@ class Job:
         self.error: BaseException | None = None
 
 
+class _Halfway(Exception):
+    """A caller failed after it had written: its batch must be run again with savepoints."""
+
+
 class Writer:
     """A thread that owns the writing connection."""
 
@@ -44,7 +52,8 @@ class Writer:
         committed: Callable[[Sequence[Event]], None],
     ) -> None:
         self._connection = connection
-        self._rows = SqliteRows(connection)
+        self._repositories = Repositories(SqliteRows(connection))
+        self._last_seq = self._repositories.events.last()
         self._clock = clock
         self._loop = loop
         self._committed = committed
@@ -66,7 +75,7 @@ class Writer:
     def _run(self) -> None:
         while (batch := self._take()) is not None:
             events = self._commit(batch)
-            self._loop.call_soon_threadsafe(self._answer, batch, events)
+            self._loop.call_soon_threadsafe(self._announce, batch, events)
 
     def _take(self) -> list[Job] | None:
         first = self._jobs.get()
@@ -86,31 +95,62 @@ class Writer:
 
     def _commit(self, batch: list[Job]) -> list[Event]:
         """All of a batch in one transaction; the events of those that succeeded."""
-        events: list[Event] = []
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            for job in batch:
-                events.extend(self._attempt(job))
-            self._connection.execute("COMMIT")
+            try:
+                events = self._transaction(batch, self._attempt)
+            except _Halfway:
+                events = self._transaction(batch, self._attempt_in_savepoint)
         except sqlite3.Error as error:
             self._fail_all(batch, error)
             return []
+        self._last_seq += len(events)
         return events
 
-    def _attempt(self, job: Job) -> list[Event]:
-        """One caller's work in its savepoint."""
-        self._connection.execute("SAVEPOINT caller")
-        tx = Tx(self._rows, self._clock.now())
+    def _transaction(self, batch: list[Job], attempt: Callable[[Job, Tx], None]) -> list[Event]:
+        events: list[Event] = []
+        self._connection.execute("BEGIN IMMEDIATE")
+        for job in batch:
+            tx = Tx(self._repositories, self._clock.now())
+            job.answer = job.error = None
+            attempt(job, tx)
+            if job.error is None:
+                events += self._placed(tx, after=self._last_seq + len(events))
+        if events:
+            self._repositories.events.append(events)
+        self._connection.execute("COMMIT")
+        return events
+
+    def _attempt(self, job: Job, tx: Tx) -> None:
+        """One caller's work, trusting that it checks before it writes."""
+        before = self._connection.total_changes
         try:
             job.answer = job.work(tx)
         except Exception as error:
             if not self._connection.in_transaction:
-                raise _whole_batch_undone(error) from error
+                raise _undone_by_itself(error) from error
+            if self._connection.total_changes != before or isinstance(error, sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+                raise _Halfway from error
+            job.error = error
+
+    def _attempt_in_savepoint(self, job: Job, tx: Tx) -> None:
+        """One caller's work, to be undone without the others'."""
+        self._connection.execute("SAVEPOINT caller")
+        try:
+            job.answer = job.work(tx)
+        except Exception as error:
+            if not self._connection.in_transaction:
+                raise _undone_by_itself(error) from error
             self._connection.execute("ROLLBACK TO caller")
             job.error = translated(error, "The database") if isinstance(error, sqlite3.Error) else error
-            tx.logged.clear()
         self._connection.execute("RELEASE caller")
-        return tx.logged
+
+    def _placed(self, tx: Tx, *, after: int) -> list[Event]:
+        """A caller's log lines with their places: one writer, so commit order is the order here."""
+        return [
+            Event(seq, tx.at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
+            for seq, (change, actor) in enumerate(tx.logged, after + 1)
+        ]
 
     def _fail_all(self, batch: list[Job], error: sqlite3.Error) -> None:
         """Nothing of this batch was kept, so nobody in it may be told that it was."""
@@ -120,10 +160,17 @@ class Writer:
             job.answer = None
             job.error = translated(error, "The database")
 
-    def _answer(self, batch: list[Job], events: list[Event]) -> None:
+    def _announce(self, batch: list[Job], events: list[Event]) -> None:
+        """On the event loop: one wake-up for the whole batch."""
         if events:
             self._committed(events)
-        for job in batch:
+        self._answer(batch)
+
+    def _answer(self, batch: list[Job]) -> None:
+        """Let callers go on, some at a time, so that a reader need not stand behind all of them."""
+        if len(batch) > limits.write_answers_at_once_max:
+            self._loop.call_soon(self._answer, batch[limits.write_answers_at_once_max :])
+        for job in batch[: limits.write_answers_at_once_max]:
             if job.future.done():
                 continue  # its caller has gone
             if job.error is not None:
@@ -132,6 +179,6 @@ class Writer:
                 job.future.set_result(job.answer)
 
 
-def _whole_batch_undone(error: Exception) -> sqlite3.Error:
-    """Some faults (a full disk, an I/O error) make SQLite undo the whole transaction by itself."""
+def _undone_by_itself(error: Exception) -> sqlite3.Error:
+    """Some faults (a full disk, an I/O error) make SQLite undo the whole transaction."""
     return error if isinstance(error, sqlite3.Error) else sqlite3.OperationalError(str(error))

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 
+class Gone(Exception):
+    """The client has gone away."""
+
+
 class Channel(Protocol):
     """The client of one command."""
 

@@ -11,7 +11,7 @@ import logging
 
 from maestro import errors, limits
 from maestro.surfaces.cli import exit_codes, frames, peers
-from maestro.surfaces.cli.channel import wants_color
+from maestro.surfaces.cli.channel import Gone, wants_color
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.render import style
 
@@ -35,7 +35,7 @@ async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, com
         writer.close()
     except (frames.Garbled, TimeoutError) as problem:
         log.debug("a connection was closed: %s", problem)
-    except (asyncio.IncompleteReadError, OSError):
+    except (Gone, asyncio.IncompleteReadError, OSError):
         pass  # the client has gone: nobody is left to tell
     finally:
         if not writer.is_closing():
@@ -94,7 +94,10 @@ class Connection:
         if self._pending:
             self._writer.write(bytes(self._pending))
             self._pending.clear()
-        await self._writer.drain()
+        try:
+            await self._writer.drain()
+        except OSError as error:
+            raise Gone from error
 
     async def stdin(self) -> bytes:
         return await self._take(frames.STDIN, b"", most=limits.stdin_bytes_max, what="standard input")

@@ -58,7 +58,7 @@ class Spec:
     positionals: tuple[Parameter, ...]
     flags: Mapping[str, Flag]
     has_project: bool
-    here: tuple[str, ...]  # fields that the client's directory fills
+    here: tuple[Parameter, ...]  # fields that the client's directory fills
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     operation: Operation | None = None
@@ -146,7 +146,7 @@ def _of_operation(operation: Operation) -> Spec:
         positionals=arguments,
         flags=_flags(arguments, [found for found in fields.values() if found.field in rest]),
         has_project=PROJECT in fields,
-        here=tuple(name for name in command.hidden if name == "path"),
+        here=tuple(fields[name] for name in command.hidden if name == "path"),
         aliases=command.aliases,
         examples=operation.examples,
         operation=operation,
@@ -173,23 +173,25 @@ def _of_own(command: own.Own) -> Spec:
 
 def _flags(arguments: tuple[Parameter, ...], others: list[Parameter]) -> dict[str, Flag]:
     """Every spelling of every flag; long text has one more, also where it is an argument."""
-    found: list[Flag] = []
-    for parameter in others:
-        if parameter.kind is Kind.SWITCH:
-            found.append(Flag(parameter.flag, parameter, Gives.ON))
-            if parameter.nullable:
-                found.append(Flag(f"no-{parameter.flag}", parameter, Gives.OFF))
-        else:
-            found.append(Flag(parameter.flag, parameter, Gives.VALUE))
-    found += [
-        Flag(f"{parameter.flag}-file", parameter, Gives.FILE)
-        for parameter in (*arguments, *others)
-        if parameter.long
-    ]
+    found = [flag for parameter in others for flag in _spellings(parameter)]
+    found += [_from_file(parameter) for parameter in arguments if parameter.long]
     by_name = {flag.name: flag for flag in found}
     assert len(by_name) == len(found), f"two flags are spelt alike: {[flag.name for flag in found]}"
     assert not by_name.keys() & EVERYWHERE.keys(), f"a flag hides one of {list(EVERYWHERE)}"
     return by_name
+
+
+def _spellings(parameter: Parameter) -> Iterator[Flag]:
+    switch = parameter.kind is Kind.SWITCH
+    yield Flag(parameter.flag, parameter, Gives.ON if switch else Gives.VALUE)
+    if switch and parameter.nullable:
+        yield Flag(f"no-{parameter.flag}", parameter, Gives.OFF)
+    if parameter.long:
+        yield _from_file(parameter)
+
+
+def _from_file(parameter: Parameter) -> Flag:
+    return Flag(f"{parameter.flag}-file", parameter, Gives.FILE)
 
 
 def _argument(parameter: Parameter) -> str:

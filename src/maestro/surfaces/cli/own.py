@@ -13,8 +13,10 @@ import msgspec
 from msgspec import Meta
 
 from maestro.domain.callers import Callers
+from maestro.domain.tasks import Task
 from maestro.operations.base import Request
 from maestro.operations.fields import Path
+from maestro.operations.projects import ProjectDetail
 
 
 class Shell(enum.StrEnum):
@@ -39,7 +41,7 @@ class Commands(Request, frozen=True, kw_only=True):
             str,
             Meta(
                 max_length=200,
-                description='One command, e.g. "task start": ends with 0 if you may call it, 4 if not, 6 if there is none.',
+                description='Only "COMMAND": ends with 0 if you may call it, 4 if you may not, 6 if there is none.',
                 extra={"label": "COMMAND"},
             ),
         ]
@@ -60,9 +62,7 @@ class Complete(Request, frozen=True, kw_only=True):
 
 class Up(Request, frozen=True, kw_only=True):
     port: (
-        Annotated[
-            int, Meta(ge=1, le=65535, description="A port of the loopback interface.", extra={"label": "N"})
-        ]
+        Annotated[int, Meta(ge=1, le=65535, description="A port of the loopback interface.", extra={"label": "N"})]
         | None
     ) = None
     foreground: Annotated[bool, Meta(description="Stay in the foreground, log to the terminal.")] = False
@@ -70,6 +70,30 @@ class Up(Request, frozen=True, kw_only=True):
 
 class Restore(Request, frozen=True, kw_only=True):
     file: Path
+
+
+class CommandInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A command, as `commands` and `help` tell it in JSON."""
+
+    command: str
+    usage: str
+    summary: str
+    aliases: list[str]
+    operation: str | None
+    callers: list[str]
+
+
+class CommandList(msgspec.Struct, frozen=True, kw_only=True):
+    commands: list[CommandInfo]
+
+
+class Board(msgspec.Struct, frozen=True, kw_only=True):
+    """How a project stands."""
+
+    project: ProjectDetail | None
+    in_progress: list[Task]
+    ready: list[Task]
+    next: list[str]
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -47,7 +48,7 @@ class Parameter:
     long: bool = False  # may come from a file or standard input
     name_field: str = ""  # where a file's own name goes
     choices: tuple[str, ...] = ()
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     complete: str = ""
 
     @property
@@ -69,10 +70,17 @@ class _Bare:
 
 
 def parameters(request: type[msgspec.Struct]) -> dict[str, Parameter]:
-    """A request's fields by name, in the order of their declaration."""
+    """A request's fields by name: its own first, then those it shares with others."""
     described = inspect.type_info(request)
     assert isinstance(described, inspect.StructType), f"{request} is no Struct"
-    return {found.name: _parameter(found) for found in described.fields}
+    fields = sorted(described.fields, key=lambda found: _distance(request, found.name))
+    return {found.name: _parameter(found) for found in fields}
+
+
+def _distance(request: type[msgspec.Struct], name: str) -> int:
+    """How far up a field was declared."""
+    declaring = [name in vars(kind).get("__annotations__", {}) for kind in request.__mro__]
+    return declaring.index(True)
 
 
 def _parameter(declared: inspect.Field) -> Parameter:

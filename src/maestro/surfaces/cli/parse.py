@@ -6,6 +6,7 @@ spelling and the whole usage line.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -55,12 +56,11 @@ def decode(arguments: Iterable[bytes]) -> list[str]:
 
 def wants_json(arguments: Iterable[str]) -> bool:
     """Whether the answer is to be JSON, also when the rest makes no sense."""
-    for argument in arguments:
-        if argument == "--":
-            return False
-        if argument == "--json":
-            return True
-    return False
+    return _has(arguments, "--json")
+
+
+def wants_help(arguments: Iterable[str]) -> bool:
+    return _has(arguments, "-h", "--help")
 
 
 def parse(grammar: Grammar, arguments: list[str]) -> Parsed:
@@ -71,11 +71,12 @@ def parse(grammar: Grammar, arguments: list[str]) -> Parsed:
     if parsed.help:
         return parsed
     spec = _spec_at(grammar, walk.node, walk.words)
+    if spec.local:
+        return parsed  # the client reads the rest itself
     for name, value in walk.flags:
         _take_flag(parsed, spec, name, value)
-    if not (spec.local):
-        _take_arguments(parsed, spec, walk.words)
-        _check_complete(parsed, spec)
+    _take_arguments(parsed, spec, walk.words)
+    _check_complete(parsed, spec)
     return parsed
 
 
@@ -87,38 +88,46 @@ class _Walk:
         self.node = grammar.root
         self.words: list[str] = []
         self.flags: list[tuple[str, str | None]] = []
-        waiting = iter(arguments)
-        for argument in waiting:
-            if argument == "--":
-                self.words.extend(waiting)
-            elif _FLAG.fullmatch(argument):
-                self._flag(argument, waiting)
-            elif not self.words and argument in self.node.children:
-                self.node = self.node.children[argument]
-            else:
-                self.words.append(argument)
+        self.waiting = iter(arguments)
+        for argument in self.waiting:
+            self._take(argument)
 
-    def _flag(self, argument: str, waiting: Iterable[str]) -> None:
+    def _take(self, argument: str) -> None:
+        if argument == "--":
+            self.words.extend(self.waiting)
+        elif _FLAG.fullmatch(argument):
+            self._flag(argument)
+        elif not self.words and argument in self.node.children:
+            self.node = self.node.children[argument]
+        else:
+            self.words.append(argument)
+
+    def _flag(self, argument: str) -> None:
         written, equals, value = argument.partition("=")
         name = _SHORT.get(written, written.lstrip("-"))
         if not written.startswith("--") and written not in _SHORT:
             name = written  # not a spelling we have: its single dash tells so
         name = _OTHER_NAMES.get(name, name)
-        given = value if equals else None
-        if given is None and self._takes_value(name):
-            given = next(iter(waiting), None)
-            if given is not None and (given == "--" or _FLAG.fullmatch(given)):
-                raise Invalid(
-                    f"--{name} needs a value, but `{given}` follows.",
-                    hint=f"A value that looks like a flag is written --{name}={given}",
-                )
-        self.flags.append((name, given))
+        if equals or not self._takes_value(name):
+            self.flags.append((name, value if equals else None))
+            return
+        following = next(self.waiting, None)
+        if following is None or (following != "--" and not _FLAG.fullmatch(following)):
+            self.flags.append((name, following))
+        else:
+            self.flags.append((name, None))
+            self._take(following)
 
     def _takes_value(self, name: str) -> bool:
         if name in EVERYWHERE:
             return bool(EVERYWHERE[name][0])
         own = self.node.spec.flags.get(name) if self.node.spec else None
         return own.takes_value if own else name in self.grammar.valued
+
+
+def _has(arguments: Iterable[str], *flags: str) -> bool:
+    before = itertools.takewhile(lambda argument: argument != "--", arguments)
+    return any(argument in flags for argument in before)
 
 
 def _take_everywhere(parsed: Parsed, walk: _Walk) -> None:
@@ -158,29 +167,34 @@ def _spec_at(grammar: Grammar, node: Node, words: list[str]) -> Spec:
 
 def unknown_command(grammar: Grammar, node: Node, words: list[str]) -> Invalid:
     """What to say of words that lead nowhere."""
-    found = [f"{node.words} {near}".strip() for near in suggest.nearest(words[0], _visible(node))]
+    near = suggest.nearest(words[0], _visible(node))
+    found = [grammar.find([*node.words.split(), word, *words[1:]])[0].words for word in near]
     said = f"{node.words} {words[0]}".strip()
     if node is grammar.root:
-        found = [*_elsewhere(grammar, words), *found][: suggest.nearest_max]
+        found = (_turned(grammar, words) or [*_elsewhere(grammar, words[0]), *found])[: suggest.nearest_max]
     hint = f"usage: {PROGRAM} {node.words} {'|'.join(_visible(node))} …" if node.words else ""
     if len(found) == 1 and (spec := grammar.find(found[0].split())[0].spec):
         hint = f"usage: {spec.usage}"
     return Invalid(
-        f"There is no command `{said}`{suggest.did_you_mean([f'{PROGRAM} {near}' for near in found]) or '.'}",
+        f"There is no command `{said}`{suggest.did_you_mean([f'{PROGRAM} {one}' for one in found]) or '.'}",
         hint=hint or f"`{PROGRAM} help` lists them all.",
         data={"command": said, "nearest": found, "usage": hint.removeprefix("usage: ")},
     )
 
 
-def _elsewhere(grammar: Grammar, words: list[str]) -> list[str]:
-    """`create task`, or `ready` alone, is near to what has these words further down."""
-    found = []
-    for spec in grammar.specs:
-        for spelling in (spec.words, *spec.aliases):
-            parts = spelling.split()
-            if len(parts) > 1 and (parts == words[: len(parts)][::-1] or parts[-1] == words[0]):
-                found.append(spelling)
-    return sorted(found, key=lambda spelling: set(spelling.split()) - set(words) != set())
+def _turned(grammar: Grammar, words: list[str]) -> list[str]:
+    """`create task` is `task create`, turned around."""
+    spelt = _spellings(grammar)
+    return [spelling for spelling in spelt if spelling.split() == words[: len(spelling.split())][::-1]]
+
+
+def _elsewhere(grammar: Grammar, word: str) -> list[str]:
+    """`ready` alone is near to what ends with it further down."""
+    return [spelling for spelling in _spellings(grammar) if spelling.endswith(f" {word}")]
+
+
+def _spellings(grammar: Grammar) -> list[str]:
+    return [words for spec in grammar.specs for words in (spec.words, *spec.aliases) if words and not spec.hidden]
 
 
 def _visible(node: Node) -> list[str]:
@@ -196,7 +210,11 @@ def _take_flag(parsed: Parsed, spec: Spec, name: str, value: str | None) -> None
         raise _usage(spec, f"--{name} is given twice, or in two ways.")
     if flag.takes_value:
         if value is None:
-            raise _usage(spec, f"--{name} needs a value: {parameter.placeholder}.")
+            raise _usage(
+                spec,
+                f"--{name} needs a value: {parameter.placeholder}. "
+                f"One that looks like a flag is written --{name}=VALUE.",
+            )
         _keep(parsed, flag, value)
     else:
         on = values.switch(value or "true", name=f"--{name}")
@@ -249,7 +267,8 @@ def _unknown_flag(spec: Spec, name: str) -> Invalid:
     for parameter in spec.positionals:
         if name == parameter.flag:
             return _usage(spec, f"`{shown}` is no flag of `{command}`: {parameter.label} is an argument without one.")
-    found = suggest.nearest(name, [*spec.flags, *EVERYWHERE])
+    usual = [flag.name for flag in spec.options]
+    found = suggest.nearest(name, [*usual, *EVERYWHERE]) or suggest.nearest(name, spec.flags)
     asked = suggest.did_you_mean(found, dashes="--")
     nearest = [f"--{near}" for near in found]
     return _usage(spec, f"`{shown}` is no flag of `{command}`{asked or '.'}", nearest=nearest)

@@ -70,7 +70,10 @@ def read(text: str, parameter: Parameter, *, name: str) -> object:
 def items(texts: list[str], parameter: Parameter, *, name: str) -> list[object]:
     """A list's values: repeated, and separated by commas where the declaration does not forbid it.
 
-    An empty value adds nothing, so that `--gate ''` says: none.
+    One empty value says: none.
     """
-    pieces = [piece.strip() for text in texts for piece in text.split(",")] if parameter.splits else texts
-    return [read(piece, parameter, name=name) for piece in pieces if piece]
+    if texts == [""]:
+        return []
+    if parameter.splits:
+        texts = [piece for text in texts for piece in map(str.strip, text.split(",")) if piece]
+    return [read(text, parameter, name=name) for text in texts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from maestro import errors
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_REMEMBERED_MAX = 100
 
 
 class Guard:
@@ -12,19 +13,24 @@ class Guard:
 
     def __init__(self, host: str) -> None:
         """`host` is the address the server was told to listen on."""
-        self._hosts = _LOOPBACK | {host.lower()}
+        self._names = _LOOPBACK | {host.lower()}
+        self._good: set[bytes] = set()  # what was looked at before; few clients spell it differently
 
     def check(self, headers: dict[bytes, bytes]) -> None:
         """A name that is not ours was led here by someone's DNS; an origin that is not ours is another's page."""
-        host = headers.get(b"host", b"").decode("latin-1").lower()
-        if _name(host) not in self._hosts:
-            raise errors.NotPermitted(f"Host {host!r} is not this server's.")
+        given = headers.get(b"host", b"")
+        if given not in self._good:
+            self._check_host(given)
         origin = headers.get(b"origin")
-        if origin is not None and origin.decode("latin-1").lower() not in (
-            f"http://{host}",
-            f"https://{host}",
-        ):
+        if origin is not None and origin.lower().partition(b"://")[2] != given.lower():
             raise errors.NotPermitted("Requests from other web pages are refused.")
+
+    def _check_host(self, given: bytes) -> None:
+        host = given.decode("latin-1").lower()
+        if _name(host) not in self._names:
+            raise errors.NotPermitted(f"Host {host!r} is not this server's.")
+        if len(self._good) < _REMEMBERED_MAX:
+            self._good.add(given)
 
 
 def _name(host: str) -> str:

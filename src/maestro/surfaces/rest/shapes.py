@@ -25,9 +25,9 @@ class Shape:
     def read(self, params: dict[str, str], query: bytes, body: bytes) -> msgspec.Struct:
         """The request, checked field by field."""
         try:
+            if self.has_body and not params:
+                return msgspec.json.decode(body or b"{}", type=self.operation.request)
             rest = self._from_body(body) if self.has_body else self._from_query(query)
-            if not params:
-                return self.operation.request(**rest)
             return self.operation.request(**_fields(msgspec.convert(params, self.path)), **rest)
         except msgspec.ValidationError as error:
             raise errors.Invalid(f"The request is not valid: {error}.") from None

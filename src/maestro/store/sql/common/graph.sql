@@ -56,9 +56,6 @@ SELECT t.id, t.rank FROM tasks c JOIN tasks t ON t.id = c.parent_id WHERE c.id =
 -- name: rank_of
 SELECT rank FROM tasks WHERE id = :id;
 
--- name: rank_highest
-SELECT max(rank) FROM tasks;
-
 -- name: rank_next_above
 SELECT min(rank) FROM tasks WHERE rank > :rank;
 

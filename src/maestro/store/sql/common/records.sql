@@ -62,11 +62,6 @@ UPDATE sessions SET lease_until = :lease_until, status = :status, updated_at = :
 -- name: session_end
 UPDATE sessions SET status = :status, ended_at = :at, updated_at = :at WHERE id = :id AND ended_at IS NULL;
 
--- name: event_append
--- One line of the log; its number is its place in commit order.
-INSERT INTO events (at, project, kind, version, actor, subject, data)
-VALUES (:at, :project, :kind, :version, :actor, :subject, :data) RETURNING seq;
-
 -- name: events_after
 -- The log from after a place on.
 SELECT {event} FROM events e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;

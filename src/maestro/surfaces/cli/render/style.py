@@ -7,6 +7,7 @@ the terminal as anything but text, whatever a renderer forgets.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -75,9 +76,9 @@ def indented(text: str, by: str = "  ") -> str:
 
 def width(text: str) -> int:
     """How many columns the text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_columns, text))
+    if not text.isascii():
+        text = _MARKS.sub("", text)
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def clip(text: str, columns: int) -> str:
@@ -96,16 +97,13 @@ def clip(text: str, columns: int) -> str:
 def aligned(rows: Iterable[Sequence[str]], *, gap: str = "  ", indent: str = "") -> str:
     """Rows of cells as lines; the last cell of a row is never padded."""
     table = list(rows)
-    widths: dict[int, int] = {}
-    for row in table:
-        for place, cell in enumerate(row[:-1]):
-            widths[place] = max(widths.get(place, 0), width(cell))
-    return "".join(indent + _row(row, widths, gap) + "\n" for row in table)
-
-
-def _row(row: Sequence[str], widths: dict[int, int], gap: str) -> str:
-    cells = [cell + " " * (widths[place] - width(cell)) for place, cell in enumerate(row[:-1])]
-    return gap.join([*cells, row[-1]]).rstrip()
+    measured = [[width(cell) for cell in row[:-1]] for row in table]
+    widest = [max(column) for column in itertools.zip_longest(*measured, fillvalue=0)]
+    lines = []
+    for row, widths in zip(table, measured, strict=True):
+        padded = [cell + " " * (most - own) for cell, own, most in zip(row, widths, widest, strict=False)]
+        lines.append(indent + gap.join([*padded, row[-1]]).rstrip())
+    return "\n".join(lines) + "\n" if lines else ""
 
 
 def _columns(char: str) -> int:

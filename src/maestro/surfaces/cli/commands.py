@@ -1,0 +1,181 @@
+"""The command line itself: arguments in, one operation called, text or JSON out, an exit code at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import msgspec
+
+from maestro import __version__, errors
+from maestro.domain.callers import Caller
+from maestro.operations.app import App, Peer
+from maestro.operations.base import Effect, Operation
+from maestro.operations.registry import REGISTRY
+from maestro.operations.tasks import WaitedTasks
+from maestro.surfaces.cli import bind, exit_codes, own, place
+from maestro.surfaces.cli.channel import Channel, Gone
+from maestro.surfaces.cli.frames import Invocation
+from maestro.surfaces.cli.grammar import PROJECT, Grammar
+from maestro.surfaces.cli.offers import Offers, Page
+from maestro.surfaces.cli.parse import Parsed, decode, parse, wants_help, wants_json
+from maestro.surfaces.cli.render import answers
+from maestro.surfaces.cli.render.base import Rendered
+from maestro.surfaces.cli.render.style import View, finish, indented
+
+TOKEN = "MAESTRO_TOKEN"
+
+log = logging.getLogger(__name__)
+
+
+class CommandLine:
+    """Every command of one server. Made once; keeps nothing of a command that is over."""
+
+    def __init__(self, app: App, registry: Mapping[str, Operation] = REGISTRY, *, version: str = __version__) -> None:
+        self.app = app
+        self.version = version
+        self.grammar = Grammar(registry)
+        self.offers = Offers(app, self.grammar)
+
+    async def run(self, invocation: Invocation, channel: Channel, *, peer: Peer | None) -> int | None:
+        """Carry out one command: its exit code, or None where the client must do it itself.
+
+        This is the command line's top-level handler: whatever goes wrong below becomes an answer here.
+        """
+        arguments: list[str] = []
+        try:
+            arguments = decode(invocation.arguments)
+            return await _Run(self, invocation, channel, peer).run(arguments)
+        except errors.MaestroError as error:
+            return await _refuse(error, channel, json=wants_json(arguments))
+        except Gone:
+            raise
+        except Exception as problem:  # a bug must not leave the client without an answer
+            log.exception("the command `%s` failed", " ".join(arguments[:3]))
+            what = f"internal error ({type(problem).__name__})"
+            bug = errors.MaestroError(what, hint="The server's log says more.")
+            return await _refuse(bug, channel, json=wants_json(arguments))
+
+
+class _Run:
+    """One command on its way."""
+
+    def __init__(self, commands: CommandLine, invocation: Invocation, channel: Channel, peer: Peer | None) -> None:
+        self.app = commands.app
+        self.grammar = commands.grammar
+        self.offers = commands.offers
+        self.invocation = invocation
+        self.channel = channel
+        self.peer = peer
+        self.view = View(channel.stdout_tty, channel.columns, channel.color)
+
+    async def run(self, arguments: list[str]) -> int | None:
+        if arguments and arguments[0] in own.LOCAL_WORDS and not wants_help(arguments):
+            return None
+        parsed = parse(self.grammar, arguments)
+        if parsed.help:
+            return await self._answer(self.offers.help(parsed.node, parsed.rest), parsed)
+        spec = parsed.spec
+        if spec.local:
+            raise errors.Invalid(f"`{spec.words}` must be the first argument.", hint=f"usage: {spec.usage}")
+        values = bind.Values(parsed, channel=self.channel, directory=self.invocation.directory)
+        found = await values.gather()
+        if spec.operation is None:
+            return await self._offer(parsed, bind.request(spec, found))
+        return await self._operate(spec.operation, parsed, found)
+
+    async def _operate(self, operation: Operation, parsed: Parsed, found: dict[str, Any]) -> int:
+        """Call the one operation that the command stands for."""
+        caller = await self._caller()
+        if parsed.spec.has_project:
+            where = await place.project_for(self.app, parsed, found, invocation=self.invocation, caller=caller)
+            found[PROJECT] = where.project
+            await self._note(where.notes)
+        request = bind.request(parsed.spec, found)
+        if operation.effect is Effect.STREAM:
+            return await self._stream(self.app.stream(operation, request, caller=caller), request, parsed)
+        answer = await self.app.call(operation, request, caller=caller, key=bind.key(parsed.key))
+        return await self._answer(answer, parsed)
+
+    async def _offer(self, parsed: Parsed, request: msgspec.Struct) -> int:
+        """Answer a command of the surface's own."""
+        if self.offers.needs_no_caller(request):
+            return await self._answer(self.offers.page(request), parsed)
+        caller = await self._caller()
+        answer, notes = await self.offers.answer(parsed, request, invocation=self.invocation, caller=caller)
+        await self._note(notes)
+        return await self._answer(answer, parsed)
+
+    async def _caller(self) -> Caller:
+        return await self.app.identify(token=self.invocation.environment.get(TOKEN, ""), peer=self.peer)
+
+    async def _answer(self, answer: Any, parsed: Parsed) -> int:
+        if parsed.json:
+            data = answer.data if isinstance(answer, Page) else answer
+            await self.channel.out(answers.as_json(data, pretty=self.view.tty))
+        else:
+            await self._print(_rendered(answer, self.view))
+        return _code_of(answer)
+
+    async def _stream(self, items: AsyncIterator[Any], request: msgspec.Struct, parsed: Parsed) -> int:
+        """Print each answer as it comes."""
+        count, last = 0, None
+        async with _closing(items):
+            async for item in items:
+                if parsed.json:
+                    await self.channel.out(answers.as_json(item))
+                else:
+                    await self._print(answers.render(item, self.view))
+                await self.channel.flush()
+                count, last = count + 1, getattr(item, "seq", None)
+        if not parsed.json:
+            await self._note(_end_of_stream(request, count, last))
+        return exit_codes.DONE
+
+    async def _print(self, rendered: Rendered) -> None:
+        out = rendered.out
+        if out:
+            await self.channel.out(out if isinstance(out, bytes) else finish(out, color=self.view.color))
+        await self._note(rendered.notes)
+
+    async def _note(self, notes: list[str]) -> None:
+        for note in notes:
+            await self.channel.err(finish(f"{note}\n"))
+
+
+def _rendered(answer: Any, view: View) -> Rendered:
+    return Rendered(answer.text) if isinstance(answer, Page) else answers.render(answer, view)
+
+
+def _code_of(answer: Any) -> int:
+    """A wait that ended otherwise is no error, and no success."""
+    if isinstance(answer, WaitedTasks) and not answer.reached:
+        return exit_codes.FAILED
+    return exit_codes.DONE
+
+
+def _end_of_stream(request: msgspec.Struct, count: int, last: int | None) -> list[str]:
+    if not count:
+        return ["nothing yet"]
+    return [f"there may be more: --since {last}"] if count == getattr(request, "limit", None) else []
+
+
+def _closing(items: AsyncIterator[Any]) -> contextlib.AbstractAsyncContextManager[Any]:
+    """A generator is closed when the client goes away, not when the collector finds it."""
+    if hasattr(items, "aclose"):
+        return contextlib.aclosing(items)
+    return contextlib.nullcontext()
+
+
+async def _refuse(error: errors.MaestroError, channel: Channel, *, json: bool) -> int:
+    """Say what went wrong, on standard error."""
+    if json:
+        said = answers.as_json({"error": error.as_dict()}, pretty=channel.stderr_tty).decode()
+    else:
+        message = indented(error.message).strip()
+        hint = f"{indented(error.hint)}\n" if error.hint else ""
+        said = finish(f"maestro: {message}\n{hint}")
+    await channel.err(said)
+    return exit_codes.of_error(type(error))

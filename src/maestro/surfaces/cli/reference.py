@@ -1,0 +1,90 @@
+"""The command reference as Markdown, from the grammar; docs/reference/commands.md is this text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from maestro.domain.callers import Callers
+from maestro.operations.base import Operation
+from maestro.operations.registry import REGISTRY
+from maestro.surfaces.cli import exit_codes, help
+from maestro.surfaces.cli.grammar import EVERYWHERE, PROGRAM, Grammar, Spec
+
+_ROLES = {
+    Callers.PERSON: "the person",
+    Callers.COORDINATOR: "a coordinator",
+    Callers.WORKER: "a worker",
+    Callers.HOLDER: "a worker, on a task it holds",
+    Callers.NOBODY: "anyone else",
+}
+_OPENING = f"""\
+# Commands
+
+Generated from the registry of operations by `make docs`: change the declarations, not this file.
+
+Every command also takes the flags in the first table. Lists are separated by commas or repeated; times read
+`500ms`, `30s`, `5m`, `2h` (a bare number is milliseconds); `--` ends the flags. Long text also comes from a file
+(`--NAME-file`) or, where the value is `-`, from standard input. A task is `vc#12`, `#12` in its project, or its id.
+Data goes to standard output, everything else to standard error; with `--json` answers and errors are JSON. `{PROGRAM}
+help COMMAND` says the same in the terminal.
+"""
+
+
+def reference(registry: Mapping[str, Operation] = REGISTRY) -> str:
+    """The whole page; the same registry always gives the same text."""
+    parts = [_OPENING, _everywhere(), _exit_codes()]
+    for heading, specs in help.grouped(Grammar(registry).root.offered()).items():
+        parts.append(f"## {heading}\n")
+        parts += map(_command, specs)
+    return "\n".join(parts)
+
+
+def callers(allowed: Callers) -> str:
+    """Who may call, in words."""
+    if Callers.ANYONE in allowed:
+        return "anyone"
+    if Callers.KNOWN in allowed:
+        return "the person and every session"
+    return ", ".join(said for role, said in _ROLES.items() if role in allowed)
+
+
+def _everywhere() -> str:
+    rows = [[f"`--{name} {value}`".replace(" `", "`"), said] for name, (value, said) in EVERYWHERE.items()]
+    return _table(["flag of every command", ""], rows)
+
+
+def _exit_codes() -> str:
+    rows = [[str(code), said] for code, said in exit_codes.MEANINGS.items()]
+    return _table(["exit code", ""], rows)
+
+
+def _command(spec: Spec) -> str:
+    parts = [f"### {f'{PROGRAM} {spec.words}'.strip()}\n", f"{spec.summary}\n", f"```\n{spec.usage}\n```\n"]
+    rows = [[f"`{one.placeholder}`", help.explained(one)] for one in spec.positionals]
+    rows += [[f"`{help.spelling(flag)}`", help.flag_explained(flag)] for flag in spec.flags.values()]
+    if rows:
+        parts.append(_table(["argument or flag", ""], rows))
+    if spec.examples:
+        parts.append("```sh\n" + "\n".join(spec.examples) + "\n```\n")
+    parts.append("\n".join(_facts(spec)) + "\n")
+    return "\n".join(parts)
+
+
+def _facts(spec: Spec) -> Iterable[str]:
+    if spec.aliases:
+        yield "- Also: " + ", ".join(f"`{PROGRAM} {words}`" for words in spec.aliases)
+    yield f"- Who may call: {callers(spec.callers)}"
+    if spec.local:
+        yield "- Carried out by the client, without the server"
+    operation = spec.operation
+    if operation is None:
+        return
+    yield f"- HTTP: `{operation.http.verb} {operation.http.path}` (operation `{operation.name}`)"
+    if operation.errors:
+        codes = (f"`{kind.code}` (exit {exit_codes.of_error(kind)})" for kind in operation.errors)
+        yield f"- Errors: {', '.join(codes)}"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines) + "\n"

@@ -1,0 +1,82 @@
+"""Every type of answer with its renderer, and a plain one for those that have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from maestro.domain import documents as domain_documents
+from maestro.domain import events as domain_events
+from maestro.domain import projects as domain_projects
+from maestro.domain import sessions as domain_sessions
+from maestro.domain import tasks as domain_tasks
+from maestro.operations import projects as project_ops
+from maestro.operations import server as server_ops
+from maestro.operations import sessions as session_ops
+from maestro.operations import tasks as task_ops
+from maestro.surfaces.cli import own as own_ops
+from maestro.surfaces.cli.render import documents, own, projects, server, sessions, tasks
+from maestro.surfaces.cli.render.base import Rendered, Renderer, pairs
+from maestro.surfaces.cli.render.style import View, line
+
+RENDERERS: dict[type, Renderer] = {
+    domain_tasks.Task: tasks.task,
+    task_ops.TaskList: tasks.task_list,
+    task_ops.WaitingTasks: tasks.waiting_tasks,
+    task_ops.WaitedTasks: tasks.waited_tasks,
+    task_ops.TaskTree: tasks.tree,
+    task_ops.TaskDetail: tasks.detail,
+    task_ops.MovedTask: tasks.moved,
+    task_ops.ReportedTask: tasks.reported,
+    task_ops.Deleted: tasks.deleted,
+    domain_documents.Document: documents.document,
+    task_ops.DocumentList: documents.document_list,
+    task_ops.DocumentContent: documents.content,
+    domain_projects.Project: projects.project,
+    project_ops.ProjectList: projects.project_list,
+    project_ops.ProjectDetail: projects.detail,
+    project_ops.Place: projects.place,
+    domain_sessions.Session: sessions.session,
+    session_ops.RegisteredSession: sessions.registered,
+    session_ops.Beat: sessions.beat,
+    session_ops.Identity: sessions.identity,
+    server_ops.ServerStatus: server.status,
+    server_ops.Stopped: server.stopped,
+    server_ops.BackupDone: server.backup,
+    server_ops.Settings: server.settings,
+    domain_events.Event: server.event,
+    server_ops.EventList: server.event_list,
+    server_ops.Resync: server.resync,
+    own_ops.CommandInfo: own.command,
+    own_ops.CommandList: own.command_list,
+    own_ops.Board: own.board,
+}
+
+_encoder = msgspec.json.Encoder()
+
+
+def render(answer: Any, view: View) -> Rendered:
+    """An answer as text."""
+    for kind in type(answer).__mro__:
+        if kind in RENDERERS:
+            return RENDERERS[kind](answer, view)
+    return plain(answer, view)
+
+
+def plain(answer: Any, view: View) -> Rendered:
+    """Names and values, for a type that nobody has drawn yet."""
+    found = msgspec.to_builtins(answer)
+    if not isinstance(found, dict):
+        return Rendered(f"{line(_said(found))}\n")
+    return Rendered(pairs((line(name), line(_said(value))) for name, value in found.items()))
+
+
+def as_json(answer: Any, *, pretty: bool = False) -> bytes:
+    """An answer as JSON, with the newline that ends it."""
+    data = _encoder.encode(answer)
+    return (msgspec.json.format(data, indent=2) if pretty else data) + b"\n"
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else _encoder.encode(value).decode()

@@ -1,0 +1,30 @@
+"""What the surface answers itself, as text: the list of commands, and the board."""
+
+from __future__ import annotations
+
+from maestro.surfaces.cli.own import Board, CommandInfo, CommandList
+from maestro.surfaces.cli.render import tasks
+from maestro.surfaces.cli.render.base import Rendered
+from maestro.surfaces.cli.render.projects import counts
+from maestro.surfaces.cli.render.style import View, aligned, line, paint
+
+
+def command(value: CommandInfo, view: View) -> Rendered:
+    return Rendered(f"{value.usage}\n")
+
+
+def command_list(value: CommandList, view: View) -> Rendered:
+    rows = [[f"maestro {one.command}".strip(), one.summary] for one in value.commands]
+    return Rendered(aligned(rows))
+
+
+def board(value: Board, view: View) -> Rendered:
+    parts = []
+    if value.project:
+        parts.append(f"{paint(line(value.project.name), 'bold')}  {paint(line(value.project.key), 'dim')}\n")
+        parts.append(f"tasks: {counts(value.project.tasks)}\n")
+    for name, found in (("in progress", value.in_progress), ("ready", value.ready)):
+        if found:
+            parts.append(f"\n{paint(name, 'dim')}\n{tasks.table(found, view, head=False)}")
+    notes = [] if value.project else ["no project here"]
+    return Rendered("".join(parts), [*notes, *(f"next: {step}" for step in value.next)])

@@ -1,0 +1,84 @@
+"""The server itself as text: its state, its settings, and the lines of its log."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from maestro.domain.events import Event
+from maestro.operations.server import BackupDone, EventList, Resync, ServerStatus, Settings, Stopped
+from maestro.surfaces.cli.render.base import Rendered, more, pairs, size, when
+from maestro.surfaces.cli.render.style import View, line, paint
+
+# Said by the event's own columns.
+_SHOWN_ELSEWHERE = ("ref",)
+
+
+def status(value: ServerStatus, view: View) -> Rendered:
+    return Rendered(
+        pairs(
+            [
+                ("version", value.version),
+                ("pid", str(value.pid)),
+                ("home", line(value.home)),
+                ("url", line(value.url or "")),
+                ("started", when(value.started_at)),
+                ("schema", str(value.schema)),
+                ("events", str(value.events)),
+            ]
+        )
+    )
+
+
+def stopped(value: Stopped, view: View) -> Rendered:
+    return Rendered(f"the server stops (pid {value.pid})\n")
+
+
+def backup(value: BackupDone, view: View) -> Rendered:
+    files = "1 file" if value.blobs == 1 else f"{value.blobs} files"
+    return Rendered(f"{line(value.file)}  ({size(value.bytes)}, with {files} from beside the database)\n")
+
+
+def settings(value: Settings, view: View) -> Rendered:
+    if not value.settings:
+        return Rendered(notes=["no settings"])
+    return Rendered(pairs((line(name), line(_setting(one))) for name, one in value.settings.items()))
+
+
+def event(value: Event, view: View) -> Rendered:
+    """seq, time, kind, what it is about, by whom, and the rest."""
+    about = line(str(value.data.get("ref") or value.subject))
+    rest = {name: one for name, one in value.data.items() if name not in _SHOWN_ELSEWHERE}
+    said = f"  {paint(line(_compact(rest)), 'dim')}" if rest else ""
+    kind = paint(line(value.kind), "cyan")
+    return Rendered(f"{value.seq}  {when(value.at)}  {kind}  {about}  {line(value.actor)}{said}\n")
+
+
+def event_list(value: EventList, view: View) -> Rendered:
+    if not value.events:
+        return Rendered(notes=["no events"])
+    return Rendered("".join(str(event(one, view).out) for one in value.events), more(value.cursor))
+
+
+def resync(value: Resync, view: View) -> Rendered:
+    """The log no longer reaches back: the tasks as they stand take the place of what is gone."""
+    whole = "all" if value.complete else "not all"
+    lines = [
+        f"{value.seq}  resync  the log begins at {value.horizon}; "
+        f"{len(value.tasks)} tasks as they stand ({whole} of them):\n"
+    ]
+    for task in value.tasks:
+        words = (line(str(task.get(name, ""))) for name in ("ref", "status", "title"))
+        lines.append("    " + "  ".join(words) + "\n")
+    return Rendered("".join(lines))
+
+
+def _setting(value: Any) -> str:
+    return value if isinstance(value, str) else _compact(value)
+
+
+def _compact(value: Any) -> str:
+    """JSON on one line, with what is not ASCII as it is."""
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,232 @@
+"""Completion scripts for bash, zsh and fish. All they offer comes from the grammar; names that only the server
+knows (tasks, projects) are asked for with `maestro __complete`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from maestro.surfaces.cli.completion import (
+    FILES,
+    Candidate,
+    Slot,
+    argument_at,
+    flags_at,
+    places,
+    values_at,
+    words_after,
+)
+from maestro.surfaces.cli.grammar import Grammar, Node
+from maestro.surfaces.cli.own import Shell
+
+_BASH = """\
+# bash completion for maestro: eval "$(maestro completion bash)"
+_maestro_words() {{ mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }}
+_maestro_files() {{ mapfile -t COMPREPLY < <(compgen -f -- "$cur"); compopt -o filenames 2>/dev/null; }}
+_maestro_ask() {{
+    local asked
+    asked=$(maestro __complete -- "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null </dev/null | cut -f1)
+    local IFS=$'\\n'
+    mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY <<< "$asked"
+    [[ -n $asked ]] || unset 'COMPREPLY[-1]'
+}}
+_maestro() {{
+    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} at='' i
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case "$at ${{COMP_WORDS[i]}}" in
+{steps}
+        esac
+    done
+    case "$at|$prev" in
+{values}
+    esac
+    if [[ $cur == -* ]]; then
+        case "$at" in
+{flags}
+        esac
+        return
+    fi
+    case "$at" in
+{words}
+    esac
+}}
+complete -F _maestro maestro
+"""
+_ZSH = """\
+#compdef maestro
+# zsh completion for maestro: source <(maestro completion zsh), or a file named _maestro in your fpath
+_maestro_ask() {{
+    local -a asked
+    asked=(${{(f)"$(maestro __complete -- "${{(@)words[2,CURRENT]}}" 2>/dev/null </dev/null)"}})
+    asked=(${{asked%%$'\\t'*}})
+    (( $#asked )) && compadd -a asked
+}}
+_maestro() {{
+    local at='' i
+    local -a offered
+    for (( i = 2; i < CURRENT; i++ )); do
+        case "$at ${{words[i]}}" in
+{steps}
+        esac
+    done
+    case "$at|${{words[CURRENT-1]}}" in
+{values}
+    esac
+    if [[ ${{words[CURRENT]}} == -* ]]; then
+        case "$at" in
+{flags}
+        esac
+        _describe 'flag' offered
+        return
+    fi
+    case "$at" in
+{words}
+    esac
+}}
+if [[ "$funcstack[1]" == _maestro ]]; then
+    _maestro "$@"
+else
+    compdef _maestro maestro
+fi
+"""
+_FISH = """\
+# fish completion for maestro: maestro completion fish | source
+function __maestro_at
+    set -l at ''
+    for word in (commandline -opc)[2..-1]
+        switch "$at $word"
+{steps}
+        end
+    end
+    test "$at" = "$argv[1]"
+end
+function __maestro_ask
+    maestro __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null </dev/null
+end
+complete -c maestro -f
+{lines}
+"""
+
+
+def script(shell: Shell, grammar: Grammar) -> str:
+    """The script for one shell."""
+    match shell:
+        case Shell.BASH:
+            return _cases(_BASH, grammar, describe=_bash_flags, offer=_bash_words, fill=_bash_slot)
+        case Shell.ZSH:
+            return _cases(_ZSH, grammar, describe=_zsh_flags, offer=_zsh_words, fill=_zsh_slot)
+        case Shell.FISH:
+            return _fish(grammar)
+
+
+def _cases(
+    template: str,
+    grammar: Grammar,
+    *,
+    describe: Callable[[list[Candidate]], str],
+    offer: Callable[[list[Candidate]], str],
+    fill: Callable[[Slot], str],
+) -> str:
+    """bash and zsh differ in how they offer things, not in when."""
+    values, flags, words = [], [], []
+    for node in places(grammar):
+        at = _quoted(node.words)
+        for flag, slot in values_at(node).items():
+            values.append(f"        {_quoted(f'{node.words}|{flag}')}) {fill(slot)}; return ;;")
+        flags.append(f"            {at}) {describe(flags_at(node))} ;;")
+        words.append(f"        {at}) {'; '.join(_whatever(node, offer, fill))} ;;")
+    return template.format(
+        steps=_steps(grammar, "            {}) at={} ;;"),
+        values="\n".join(values),
+        flags="\n".join(flags),
+        words="\n".join(words),
+    )
+
+
+def _whatever(node: Node, offer: Callable[[list[Candidate]], str], fill: Callable[[Slot], str]) -> Iterable[str]:
+    """The commands for what can come next here that is no flag."""
+    argument = argument_at(node)
+    offered = [*words_after(node), *(Candidate(word) for word in argument.words)]
+    if offered:
+        yield offer(offered)
+    if argument.kind:
+        yield fill(Slot(kind=argument.kind))
+    if not offered and not argument.kind:
+        yield ":"
+
+
+def _steps(grammar: Grammar, pattern: str) -> str:
+    """From each place, the words that lead on."""
+    return "\n".join(
+        pattern.format(_quoted(f"{node.words} {word}"), _quoted(node.children[word].words))
+        for node in places(grammar)
+        for word in (candidate.word for candidate in words_after(node))
+    )
+
+
+def _bash_flags(offered: list[Candidate]) -> str:
+    return _bash_words(offered)
+
+
+def _bash_words(offered: list[Candidate]) -> str:
+    return f"_maestro_words {_quoted(' '.join(candidate.word for candidate in offered))}"
+
+
+def _bash_slot(slot: Slot) -> str:
+    if slot.words:
+        return f"_maestro_words {_quoted(' '.join(slot.words))}"
+    return {"": ":", FILES: "_maestro_files"}.get(slot.kind, "_maestro_ask")
+
+
+def _zsh_flags(offered: list[Candidate]) -> str:
+    return f"offered=({_described(offered)})"
+
+
+def _zsh_words(offered: list[Candidate]) -> str:
+    return f"offered=({_described(offered)}); _describe 'command' offered"
+
+
+def _zsh_slot(slot: Slot) -> str:
+    if slot.words:
+        return f"compadd -- {' '.join(map(_quoted, slot.words))}"
+    return {"": ":", FILES: "_files"}.get(slot.kind, "_maestro_ask")
+
+
+def _described(offered: list[Candidate]) -> str:
+    escaped = ((one.word.replace(":", "\\:"), one.said) for one in offered)
+    return " ".join(_quoted(f"{word}:{said}" if said else word) for word, said in escaped)
+
+
+def _fish(grammar: Grammar) -> str:
+    lines = [line for node in places(grammar) for line in _fish_lines(node)]
+    steps = _steps(grammar, "            case {}\n                set at {}")
+    return _FISH.format(steps=steps, lines="\n".join(lines))
+
+
+def _fish_lines(node: Node) -> Iterable[str]:
+    here = f'__maestro_at "{node.words}"'
+    start = f"complete -c maestro -n {_quoted(here)}"
+    argument = argument_at(node)
+    for offered in [*words_after(node), *(Candidate(word) for word in argument.words)]:
+        yield f"{start} -a {_quoted(offered.word)}{_fish_said(offered)}"
+    if argument.kind:
+        yield f"{start} {_fish_slot(Slot(kind=argument.kind))}"
+    values = values_at(node)
+    for flag in flags_at(node):
+        takes = f" -x {_fish_slot(values[flag.word])}".rstrip() if flag.word in values else ""
+        yield f"{start} -l {flag.word.removeprefix('--')}{takes}{_fish_said(flag)}"
+
+
+def _fish_slot(slot: Slot) -> str:
+    if slot.words:
+        return f"-a {_quoted(' '.join(slot.words))}"
+    return {"": "", FILES: "-F"}.get(slot.kind, "-a '(__maestro_ask)'")
+
+
+def _fish_said(offered: Candidate) -> str:
+    return f" -d {_quoted(offered.said)}" if offered.said else ""
+
+
+def _quoted(text: str) -> str:
+    # A typographic apostrophe needs no quoting rule that three shells would have to agree on.
+    return "'" + text.replace("'", "’") + "'"

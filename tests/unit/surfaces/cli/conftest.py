@@ -1,0 +1,169 @@
+"""A command line over a fake server: it records what it was asked, and answers what a test told it to."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from maestro.domain.callers import Caller, person
+from maestro.domain.projects import Project, Workspace
+from maestro.operations import projects as project_ops
+from maestro.operations.app import Peer
+from maestro.operations.base import Operation
+from maestro.surfaces.cli.commands import CommandLine
+from maestro.surfaces.cli.frames import Invocation
+
+AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+PEER = Peer(uid=1000, pid=4321)
+
+
+@dataclass
+class Call:
+    operation: str
+    request: Any
+    caller: Caller
+    key: str = ""
+
+
+@dataclass
+class FakeApp:
+    """Answers each operation with a value, an error, or what a function makes of the request."""
+
+    answers: dict[str, Any] = field(default_factory=dict)
+    caller: Caller = field(default_factory=lambda: person("dana"))
+    calls: list[Call] = field(default_factory=list)
+    asked: list[tuple[str, Peer | None]] = field(default_factory=list)
+
+    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
+        self.asked.append((token, peer))
+        return self.caller
+
+    async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
+        self.calls.append(Call(operation.name, request, caller, key))
+        answer = self.answers[operation.name]
+        if isinstance(answer, Exception):
+            raise answer
+        return await answer(request) if callable(answer) else answer
+
+    async def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
+        self.calls.append(Call(operation.name, request, caller))
+        for item in self.answers[operation.name]:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+    @property
+    def last(self) -> Call:
+        return self.calls[-1]
+
+
+@dataclass
+class FakeChannel:
+    """A client in memory."""
+
+    stdout_tty: bool = False
+    stderr_tty: bool = False
+    columns: int = 0
+    color: bool = False
+    input: bytes = b""
+    files: dict[str, bytes] = field(default_factory=dict)
+    written: bytes = b""
+    said: str = ""
+    flushes: int = 0
+
+    async def out(self, data: str | bytes) -> None:
+        self.written += data.encode() if isinstance(data, str) else data
+
+    async def err(self, text: str) -> None:
+        self.said += text
+
+    async def flush(self) -> None:
+        self.flushes += 1
+
+    async def stdin(self) -> bytes:
+        return self.input
+
+    async def file(self, path: str) -> bytes:
+        return self.files[path]
+
+    async def confirm(self) -> bool:
+        return True
+
+
+@dataclass
+class Ended:
+    """How a command ended."""
+
+    code: int | None
+    out: str
+    err: str
+    raw: bytes
+    channel: FakeChannel
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.out)
+
+    @property
+    def error(self) -> Any:
+        return msgspec.json.decode(self.err)["error"]
+
+
+class Cli:
+    """The command line, run as if from a shell."""
+
+    def __init__(self, app: FakeApp) -> None:
+        self.app = app
+        self.commands = CommandLine(app, version="1.2.3")
+
+    async def run(
+        self,
+        line: str | list[str],
+        *,
+        env: dict[str, str] | None = None,
+        directory: str = "/src/dave/vc",
+        **channel: Any,
+    ) -> Ended:
+        """Run `maestro …`; the rest describes the client."""
+        client = FakeChannel(**channel)
+        arguments = shlex.split(line) if isinstance(line, str) else line
+        invocation = Invocation(
+            arguments=[argument.encode() for argument in arguments],
+            directory=directory,
+            environment=env or {},
+            stdout_tty=client.stdout_tty,
+        )
+        code = await self.commands.run(invocation, client, peer=PEER)
+        return Ended(code, client.written.decode(errors="replace"), client.said, client.written, client)
+
+
+@pytest.fixture
+def project() -> Project:
+    return Project("prj_00000000000000000000000001", "github.com/acme/vc", "vc", ["plan", "build"], AT)
+
+
+@pytest.fixture
+def place(project: Project) -> project_ops.Place:
+    workspace = Workspace("wsp_00000000000000000000000001", project.id, "dave", "dave/vc", "/src/dave/vc", AT)
+    return project_ops.Place(project=project, workspace=workspace)
+
+
+@pytest.fixture
+def app(place: project_ops.Place) -> FakeApp:
+    return FakeApp({"project.locate": place})
+
+
+@pytest.fixture
+def cli(app: FakeApp) -> Cli:
+    return Cli(app)
+
+
+@pytest.fixture
+def make_channel() -> Callable[..., FakeChannel]:
+    return FakeChannel

@@ -1,0 +1,311 @@
+"""The handler behind a real Unix socket, with a client that speaks frames."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import limits
+from maestro.operations.server import Stopped
+from maestro.operations.tasks import TaskList
+from maestro.surfaces.cli import connection, frames
+from maestro.surfaces.cli.commands import CommandLine
+from maestro.surfaces.cli.frames import pack
+
+SECONDS_MAX = 10
+
+
+class Client:
+    """One end of the socket."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def ask(
+        self, *arguments: str | bytes, protocol: str = "maestro/1", version: str = "1.2.3", tty: str = "000"
+    ) -> None:
+        head = [protocol, "python", version, tty, "0", "/src/dave/vc", "TERM=xterm"]
+        words = [word.encode() if isinstance(word, str) else word for word in arguments]
+        payload = "\0".join(head).encode() + b"\0\0" + b"".join(word + b"\0" for word in words)
+        self.send(pack(b"R", payload))
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def frame(self) -> tuple[bytes, bytes]:
+        async with asyncio.timeout(SECONDS_MAX):
+            return await frames.read(self.reader)
+
+    async def rest(self) -> dict[bytes, bytes]:
+        """What comes until the end, by kind."""
+        found: dict[bytes, bytes] = {}
+        while True:
+            try:
+                kind, payload = await self.frame()
+            except asyncio.IncompleteReadError:
+                return found
+            found[kind] = found.get(kind, b"") + payload
+
+    async def closed(self) -> bool:
+        async with asyncio.timeout(SECONDS_MAX):
+            try:
+                return await self.reader.read() == b""
+            except ConnectionError:
+                return True
+
+
+@pytest.fixture
+async def connect(tmp_path: Path, cli: Any) -> AsyncIterator[Callable[[], Any]]:
+    """A server on a socket, and a way to connect to it."""
+    path = str(tmp_path / "sock")
+    running: set[asyncio.Task[None]] = set()
+    clients: list[Client] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        running.add(task)
+        await connection.handle(reader, writer, cli.commands)
+
+    async def client() -> Client:
+        clients.append(Client(*await asyncio.open_unix_connection(path)))
+        return clients[-1]
+
+    server = await asyncio.start_unix_server(serve, path)
+    yield client
+    for one in clients:
+        one.writer.close()
+    async with asyncio.timeout(SECONDS_MAX):
+        await asyncio.gather(*running)  # no handler may hang, or end with an exception
+    server.close()
+    await server.wait_closed()
+
+
+class Waiting:
+    """An operation that waits until it is cancelled, and says so."""
+
+    def __init__(self) -> None:
+        self.started = asyncio.Event()
+        self.cancelled = asyncio.Event()
+
+    async def __call__(self, _request: Any) -> None:
+        self.started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+
+async def within(event: asyncio.Event) -> None:
+    async with asyncio.timeout(SECONDS_MAX):
+        await event.wait()
+
+
+async def test_a_command_is_answered_with_output_and_a_code(connect: Any, app: Any) -> None:
+    app.answers["task.list"] = TaskList(tasks=[])
+    client = await connect()
+    client.ask("task", "list", "--json")
+    assert await client.rest() == {b"O": b'{"cursor":null,"tasks":[]}\n', b"X": b"0"}
+
+
+async def test_the_peer_is_attested_by_the_system(connect: Any, app: Any) -> None:
+    app.answers["task.list"] = TaskList(tasks=[])
+    client = await connect()
+    client.ask("task", "list")
+    await client.rest()
+    [(token, peer)] = app.asked
+    assert token == ""
+    assert (peer.uid, peer.pid) == (os.getuid(), os.getpid())
+
+
+async def test_a_local_command_is_handed_back(connect: Any) -> None:
+    client = await connect()
+    client.ask("up", "--port", "1")
+    assert await client.rest() == {b"L": b""}
+
+
+async def test_when_the_client_goes_away_the_work_ends(connect: Any, app: Any) -> None:
+    app.answers["task.wait"] = waiting = Waiting()
+    client = await connect()
+    client.ask("task", "wait", "#1")
+    await within(waiting.started)
+    client.writer.close()
+    await within(waiting.cancelled)
+
+
+async def test_nonsense_during_a_command_ends_it(connect: Any, app: Any) -> None:
+    app.answers["task.wait"] = waiting = Waiting()
+    client = await connect()
+    client.ask("task", "wait", "#1")
+    await within(waiting.started)
+    client.send(pack(b"Q", b"?"))
+    await within(waiting.cancelled)
+    assert await client.closed()
+
+
+async def test_input_that_nobody_asked_for_ends_the_command(connect: Any, app: Any) -> None:
+    app.answers["task.wait"] = waiting = Waiting()
+    client = await connect()
+    client.ask("task", "wait", "#1")
+    await within(waiting.started)
+    client.send(pack(b"D", b"x"))
+    await within(waiting.cancelled)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"R\xff\xff\xff\xff",
+        pack(b"D", b"data first"),
+        pack(b"R", b"not a request"),
+        pack(b"R", b"maestro/1\0\0"),
+    ],
+)
+async def test_garbage_is_cut_off(connect: Any, garbage: bytes) -> None:
+    client = await connect()
+    client.send(garbage)
+    assert await client.closed()
+
+
+async def test_a_request_cut_short_is_forgotten(connect: Any, app: Any) -> None:
+    client = await connect()
+    client.send(b"R\0\0\0\x40maestro/1")
+    client.writer.write_eof()
+    assert await client.closed()
+    assert app.asked == []
+
+
+async def test_a_client_that_says_nothing_is_cut_off(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "first_frame_seconds_max", 0.01)
+    client = await connect()
+    assert await client.closed()
+
+
+async def test_another_protocol_is_told_what_to_do(connect: Any) -> None:
+    client = await connect()
+    client.ask("task", "list", protocol="maestro/2", version="9.0")
+    found = await client.rest()
+    assert found[b"X"] == b"1"
+    for word in (b"maestro/2", b"9.0", b"maestro/1", b"1.2.3", b"maestro down"):
+        assert word in found[b"E"]
+
+
+async def test_the_remedy_for_another_protocol_works(connect: Any, app: Any) -> None:
+    app.answers["server.stop"] = Stopped(pid=7)
+    client = await connect()
+    client.ask("down", protocol="maestro/2")
+    assert (await client.rest())[b"X"] == b"0"
+
+
+@pytest.mark.parametrize(
+    ("tty", "version", "noted"), [("001", "0.9", True), ("000", "0.9", False), ("001", "1.2.3", False)]
+)
+async def test_another_version_is_noted_on_a_terminal(
+    connect: Any, app: Any, tty: str, version: str, noted: bool
+) -> None:
+    app.answers["task.list"] = TaskList(tasks=[])
+    client = await connect()
+    client.ask("task", "list", "--json", tty=tty, version=version)
+    assert (b"E" in await client.rest()) is noted
+
+
+async def test_standard_input_is_fetched(connect: Any, app: Any) -> None:
+    async def answer(request: Any) -> TaskList:
+        return TaskList(tasks=[])
+
+    app.answers["task.report"] = answer
+    client = await connect()
+    client.ask("task", "report", "progress", "#1", "-")
+    assert await client.frame() == (b"I", b"")
+    client.send(pack(b"D", b"half ") + pack(b"D", b"done\n") + pack(b"D"))
+    assert (await client.rest())[b"X"] == b"0"
+    assert app.last.request.text == "half done"
+
+
+async def test_a_file_is_fetched_as_the_client_names_it(connect: Any, app: Any) -> None:
+    app.answers["task.docs.add"] = TaskList(tasks=[])
+    client = await connect()
+    client.ask("task", "docs", "add", "#1", "Report", "--file", "../out/r.bin")
+    assert await client.frame() == (b"F", b"../out/r.bin")
+    client.send(pack(b"D", b"\x00\xff") + pack(b"D"))
+    assert (await client.rest())[b"X"] == b"0"
+    assert app.last.request.content == b"\x00\xff"
+    assert app.last.request.file_name == "r.bin"
+
+
+async def test_a_file_that_cannot_be_read_is_a_usage_error(connect: Any, app: Any) -> None:
+    client = await connect()
+    client.ask("task", "docs", "add", "#1", "Report", "--file", "gone")
+    await client.frame()
+    client.send(pack(b"N", b"No such file or directory: gone"))
+    found = await client.rest()
+    assert found == {b"E": b"maestro: No such file or directory: gone\n", b"X": b"2"}
+
+
+async def test_input_over_the_limit_is_refused_while_it_comes(
+    connect: Any, app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "stdin_bytes_max", 1000)
+    client = await connect()
+    client.ask("task", "report", "progress", "#1", "-")
+    await client.frame()
+    for _ in range(50):
+        client.send(pack(b"D", b"x" * 100))
+    kind, said = await client.frame()
+    assert kind == b"E" and b"larger than" in said
+    assert await client.frame() == (b"X", b"2")
+
+
+async def test_a_client_that_leaves_while_it_sends_leaves_nothing_behind(connect: Any) -> None:
+    client = await connect()
+    client.ask("task", "report", "progress", "#1", "-")
+    await client.frame()
+    client.send(pack(b"D", b"half"))
+    client.writer.close()
+    # The fixture waits for the handler.
+
+
+async def test_confirmation(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(self: CommandLine, invocation: Any, channel: Any, *, peer: Any) -> int:
+        await channel.out("body")
+        return 0 if await channel.confirm() else 7
+
+    monkeypatch.setattr(CommandLine, "run", run)
+    client = await connect()
+    client.ask("mail", "inbox")
+    assert await client.frame() == (b"O", b"body")
+    assert await client.frame() == (b"C", b"")
+    client.send(pack(b"C"))
+    assert await client.frame() == (b"X", b"0")
+
+
+async def test_a_slow_reader_holds_the_command_back(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = 0
+    ended = asyncio.Event()
+
+    async def run(self: CommandLine, invocation: Any, channel: Any, *, peer: Any) -> int:
+        nonlocal written
+        try:
+            for _ in range(1000):
+                await channel.out(b"x" * 100_000)
+                written += 100_000
+        finally:
+            ended.set()
+        return 0
+
+    monkeypatch.setattr(CommandLine, "run", run)
+    client = await connect()
+    client.reader._limit = 1000  # read ahead little, so that the socket fills
+    client.ask("events")
+    await client.frame()
+    client.writer.transport.abort()
+    await within(ended)
+    assert written < 50_000_000

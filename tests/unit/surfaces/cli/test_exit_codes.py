@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from maestro import errors
+from maestro.surfaces.cli import exit_codes
+
+EXPECTED = {
+    errors.Invalid: 2,
+    errors.TooLarge: 2,
+    errors.TimedOut: 3,
+    errors.NotAuthenticated: 4,
+    errors.NotPermitted: 4,
+    errors.Conflict: 5,
+    errors.IllegalMove: 5,
+    errors.NotReady: 5,
+    errors.ClaimLost: 5,
+    errors.Cycle: 5,
+    errors.Ambiguous: 5,
+    errors.NameTaken: 5,
+    errors.KeyReused: 5,
+    errors.NotFound: 6,
+    errors.NotConfirmed: 7,
+    errors.NoServer: 8,
+}
+
+
+@pytest.mark.parametrize("kind", errors.every_error().values())
+def test_every_error_has_its_code(kind: type[errors.MaestroError]) -> None:
+    assert exit_codes.of_error(kind) == EXPECTED.get(kind, 1)
+    assert exit_codes.of_error(kind) in exit_codes.MEANINGS

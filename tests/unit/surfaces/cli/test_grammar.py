@@ -1,0 +1,109 @@
+"""The grammar is the registry: what is declared can be written, and what is written is declared."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from maestro.operations.base import Operation
+from maestro.operations.registry import REGISTRY
+from maestro.surfaces.cli import help, own
+from maestro.surfaces.cli.grammar import PROJECT, Gives, Grammar, Spec
+from maestro.surfaces.cli.parse import parse
+
+GRAMMAR = Grammar(REGISTRY)
+OPERATIONS = [operation for operation in REGISTRY.values() if operation.command]
+SPECS = GRAMMAR.specs
+
+
+def spec_of(operation: Operation) -> Spec:
+    assert operation.command
+    node, rest = GRAMMAR.find(operation.command.words.split())
+    assert not rest and node.spec
+    return node.spec
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_every_field_can_be_written(operation: Operation) -> None:
+    spec = spec_of(operation)
+    written = {parameter.field for parameter in spec.positionals}
+    written |= {flag.parameter.field for flag in spec.flags.values()}
+    assert operation.command
+    assert written | set(operation.command.hidden) | {PROJECT} >= set(operation.request.__struct_fields__)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.words or "maestro")
+def test_every_command_explains_itself(spec: Spec) -> None:
+    text = help.command(spec)
+    assert text.startswith(f"usage: maestro {spec.words}".strip())
+    assert spec.summary.endswith(".") and spec.summary in text
+    for parameter in spec.positionals:
+        assert parameter.description, f"{spec.words}: {parameter.field} is not documented"
+        assert parameter.placeholder in spec.usage
+    for name, flag in spec.flags.items():
+        assert flag.parameter.description, f"{spec.words}: --{name} is not documented"
+        assert f"--{name}" in text
+    assert "Exit codes:" in text
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.words or "maestro")
+def test_every_example_can_be_written(spec: Spec) -> None:
+    for example in spec.examples:
+        if not example.startswith("maestro ") or "|" in example:
+            continue
+        found = parse(GRAMMAR, shlex.split(example)[1:])
+        assert found.spec is spec
+
+
+def test_aliases_lead_to_the_same_command() -> None:
+    assert GRAMMAR.find(["task", "claim"])[0].spec is GRAMMAR.find(["task", "start"])[0].spec
+    assert GRAMMAR.find(["config"])[0].spec is GRAMMAR.find(["config", "get"])[0].spec
+
+
+def test_the_contract_of_the_first_commands() -> None:
+    """Flags that people and agents rely on."""
+    expected = {
+        "task create": "description stage found-in parent depends-on priority member accept gate",
+        "task list": "status mine",
+        "task depend": "on remove",
+        "task start": "lease",
+        "task wait": "until timeout",
+        "task block": "reason",
+        "task docs add": "file",
+        "session register": "mode name parent pid",
+        "session heartbeat": "status",
+        "events": "follow since kind",
+        "init": "name",
+    }
+    for words, flags in expected.items():
+        spec = GRAMMAR.find(words.split())[0].spec
+        assert spec and set(flags.split()) <= set(spec.flags)
+
+
+def test_a_switch_that_may_be_unset_can_be_turned_off() -> None:
+    spec = GRAMMAR.find(["task", "edit"])[0].spec
+    assert spec and spec.flags["no-archived"].gives is Gives.OFF
+    spec = GRAMMAR.find(["task", "list"])[0].spec
+    assert spec and "no-mine" not in spec.flags
+
+
+def test_long_text_has_a_file_flag_also_as_an_argument() -> None:
+    for words, flag in (("task create", "description-file"), ("task report", "text-file")):
+        spec = GRAMMAR.find(words.split())[0].spec
+        assert spec and spec.flags[flag].gives is Gives.FILE
+
+
+def test_what_is_required_stands_without_brackets() -> None:
+    assert spec_of(REGISTRY["task.depend"]).usage == "maestro task depend ID --on IDS [--remove]"
+    assert spec_of(REGISTRY["project.show"]).usage == "maestro project show [PROJECT]"
+    assert spec_of(REGISTRY["task.wait"]).usage.startswith(
+        "maestro task wait IDS… [--until completed|ready|any-change]"
+    )
+
+
+def test_local_commands_are_known() -> None:
+    assert {"up", "restore", "demo", "version", "--version"} == own.LOCAL_WORDS
+    overview = help.overview(GRAMMAR.root)
+    assert all(f"maestro {word}" in overview for word in ("up", "restore", "demo", "version"))
+    assert "__complete" not in overview
