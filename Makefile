@@ -36,8 +36,8 @@ docs: $(VENV)/ready-dev ## write the generated parts of docs/ anew
 	@$(BIN)/python -m maestro.docs
 
 lock: ## pin the newest versions anew (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/run.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml requirements/dev.in -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml requirements/build.in -o requirements/run.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml requirements/build.in requirements/dev.in -o requirements/dev.txt
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -54,7 +54,7 @@ $(VENV)/locked: requirements/run.txt | $(VENV)/bin/python
 
 $(VENV)/ready: pyproject.toml setup.py src/maestro/client/native/maestro.c src/maestro/client/script.py $(VENV)/locked
 	@echo "— installing Maestro itself"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q src $(VENV)/lib
 	@touch $@
 

@@ -100,7 +100,7 @@ class Connection:
             raise Gone from error
 
     async def stdin(self) -> bytes:
-        return await self._take(frames.STDIN, b"", most=limits.stdin_bytes_max, what="standard input")
+        return await self._take(frames.STDIN, b"", most=limits.stdin_bytes_max, what="Standard input")
 
     async def file(self, path: str) -> bytes:
         return await self._take(frames.FILE, path.encode(), most=limits.document_bytes_max, what=path)

@@ -213,7 +213,7 @@ def _fish_lines(node: Node) -> Iterable[str]:
         yield f"{start} {_fish_slot(Slot(kind=argument.kind))}"
     values = values_at(node)
     for flag in flags_at(node):
-        takes = f" -x {_fish_slot(values[flag.word])}".rstrip() if flag.word in values else ""
+        takes = f" -r {_fish_slot(values[flag.word])}".rstrip() if flag.word in values else ""
         yield f"{start} -l {flag.word.removeprefix('--')}{takes}{_fish_said(flag)}"
 
 

@@ -1,0 +1,148 @@
+"""The play: a graph of tasks, three agents that work through it, one of them killed on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from maestro.demo.view import View
+from maestro.demo.world import World, command
+
+SECONDS_MAX = 90.0
+AGENTS = ("ada", "ben", "cleo")
+# Title, and the titles it waits on.
+GRAPH = (
+    ("Read the sensor's data sheet", ()),
+    ("Draw the state machine", ()),
+    ("Write the sensor driver", ("Read the sensor's data sheet",)),
+    ("Write the heater driver", ("Read the sensor's data sheet",)),
+    ("Write the controller", ("Draw the state machine", "Write the sensor driver", "Write the heater driver")),
+    ("Test the controller", ("Write the controller",)),
+    ("Write the manual", ("Draw the state machine",)),
+    ("Package the firmware", ("Test the controller", "Write the manual")),
+)
+DOOMED = "Write the heater driver"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the whole demo. 0 when everything went as it should."""
+    began = time.monotonic()
+    print("Maestro: a project, a graph of tasks, and three agents as real processes.\n")
+    with World() as world:
+        refs, parent = set_up(world)
+        show_refusals(world, refs)
+        finished = run_agents(world, refs, parent)
+        show_end(world, parent)
+    print(f"\n{'Done' if finished else 'NOT FINISHED'} in {time.monotonic() - began:.0f} s. Everything it made is gone again.")
+    print("Next: `maestro init` in a repository of yours, then `maestro task create \"…\"`; `maestro help` shows the rest.")
+    return 0 if finished else 1
+
+
+def set_up(world: World) -> tuple[dict[str, str], str]:
+    """The project and its graph; each title's reference, and the parent's."""
+    place = world.ask("init")
+    print(f"$ maestro init\n  project {place['project']['name']} ({place['project']['key']}), you are {place['workspace']['address']}\n")
+    parent = world.ask("task", "create", "Ship the kettle firmware")["ref"]
+    refs: dict[str, str] = {}
+    for title, waits_on in GRAPH:
+        depends = ["--depends-on", ",".join(refs[other] for other in waits_on)] if waits_on else []
+        refs[title] = world.ask("task", "create", title, "--parent", parent, *depends)["ref"]
+    print("$ maestro task tree")
+    print(indented(world.maestro("task", "tree")))
+    return refs, parent
+
+
+def show_refusals(world: World, refs: dict[str, str]) -> None:
+    """Rules live in the server: what must not happen is refused, and the answer says why."""
+    last, first = refs["Package the firmware"], refs["Read the sensor's data sheet"]
+    for words in (("task", "start", last), ("task", "depend", first, "--on", last)):
+        refused = world.try_maestro(*words)
+        print(f"$ maestro {' '.join(words)}\n{indented(refused.stderr)}  (exit {refused.returncode})\n")
+
+
+def run_agents(world: World, refs: dict[str, str], parent: str) -> bool:
+    """Three processes that claim, finish and unblock each other, while the log is followed."""
+    sessions = {name: world.ask("session", "register", "--name", name) for name in AGENTS}
+    names = {session["id"]: name for name, session in sessions.items()}
+    tasks = world.ask("task", "children", parent)["tasks"]
+    depends_on = {refs[title]: [refs[other] for other in waits_on] for title, waits_on in GRAPH}
+    view = View(tasks, depends_on, names)
+    print(f"Three agents start: {', '.join(AGENTS)}. One of them will be killed in the middle of its work.\n")
+    with ExitStack() as running:
+        events = running.enter_context(followed(world))
+        agents = {name: running.enter_context(agent(world, name, sessions[name], parent)) for name in AGENTS}
+        view.draw()
+        return watch(view, events, agents, refs[DOOMED], names)
+
+
+def watch(
+    view: View,
+    events: Iterator[dict[str, Any]],
+    agents: dict[str, subprocess.Popen[bytes]],
+    doomed: str,
+    names: dict[str, str],
+) -> bool:
+    """Follow the log to the end of the work, and kill one agent when it has begun."""
+    ends = time.monotonic() + SECONDS_MAX
+    for event in events:
+        view.hear(event)
+        if event["kind"] == "task.started" and event["data"]["ref"] == doomed and event["data"]["fence"] == 1:
+            holder = names[event["data"]["holder"]]
+            agents[holder].send_signal(signal.SIGKILL)
+            view.say(f"{holder} was killed (SIGKILL) while it held {doomed}; its lease runs on for 5 s")
+        if view.done():
+            return True
+        if time.monotonic() > ends:
+            return False
+    return False
+
+
+@contextmanager
+def agent(world: World, name: str, session: dict[str, Any], parent: str) -> Iterator[subprocess.Popen[bytes]]:
+    """One agent's process, with its own token."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maestro.demo.worker", name, DOOMED, parent, *command()],
+        cwd=world.repository,
+        env=world.environment | {"MAESTRO_TOKEN": session["token"]},
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def followed(world: World) -> Iterator[Iterator[dict[str, Any]]]:
+    """The event log from now on, as the command prints it."""
+    since = world.ask("status")["events"]
+    words = [*command(), "events", "--follow", "--since", str(since), "--json"]
+    process = subprocess.Popen(words, cwd=world.repository, env=world.environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield (json.loads(line) for line in process.stdout)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def show_end(world: World, parent: str) -> None:
+    task = world.ask("task", "show", parent)
+    print(f"\n{task['ref']} {task['status']}: a parent completes when its children have.")
+    files = sorted(os.listdir(world.repository))
+    print(f"{len([name for name in files if name.endswith('.txt')])} files were written, one for each task, none twice.")
+    events = world.ask("status")["events"]
+    print(f"The log has {events} events, each written in the transaction of the change it tells.")
+
+
+def indented(text: str) -> str:
+    return "".join(f"  {line}\n" for line in text.splitlines())

@@ -1,0 +1,77 @@
+"""What the demo shows while it runs: a board that redraws itself in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+_MARKS = {"completed": "✔", "in_progress": "▶", "ready": "○", "todo": "·", "failed": "✘", "blocked": "■"}
+_COLOURS = {"completed": "32", "in_progress": "33;1", "ready": "36", "todo": "2", "failed": "31", "blocked": "31"}
+
+
+class View:
+    """The graph's state, and what just happened."""
+
+    def __init__(self, tasks: list[dict[str, Any]], depends_on: dict[str, list[str]], names: dict[str, str]) -> None:
+        self._tasks = {task["id"]: dict(task) for task in tasks}
+        self._depends_on = depends_on
+        self._names = names
+        self._live = sys.stdout.isatty()
+        self._colour = self._live and "NO_COLOR" not in os.environ
+        self._drawn = 0
+        self._began = time.monotonic()
+        self._news = ""
+
+    def draw(self) -> None:
+        if not self._live:
+            return
+        lines = [self._row(task) for task in self._tasks.values()] + ["", f"  {self._news}"]
+        if self._drawn:
+            sys.stdout.write(f"\x1b[{self._drawn}F\x1b[J")
+        sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
+        self._drawn = len(lines)
+
+    def say(self, text: str) -> None:
+        """A line of news: below the board, or on its own where there is no board."""
+        self._news = f"{time.monotonic() - self._began:5.1f} s  {text}"
+        if self._live:
+            self.draw()
+        else:
+            print(f"  {self._news}", flush=True)
+
+    def hear(self, event: dict[str, Any]) -> None:
+        """Take an event in."""
+        task = self._tasks.get(event["subject"])
+        kind, data = event["kind"], event["data"]
+        if task is None:
+            return
+        if "status" in data:
+            task["status"], task["ready"] = data["status"], False
+        if kind == "task.ready":
+            task["ready"] = True
+        if kind == "task.started":
+            task["holder"] = data["holder"]
+        text = {
+            "task.started": f"{self._names.get(data.get('holder', ''), '?')} claims {task['ref']} (fence {data.get('fence')})",
+            "task.completed": f"{task['ref']} is completed",
+            "task.ready": f"{task['ref']} is ready: nothing blocks it any more",
+            "task.claim_expired": f"{task['ref']}: the lease ran out, the task is open again",
+        }.get(kind)
+        if text:
+            self.say(text)
+
+    def done(self) -> bool:
+        return all(task["status"] == "completed" for task in self._tasks.values())
+
+    def _row(self, task: dict[str, Any]) -> str:
+        state = "ready" if task["status"] == "todo" and task["ready"] else task["status"]
+        who = self._names.get(task.get("holder") or "", "") if state in ("in_progress", "completed") else ""
+        waits = ", ".join(self._depends_on.get(task["ref"], []))
+        after = who or (f"after {waits}" if waits and state == "todo" else "")
+        mark = f"{_MARKS.get(state, ' ')} {state:<11}"
+        if self._colour:
+            mark = f"\x1b[{_COLOURS.get(state, '0')}m{mark}\x1b[0m"
+        return f"  {mark} {task['ref']:<10} {task['title']:<34} {after}"

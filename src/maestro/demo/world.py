@@ -1,0 +1,69 @@
+"""The demo's own world: a data directory, a git repository, and the real `maestro` command in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+_COMMAND_SECONDS_MAX = 60
+
+
+class World:
+    """Everything lives below one temporary folder, and nothing is left of it."""
+
+    def __init__(self) -> None:
+        # Short: some systems allow a socket path of about a hundred bytes, and this shows the common case.
+        self.root = Path(tempfile.mkdtemp(prefix="maestro-demo-"))
+        self.repository = self.root / "src" / "dana" / "kettle"
+        self.repository.mkdir(parents=True)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
+        self.environment = kept | {"MAESTRO_HOME": str(self.root / "data")}
+
+    def __enter__(self) -> World:
+        self.git("init", "--quiet")
+        self.git("remote", "add", "origin", "git@example.org:acme/kettle.git")
+        self.maestro("up", "--port", "0")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run([*command(), "down"], env=self.environment, cwd=self.repository, capture_output=True, check=False)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def git(self, *words: str) -> None:
+        subprocess.run(["git", *words], cwd=self.repository, check=True, capture_output=True)
+
+    def maestro(self, *words: str) -> str:
+        """What the command prints; it must succeed."""
+        done = self.try_maestro(*words)
+        if done.returncode != 0:
+            raise RuntimeError(f"maestro {' '.join(words)} failed ({done.returncode}): {done.stderr}")
+        return done.stdout
+
+    def try_maestro(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command(), *words],
+            cwd=self.repository,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=_COMMAND_SECONDS_MAX,
+            check=False,
+        )
+
+    def ask(self, *words: str) -> Any:
+        """What the command answers, as JSON."""
+        return json.loads(self.maestro(*words, "--json"))
+
+
+def command() -> list[str]:
+    """The command as it is installed beside this interpreter, or as a module of it."""
+    beside = Path(sys.executable).with_name("maestro")
+    if beside.exists():
+        return [str(beside)]
+    return [sys.executable, "-c", "from maestro.client.thin import main; main()"]

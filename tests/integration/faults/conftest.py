@@ -1,0 +1,195 @@
+"""Reaching a server over HTTP, and folding its log."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import pytest
+
+from maestro.testing.live import LiveServer
+
+SECONDS_MAX = 30.0
+_LETS_GO = ("released", "claim_expired", "completed", "failed", "cancelled", "reopened")
+
+
+class Refused(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, status: int, body: dict[str, Any]) -> None:
+        self.status = status
+        self.body = body
+        super().__init__(f"{status} {body}")
+
+
+class Api:
+    """One connection to a server. It is opened when it is needed and again after it broke."""
+
+    def __init__(self, server: LiveServer, token: str | None = None) -> None:
+        self.server = server
+        self.token = token
+        self._url = ""
+        self._connection: http.client.HTTPConnection | None = None
+
+    def send(
+        self,
+        verb: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        sent: Callable[[], None] = lambda: None,
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """One exchange, whatever comes of it. `sent` is told when the request is on its way."""
+        token = self.token or self.server.token
+        given = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **(headers or {})}
+        given = {name: value for name, value in given.items() if value}
+        try:
+            connection = self._connected()
+            connection.request(verb, path, body, given)
+            sent()
+            answer = connection.getresponse()
+            text = answer.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+        if answer.will_close:
+            self.close()
+        return answer, text
+
+    def call(self, verb: str, path: str, /, *, key: str = "", **fields: Any) -> Any:
+        """The answer to one operation, or `Refused`."""
+        body = None
+        if verb == "GET":
+            path = f"{path}?{urlencode(fields, doseq=True)}"
+        else:
+            body = json.dumps(fields).encode()
+        answer, text = self.send(verb, path, body, headers={"Idempotency-Key": key})
+        told = json.loads(text)
+        if answer.status != 200:
+            raise Refused(answer.status, told)
+        return told
+
+    def events(self) -> list[dict[str, Any]]:
+        """The whole log."""
+        found: list[dict[str, Any]] = []
+        while True:
+            since = found[-1]["seq"] if found else 0
+            page = self.call("GET", "/api/events", since=since)
+            found += page["events"]
+            if page["cursor"] is None:
+                return found
+
+    def tasks(self, project: str) -> list[dict[str, Any]]:
+        """Every task of a project."""
+        found: list[dict[str, Any]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = self.call("GET", "/api/tasks", project=project, limit=500, cursor=cursor, archived="true")
+            found += page["tasks"]
+            cursor = page["cursor"]
+        return found
+
+    def task(self, task_id: str) -> dict[str, Any]:
+        shown: dict[str, Any] = self.call("GET", f"/api/tasks/{quote(task_id, safe='')}")
+        return shown
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> http.client.HTTPConnection:
+        url = self.server.url  # another one after the server was started again
+        if self._connection is None or url != self._url:
+            self.close()
+            self._url = url
+            place = urlsplit(url)
+            assert place.hostname is not None
+            self._connection = http.client.HTTPConnection(place.hostname, place.port, timeout=SECONDS_MAX)
+        return self._connection
+
+
+Connect = Callable[..., Api]
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Makes connections and closes them in the end."""
+    made: list[Api] = []
+
+    def make(server: LiveServer, token: str | None = None) -> Api:
+        made.append(Api(server, token))
+        return made[-1]
+
+    yield make
+    for api in made:
+        api.close()
+
+
+@pytest.fixture
+def init(tmp_path: Path) -> Callable[[Api, str], str]:
+    """Registers a plain directory as a project and gives its id."""
+
+    def register(api: Api, name: str = "vc") -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        place: dict[str, Any] = api.call("POST", "/api/projects", path=str(folder), name=name)
+        return str(place["project"]["id"])
+
+    return register
+
+
+class Log:
+    """The tasks as the log alone tells them."""
+
+    def __init__(self, events: list[dict[str, Any]]) -> None:
+        self.status: dict[str, str] = {}
+        self.holder: dict[str, str | None] = {}
+        self.edges: set[tuple[str, str]] = set()
+        for place, event in enumerate(events, 1):
+            assert event["seq"] == place, f"the log has a gap: {event['seq']} stands at place {place}"
+            self._take(event["kind"], event["subject"], event["data"])
+
+    def _take(self, kind: str, subject: str, data: dict[str, Any]) -> None:
+        if kind == "task.created":
+            assert subject not in self.status
+            self.status[subject], self.holder[subject] = data["status"], None
+        elif kind == "task.deleted":
+            del self.status[subject], self.holder[subject]
+            self.edges = {edge for edge in self.edges if edge[0] != subject}
+        elif kind == "task.dependency_added":
+            assert (subject, data["on"]) not in self.edges
+            self.edges.add((subject, data["on"]))
+        elif kind == "task.dependency_removed":
+            self.edges.remove((subject, data["on"]))
+        elif kind.startswith("task.") and "from" in data:
+            assert self.status[subject] == data["from"], f"{kind} does not follow from what was before"
+            self.status[subject] = data["status"]
+            if kind == "task.started":
+                assert self.holder[subject] is None, "it was claimed while another held it"
+                self.holder[subject] = data["holder"]
+            elif kind.removeprefix("task.") in _LETS_GO:
+                self.holder[subject] = None
+
+
+@pytest.fixture
+def assert_log_agrees() -> Callable[[Api, str], None]:
+    """Fold the log, and hold it against what the tables say of each task."""
+
+    def check(api: Api, project: str) -> None:
+        log = Log(api.events())
+        shown = [api.task(task["id"]) for task in api.tasks(project)]
+        assert {task["id"]: task["status"] for task in shown} == log.status
+        assert {task["id"]: task["holder"] for task in shown} == log.holder
+        assert {(task["id"], on["id"]) for task in shown for on in task["dependencies"]} == log.edges
+        for task in shown:
+            waits_on = [on for on in task["dependencies"] if on["status"] != "completed"]
+            assert task["open_blockers"] == len(waits_on), f"{task['ref']} miscounts what it waits on"
+            assert task["ready"] == (task["status"] == "todo" and not waits_on)
+
+    return check

@@ -1,0 +1,462 @@
+"""Data that cannot be used, a disk that is full or read-only, two servers at once: said clearly, and nothing harmed."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import os
+import pwd
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.operations import tasks as ops
+from maestro.server.app import Server
+from maestro.store.layout import DATABASE, LOCK
+from maestro.testing.live import LiveServer
+
+SECONDS_MAX = 30.0
+MiB = 1024 * 1024
+
+
+def run_server(home: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Start a server that is expected to give up."""
+    return subprocess.run(
+        [sys.executable, "-m", "maestro.server", "--home", str(home), "--port", "0"],
+        env=LiveServer(home).environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+        **more,
+    )
+
+
+def assert_gave_up(ended: subprocess.CompletedProcess[str], *words: str, code: int = 1) -> None:
+    """It says in a line or two what is wrong, as itself and not as Python."""
+    assert ended.returncode == code, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "maestro: " in ended.stderr
+    for word in words:
+        assert word in ended.stderr
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Each database file by its hash."""
+    found = sorted(folder.glob(f"{DATABASE}*"))
+    return {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in found if not file.name.endswith("-shm")
+    }
+
+
+@pytest.fixture
+def used(live: LiveServer, connect: Any, init: Any) -> tuple[LiveServer, Any, str]:
+    """A server with a project and a few tasks."""
+    api = connect(live)
+    project = init(api, "vc")
+    for number in range(5):
+        api.call("POST", "/api/tasks", project=project, title=f"t{number}")
+    return live, api, project
+
+
+# Data of others.
+
+
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+def test_data_from_a_newer_maestro_is_refused_and_not_touched(used: Any, journal: str) -> None:
+    live, _, _ = used
+    live.stop()
+    with contextlib.closing(sqlite3.connect(live.home / DATABASE)) as database:
+        database.execute(f"PRAGMA journal_mode = {journal}")
+        database.execute("PRAGMA user_version = 999")
+    before = contents(live.home)
+    assert_gave_up(run_server(live.home), "newer Maestro", "999", "Upgrade")
+    assert contents(live.home) == before
+
+
+def test_data_of_a_newer_maestro_that_was_killed_is_not_touched_either(used: Any, tmp_path: Path) -> None:
+    """Its last writes are still beside the database; they too are the newer one's to put in place."""
+    live, _, _ = used
+    with contextlib.closing(sqlite3.connect(live.home / DATABASE)) as database:
+        database.execute("PRAGMA user_version = 999")
+        live.kill()
+        home = tmp_path / "copy"
+        home.mkdir(mode=0o700)
+        for name in (DATABASE, f"{DATABASE}-wal"):
+            shutil.copy(live.home / name, home / name)
+    before = contents(home)
+    assert f"{DATABASE}-wal" in before
+    assert_gave_up(run_server(home), "newer Maestro")
+    assert contents(home) == before
+
+
+def test_another_programs_database_is_refused_and_not_touched(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
+        database.executescript("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('soup');")
+    before = contents(home)
+    assert_gave_up(run_server(home), "not one of Maestro's")
+    assert contents(home) == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"garbage", b"not a database\n" * 1000, b"\0" * 8192], ids=["short", "text", "zeros"]
+)
+def test_what_is_no_database_is_refused_and_not_touched(tmp_path: Path, content: bytes) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / DATABASE).write_bytes(content)
+    assert_gave_up(run_server(home), DATABASE)
+    assert (home / DATABASE).read_bytes() == content
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+def test_a_database_cut_short_is_refused_and_not_touched(used: Any, share: float) -> None:
+    live, _, _ = used
+    live.stop()
+    file = live.home / DATABASE
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(len(whole) * share)])
+    before = contents(live.home)
+    assert_gave_up(run_server(live.home), DATABASE, "maestro restore")
+    assert contents(live.home) == before
+
+
+@pytest.mark.parametrize("cut", [1, 100, 4096, 20_000])
+def test_a_log_cut_short_opens_with_the_last_whole_commit(used: Any, assert_log_agrees: Any, cut: int) -> None:
+    """Torn by a power cut: what was whole is there, what was not is gone, and nothing is half there."""
+    live, api, project = used
+    logged = [event["seq"] for event in api.events()]
+    live.kill()
+    wal = live.home / f"{DATABASE}-wal"
+    os.truncate(wal, wal.stat().st_size - cut)
+    live.start()
+    kept = [event["seq"] for event in api.events()]
+    assert kept == logged[: len(kept)] and kept
+    assert len(kept) < len(logged)
+    assert_log_agrees(api, project)
+    api.call("POST", "/api/tasks", project=project, title="goes on")
+    assert [event["seq"] for event in api.events()][-1] == len(kept) + 2
+    assert_log_agrees(api, project)
+
+
+def test_a_log_with_noise_at_its_end_opens_with_all_that_was_durable(used: Any, assert_log_agrees: Any) -> None:
+    live, api, project = used
+    logged = len(api.events())
+    live.kill()
+    with (live.home / f"{DATABASE}-wal").open("ab") as wal:
+        wal.write(os.urandom(10_000))
+    live.start()
+    assert len(api.events()) == logged
+    assert_log_agrees(api, project)
+
+
+# Places that cannot be written.
+
+
+def as_nobody(home: Path) -> subprocess.CompletedProcess[str]:
+    """Run a server as somebody who is not root: root may write everywhere."""
+    if os.geteuid() != 0:
+        return run_server(home)
+    nobody = pwd.getpwnam("nobody")
+    # Everything is imported first: nobody may not be able to read this interpreter's files.
+    code = (
+        "import os, sys, runpy, uvloop, encodings.idna\n"
+        "import maestro.server.__main__ as main\n"
+        "from maestro.store import statements\n"
+        "statements.load('sqlite')\n"
+        "from maestro.store.sqlite import migrate\n"
+        f"os.setgroups([]); os.setgid({nobody.pw_gid}); os.setuid({nobody.pw_uid})\n"
+        f"sys.argv = ['maestro.server', '--home', {str(home)!r}, '--port', '0']\n"
+        "sys.exit(main.main())\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=LiveServer(home).environment(HOME="/nonexistent"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+
+
+@pytest.fixture
+def open_tmp_path(tmp_path: Path) -> Path:
+    """A folder that others can look into."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == pwd.getpwuid(os.geteuid()).pw_name and folder != Path("/"):
+            with contextlib.suppress(PermissionError):
+                folder.chmod(folder.stat().st_mode | 0o055)
+    return tmp_path
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o500, 0o000], ids=["read-only", "another's", "closed"])
+def test_a_folder_that_cannot_be_written_is_said(open_tmp_path: Path, mode: int) -> None:
+    home = open_tmp_path / "home"
+    home.mkdir()
+    home.chmod(mode)
+    try:
+        assert_gave_up(as_nobody(home), str(home))
+    finally:
+        home.chmod(0o700)
+    assert list(home.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_said(open_tmp_path: Path) -> None:
+    (open_tmp_path / "file").write_text("not a folder")
+    assert_gave_up(run_server(open_tmp_path / "file"), "file")
+    assert_gave_up(run_server(open_tmp_path / "file" / "below"), "below")
+    (open_tmp_path / "closed").mkdir()
+    (open_tmp_path / "closed").chmod(0o555)
+    assert_gave_up(as_nobody(open_tmp_path / "closed" / "home"), "closed")
+
+
+def test_a_database_that_cannot_be_written_is_said(used: Any, open_tmp_path: Path) -> None:
+    live, _, _ = used
+    live.stop()
+    if os.geteuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        for file in (live.home, *live.home.rglob("*")):
+            os.chown(file, nobody.pw_uid, nobody.pw_gid)
+        os.chown(live.home / DATABASE, 0, 0)
+    (live.home / DATABASE).chmod(0o444)
+    before = contents(live.home)
+    assert_gave_up(as_nobody(live.home), DATABASE, "cannot be written")
+    assert contents(live.home) == before
+
+
+# Two at once.
+
+
+def test_a_second_server_is_refused_and_the_first_goes_on(used: Any, assert_log_agrees: Any) -> None:
+    live, api, project = used
+    assert live.process is not None
+    for _ in range(2):
+        ended = run_server(live.home)
+        assert_gave_up(ended, f"pid {live.process.pid}", str(live.home), "maestro down", code=5)
+    assert live.process.poll() is None
+    api.call("POST", "/api/tasks", project=project, title="unharmed")
+    assert_log_agrees(api, project)
+    assert (live.home / LOCK).read_text().strip() == str(live.process.pid)
+
+
+def test_servers_that_start_at_the_same_moment_leave_one(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    command = [sys.executable, "-m", "maestro.server", "--home", str(home), "--port", "0"]
+    reading, writing = os.pipe()
+    started = [
+        subprocess.Popen(
+            command,
+            env=LiveServer(home).environment(MAESTRO_READY_FD=str(writing)),
+            pass_fds=(writing,),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    os.close(writing)
+    try:
+        with os.fdopen(reading) as pipe:
+            said = sorted(pipe.readline() for _ in started)
+        assert said == ["busy\n", "busy\n", "busy\n", "ready\n"]
+        for server in started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.wait(1)
+        assert sorted(server.poll() or 0 for server in started) == [0, 5, 5, 5]
+    finally:
+        for server in started:
+            if server.poll() is None:
+                server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=SECONDS_MAX)
+
+
+# A full disk.
+
+
+@pytest.fixture
+def writer(server: Server) -> sqlite3.Connection:
+    """The server's writing connection, whose size a test may limit: the hook for a full disk."""
+    found = [value for value in vars(server.store).values() if isinstance(value, sqlite3.Connection)]
+    (connection,) = [one for one in found if one.execute("PRAGMA query_only").fetchone() == (0,)]
+    return connection
+
+
+def leave_pages(connection: sqlite3.Connection, count: int) -> None:
+    """Let the database grow by this many pages and no more."""
+    (present,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {present + count}")
+
+
+async def titles(server: Server, project: str, dana: Caller) -> list[str]:
+    page = await server.call(ops.LIST, ops.ListTasks(project=project, limit=500), caller=dana)
+    return [task.title for task in page.tasks]
+
+
+async def test_when_no_page_is_left_nothing_of_the_request_is_stored(
+    server: Server, vc: str, dana: Caller, writer: sqlite3.Connection
+) -> None:
+    kept = await server.call(ops.CREATE, ops.CreateTask(project=vc, title="kept"), caller=dana)
+    before = await server.store.read(lambda tx: tx.events.last())
+    large = ops.CreateTask(project=vc, title="large", description="x" * 200_000, depends_on=[kept.ref])
+    leave_pages(writer, 10)
+    for _ in range(3):
+        with pytest.raises(errors.StorageFull) as caught:
+            await server.call(ops.CREATE, large, caller=dana, key="the same")
+        assert caught.value.retryable and "space" in caught.value.hint
+    assert await titles(server, vc, dana) == ["kept"]
+    assert await server.store.read(lambda tx: tx.events.last()) == before
+    shown = await server.call(ops.SHOW, ops.OneTask(id=kept.ref, project=vc), caller=dana)
+    assert shown.dependants == []
+    leave_pages(writer, 10_000)
+    made = await server.call(ops.CREATE, large, caller=dana, key="the same")
+    assert made.number == kept.number + 1, "a number was used up by what was not stored"
+    assert await titles(server, vc, dana) == ["kept", "large"]
+
+
+async def test_the_others_of_a_batch_are_told_the_truth(
+    server: Server, vc: str, dana: Caller, writer: sqlite3.Connection
+) -> None:
+    leave_pages(writer, 120)
+    requests = [
+        ops.CreateTask(project=vc, title=f"t{number}", description="x" * (150_000 if number % 4 == 3 else 10))
+        for number in range(60)
+    ]
+    calls = (server.call(ops.CREATE, request, caller=dana) for request in requests)
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    refused = [answer for answer in answers if isinstance(answer, BaseException)]
+    assert refused and all(isinstance(answer, errors.StorageFull) for answer in refused)
+    made = [answer.title for answer in answers if not isinstance(answer, BaseException)]
+    assert made, "the small ones had room"
+    assert sorted(await titles(server, vc, dana)) == sorted(made)
+    events = await server.store.read(lambda tx: tx.events.after(0, limit=500))
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert sum(event.kind == "task.created" for event in events) == len(made)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of a few megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", str(folder)]
+    done = subprocess.run(mounting, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+class Ballast:
+    """Fills a disk up to a rest, and lets go again."""
+
+    def __init__(self, disk: Path) -> None:
+        self.disk = disk
+        self.file = disk / "ballast"
+
+    def fill(self, *, leave: int) -> None:
+        free = shutil.disk_usage(self.disk).free
+        with self.file.open("ab") as file:
+            file.write(bytes(max(0, free - leave)))
+
+    def drop(self) -> None:
+        self.file.unlink()
+
+
+@pytest.fixture
+def on_small_disk(small_disk: Path, connect: Any, init: Any) -> Iterator[tuple[LiveServer, Any, str, Ballast]]:
+    with LiveServer(small_disk / "home") as server:
+        api = connect(server)
+        yield server, api, init(api, "vc"), Ballast(small_disk)
+
+
+def fill_up(api: Any, project: str, *, prefix: str) -> list[str]:
+    """Write until the disk is full; what was acknowledged."""
+    made: list[str] = []
+    for number in range(1000):
+        try:
+            api.call("POST", "/api/tasks", project=project, title=f"{prefix}{number}", key=f"{prefix}{number}")
+        except Exception as error:  # noqa: BLE001 (looked at)
+            assert (getattr(error, "status", 0), error.body["code"]) == (507, "storage_full"), error  # type: ignore[attr-defined]
+            assert error.body["retryable"]  # type: ignore[attr-defined]
+            return made
+        made.append(f"{prefix}{number}")
+    raise AssertionError("the disk was never full")
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(on_small_disk: Any, assert_log_agrees: Callable[..., None]) -> None:
+    server, api, project, ballast = on_small_disk
+    ballast.fill(leave=200_000)
+    made = fill_up(api, project, prefix="a")
+    assert [task["title"] for task in api.tasks(project)] == made
+    api.call("GET", "/api/status")  # who only reads does not notice
+    ballast.drop()
+    # The request that found no room works now, under the same key.
+    api.call("POST", "/api/tasks", project=project, title=f"a{len(made)}", key=f"a{len(made)}")
+    ballast.fill(leave=100_000)
+    made += [f"a{len(made)}", *fill_up(api, project, prefix="b")]
+    server.kill()
+    ballast.drop()
+    server.start()
+    assert [task["title"] for task in api.tasks(project)] == made
+    assert_log_agrees(api, project)
+
+
+def test_a_document_that_finds_no_room_is_said(on_small_disk: Any, connect: Any) -> None:
+    server, api, project, ballast = on_small_disk
+    task = api.call("POST", "/api/tasks", project=project, title="t")["id"]
+    encoded = base64.b64encode(os.urandom(500_000)).decode()
+    ballast.fill(leave=300_000)
+    with pytest.raises(Exception, match="storage_full") as caught:
+        api.call("POST", f"/api/tasks/{task}/documents", title="d", content=encoded)
+    assert caught.value.status == 507  # type: ignore[attr-defined]
+    assert api.task(task)["documents"] == []
+    ballast.drop()
+    document = api.call("POST", f"/api/tasks/{task}/documents", title="d", content=encoded)
+    shown = api.call("GET", f"/api/documents/{document['id']}")
+    assert shown["content"] == encoded
+    left = [file for file in (server.home / "blobs").rglob("*") if file.is_file()]
+    assert len(left) == 1, "half a file was left lying about"
+
+
+def test_a_backup_that_finds_no_room_is_said_and_leaves_nothing(on_small_disk: Any) -> None:
+    server, api, project, ballast = on_small_disk
+    fields = {"project": project, "description": "x" * 100_000}
+    for number in range(5):
+        api.call("POST", "/api/tasks", title=f"t{number}", **fields)
+    ballast.fill(leave=50_000)
+    before = sorted(server.home.iterdir())
+    with pytest.raises(Exception, match="storage_") as caught:
+        api.call("POST", "/api/backup", file=str(server.home.parent / "backup.tar"))
+    assert caught.value.status in (503, 507)  # type: ignore[attr-defined]
+    assert sorted(server.home.iterdir()) == before
+    assert not (server.home.parent / "backup.tar").exists()
+
+
+def test_a_server_starts_on_a_full_disk_or_says_why_not(on_small_disk: Any) -> None:
+    server, api, project, ballast = on_small_disk
+    made = [api.call("POST", "/api/tasks", project=project, title=f"t{number}")["title"] for number in range(3)]
+    server.kill()
+    ballast.fill(leave=0)
+    try:
+        server.start()
+    except RuntimeError:
+        assert_gave_up(run_server(server.home), "space")
+    ballast.drop()
+    if server.process is None or server.process.poll() is not None:
+        server.start()
+    assert [task["title"] for task in api.tasks(project)] == made
