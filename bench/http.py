@@ -25,7 +25,10 @@ CONNECTIONS = 64
 def running_server() -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         process = subprocess.Popen(
-            [sys.executable, "-m", "bench.http_server", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "bench.http_server", folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdin and process.stdout
         try:
@@ -51,7 +54,9 @@ def start_load(server: dict[str, Any], path: str, body: dict[str, Any], seconds:
         "connections": CONNECTIONS,
         "seconds": seconds,
     }
-    load = subprocess.Popen([sys.executable, "-m", "bench.load"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    load = subprocess.Popen(
+        [sys.executable, "-m", "bench.load"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert load.stdin
     load.stdin.write(json.dumps(order))
     load.stdin.close()
@@ -76,7 +81,9 @@ def writes() -> Figure:
             durable.append(rate_of(start_load(server, "/api/tasks", create, SECONDS)))
     ratio = statistics.median(ours / theirs for ours, theirs in zip(durable, bare, strict=True))
     note = f"{statistics.median(durable):,.0f}/s durable, {statistics.median(bare):,.0f}/s bare"
-    return Figure("durable writes over HTTP, 64 connections, against a bare Starlette route", ratio, at_least=0.45, note=note)
+    return Figure(
+        "durable writes over HTTP, 64 connections, against a bare Starlette route", ratio, at_least=0.45, note=note
+    )
 
 
 def reads_under_writes() -> Figure:
@@ -94,7 +101,12 @@ def reads_under_writes() -> Figure:
             rate_of(load)
     p99_idle, p99_busy = _p99(idle), _p99(busy)
     note = f"p99 {p99_busy * 1000:.1f} ms busy ({len(busy)} reads), {p99_idle * 1000:.1f} ms idle"
-    return Figure("a page of tasks while 64 writers are busy, p99, against an idle server", p99_busy / p99_idle, at_most=5, note=note)
+    return Figure(
+        "a page of tasks while 64 writers are busy, p99, against an idle server",
+        p99_busy / p99_idle,
+        at_most=5,
+        note=note,
+    )
 
 
 def _page_times(server: dict[str, Any], count: int, until: float = float("inf")) -> list[float]:

@@ -33,10 +33,15 @@ async def main(home: Path) -> None:
     async def both(scope: Scope, receive: Receive, send: Send) -> None:
         await (starlette if scope["path"] == "/bare" else app)(scope, receive, send)
 
-    place = await server.call(projects.INIT, projects.InitProject(path=str(home), name="bench"), caller=person("bench"))
+    place = await server.call(
+        projects.INIT, projects.InitProject(path=str(home), name="bench"), caller=person("bench")
+    )
     listener = http.listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    print(json.dumps({"port": port, "token": (home / "token").read_text().strip(), "project": place.project.id}), flush=True)
+    print(
+        json.dumps({"port": port, "token": (home / "token").read_text().strip(), "project": place.project.id}),
+        flush=True,
+    )
     web = asyncio.create_task(http.serve(both, listener, server.stopping))  # type: ignore[arg-type]
     await asyncio.to_thread(sys.stdin.read)
     server.stopping.set()

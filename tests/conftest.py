@@ -22,7 +22,9 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     for name in ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "MAESTRO_HOME"):
         monkeypatch.delenv(name, raising=False)
     home = tmp_path_factory.mktemp("home")
-    (home / ".gitconfig").write_text("[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n")
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / ".gitconfig"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -53,7 +55,9 @@ def dana() -> Caller:
 def make_repo(tmp_path: Path) -> Callable[..., Path]:
     """Makes a git repository with a remote."""
 
-    def make(name: str = "vc", *, folder: str = "src/dave", remote: str | None = "git@github.com:acme/{name}.git") -> Path:
+    def make(
+        name: str = "vc", *, folder: str = "src/dave", remote: str | None = "git@github.com:acme/{name}.git"
+    ) -> Path:
         path = tmp_path / folder / name
         path.mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(path)], check=True)
@@ -79,9 +83,7 @@ def join(server: Server, dana: Caller, vc: str) -> Callable[..., object]:
     """Registers a session and gives its caller."""
 
     async def register(name: str, *, mode: str = "execute", project: str = "") -> Caller:
-        request = session_ops.RegisterSession(
-            project=project or vc, name=name, mode=session_ops.Mode(mode)
-        )
+        request = session_ops.RegisterSession(project=project or vc, name=name, mode=session_ops.Mode(mode))
         registered = await server.call(session_ops.REGISTER, request, caller=dana)
         return await server.identify(token=registered.token, peer=None)
 

@@ -9,7 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 # Spelled in pieces, so that this file does not find itself.
-HOSTS = re.compile("|".join([r"files\.python" + "hosted", r"pypi\." + r"org/simple", r"registry\." + "npmjs", r"deb\." + "debian"]))
+HOSTS = re.compile(
+    "|".join([r"files\.python" + "hosted", r"pypi\." + r"org/simple", r"registry\." + "npmjs", r"deb\." + "debian"])
+)
 PATHS = re.compile(r"(?<![\w.])/(?:" + "root" + r"|work|home/\w+|Users/\w+)/[\w.]+")
 
 

@@ -59,9 +59,15 @@ def test_the_transition_table_the_moves_and_the_docs_agree() -> None:
     assert set(MOVES) == set(TRANSITIONS)
     page = (ROOT / "docs" / "tasks.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| ([\w, ]+) \|", page, re.MULTILINE)
-    drawn = {(move, frozenset(origins.split(", ")), frozenset(targets.split(", "))) for move, origins, targets in rows}
+    drawn = {
+        (move, frozenset(origins.split(", ")), frozenset(targets.split(", "))) for move, origins, targets in rows
+    }
     real = {
-        (move, frozenset(status.value for status in table), frozenset(to.value for all_to in table.values() for to in all_to))
+        (
+            move,
+            frozenset(status.value for status in table),
+            frozenset(to.value for all_to in table.values() for to in all_to),
+        )
         for move, table in TRANSITIONS.items()
     }
     assert drawn == real

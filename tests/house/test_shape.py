@@ -48,10 +48,13 @@ def test_broad_excepts_are_few_and_named() -> None:
     found = []
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ExceptHandler) and (node.type is None or getattr(node.type, "id", "") == "Exception"):
+            if isinstance(node, ast.ExceptHandler) and (
+                node.type is None or getattr(node.type, "id", "") == "Exception"
+            ):
                 found.append(str(path.relative_to(SOURCE)))
-    # The writer (an error belongs to its caller) and the two surfaces' last handlers.
-    assert sorted(found) == ["store/sqlite/writer.py", "surfaces/cli/commands.py", "surfaces/rest/app.py"]
+    # The writer (an error belongs to its caller), the surfaces' last handlers, a server scripted by tests.
+    allowed = {"store/sqlite/writer.py", "surfaces/cli/commands.py", "surfaces/rest/app.py", "testing/frames.py"}
+    assert set(found) <= allowed
 
 
 def test_the_error_tree_in_the_docstring_is_the_real_one() -> None:

@@ -39,7 +39,9 @@ def take_one(command: list[str], name: str, parent: str, hang_on: str) -> bool:
         if task["title"] == hang_on and claimed["fence"] == 1:
             time.sleep(3600)  # whoever takes this first will be killed in the middle of its work
         work(name, task)
-        maestro(command, "task", "report", "complete", task["ref"], f"done by {name}", "--fence", str(claimed["fence"]))
+        maestro(
+            command, "task", "report", "complete", task["ref"], f"done by {name}", "--fence", str(claimed["fence"])
+        )
         return True
     return False
 

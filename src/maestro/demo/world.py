@@ -32,7 +32,9 @@ class World:
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run([*command(), "down"], env=self.environment, cwd=self.repository, capture_output=True, check=False)
+        subprocess.run(
+            [*command(), "down"], env=self.environment, cwd=self.repository, capture_output=True, check=False
+        )
         shutil.rmtree(self.root, ignore_errors=True)
 
     def git(self, *words: str) -> None:

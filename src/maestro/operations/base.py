@@ -11,6 +11,7 @@ import msgspec
 
 from maestro import errors
 from maestro.domain.callers import Callers
+from maestro.operations import fields
 
 
 class Effect(enum.Enum):
@@ -83,6 +84,12 @@ class Operation:
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What every request is: named fields, nothing unknown."""
+
+
+class InProject(Request, frozen=True, kw_only=True):
+    """A request about one project: the one named, else the session's, else the directory's."""
+
+    project: fields.Project = ""
 
 
 class Cursor(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,9 +14,13 @@ from msgspec import Meta
 from maestro import limits
 from maestro.domain.identity import RESERVED
 
-_LINE = r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"
+# `$` alone would let a last newline through in Python; `\\Z` is not JSON Schema's.
+_END = r"$(?!\n)"
+_LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*" + _END
 _TEXT = r"^[^\x00]*$"
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*" + _END
+NAME_OR_EMPTY = r"^([A-Za-z0-9][A-Za-z0-9._-]*)?" + _END
+FILE_NAME = r"^[^\x00-\x1f/]*" + _END
 
 Project = Annotated[
     str,

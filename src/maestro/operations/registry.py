@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from maestro.operations import projects, server, sessions, tasks
+from maestro.operations import documents, projects, server, sessions, tasks
 from maestro.operations.base import Operation
 
 REGISTRY: dict[str, Operation] = {
-    operation.name: operation for module in (tasks, projects, sessions, server) for operation in module.ALL
+    operation.name: operation for module in (tasks, documents, projects, sessions, server) for operation in module.ALL
 }

@@ -13,8 +13,7 @@ from maestro.domain.callers import Callers
 from maestro.domain.events import Event, Kind
 from maestro.errors import Conflict, Invalid, NotFound, StorageFailed
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, Operation, Request
-from maestro.operations.tasks import InProject
+from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
 
 
 class Nothing(Request, frozen=True, kw_only=True):
@@ -52,6 +51,7 @@ class ReadEvents(InProject, frozen=True, kw_only=True):
         int, Meta(ge=0, le=2**62, description="Only what came after this place.", extra={"label": "SEQ"})
     ] = 0
     kind: Annotated[list[Kind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})] = []
+    everywhere: Annotated[bool, Meta(description="All projects, not only the one at hand.")] = False
     follow: Annotated[bool, Meta(description="Go on with what happens from now.")] = False
     limit: fields.Limit = limits.page_items_max
 

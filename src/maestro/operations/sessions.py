@@ -11,8 +11,7 @@ from maestro.domain.callers import Callers, Role
 from maestro.domain.sessions import Mode, Session, Status
 from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Effect, Operation, Request
-from maestro.operations.tasks import InProject
+from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation, Request
 
 _Pid = Annotated[int, Meta(ge=1, le=2**31 - 1, description="The agent's process.", extra={"label": "PID"})]
 _SessionRef = Annotated[

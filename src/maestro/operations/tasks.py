@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-from typing import Annotated
-
-import msgspec
-from msgspec import Meta
-
-from maestro import limits
 from maestro.domain.callers import Callers
-from maestro.domain.documents import Document, Report, ReportKind
-from maestro.domain.tasks import Priority, Status, Task
 from maestro.errors import (
     Ambiguous,
     ClaimLost,
@@ -22,230 +13,37 @@ from maestro.errors import (
     NotPermitted,
     NotReady,
     TimedOut,
-    TooLarge,
 )
-from maestro.operations import fields
-from maestro.operations.base import DELETE, GET, PATCH, POST, Command, Cursor, Effect, Operation, Request
-
-
-class InProject(Request, frozen=True, kw_only=True):
-    """A request about one project: the one named, else the session's, else the directory's."""
-
-    project: fields.Project = ""
-
-
-class OneTask(InProject, frozen=True, kw_only=True):
-    id: fields.TaskRef
-
-
-class HeldTask(OneTask, frozen=True, kw_only=True):
-    fence: fields.Fence | None = None
-
-
-class ReasonedTask(HeldTask, frozen=True, kw_only=True):
-    reason: fields.Reason = ""
-
-
-class Page(InProject, frozen=True, kw_only=True):
-    limit: fields.Limit = limits.page_items_default
-    cursor: fields.PageCursor = ""
-
-
-class TaskLink(msgspec.Struct, frozen=True):
-    """A task as another mentions it."""
-
-    id: str
-    ref: str
-    title: str
-    status: Status
-
-
-class TaskList(Cursor, frozen=True, kw_only=True):
-    tasks: list[Task]
-
-
-class WaitingTask(Task, frozen=True, kw_only=True):
-    """A task with what it waits on."""
-
-    blockers: list[TaskLink]
-    waits_for_stage: str | None = None
-
-
-class WaitingTasks(Cursor, frozen=True, kw_only=True):
-    tasks: list[WaitingTask]
-
-
-class TaskDetail(WaitingTask, frozen=True, kw_only=True):
-    """A task with everything around it."""
-
-    dependencies: list[TaskLink]
-    dependants: list[TaskLink]
-    children: list[TaskLink]
-    found: list[TaskLink]
-    reports: list[Report]
-    documents: list[Document]
-
-
-class MovedTask(Task, frozen=True, kw_only=True):
-    """A task after a change, with what the change did to others and what to watch out for."""
-
-    unblocked: list[str] = []
-    warnings: list[str] = []
-
-
-class TaskNode(Task, frozen=True, kw_only=True):
-    """A task in a tree."""
-
-    depth: int
-    depends_on: list[str]
-
-
-class TaskTree(msgspec.Struct, frozen=True, kw_only=True):
-    tasks: list[TaskNode]
-    truncated: bool = False
-
-
-class CreateTask(InProject, frozen=True, kw_only=True):
-    title: fields.Title
-    description: fields.Description = ""
-    stage: fields.Stage | None = None
-    found_in: fields.TaskRef | None = None
-    parent: fields.TaskRef | None = None
-    depends_on: fields.TaskRefs = []
-    priority: Priority = Priority.NORMAL
-    member: fields.Name | None = None
-    accept: fields.Acceptance = []
-    gates: fields.Gates = []
-
-
-class EditTask(OneTask, frozen=True, kw_only=True):
-    title: fields.Title | None = None
-    description: fields.Description | None = None
-    stage: Annotated[str, Meta(max_length=limits.name_chars_max, description="A stage, or '' for none.")] | None = (
-        None
-    )
-    parent: Annotated[str, Meta(max_length=200, description="A parent, or '' for none.")] | None = None
-    priority: Priority | None = None
-    member: Annotated[str, Meta(max_length=limits.name_chars_max, description="A member, or '' for none.")] | None = (
-        None
-    )
-    accept: fields.Acceptance | None = None
-    gates: fields.Gates | None = None
-    archived: Annotated[bool, Meta(description="Put it out of sight, or back.")] | None = None
-
-
-class ListTasks(Page, frozen=True, kw_only=True):
-    status: Annotated[Status, Meta(description="Only those in this status.")] | None = None
-    mine: Annotated[bool, Meta(description="Only those you hold.")] = False
-    archived: Annotated[bool, Meta(description="Archived ones too.")] = False
-
-
-class ReadyTasks(Page, frozen=True, kw_only=True):
-    parent: fields.TaskRef | None = None
-
-
-class TreeOf(InProject, frozen=True, kw_only=True):
-    id: fields.TaskRef | None = None
-
-
-class ChildrenOf(Page, frozen=True, kw_only=True):
-    id: fields.TaskRef
-
-
-class DependTask(OneTask, frozen=True, kw_only=True):
-    on: fields.TaskRefs
-    remove: Annotated[bool, Meta(description="Take the dependency away instead.")] = False
-
-
-class StartTask(OneTask, frozen=True, kw_only=True):
-    lease: fields.Lease = limits.lease_seconds_default * 1000
-
-
-class BlockTask(HeldTask, frozen=True, kw_only=True):
-    reason: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=limits.reason_chars_max,
-            description="What it needs.",
-            extra={"text": True},
-        ),
-    ]
-
-
-class CompleteTask(HeldTask, frozen=True, kw_only=True):
-    summary: Annotated[
-        str,
-        Meta(max_length=limits.report_chars_max, description="What was done.", extra={"text": True}),
-    ] = ""
-
-
-class ReportTask(HeldTask, frozen=True, kw_only=True):
-    kind: Annotated[ReportKind, Meta(description="What the report says.")]
-    text: fields.ReportText
-
-
-class ReportedTask(MovedTask, frozen=True, kw_only=True):
-    report: Report
-
-
-class Until(enum.StrEnum):
-    """What a wait on tasks ends with."""
-
-    COMPLETED = "completed"
-    READY = "ready"
-    ANY_CHANGE = "any-change"
-
-
-class WaitTasks(InProject, frozen=True, kw_only=True):
-    ids: Annotated[
-        list[fields.TaskRef],
-        Meta(min_length=1, max_length=limits.wait_ids_max, extra={"complete": "task", "label": "IDS"}),
-    ]
-    until: Annotated[Until, Meta(description="What ends the wait.")] = Until.COMPLETED
-    timeout: fields.Timeout = limits.wait_seconds_default * 1000
-
-
-class WaitedTasks(msgspec.Struct, frozen=True, kw_only=True):
-    """How a wait ended: `reached` is false when a task ended in a state that was not waited for."""
-
-    tasks: list[Task]
-    reached: bool
-
-
-class AddDocument(OneTask, frozen=True, kw_only=True):
-    title: fields.Title
-    content: Annotated[
-        bytes,
-        Meta(
-            max_length=limits.document_bytes_max,
-            description="A file's content (base 64 in JSON).",
-            extra={"file": "file_name", "flag": "file", "label": "FILE"},
-        ),
-    ]
-    file_name: Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f/]*$", description="The file's name.")] = ""
-
-
-class DocumentList(Cursor, frozen=True, kw_only=True):
-    documents: list[Document]
-
-
-class OneDocument(InProject, frozen=True, kw_only=True):
-    id: Annotated[str, Meta(min_length=1, max_length=100, description="A document's id.", extra={"label": "DOC"})]
-
-
-class DocumentContent(Document, frozen=True, kw_only=True):
-    content: bytes
-
-
-class Deleted(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    ref: str
-
+from maestro.operations.base import DELETE, GET, PATCH, POST, Command, Effect, Operation
+from maestro.operations.task_shapes import (
+    BlockTask,
+    ChildrenOf,
+    CompleteTask,
+    CreateTask,
+    Deleted,
+    DependTask,
+    EditTask,
+    HeldTask,
+    ListTasks,
+    MovedTask,
+    OneTask,
+    Page,
+    ReadyTasks,
+    ReasonedTask,
+    ReportedTask,
+    ReportTask,
+    StartTask,
+    TaskDetail,
+    TaskList,
+    TaskTree,
+    TreeOf,
+    WaitedTasks,
+    WaitingTasks,
+    WaitTasks,
+)
 
 _ABOUT = (NotFound, Ambiguous, NotPermitted)
 _MOVE = (*_ABOUT, IllegalMove, ClaimLost)
-_HIDE = ("project",)
 
 CREATE = Operation(
     "task.create",
@@ -510,44 +308,8 @@ REPORT = Operation(
     ),
     errors=_MOVE,
 )
-DOCUMENT_ADD = Operation(
-    "task.docs.add",
-    AddDocument,
-    Document,
-    callers=Callers.MOVERS,
-    http=POST("/api/tasks/{id}/documents"),
-    summary="Attach a document to a task.",
-    effect=Effect.WRITE,
-    command=Command("task docs add", ("id", "title")),
-    examples=('maestro task docs add "#4" "Test report" --file report.md',),
-    errors=(*_ABOUT, ClaimLost, TooLarge, Conflict),
-)
-DOCUMENT_LIST = Operation(
-    "task.docs.list",
-    OneTask,
-    DocumentList,
-    callers=Callers.KNOWN,
-    http=GET("/api/tasks/{id}/documents"),
-    summary="List a task's documents.",
-    effect=Effect.READ,
-    command=Command("task docs list", ("id",)),
-    examples=('maestro task docs list "#4"',),
-    errors=_ABOUT,
-)
-DOCUMENT_SHOW = Operation(
-    "task.docs.show",
-    OneDocument,
-    DocumentContent,
-    callers=Callers.KNOWN,
-    http=GET("/api/documents/{id}"),
-    summary="Print a document.",
-    effect=Effect.READ,
-    command=Command("task docs show", ("id",)),
-    examples=("maestro task docs show doc_01…",),
-    errors=_ABOUT,
-)
 
 ALL = (
     CREATE, LIST, READY, BLOCKED, TREE, WAIT, SHOW, CHILDREN, EDIT, START, RELEASE, COMPLETE, REJECT, BLOCK, UNBLOCK,
-    FAIL, CANCEL, REOPEN, REMOVE, DEPEND, REPORT, DOCUMENT_ADD, DOCUMENT_LIST, DOCUMENT_SHOW,
+    FAIL, CANCEL, REOPEN, REMOVE, DEPEND, REPORT,
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from maestro.operations import documents as document_ops
 from maestro.operations import projects as project_ops
 from maestro.operations import server as server_ops
 from maestro.operations import sessions as session_ops
@@ -46,9 +47,9 @@ def _tasks(server: Server) -> dict[str, Binding]:
         task_ops.DEPEND.name: Binding(dependencies.depend),
         task_ops.REPORT.name: Binding(moves.report),
         task_ops.WAIT.name: Binding(server.waits.wait),
-        task_ops.DOCUMENT_ADD.name: Binding(documents.add, prepare=documents.prepare),
-        task_ops.DOCUMENT_LIST.name: Binding(documents.list_of),
-        task_ops.DOCUMENT_SHOW.name: Binding(documents.show),
+        document_ops.ADD.name: Binding(documents.add, prepare=documents.prepare),
+        document_ops.LIST.name: Binding(documents.list_of),
+        document_ops.SHOW.name: Binding(documents.show),
     }
 
 

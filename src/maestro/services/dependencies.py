@@ -7,7 +7,7 @@ from maestro.domain import graph
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Status, Task
-from maestro.operations import tasks as ops
+from maestro.operations import task_shapes as ops
 from maestro.services import moves
 from maestro.services.scope import may_move, task_of
 from maestro.store.base import Tx

@@ -8,7 +8,8 @@ from maestro import errors, ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.documents import Content, Document
 from maestro.domain.events import Change, Kind
-from maestro.operations import tasks as ops
+from maestro.operations import documents as ops
+from maestro.operations.task_shapes import OneTask
 from maestro.services import moves
 from maestro.services.scope import may_move, task_of
 from maestro.store.base import Tx
@@ -45,7 +46,7 @@ class Documents:
         tx.log(Change(Kind.TASK_DOCUMENT_ADDED, task.id, task.project_id, data), actor=caller.name)
         return document
 
-    def list_of(self, tx: Tx, caller: Caller, request: ops.OneTask) -> ops.DocumentList:
+    def list_of(self, tx: Tx, caller: Caller, request: OneTask) -> ops.DocumentList:
         task = task_of(tx, caller, request.id, project=request.project)
         found = tx.documents.of_task(task.id, limit=limits.documents_of_one_task_max)
         return ops.DocumentList(documents=found)

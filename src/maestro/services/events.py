@@ -66,7 +66,7 @@ class EventLog:
 
     async def _project(self, caller: Caller, request: ops.ReadEvents) -> str | None:
         """A session hears its own project; the person hears all, or the one they name."""
-        if not request.project and not caller.is_session:
+        if not caller.is_session and (request.everywhere or not request.project):
             return None
         found = await self._store.read(lambda tx: project_of(tx, caller, request.project))
         return found.id

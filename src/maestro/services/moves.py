@@ -17,7 +17,7 @@ from maestro.domain.documents import Report, ReportKind
 from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
 from maestro.errors import ClaimLost, Conflict, NotReady
-from maestro.operations import tasks as ops
+from maestro.operations import task_shapes as ops
 from maestro.services.scope import may_move, may_write, task_of
 from maestro.store.base import Tx
 
@@ -78,7 +78,8 @@ class Outcome:
     def told(self, task: Task) -> ops.MovedTask:
         """A task that is known to be as it now is, with what happened besides."""
         fields = msgspec.structs.asdict(task)
-        return ops.MovedTask(**fields, unblocked=self.unblocked, warnings=self.warnings)
+        others = [ref for ref in self.unblocked if ref != task.ref]
+        return ops.MovedTask(**fields, unblocked=others, warnings=self.warnings)
 
     def _tell_dependants(self, before: Task, after: Task) -> None:
         was, now = before.status is Status.COMPLETED, after.status is Status.COMPLETED

@@ -13,7 +13,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Status, Task
-from maestro.operations import tasks as ops
+from maestro.operations import task_shapes as ops
 from maestro.services import dependencies, moves
 from maestro.services.scope import may_move, may_write, project_of, task_of
 from maestro.store.base import Tx

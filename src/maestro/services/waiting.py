@@ -8,7 +8,7 @@ from maestro import errors
 from maestro.domain.callers import Caller
 from maestro.domain.tasks import FINAL, Status, Task
 from maestro.events.hub import Hub
-from maestro.operations import tasks as ops
+from maestro.operations import task_shapes as ops
 from maestro.services.scope import task_of
 from maestro.store.base import Store, Tx
 

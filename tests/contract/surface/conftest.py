@@ -198,5 +198,3 @@ async def surface(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         made = Surface(way, folder, name)
         await made.call(projects.INIT, path=str(folder), name=name)
         yield made
-
-

@@ -24,7 +24,16 @@ class Events:
     def append(self, events: Sequence[Event]) -> None:
         """Write lines that have their places already."""
         lines = [
-            (event.seq, to_micros(event.at), event.project, event.kind, event.version, event.actor, event.subject, event.data)
+            (
+                event.seq,
+                to_micros(event.at),
+                event.project,
+                event.kind,
+                event.version,
+                event.actor,
+                event.subject,
+                event.data,
+            )
             for event in events
         ]
         self._rows.run("events_append", lines=_encode(lines).decode())

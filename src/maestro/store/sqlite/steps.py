@@ -14,7 +14,9 @@ def scripts() -> list[str]:
     """Every migration's script; the first brings an empty database to version 1, and so on."""
     folder = files("maestro.store") / "migrations" / "sqlite"
     found = {
-        int(match[1]): file.read_text(encoding="utf-8") for file in folder.iterdir() if (match := _STEP.fullmatch(file.name))
+        int(match[1]): file.read_text(encoding="utf-8")
+        for file in folder.iterdir()
+        if (match := _STEP.fullmatch(file.name))
     }
     assert sorted(found) == list(range(1, len(found) + 1)), "migrations are numbered 1, 2, 3 …"
     return [found[number] for number in sorted(found)]

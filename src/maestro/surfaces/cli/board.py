@@ -5,7 +5,7 @@ from __future__ import annotations
 from maestro.domain.callers import Caller, Role
 from maestro.domain.tasks import Status
 from maestro.errors import NotFound
-from maestro.operations import projects, tasks
+from maestro.operations import projects, task_shapes, tasks
 from maestro.operations.app import App
 from maestro.surfaces.cli import place
 from maestro.surfaces.cli.frames import Invocation
@@ -23,8 +23,8 @@ async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Cal
     if where is None:
         return _empty("maestro init (in a git checkout), or maestro project list", "maestro help"), []
     project = where.project
-    running = tasks.ListTasks(project=project, status=Status.IN_PROGRESS, limit=shown_max)
-    ready = tasks.ReadyTasks(project=project, limit=shown_max)
+    running = task_shapes.ListTasks(project=project, status=Status.IN_PROGRESS, limit=shown_max)
+    ready = task_shapes.ReadyTasks(project=project, limit=shown_max)
     shown = Board(
         project=await app.call(projects.SHOW, projects.OneProject(project=project), caller=caller),
         in_progress=(await app.call(tasks.LIST, running, caller=caller)).tasks,

@@ -14,7 +14,7 @@ from maestro.domain.callers import Caller
 from maestro.operations.app import App, Peer
 from maestro.operations.base import Effect, Operation
 from maestro.operations.registry import REGISTRY
-from maestro.operations.tasks import WaitedTasks
+from maestro.operations.task_shapes import WaitedTasks
 from maestro.surfaces.cli import bind, exit_codes, own, place
 from maestro.surfaces.cli.channel import Channel, Gone
 from maestro.surfaces.cli.frames import Invocation
@@ -172,7 +172,7 @@ def _closing(items: AsyncIterator[Any]) -> contextlib.AbstractAsyncContextManage
 async def _refuse(error: errors.MaestroError, channel: Channel, *, json: bool) -> int:
     """Say what went wrong, on standard error."""
     if json:
-        said = answers.as_json({"error": error.as_dict()}, pretty=channel.stderr_tty).decode()
+        said = answers.as_json(error.as_dict(), pretty=channel.stderr_tty).decode()
     else:
         message = indented(error.message).strip()
         hint = f"{indented(error.hint)}\n" if error.hint else ""

@@ -10,7 +10,7 @@ import msgspec
 
 from maestro.domain.callers import Caller, Callers, Role, permits
 from maestro.errors import MaestroError, NotFound, NotPermitted
-from maestro.operations import projects, tasks
+from maestro.operations import projects, task_shapes, tasks
 from maestro.operations.app import App
 from maestro.surfaces.cli import help, own, place, shells
 from maestro.surfaces.cli.board import board
@@ -99,7 +99,7 @@ class Offers:
             found = (await self.app.call(projects.LIST, request, caller=caller)).projects
             named = [Candidate(project.name, project.key) for project in found]
         else:
-            within = tasks.ListTasks(project=await self._here(invocation, caller), limit=offered_max)
+            within = task_shapes.ListTasks(project=await self._here(invocation, caller), limit=offered_max)
             listed = (await self.app.call(tasks.LIST, within, caller=caller)).tasks
             named = [Candidate(task.ref, task.title) for task in listed]
         return [one for one in named if beginning in one.word]

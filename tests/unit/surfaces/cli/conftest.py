@@ -112,7 +112,7 @@ class Ended:
 
     @property
     def error(self) -> Any:
-        return msgspec.json.decode(self.err)["error"]
+        return msgspec.json.decode(self.err)
 
 
 class Cli:

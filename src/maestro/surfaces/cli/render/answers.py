@@ -11,10 +11,11 @@ from maestro.domain import events as domain_events
 from maestro.domain import projects as domain_projects
 from maestro.domain import sessions as domain_sessions
 from maestro.domain import tasks as domain_tasks
+from maestro.operations import documents as document_ops
 from maestro.operations import projects as project_ops
 from maestro.operations import server as server_ops
 from maestro.operations import sessions as session_ops
-from maestro.operations import tasks as task_ops
+from maestro.operations import task_shapes as task_ops
 from maestro.surfaces.cli import own as own_ops
 from maestro.surfaces.cli.render import documents, own, projects, server, sessions, tasks
 from maestro.surfaces.cli.render.base import Rendered, Renderer, pairs
@@ -31,8 +32,8 @@ RENDERERS: dict[type, Renderer] = {
     task_ops.ReportedTask: tasks.reported,
     task_ops.Deleted: tasks.deleted,
     domain_documents.Document: documents.document,
-    task_ops.DocumentList: documents.document_list,
-    task_ops.DocumentContent: documents.content,
+    document_ops.DocumentList: documents.document_list,
+    document_ops.DocumentContent: documents.content,
     domain_projects.Project: projects.project,
     project_ops.ProjectList: projects.project_list,
     project_ops.ProjectDetail: projects.detail,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maestro.domain.documents import Document, Report
-from maestro.operations.tasks import DocumentContent, DocumentList
+from maestro.operations.documents import DocumentContent, DocumentList
 from maestro.surfaces.cli.render.base import Rendered, listed, more, size, when
 from maestro.surfaces.cli.render.style import View, aligned, body, indented, line, paint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from maestro.domain.tasks import Priority, Status, Task
-from maestro.operations import tasks as ops
+from maestro.operations import task_shapes as ops
 from maestro.surfaces.cli.render import documents
 from maestro.surfaces.cli.render.base import Rendered, more, pairs, when
 from maestro.surfaces.cli.render.style import View, aligned, clip, indented, line, paint, width

@@ -1,0 +1,90 @@
+"""Documents and artifacts of tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.callers import Callers
+from maestro.domain.documents import Document
+from maestro.errors import Ambiguous, ClaimLost, Conflict, NotFound, NotPermitted, TooLarge
+from maestro.operations import fields
+from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.task_shapes import OneTask
+
+
+class AddDocument(OneTask, frozen=True, kw_only=True):
+    title: fields.Title
+    content: Annotated[
+        bytes,
+        Meta(
+            max_length=limits.document_bytes_max,
+            description="The file with its content; base 64 in JSON.",
+            extra={"file": "file_name", "flag": "file", "label": "FILE"},
+        ),
+    ]
+    file_name: Annotated[
+        str,
+        Meta(
+            max_length=255,
+            pattern=fields.FILE_NAME,
+            description="The file's name, if not its own.",
+            extra={"label": "NAME"},
+        ),
+    ] = ""
+
+
+class DocumentList(Cursor, frozen=True, kw_only=True):
+    documents: list[Document]
+
+
+class OneDocument(InProject, frozen=True, kw_only=True):
+    id: Annotated[str, Meta(min_length=1, max_length=100, description="A document's id.", extra={"label": "DOC"})]
+
+
+class DocumentContent(Document, frozen=True, kw_only=True):
+    content: bytes
+
+
+_ABOUT = (NotFound, Ambiguous, NotPermitted)
+
+ADD = Operation(
+    "task.docs.add",
+    AddDocument,
+    Document,
+    callers=Callers.MOVERS,
+    http=POST("/api/tasks/{id}/documents"),
+    summary="Attach a document to a task.",
+    effect=Effect.WRITE,
+    command=Command("task docs add", ("id", "title")),
+    examples=('maestro task docs add "#4" "Test report" --file report.md',),
+    errors=(*_ABOUT, ClaimLost, TooLarge, Conflict),
+)
+LIST = Operation(
+    "task.docs.list",
+    OneTask,
+    DocumentList,
+    callers=Callers.KNOWN,
+    http=GET("/api/tasks/{id}/documents"),
+    summary="List a task's documents.",
+    effect=Effect.READ,
+    command=Command("task docs list", ("id",)),
+    examples=('maestro task docs list "#4"',),
+    errors=_ABOUT,
+)
+SHOW = Operation(
+    "task.docs.show",
+    OneDocument,
+    DocumentContent,
+    callers=Callers.KNOWN,
+    http=GET("/api/documents/{id}"),
+    summary="Print a document.",
+    effect=Effect.READ,
+    command=Command("task docs show", ("id",)),
+    examples=("maestro task docs show doc_01…",),
+    errors=_ABOUT,
+)
+
+ALL = (ADD, LIST, SHOW)

@@ -1,0 +1,212 @@
+"""What requests about tasks say, and what comes back."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.documents import Document, Report, ReportKind
+from maestro.domain.tasks import Priority, Status, Task
+from maestro.operations import fields
+from maestro.operations.base import Cursor, InProject
+
+
+class OneTask(InProject, frozen=True, kw_only=True):
+    id: fields.TaskRef
+
+
+class HeldTask(OneTask, frozen=True, kw_only=True):
+    fence: fields.Fence | None = None
+
+
+class ReasonedTask(HeldTask, frozen=True, kw_only=True):
+    reason: fields.Reason = ""
+
+
+class Page(InProject, frozen=True, kw_only=True):
+    limit: fields.Limit = limits.page_items_default
+    cursor: fields.PageCursor = ""
+
+
+class TaskLink(msgspec.Struct, frozen=True):
+    """A task as another mentions it."""
+
+    id: str
+    ref: str
+    title: str
+    status: Status
+
+
+class TaskList(Cursor, frozen=True, kw_only=True):
+    tasks: list[Task]
+
+
+class WaitingTask(Task, frozen=True, kw_only=True):
+    """A task with what it waits on."""
+
+    blockers: list[TaskLink]
+    waits_for_stage: str | None = None
+
+
+class WaitingTasks(Cursor, frozen=True, kw_only=True):
+    tasks: list[WaitingTask]
+
+
+class TaskDetail(WaitingTask, frozen=True, kw_only=True):
+    """A task with everything around it."""
+
+    dependencies: list[TaskLink]
+    dependants: list[TaskLink]
+    children: list[TaskLink]
+    found: list[TaskLink]
+    reports: list[Report]
+    documents: list[Document]
+
+
+class MovedTask(Task, frozen=True, kw_only=True):
+    """A task after a change, with what the change did to others and what to watch out for."""
+
+    unblocked: list[str] = []
+    warnings: list[str] = []
+
+
+class TaskNode(Task, frozen=True, kw_only=True):
+    """A task in a tree."""
+
+    depth: int
+    depends_on: list[str]
+
+
+class TaskTree(msgspec.Struct, frozen=True, kw_only=True):
+    tasks: list[TaskNode]
+    truncated: bool = False
+
+
+_Priority = Annotated[Priority, Meta(description="How soon: the order in which ready work is offered.")]
+_OrNone = Annotated[str, Meta(max_length=limits.name_chars_max, pattern=fields.NAME_OR_EMPTY)]
+
+
+class CreateTask(InProject, frozen=True, kw_only=True):
+    title: fields.Title
+    description: fields.Description = ""
+    stage: fields.Stage | None = None
+    found_in: (
+        Annotated[fields.TaskRef, Meta(description="The task during which this work was discovered.")] | None
+    ) = None
+    parent: Annotated[fields.TaskRef, Meta(description="The task this is a part of.")] | None = None
+    depends_on: Annotated[fields.TaskRefs, Meta(description="The tasks it waits on, separated by commas.")] = []
+    priority: _Priority = Priority.NORMAL
+    member: Annotated[fields.Name, Meta(description="The member it is meant for.")] | None = None
+    accept: fields.Acceptance = []
+    gates: fields.Gates = []
+
+
+class EditTask(OneTask, frozen=True, kw_only=True):
+    title: fields.Title | None = None
+    description: fields.Description | None = None
+    stage: Annotated[_OrNone, Meta(description="A stage, or '' for none.", extra={"label": "STAGE"})] | None = None
+    parent: (
+        Annotated[
+            str,
+            Meta(max_length=200, description="A parent, or '' for none.", extra={"label": "ID", "complete": "task"}),
+        ]
+        | None
+    ) = None
+    priority: _Priority | None = None
+    member: Annotated[_OrNone, Meta(description="A member, or '' for none.", extra={"label": "NAME"})] | None = None
+    accept: fields.Acceptance | None = None
+    gates: fields.Gates | None = None
+    archived: Annotated[bool, Meta(description="Put it out of sight, or back.")] | None = None
+
+
+class ListTasks(Page, frozen=True, kw_only=True):
+    status: Annotated[Status, Meta(description="Only those in this status.")] | None = None
+    mine: Annotated[bool, Meta(description="Only those you hold.")] = False
+    archived: Annotated[bool, Meta(description="Archived ones too.")] = False
+
+
+class ReadyTasks(Page, frozen=True, kw_only=True):
+    parent: fields.TaskRef | None = None
+
+
+class TreeOf(InProject, frozen=True, kw_only=True):
+    id: fields.TaskRef | None = None
+
+
+class ChildrenOf(Page, frozen=True, kw_only=True):
+    id: fields.TaskRef
+
+
+class DependTask(OneTask, frozen=True, kw_only=True):
+    on: fields.TaskRefs
+    remove: Annotated[bool, Meta(description="Take the dependency away instead.")] = False
+
+
+class StartTask(OneTask, frozen=True, kw_only=True):
+    lease: fields.Lease = limits.lease_seconds_default * 1000
+
+
+class BlockTask(HeldTask, frozen=True, kw_only=True):
+    reason: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=limits.reason_chars_max,
+            description="What it needs.",
+            extra={"text": True},
+        ),
+    ]
+
+
+class CompleteTask(HeldTask, frozen=True, kw_only=True):
+    summary: Annotated[
+        str,
+        Meta(max_length=limits.report_chars_max, description="What was done.", extra={"text": True, "label": "TEXT"}),
+    ] = ""
+
+
+class ReportTask(HeldTask, frozen=True, kw_only=True):
+    kind: Annotated[ReportKind, Meta(description="What the report says.")]
+    text: fields.ReportText
+
+
+class ReportedTask(MovedTask, frozen=True, kw_only=True):
+    report: Report
+
+
+class Until(enum.StrEnum):
+    """What a wait on tasks ends with."""
+
+    COMPLETED = "completed"
+    READY = "ready"
+    ANY_CHANGE = "any-change"
+
+
+class WaitTasks(InProject, frozen=True, kw_only=True):
+    ids: Annotated[
+        list[fields.TaskRef],
+        Meta(
+            min_length=1,
+            max_length=limits.wait_ids_max,
+            description="The tasks to wait on.",
+            extra={"complete": "task", "label": "IDS"},
+        ),
+    ]
+    until: Annotated[Until, Meta(description="What ends the wait.")] = Until.COMPLETED
+    timeout: fields.Timeout = limits.wait_seconds_default * 1000
+
+
+class WaitedTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """How a wait ended: `reached` is false when a task ended in a state that was not waited for."""
+
+    tasks: list[Task]
+    reached: bool
+
+
+class Deleted(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    ref: str
