@@ -1,11 +1,6 @@
 -- Projects, workspaces, tasks, documents, sessions, the event log and idempotency keys.
 -- Times are whole microseconds since 1970, UTC. Lists and objects are JSON text.
 
-CREATE TABLE meta (
-  key    TEXT PRIMARY KEY,
-  value  TEXT NOT NULL
-) WITHOUT ROWID;
-
 CREATE TABLE projects (
   id           TEXT PRIMARY KEY,
   key          TEXT NOT NULL,

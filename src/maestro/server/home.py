@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 
-from maestro import errors
-from maestro.store.layout import LOCK
+from maestro import errors, limits
+from maestro.store.layout import LOCK, SOCKET
+
+_RETRY_SECONDS = 0.02
 
 
 def prepare(home: Path) -> None:
@@ -33,20 +36,34 @@ class HomeLock:
         except OSError as error:
             raise errors.StorageReadOnly(f"{self._home} cannot be written: {error.strerror}.") from error
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.read(self._descriptor, 32).decode(errors="replace").strip()
+            self._take()
+        except errors.MaestroError:
             os.close(self._descriptor)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise errors.StorageFailed(f"{self._home} cannot be locked: {error.strerror}.") from error
-            raise errors.DataInUse(
-                f"Another server (pid {holder or '?'}) uses {self._home}.",
-                hint="Stop it with `maestro down`, or set another MAESTRO_HOME.",
-                data={"pid": holder},
-            ) from None
+            raise
         os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, f"{os.getpid()}\n".encode())
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
         return self
+
+    def _take(self) -> None:
+        """Get the lock; a server that is just stopping, and has taken its socket away, is waited for."""
+        until = time.monotonic() + limits.stop_seconds_max
+        while True:
+            try:
+                return fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EACCES):
+                    raise errors.StorageFailed(f"{self._home} cannot be locked: {error.strerror}.") from error
+            if (self._home / SOCKET).exists() or time.monotonic() > until:
+                raise self._in_use()
+            time.sleep(_RETRY_SECONDS)
+
+    def _in_use(self) -> errors.DataInUse:
+        holder = os.pread(self._descriptor, 32, 0).decode(errors="replace").strip()
+        return errors.DataInUse(
+            f"Another server (pid {holder or '?'}) uses {self._home}.",
+            hint="Stop it with `maestro down`, or set another MAESTRO_HOME.",
+            data={"pid": holder},
+        )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -104,5 +104,5 @@ async def test_a_heartbeat_is_a_sessions_own(surface: Surface) -> None:
 
 
 async def test_a_registration_under_a_key_gives_the_same_token_again(surface: Surface) -> None:
-    first = await surface.call(REGISTER, key="r1", name="w")
-    assert (await surface.call(REGISTER, key="r1", name="w"))["token"] == first["token"] != ""
+    first = await surface.call(REGISTER, key=f"{surface.project}-r1", name="w")
+    assert (await surface.call(REGISTER, key=f"{surface.project}-r1", name="w"))["token"] == first["token"] != ""

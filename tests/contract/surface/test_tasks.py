@@ -250,11 +250,11 @@ async def test_a_document_comes_back_byte_for_byte(surface: Surface, size: int) 
 
 
 async def test_a_key_answers_with_the_first_result(surface: Surface) -> None:
-    first = await surface.call(CREATE, key="k1", title="a")
-    again = await surface.call(CREATE, key="k1", title="a")
+    first = await surface.call(CREATE, key=f"{surface.project}-k1", title="a")
+    again = await surface.call(CREATE, key=f"{surface.project}-k1", title="a")
     assert again == first
     with pytest.raises(errors.KeyReused):
-        await surface.call(CREATE, key="k1", title="b")
+        await surface.call(CREATE, key=f"{surface.project}-k1", title="b")
     assert len((await surface.call(LIST))["tasks"]) == 1
 
 

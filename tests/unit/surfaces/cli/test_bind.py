@@ -9,7 +9,7 @@ import pytest
 from maestro import limits
 from maestro.domain.sessions import Mode
 from maestro.domain.tasks import Priority
-from maestro.operations.tasks import TaskList, Until
+from maestro.operations.task_shapes import TaskList, Until
 
 DONE = TaskList(tasks=[])
 

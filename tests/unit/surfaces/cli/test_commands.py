@@ -13,7 +13,7 @@ import pytest
 from maestro import errors
 from maestro.domain.events import Event
 from maestro.operations.server import Resync
-from maestro.operations.tasks import MovedTask, TaskList, WaitedTasks
+from maestro.operations.task_shapes import MovedTask, TaskList, WaitedTasks
 from maestro.surfaces.cli.frames import Invocation
 from maestro.testing.factories import make_task
 

@@ -12,7 +12,7 @@ import pytest
 
 from maestro import limits
 from maestro.operations.server import Stopped
-from maestro.operations.tasks import TaskList
+from maestro.operations.task_shapes import TaskList
 from maestro.surfaces.cli import connection, frames
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.frames import pack

@@ -11,7 +11,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.errors import NotFound
 from maestro.operations.projects import ProjectDetail
 from maestro.operations.registry import REGISTRY
-from maestro.operations.tasks import TaskList
+from maestro.operations.task_shapes import TaskList
 from maestro.testing.factories import make_task
 
 WORKER = Caller(Role.WORKER, "ses_1", session_id="ses_1", project_id="prj_1")

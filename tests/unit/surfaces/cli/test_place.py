@@ -10,7 +10,7 @@ import pytest
 from maestro.domain.callers import Caller, Role
 from maestro.errors import Conflict, NotFound, NotPermitted
 from maestro.operations.projects import ProjectDetail
-from maestro.operations.tasks import TaskList
+from maestro.operations.task_shapes import TaskList
 
 WORKER = Caller(Role.WORKER, "ses_1", session_id="ses_1", project_id="prj_session", human="dana")
 

@@ -1,4 +1,4 @@
--- Documents, sessions, events, idempotency keys and what the store notes about itself.
+-- Documents, sessions, the event log and idempotency keys.
 
 -- fragment: document
 d.id, d.task_id, d.title, d.file_name, d.bytes, d.sha256, d.by, d.created_at
@@ -93,9 +93,3 @@ VALUES (:caller, :key, :operation, :request, :response, :created_at);
 -- name: idempotency_prune
 DELETE FROM idempotency WHERE (caller, key) IN
   (SELECT caller, key FROM idempotency WHERE created_at < :before ORDER BY created_at LIMIT :limit);
-
--- name: meta_get
-SELECT value FROM meta WHERE key = :key;
-
--- name: meta_set
-INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value;

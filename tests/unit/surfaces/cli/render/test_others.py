@@ -12,6 +12,7 @@ from maestro.domain.events import Event
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import Mode, Session, Status
 from maestro.operations import projects, server, sessions
+from maestro.operations import documents as document_ops
 from maestro.operations import tasks as task_ops
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered, size
@@ -31,8 +32,8 @@ def rendered(value: Any, view: View = View()) -> Rendered:  # noqa: B008 a froze
     return Rendered(finish(found.out) if isinstance(found.out, str) else found.out, found.notes)
 
 
-def content(data: bytes) -> task_ops.DocumentContent:
-    return task_ops.DocumentContent(
+def content(data: bytes) -> document_ops.DocumentContent:
+    return document_ops.DocumentContent(
         id="doc_1",
         task_id="tsk_1",
         title="T",

@@ -7,7 +7,7 @@ import msgspec
 
 from maestro.domain.documents import Document, Report, ReportKind
 from maestro.domain.tasks import Priority, Status, Task
-from maestro.operations import tasks as ops
+from maestro.operations import task_shapes as ops
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.style import View, finish, width
 from maestro.testing.factories import make_task

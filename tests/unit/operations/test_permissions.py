@@ -1,0 +1,72 @@
+"""The whole table of roles and operations, cell by cell, against an expectation written apart from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from maestro import errors
+from maestro.domain.callers import Caller, Callers, Role
+from maestro.operations.registry import REGISTRY
+from maestro.server.dispatch import permit
+
+# yes, no, or held: only on a task that the worker holds (see tests/unit/services/test_holding.py).
+EXPECTED = """
+operation           person  coordinator  worker  nobody
+task.create         yes     yes          yes     no
+task.list           yes     yes          yes     no
+task.ready          yes     yes          yes     no
+task.blocked        yes     yes          yes     no
+task.tree           yes     yes          yes     no
+task.wait           yes     yes          yes     no
+task.show           yes     yes          yes     no
+task.children       yes     yes          yes     no
+task.edit           yes     yes          held    no
+task.start          yes     yes          yes     no
+task.release        yes     yes          held    no
+task.complete       yes     yes          held    no
+task.reject         yes     yes          no      no
+task.block          yes     yes          held    no
+task.unblock        yes     yes          held    no
+task.fail           yes     yes          held    no
+task.cancel         yes     yes          no      no
+task.reopen         yes     yes          no      no
+task.delete         yes     yes          no      no
+task.depend         yes     yes          held    no
+task.report         yes     yes          held    no
+task.docs.add       yes     yes          held    no
+task.docs.list      yes     yes          yes     no
+task.docs.show      yes     yes          yes     no
+project.init        yes     yes          yes     no
+project.locate      yes     yes          yes     no
+project.list        yes     yes          yes     no
+project.show        yes     yes          yes     no
+project.edit        yes     no           no      no
+session.register    yes     yes          yes     no
+session.heartbeat   no      yes          yes     no
+session.end         yes     yes          yes     no
+caller.whoami       yes     yes          yes     yes
+server.status       yes     yes          yes     yes
+server.stop         yes     no           no      no
+server.backup       yes     no           no      no
+events.list         yes     yes          yes     no
+config.get          yes     yes          no      no
+config.set          yes     no           no      no
+"""
+_HEAD, *_ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
+CELLS = [(row[0], Role(role), cell) for row in _ROWS for role, cell in zip(_HEAD[1:], row[1:], strict=True)]
+
+
+def test_every_operation_is_in_the_table() -> None:
+    assert [row[0] for row in _ROWS] == list(REGISTRY)
+
+
+@pytest.mark.parametrize(("name", "role", "cell"), CELLS)
+def test_a_cell(name: str, role: Role, cell: str) -> None:
+    operation, caller = REGISTRY[name], Caller(role, "someone")
+    if cell == "no":
+        with pytest.raises(errors.NotAuthenticated if role is Role.NOBODY else errors.NotPermitted):
+            permit(operation, caller)
+    else:
+        permit(operation, caller)
+    if role is Role.WORKER:
+        assert (Callers.HOLDER in operation.callers) == (cell == "held")

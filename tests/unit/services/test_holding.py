@@ -1,0 +1,56 @@
+"""The cells of the table that say *held*: each such operation, by a worker that holds the task and by one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from maestro import errors
+from maestro.domain.callers import Caller, Callers
+from maestro.operations import tasks
+from maestro.operations.registry import REGISTRY
+from maestro.operations.task_shapes import CreateTask, StartTask
+from maestro.server.app import Server
+
+Join = Callable[..., Awaitable[Caller]]
+
+# What each needs besides the task.
+FIELDS: dict[str, dict[str, Any]] = {
+    "task.edit": {"title": "b"},
+    "task.release": {},
+    "task.complete": {},
+    "task.block": {"reason": "x"},
+    "task.unblock": {},
+    "task.fail": {},
+    "task.depend": {"on": ["#2"]},
+    "task.report": {"kind": "progress", "text": "x"},
+    "task.docs.add": {"title": "t", "content": "eA=="},
+}
+HELD = [name for name, operation in REGISTRY.items() if Callers.HOLDER in operation.callers]
+
+
+def test_each_held_cell_is_tried_here() -> None:
+    assert set(FIELDS) == set(HELD)
+
+
+@pytest.mark.parametrize("name", HELD)
+async def test_only_on_a_task_that_it_holds(server: Server, dana: Caller, vc: str, join: Join, name: str) -> None:
+    for title in ("a", "b"):
+        await server.call(tasks.CREATE, CreateTask(project=vc, title=title), caller=dana)
+    holder, stranger = await join("holder"), await join("stranger")
+    await server.call(tasks.START, StartTask(id="#1"), caller=holder)
+    operation = REGISTRY[name]
+    if name == "task.unblock":
+        block = msgspec.convert({"id": "#1", "reason": "x"}, tasks.BLOCK.request)
+        await server.call(tasks.BLOCK, block, caller=holder)
+    before = await server.store.read(lambda tx: tx.events.last())
+    for ref in ("#1", "#2"):  # held by another, and held by nobody
+        with pytest.raises(errors.ClaimLost):
+            request = msgspec.convert({"id": ref, **FIELDS[name]}, operation.request)
+            await server.call(operation, request, caller=stranger)
+    assert await server.store.read(lambda tx: tx.events.last()) == before
+    request = msgspec.convert({"id": "#1", **FIELDS[name]}, operation.request)
+    await server.call(operation, request, caller=holder)
