@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -40,11 +39,10 @@ def main(arguments: list[str] | None = None) -> int:
         show_refusals(world, refs)
         finished = run_agents(world, refs, parent)
         show_end(world, parent)
+    said = "Done" if finished else "NOT FINISHED"
+    print(f"\n{said} in {time.monotonic() - began:.0f} s. Everything it made is gone again.")
     print(
-        f"\n{'Done' if finished else 'NOT FINISHED'} in {time.monotonic() - began:.0f} s. Everything it made is gone again."
-    )
-    print(
-        'Next: `maestro init` in a repository of yours, then `maestro task create "…"`; `maestro help` shows the rest.'
+        'Next: `maestro init` in a repository of yours, then `maestro task create "…"`; `maestro help` has the rest.'
     )
     return 0 if finished else 1
 
@@ -52,9 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
 def set_up(world: World) -> tuple[dict[str, str], str]:
     """The project and its graph; each title's reference, and the parent's."""
     place = world.ask("init")
-    print(
-        f"$ maestro init\n  project {place['project']['name']} ({place['project']['key']}), you are {place['workspace']['address']}\n"
-    )
+    project, address = place["project"], place["workspace"]["address"]
+    print(f"$ maestro init\n  project {project['name']} ({project['key']}), you are {address}\n")
     parent = world.ask("task", "create", "Ship the kettle firmware")["ref"]
     refs: dict[str, str] = {}
     for title, waits_on in GRAPH:
@@ -144,10 +141,8 @@ def followed(world: World) -> Iterator[Iterator[dict[str, Any]]]:
 def show_end(world: World, parent: str) -> None:
     task = world.ask("task", "show", parent)
     print(f"\n{task['ref']} {task['status']}: a parent completes when its children have.")
-    files = sorted(os.listdir(world.repository))
-    print(
-        f"{len([name for name in files if name.endswith('.txt')])} files were written, one for each task, none twice."
-    )
+    written = len(list(world.repository.glob("*.txt")))
+    print(f"{written} files were written, one for each task, none twice.")
     events = world.ask("status")["events"]
     print(f"The log has {events} events, each written in the transaction of the change it tells.")
 

@@ -54,8 +54,9 @@ class View:
             task["ready"] = True
         if kind == "task.started":
             task["holder"] = data["holder"]
+        who = self._names.get(data.get("holder", ""), "?")
         text = {
-            "task.started": f"{self._names.get(data.get('holder', ''), '?')} claims {task['ref']} (fence {data.get('fence')})",
+            "task.started": f"{who} claims {task['ref']} (fence {data.get('fence')})",
             "task.completed": f"{task['ref']} is completed",
             "task.ready": f"{task['ref']} is ready: nothing blocks it any more",
             "task.claim_expired": f"{task['ref']}: the lease ran out, the task is open again",

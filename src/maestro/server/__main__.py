@@ -1,4 +1,4 @@
-"""`python -m maestro.server`: run a server, or put a backup in place. People use `maestro up` and `maestro restore`."""
+"""`python -m maestro.server`: run a server, or restore a backup. People use `maestro up` and `maestro restore`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of the table that say *held*: each such operation, by a worker that holds the task and by one that does not."""
+"""The cells of the table that say *held*: by a worker that holds the task, and by one that does not."""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ from maestro.domain.callers import Role
 from maestro.domain.events import Event
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import Mode, Session, Status
-from maestro.operations import projects, server, sessions
 from maestro.operations import documents as document_ops
-from maestro.operations import tasks as task_ops
+from maestro.operations import projects, server, sessions
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered, size
 from maestro.surfaces.cli.render.style import View, finish
