@@ -29,8 +29,8 @@ check: $(VENV)/ready-dev ## lint, types, layers and the house tests
 	@echo "— import-linter"; $(BIN)/lint-imports
 	@echo "— house tests";   $(BIN)/python -m pytest tests/house
 
-bench: $(VENV)/ready-dev ## measure every bar, as ratios in one run
-	@$(BIN)/python -m bench
+bench: $(VENV)/ready-dev ## measure every bar, as ratios in one run (CASE=http for one)
+	@$(BIN)/python -m bench $(CASE)
 
 docs: $(VENV)/ready-dev ## write the generated parts of docs/ anew
 	@$(BIN)/python -m maestro.docs

@@ -5,9 +5,9 @@ A pid alone is not an identity, for it is given again; pid and start time are.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from pathlib import Path
 
 import msgspec
 
@@ -44,13 +44,20 @@ def ancestry(pid: int) -> list[Process]:
 
 
 def _from_proc(pid: int) -> Process | None:
+    # Plain calls: with every command some six processes are looked up, and a Path costs more than the reading.
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except OSError:
         return None
+    try:
+        text = os.read(descriptor, 4096)
+    except OSError:
+        return None  # it ended in this moment
+    finally:
+        os.close(descriptor)
     # The name in brackets may itself contain brackets and spaces.
-    fields = text[text.rindex(")") + 2 :].split()
-    return Process(pid, int(fields[1]), fields[19])
+    fields = text[text.rindex(b")") + 2 :].split()
+    return Process(pid, int(fields[1]), fields[19].decode())
 
 
 def _from_ps(pid: int) -> Process | None:

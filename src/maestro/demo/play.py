@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     said = "Done" if finished else "NOT FINISHED"
     print(f"\n{said} in {time.monotonic() - began:.0f} s. Everything it made is gone again.")
     print(
-        'Next: `maestro init` in a repository of yours, then `maestro task create "…"`; `maestro help` has the rest.'
+        'Next: `maestro init` in a repository of yours, `maestro task create "…"`, and `maestro help` for the rest.'
     )
     return 0 if finished else 1
 

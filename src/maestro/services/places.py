@@ -190,7 +190,7 @@ def _look(path: str) -> _Seen | None:
     if mark is None:
         return None
     try:
-        return mark, (Path(mark.toplevel) / ".maestro" / "config.toml").stat().st_mtime_ns
+        return mark, os.stat(f"{mark.toplevel}/.maestro/config.toml").st_mtime_ns  # noqa: PTH116 with every command
     except OSError:
         return mark, 0
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -22,19 +23,28 @@ def compiler() -> list[str] | None:
     return next(([name] for name in COMPILERS if shutil.which(name)), None)
 
 
-def command(program: Path, *, version: str) -> list[str] | None:
+def command(program: Path, *, version: str, static: bool = False) -> list[str] | None:
     """How to compile the client to `program`; None without a compiler."""
     if (called := compiler()) is None:
         return None
     flags = [*FLAGS, *shlex.split(os.environ.get("CFLAGS", "")), f'-DMAESTRO_VERSION="{version}"']
     if sysconfig.get_platform().endswith("universal2"):
         flags += ["-arch", "x86_64", "-arch", "arm64"]  # the wheel's tag promises both
+    if static:
+        flags.append("-static")
     return [*called, *flags, "-o", str(program), str(SOURCE), *shlex.split(os.environ.get("LDFLAGS", ""))]
 
 
 def compile_client(program: Path, *, version: str) -> bool:
-    """Compiles the client to `program`, and says whether that went well."""
-    if (wanted := command(program, version=version)) is None:
+    """Compiles the client to `program`, and says whether that went well.
+
+    Linked statically where the system has what that needs: finding libraries is a quarter of the client's time.
+    """
+    return any(_compiled(program, version=version, static=static) for static in (sys.platform == "linux", False))
+
+
+def _compiled(program: Path, *, version: str, static: bool) -> bool:
+    if (wanted := command(program, version=version, static=static)) is None:
         return False
     try:
         subprocess.run(wanted, check=True, capture_output=True, timeout=SECONDS_MAX)

@@ -118,6 +118,8 @@ async def _body(receive: Receive, headers: dict[bytes, bytes]) -> bytes:
     if kind != b"application/json":
         raise errors.Invalid("The body must be JSON: content-type application/json.")
     message = await receive()
+    if message["type"] == "http.disconnect":
+        raise errors.Invalid("The request ended before its body did.")
     if not message.get("more_body"):
         return _bounded(message.get("body", b""))
     parts, size = [message.get("body", b"")], len(message.get("body", b""))

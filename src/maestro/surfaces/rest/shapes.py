@@ -31,7 +31,7 @@ class Shape:
             return self.operation.request(**_fields(msgspec.convert(params, self.path)), **rest)
         except msgspec.ValidationError as error:
             raise errors.Invalid(f"The request is not valid: {error}.") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, ValueError) as error:  # no JSON, no UTF-8, too many fields
             raise errors.Invalid(f"The request is not JSON that can be read: {error}.") from None
 
     def _from_body(self, body: bytes) -> dict[str, Any]:

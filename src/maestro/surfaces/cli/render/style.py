@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _END = "\ufdd0"
@@ -74,6 +75,7 @@ def indented(text: str, by: str = "  ") -> str:
     return "\n".join(by + part if part else part for part in body(text).split("\n"))
 
 
+@lru_cache(4096)  # most cells of a table are one of a few words
 def width(text: str) -> int:
     """How many columns the text takes."""
     if not text.isascii():
