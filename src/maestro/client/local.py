@@ -51,14 +51,7 @@ def without_server(arguments: list[str], *, path: str, problem: OSError | None) 
 
 def ask_elsewhere(arguments: list[str]) -> int:
     """Asks the server at MAESTRO_SERVER_URL."""
-    try:
-        remote = importlib.import_module("maestro.client.remote")
-    except ModuleNotFoundError as error:
-        raise thin.Ended(
-            thin.NO_SERVER,
-            f"cannot reach the server at MAESTRO_SERVER_URL: {error}; MAESTRO_SOCKET can name one here",
-        ) from None
-    return int(remote.run(arguments))
+    return int(importlib.import_module("maestro.remote").run(arguments))
 
 
 def up(arguments: list[str]) -> int:

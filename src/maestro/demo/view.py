@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import deque
 from typing import Any
 
+_NEWS_LINES = 4
 _MARKS = {"completed": "✔", "in_progress": "▶", "ready": "○", "todo": "·", "failed": "✘", "blocked": "■"}
 _COLOURS = {"completed": "32", "in_progress": "33;1", "ready": "36", "todo": "2", "failed": "31", "blocked": "31"}
 
@@ -22,12 +24,12 @@ class View:
         self._colour = self._live and "NO_COLOR" not in os.environ
         self._drawn = 0
         self._began = time.monotonic()
-        self._news = ""
+        self._news: deque[str] = deque(maxlen=_NEWS_LINES)
 
     def draw(self) -> None:
         if not self._live:
             return
-        lines = [self._row(task) for task in self._tasks.values()] + ["", f"  {self._news}"]
+        lines = [self._row(task) for task in self._tasks.values()] + ["", *self._news]
         if self._drawn:
             sys.stdout.write(f"\x1b[{self._drawn}F\x1b[J")
         sys.stdout.write("\n".join(lines) + "\n")
@@ -36,11 +38,11 @@ class View:
 
     def say(self, text: str) -> None:
         """A line of news: below the board, or on its own where there is no board."""
-        self._news = f"{time.monotonic() - self._began:5.1f} s  {text}"
+        self._news.append(f"  {time.monotonic() - self._began:5.1f} s  {text}")
         if self._live:
             self.draw()
         else:
-            print(f"  {self._news}", flush=True)
+            print(self._news[-1], flush=True)
 
     def hear(self, event: dict[str, Any]) -> None:
         """Take an event in."""

@@ -1,0 +1,62 @@
+"""Runs one command here, with this process's own terminal, input and files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from maestro import __version__, errors, limits
+from maestro.client import thin
+from maestro.remote.app import RemoteApp
+from maestro.remote.http import Api
+from maestro.surfaces.cli.channel import wants_color
+from maestro.surfaces.cli.commands import CommandLine
+from maestro.surfaces.cli.frames import Invocation, invocation
+
+
+class Terminal:
+    """This process as the client of its own command."""
+
+    def __init__(self, asked: Invocation) -> None:
+        self.stdout_tty = asked.stdout_tty
+        self.stderr_tty = asked.stderr_tty
+        self.columns = asked.columns
+        self.color = wants_color(asked.environment, tty=asked.stdout_tty)
+
+    async def out(self, data: str | bytes) -> None:
+        thin.put(1, data.encode() if isinstance(data, str) else data)
+
+    async def err(self, text: str) -> None:
+        thin.put(2, text.encode())
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
+
+    async def stdin(self) -> bytes:
+        return await asyncio.to_thread(sys.stdin.buffer.read, limits.stdin_bytes_max)
+
+    async def file(self, path: str) -> bytes:
+        try:
+            return await asyncio.to_thread(Path(path).read_bytes)
+        except OSError as error:
+            raise errors.Invalid(f"{error.strerror}: {path}.") from error
+
+    async def confirm(self) -> bool:
+        return True
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of one command against the server at MAESTRO_SERVER_URL."""
+    # A thread that waits for the server cannot be told to stop: Ctrl-C ends the process as it would end `cat`.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    asked = invocation(thin.request(arguments))
+    api = Api(os.environ["MAESTRO_SERVER_URL"], os.environ.get("MAESTRO_TOKEN", ""))
+    code = asyncio.run(CommandLine(RemoteApp(api), version=__version__).run(asked, Terminal(asked), peer=None))
+    if code is None:
+        from maestro.client import local
+
+        return local.run(arguments)
+    return code

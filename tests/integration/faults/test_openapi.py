@@ -1,0 +1,171 @@
+"""The API does as it says: every answer to every operation, asked well or badly, is one that it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from maestro.operations.registry import REGISTRY
+from maestro.testing.live import LiveServer
+
+# They end the server and write files anywhere; they are asked below, with care.
+APART = {"server.stop", "server.backup"}
+ALL = sorted(set(REGISTRY) - APART)
+EXAMPLES = 20
+WAIT_MILLIS = 20
+
+AS_DECLARED = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+class World:
+    """A server with something in it, and how to reach it."""
+
+    def __init__(self, server: LiveServer, folder: Path) -> None:
+        self.server = server
+        self.session = requests.Session()
+        self.session.headers["Authorization"] = f"Bearer {server.token}"
+        self.schema = schemathesis.openapi.from_url(f"{server.url}/api/openapi.json")
+        found = [result.ok() for result in self.schema.get_all_operations()]
+        self.operations = {operation.definition.raw["operationId"]: operation for operation in found}
+        folder.mkdir()
+        self.folder = folder
+        self.project = self.post("/api/projects", path=str(folder), name="vc")["project"]["id"]
+        self.tasks = [self.post("/api/tasks", project=self.project, title=f"t{number}")["id"] for number in range(6)]
+        self.document = self.post(f"/api/tasks/{self.tasks[0]}/documents", title="d", content="aGVsbG8=")["id"]
+        self.worker = requests.Session()
+        made = self.post("/api/sessions", project=self.project, name="worker")
+        self.worker.headers["Authorization"] = f"Bearer {made['token']}"
+        for task, move in ((1, "start"), (2, "start"), (2, "complete"), (3, "cancel")):
+            self.post(f"/api/tasks/{self.tasks[task]}/{move}")
+
+    def remember(self, name: str, answer: Any) -> None:
+        """What was made can be asked for; what is gone cannot."""
+        if name == "task.create":
+            self.tasks.append(answer["id"])
+        elif name == "task.delete":
+            self.tasks.remove(answer["id"])
+
+    def post(self, path: str, /, **fields: Any) -> Any:
+        answer = self.session.post(self.server.url + path, json=fields, timeout=30)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("openapi")
+    with LiveServer(folder / "live") as server:
+        world = World(server, folder / "vc")
+        with world.session, world.worker:
+            yield world
+
+
+def sensible(world: World) -> dict[str, st.SearchStrategy[Any]]:
+    """Values that mean something here, by the name of their field."""
+    task = st.sampled_from(world.tasks)
+    return {
+        "project": st.just(world.project),
+        "depends_on": st.lists(task, max_size=2),
+        "on": st.lists(task, min_size=1, max_size=2),
+        "ids": st.lists(task, min_size=1, max_size=2),
+        "parent": task,
+        "found_in": task,
+        "stage": st.sampled_from(["plan", "verify"]),
+        "fence": st.integers(0, 2),
+        "content": st.sampled_from(["", "aGVsbG8="]),
+        "path": st.sampled_from([str(world.folder), "/nowhere"]),
+        "cursor": st.sampled_from(["", "1", "0.1"]),
+        "pid": st.just(os.getpid()),
+    }
+
+
+def point(case: Any, world: World, dice: st.DataObject) -> None:
+    """Point a request at what is there: else almost all answers would be `not found`."""
+    given = case.path_parameters or {}
+    if "id" in given:
+        given["id"] = world.document if "/documents/{id}" in case.path else dice.draw(st.sampled_from(world.tasks))
+    if "project" in given:
+        given["project"] = world.project
+    fields = case.body if isinstance(case.body, dict) else case.query
+    known = sensible(world)
+    if isinstance(fields, dict):
+        declared = declares_project(case.operation)
+        for name in [*fields, *(["project"] if declared else [])]:
+            if name in known and (name == "project" or fields[name]):
+                fields[name] = dice.draw(known[name])
+
+
+def declares_project(operation: Any) -> bool:
+    raw = operation.definition.raw
+    if "requestBody" not in raw:
+        return any(parameter["name"] == "project" and parameter["in"] == "query" for parameter in raw["parameters"])
+    (content,) = raw["requestBody"]["content"].values()
+    name = content["schema"]["$ref"].rpartition("/")[2]
+    return "project" in operation.schema.raw_schema["components"]["schemas"][name]["properties"]
+
+
+def ask_at_random(world: World, name: str, mode: GenerationMode, checks: list[Any]) -> int:
+    """Ask one operation in many ways; how often it said yes."""
+    operation = world.operations[name]
+    done = 0
+
+    @given(case=operation.as_strategy(generation_mode=mode), dice=st.data())
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    def ask(case: Any, dice: st.DataObject) -> None:
+        nonlocal done
+        if mode is GenerationMode.POSITIVE and dice.draw(st.integers(0, 9)):
+            point(case, world, dice)
+        if name == "task.wait" and mode is GenerationMode.POSITIVE:
+            case.query["timeout"] = dice.draw(st.integers(0, WAIT_MILLIS))
+        elif name == "task.wait" and "timeout" not in case.query:
+            case.query["timeout"] = WAIT_MILLIS
+        with_token = world.worker if name == "session.heartbeat" else world.session
+        answer = case.call(base_url=world.server.url, session=with_token, timeout=30)
+        if answer.status_code == 200:
+            done += 1
+            world.remember(name, answer.json())
+        case.validate_response(answer, checks=checks)
+
+    ask()
+    return done
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_asked_well_is_answered_as_declared(world: World, name: str) -> None:
+    ask_at_random(world, name, GenerationMode.POSITIVE, AS_DECLARED)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_asked_badly_is_refused_as_declared(world: World, name: str) -> None:
+    operation = world.operations[name]
+    if not operation.body and not list(operation.iter_parameters()):
+        pytest.skip("nothing can be asked of it badly")
+    ask_at_random(world, name, GenerationMode.NEGATIVE, [*AS_DECLARED, negative_data_rejection])
