@@ -37,7 +37,9 @@ def _install(root: Path) -> Path:
     bin_dir = root / "env" / "bin"
     pip = [str(bin_dir / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     source = root / "source"
-    shutil.copytree(Path.cwd(), source, ignore=shutil.ignore_patterns(".venv", ".git", ".bench*", "*.egg-info", "build"))
+    shutil.copytree(
+        Path.cwd(), source, ignore=shutil.ignore_patterns(".venv", ".git", ".bench*", "*.egg-info", "build")
+    )
     subprocess.run([*pip, "--require-hashes", "-r", "requirements/run.txt"], check=True)
     subprocess.run([*pip, "--no-deps", str(source)], check=True)
     subprocess.run([str(bin_dir / "python"), "-m", "pip", "uninstall", "--yes", "--quiet", "setuptools"], check=True)
@@ -47,7 +49,9 @@ def _install(root: Path) -> Path:
 
 def _measure(bin_dir: Path, repository: Path, env: dict[str, str]) -> list[Figure]:
     def run(*words: str) -> None:
-        subprocess.run([str(bin_dir / words[0]), *words[1:]], cwd=repository, env=env, check=True, capture_output=True)
+        subprocess.run(
+            [str(bin_dir / words[0]), *words[1:]], cwd=repository, env=env, check=True, capture_output=True
+        )
 
     run("maestro", "init")
     for number in range(20):

@@ -49,7 +49,9 @@ async def grouped_commits() -> Figure:
                 grouped.append(await _rate_of_grouped(server, callers=64, each=100))
     ratio = statistics.median(ours / theirs for ours, theirs in zip(grouped, single, strict=True))
     note = f"{statistics.median(grouped):,.0f}/s grouped, {statistics.median(single):,.0f}/s one by one"
-    return Figure("durable writes with 64 callers in process, against single-row commits", ratio, at_least=8, note=note)
+    return Figure(
+        "durable writes with 64 callers in process, against single-row commits", ratio, at_least=8, note=note
+    )
 
 
 def _rate_of_single(plain: sqlite3.Connection, count: int) -> float:
@@ -84,9 +86,7 @@ def random_graph(size: int) -> list[tuple[int, int]]:
 def layered_graph(size: int) -> list[tuple[int, int]]:
     """Layers of fifty; each task waits on three of the layer before."""
     chance = random.Random(size)
-    return [
-        (task, (task // 50 - 1) * 50 + chance.randrange(50)) for task in range(50, size) for _ in range(3)
-    ]
+    return [(task, (task // 50 - 1) * 50 + chance.randrange(50)) for task in range(50, size) for _ in range(3)]
 
 
 def chain(size: int) -> list[tuple[int, int]]:
@@ -101,7 +101,9 @@ async def fill(server: Server, project: str, edges: list[tuple[int, int]], size:
     made: list[str] = []
     for start in range(0, size, 64):
         requests = [
-            CreateTask(project=project, title=f"Task {number}", depends_on=list(dict.fromkeys(waits_on.get(number, ()))))
+            CreateTask(
+                project=project, title=f"Task {number}", depends_on=list(dict.fromkeys(waits_on.get(number, ())))
+            )
             for number in range(start, min(start + 64, size))
         ]
         answers = await asyncio.gather(*(server.call(tasks.CREATE, request, caller=ME) for request in requests))
@@ -119,7 +121,9 @@ async def ready_list() -> Figure:
             await fill(server, project, edges, size)
             request = ReadyTasks(project=project, limit=100)
             assert len((await server.call(tasks.READY, request, caller=ME)).tasks) == 100
-            times[size] = await _median(lambda server=server, request=request: server.call(tasks.READY, request, caller=ME))
+            times[size] = await _median(
+                lambda server=server, request=request: server.call(tasks.READY, request, caller=ME)
+            )
     note = ", ".join(f"{size:,}: {taken * 1000:.2f} ms" for size, taken in times.items())
     ratio = times[100_000] / times[1_000]
     return Figure("`task ready` among 100,000 tasks against 1,000", ratio, at_most=3, note=note)
@@ -136,7 +140,9 @@ async def cycle_checks(shapes: dict[str, tuple[Shape, float]]) -> list[Figure]:
                 times[size] = await (_chain_edge(server, made) if shape is chain else _random_edges(server, made))
         note = ", ".join(f"{size:,}: {taken * 1000:.2f} ms" for size, taken in times.items())
         ratio = times[100_000] / times[1_000]
-        figures.append(Figure(f"adding an edge, {name} graph of 100,000 against 1,000", ratio, at_most=bar, note=note))
+        figures.append(
+            Figure(f"adding an edge, {name} graph of 100,000 against 1,000", ratio, at_most=bar, note=note)
+        )
     return figures
 
 

@@ -1,0 +1,134 @@
+"""Leases that run out, old log lines, stray files: each job does a bounded batch and says when it is due again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from maestro import limits
+from maestro.domain.callers import Caller
+from maestro.operations import documents, sessions, tasks
+from maestro.operations import server as server_ops
+from maestro.operations.documents import AddDocument
+from maestro.operations.task_shapes import CreateTask, OneTask, StartTask
+from maestro.server.app import Server
+from maestro.services.upkeep.leases import Leases
+from maestro.services.upkeep.retention import Retention
+from maestro.services.upkeep.stray_blobs import StrayBlobs
+from maestro.testing.clock import FakeClock
+
+Join = Callable[..., Awaitable[Caller]]
+
+
+async def status(server: Server, caller: Caller, ref: str) -> tuple[str, str | None]:
+    task = await server.call(tasks.SHOW, OneTask(id=ref), caller=caller)
+    return task.status.value, task.holder
+
+
+async def test_an_expired_claim_comes_back(
+    server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
+    worker = await join("w")
+    await server.call(tasks.START, StartTask(id="#1", lease=10_000), caller=worker)
+    job = Leases(server.store)
+    assert await job.run_once() == clock.now() + timedelta(seconds=10)
+    clock.advance(11)
+    assert await job.run_once() is None
+    assert await status(server, dana, "vc#1") == ("todo", None)
+    kinds = [
+        event.kind for event in (await server.call(server_ops.EVENTS, server_ops.ReadEvents(), caller=dana)).events
+    ]
+    assert kinds[-2:] == ["task.claim_expired", "task.ready"]
+
+
+async def test_a_heartbeat_keeps_a_claim(server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
+    worker = await join("w")
+    await server.call(tasks.START, StartTask(id="#1", lease=10_000), caller=worker)
+    for _ in range(5):
+        clock.advance(8)
+        beat = await server.call(sessions.HEARTBEAT, sessions.Heartbeat(), caller=worker)
+        assert beat.renewed == 1
+        await Leases(server.store).run_once()
+    assert await status(server, dana, "vc#1") == ("in_progress", worker.session_id)
+    clock.advance(11)  # too late: what has run out is not renewed
+    assert (await server.call(sessions.HEARTBEAT, sessions.Heartbeat(), caller=worker)).renewed == 0
+
+
+async def test_the_running_server_acts_on_a_lease_without_being_asked(
+    server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
+    worker = await join("w")
+    with server.hub.subscribe([vc]) as heard:
+        await server.call(tasks.START, StartTask(id="#1", lease=5_000), caller=worker)
+        clock.advance(6)
+        server.upkeep.nudge("leases")
+        async with asyncio.timeout(10):
+            while "task.claim_expired" not in [event.kind for event in heard.take()]:
+                await heard.wait()
+
+
+async def test_old_log_lines_go_and_the_horizon_is_told(
+    server: Server, dana: Caller, vc: str, clock: FakeClock
+) -> None:
+    for number in range(4):
+        await server.call(tasks.CREATE, CreateTask(project=vc, title=f"{number}"), caller=dana)
+    before = await server.store.read(lambda tx: tx.events.last())
+    clock.advance(91 * 24 * 3600)
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="new"), caller=dana)
+    due = await Retention(server.store, events_days=90).run_once()
+    assert due == clock.now() + timedelta(hours=1)
+    assert await server.store.read(lambda tx: tx.events.horizon()) == before
+    page = await server.call(server_ops.EVENTS, server_ops.ReadEvents(since=1), caller=dana)
+    assert page.resync is not None and page.resync.complete
+    assert [task["ref"] for task in page.resync.tasks] == [f"vc#{number}" for number in range(1, 6)]
+    following = await server.call(server_ops.EVENTS, server_ops.ReadEvents(since=page.resync.seq), caller=dana)
+    assert following.events == [] and following.resync is None
+
+
+async def test_a_stream_past_the_horizon_resyncs_and_goes_on(
+    server: Server, dana: Caller, vc: str, clock: FakeClock
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="old"), caller=dana)
+    clock.advance(91 * 24 * 3600)
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="new"), caller=dana)
+    await Retention(server.store, events_days=90).run_once()
+    stream = server.stream(server_ops.EVENTS, server_ops.ReadEvents(since=1, follow=True), caller=dana)
+    resync = await anext(stream)
+    assert isinstance(resync, server_ops.Resync)
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="newer"), caller=dana)
+    async with asyncio.timeout(10):
+        assert (await anext(stream)).seq == resync.seq + 1
+
+
+async def test_keys_are_forgotten_after_a_week(server: Server, dana: Caller, vc: str, clock: FakeClock) -> None:
+    first = await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana, key="k")
+    clock.advance(6 * 24 * 3600)
+    await Retention(server.store, events_days=0).run_once()
+    assert (await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana, key="k")).id == first.id
+    clock.advance(2 * 24 * 3600)
+    await Retention(server.store, events_days=0).run_once()
+    assert (await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana, key="k")).id != first.id
+
+
+async def test_only_old_files_that_no_row_names_are_removed(
+    server: Server, dana: Caller, vc: str, clock: FakeClock
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
+    large = b"x" * (limits.inline_bytes_max + 1)
+    add = AddDocument(project=vc, id="#1", title="kept", content=large)
+    await server.call(documents.ADD, add, caller=dana)
+    server.blobs.keep(large + b"stray")
+    kept, *_ = [file for file in server.blobs.all() if file.stat().st_size == len(large)]
+    job = StrayBlobs(server.store, server.blobs, clock=clock)
+    for file in server.blobs.all():
+        os.utime(file, (clock.now().timestamp(),) * 2)
+    await job.run_once()
+    assert len(server.blobs.all()) == 2  # too young to judge
+    clock.advance(25 * 3600)
+    await job.run_once()
+    assert server.blobs.all() == [kept]
