@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 import sqlite3
 import statistics
@@ -21,6 +22,7 @@ from maestro.operations.task_shapes import CreateTask, DependTask, ReadyTasks
 from maestro.server.app import Server
 
 ME = person("bench")
+_keys = itertools.count()
 
 
 @asynccontextmanager
@@ -62,12 +64,13 @@ def _rate_of_single(plain: sqlite3.Connection, count: int) -> float:
 
 
 async def _rate_of_grouped(server: Server, *, callers: int, each: int) -> float:
-    """The smallest durable write of ours: taking the next number of a project."""
+    """The smallest durable write of ours: one more key of a project."""
     project = (await server.store.read(lambda tx: tx.projects.by_name("bench"))).id  # type: ignore[union-attr]
 
     async def one() -> None:
         for _ in range(each):
-            await server.store.write(lambda tx: tx.projects.take_number(project))
+            key = f"bench-{next(_keys)}"
+            await server.store.write(lambda tx, key=key: tx.projects.add_key(project, key))
 
     began = time.perf_counter()
     await asyncio.gather(*(one() for _ in range(callers)))

@@ -66,6 +66,12 @@ CREATE INDEX tasks_by_lease ON tasks (lease_until) WHERE lease_until IS NOT NULL
 CREATE INDEX tasks_by_holder ON tasks (holder, number) WHERE holder IS NOT NULL;
 CREATE INDEX tasks_by_rank ON tasks (rank);
 
+-- A number is never given twice, even when its task is deleted.
+CREATE TRIGGER task_takes_number AFTER INSERT ON tasks
+BEGIN
+  UPDATE projects SET next_number = NEW.number + 1 WHERE id = NEW.project_id;
+END;
+
 CREATE TABLE task_dependencies (
   task_id        TEXT NOT NULL REFERENCES tasks (id),
   depends_on_id  TEXT NOT NULL REFERENCES tasks (id),

@@ -17,7 +17,8 @@ from maestro.operations import fields
 class Effect(enum.Enum):
     """How an operation is carried out."""
 
-    READ = "read"  # one snapshot
+    READ = "read"  # one snapshot, a page or less
+    SCAN = "scan"  # one snapshot, but it may take long
     WRITE = "write"  # one transaction, takes an idempotency key
     ACTION = "action"  # waits, or acts outside the store
     STREAM = "stream"  # many answers, one after another

@@ -49,8 +49,9 @@ class Dispatcher:
         permit(operation, caller)
         binding = self._bindings[operation.name]
         match operation.effect:
-            case Effect.READ:
-                return await self._store.read(lambda tx: binding.do(tx, caller, request))
+            case Effect.READ | Effect.SCAN:
+                quick = operation.effect is Effect.READ
+                return await self._store.read(lambda tx: binding.do(tx, caller, request), quick=quick)
             case Effect.WRITE:
                 return await self._write(operation, binding, request, caller, key)
             case _:

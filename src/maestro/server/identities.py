@@ -49,7 +49,7 @@ class Identities:
         if known is not None:
             return known
         changes = self._changes
-        session = await self._store.read(lambda tx: tx.sessions.by_token(hashed))
+        session = await self._store.read(lambda tx: tx.sessions.by_token(hashed), quick=True)
         if session is None:
             raise errors.NotAuthenticated(
                 "This token is not valid: its session has ended, or it never was one.",
@@ -77,13 +77,13 @@ class Identities:
         if self._processes is not None:
             return self._processes
         changes = self._changes
-        known = await self._store.read(lambda tx: tx.sessions.with_process())
+        known = await self._store.read(lambda tx: tx.sessions.with_process(), quick=True)
         if changes == self._changes:
             self._processes = known
         return known
 
     async def _by_session(self, session_id: str) -> Caller:
-        return await self._store.read(lambda tx: _session(tx, session_id))
+        return await self._store.read(lambda tx: _session(tx, session_id), quick=True)
 
 
 def _session(tx: Tx, session_id: str) -> Caller:

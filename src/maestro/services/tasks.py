@@ -29,7 +29,8 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     found_in = task_of(tx, caller, request.found_in, project=project.id) if request.found_in else None
     outcome = moves.Outcome(tx, caller)
     task = _new_task(tx, caller, request, project, parent, found_in)
-    tx.tasks.insert(task)
+    number = tx.tasks.insert(task)
+    task = msgspec.structs.replace(task, number=number, ref=f"{project.name}#{number}")
     data = {"ref": task.ref, "title": task.title, "status": task.status.value}
     tx.log(Change(Kind.TASK_CREATED, task.id, project.id, data), actor=caller.name)
     for ref in dict.fromkeys(request.depends_on):
@@ -52,12 +53,11 @@ def _new_task(
     parent: Task | None,
     found_in: Task | None,
 ) -> Task:
-    number = tx.projects.take_number(project.id)
     return Task(
         id=ids.new("tsk", tx.at),
         project_id=project.id,
-        ref=f"{project.name}#{number}",
-        number=number,
+        ref="",
+        number=0,  # the store gives it one
         title=request.title.strip(),
         description=request.description,
         status=Status.TODO,

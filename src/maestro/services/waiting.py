@@ -28,15 +28,15 @@ class TaskWaits:
         def look(tx: Tx) -> list[Task]:
             return [task_of(tx, caller, ref, project=request.project) for ref in request.ids]
 
-        first = now = await self._store.read(look)
+        first = now = await self._store.read(look, quick=True)
         with self._hub.subscribe(task.id for task in first) as subscription:
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    now = await self._store.read(look)
+                    now = await self._store.read(look, quick=True)
                     while (reached := _reached(request.until, first, now)) is None:
                         await subscription.wait()
                         subscription.take()
-                        now = await self._store.read(look)
+                        now = await self._store.read(look, quick=True)
             except TimeoutError:
                 raise _timed_out(request, now) from None
         return ops.WaitedTasks(tasks=now, reached=reached)

@@ -64,8 +64,8 @@ class Store(Protocol):
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on the writer; answer only after its commit. Its failure undoes only its own work."""
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` on a reader, on one snapshot."""
+    async def read(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
+        """Run `work` on a reader, on one snapshot. `quick`: an embedded store may do it on the spot."""
 
     async def backup(self, target: Path) -> dict[str, Any]:
         """Write a consistent copy of the database while it is in use."""

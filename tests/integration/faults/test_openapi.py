@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -97,7 +97,6 @@ def sensible(world: World) -> dict[str, st.SearchStrategy[Any]]:
         "content": st.sampled_from(["", "aGVsbG8="]),
         "path": st.sampled_from([str(world.folder), "/nowhere"]),
         "cursor": st.sampled_from(["", "1", "0.1"]),
-        "pid": st.just(os.getpid()),
     }
 
 
@@ -138,6 +137,7 @@ def ask_at_random(world: World, name: str, mode: GenerationMode, checks: list[An
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],  # a failing request says enough; looking for a shorter one takes minutes
     )
     def ask(case: Any, dice: st.DataObject) -> None:
         nonlocal done
@@ -169,3 +169,74 @@ def test_what_is_asked_badly_is_refused_as_declared(world: World, name: str) -> 
     if not operation.body and not list(operation.iter_parameters()):
         pytest.skip("nothing can be asked of it badly")
     ask_at_random(world, name, GenerationMode.NEGATIVE, [*AS_DECLARED, negative_data_rejection])
+
+
+# What is asked with care.
+
+
+@pytest.fixture
+def own(tmp_path: Path, live: LiveServer) -> Iterator[World]:
+    """A world that a test may end."""
+    world = World(live, tmp_path / "vc")
+    with world.session, world.worker:
+        yield world
+
+
+def ask(world: World, name: str, *, token: requests.Session | None = None, **parts: Any) -> requests.Response:
+    """One request, whose answer must be as declared."""
+    case = world.operations[name].Case(**parts)
+    answer: requests.Response = case.call(base_url=world.server.url, session=token or world.session, timeout=30)
+    case.validate_response(answer, checks=AS_DECLARED)
+    return answer
+
+
+def test_a_backup_answers_as_declared(own: World, tmp_path: Path) -> None:
+    def backup(file: str, **more: Any) -> int:
+        return ask(own, "server.backup", body={"file": file}, media_type="application/json", **more).status_code
+
+    target = tmp_path / "backup.tar"
+    assert backup(str(target), token=own.worker) == 403
+    assert backup(str(tmp_path / "nowhere" / "backup.tar")) == 404
+    assert not target.exists()
+    assert backup(str(target)) == 200
+    before = target.read_bytes()
+    assert backup(str(target)) == 409
+    assert target.read_bytes() == before
+    assert backup("backup.tar") == 400
+    assert backup(f"{tmp_path}/{'x' * 300}") in (400, 404)
+
+
+def test_stopping_answers_as_declared_and_stops(own: World) -> None:
+    empty: dict[str, Any] = {"body": {}, "media_type": "application/json"}
+    assert ask(own, "server.stop", token=own.worker, **empty).status_code == 403
+    assert ask(own, "server.status").status_code == 200
+    answer = ask(own, "server.stop", **empty)
+    assert own.server.process is not None
+    assert answer.json() == {"pid": own.server.process.pid}
+    assert own.server.process.wait(30) == 0
+
+
+def test_the_log_streams_as_declared(own: World) -> None:
+    last = own.session.get(f"{own.server.url}/api/status", timeout=30).json()["events"]
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": str(last - 2)}
+    with own.session.get(f"{own.server.url}/api/events", headers=headers, stream=True, timeout=30) as answer:
+        declared = own.operations["events.list"].definition.raw["responses"]["200"]["content"]
+        assert answer.headers["content-type"] in declared
+        lines = answer.iter_lines()
+        ids = [line for line in (next(lines) for _ in range(8)) if line.startswith(b"id:")]
+        assert ids == [b"id: %d" % (last - 1), b"id: %d" % last]
+
+
+def test_waiting_answers_as_declared(own: World) -> None:
+    def wait(task: int, **more: Any) -> int:
+        query = {"ids": [own.tasks[task]], "timeout": 50, **more}
+        return ask(own, "task.wait", query=query).status_code
+
+    assert wait(0) == 408  # open
+    assert wait(0, until="ready") == 200
+    assert wait(2) == 200  # completed
+    assert wait(3) == 200  # cancelled: it will never be completed, and the answer says so
+
+
+def test_every_operation_is_described_once_and_nothing_else_is(own: World) -> None:
+    assert set(own.operations) == set(REGISTRY)

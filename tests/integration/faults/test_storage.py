@@ -19,11 +19,16 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro import errors, limits
 from maestro.domain.callers import Caller
+from maestro.domain.events import Change, Kind
+from maestro.operations import documents as document_ops
 from maestro.operations import tasks as ops
 from maestro.server.app import Server
+from maestro.services.upkeep.stray_blobs import StrayBlobs
+from maestro.store.base import Tx
 from maestro.store.layout import DATABASE, LOCK
+from maestro.testing.clock import FakeClock
 from maestro.testing.live import LiveServer
 
 SECONDS_MAX = 30.0
@@ -283,6 +288,42 @@ def test_servers_that_start_at_the_same_moment_leave_one(tmp_path: Path) -> None
             if server.poll() is None:
                 server.send_signal(signal.SIGTERM)
             server.communicate(timeout=SECONDS_MAX)
+
+
+# What nobody foresaw.
+
+
+async def test_a_fault_in_one_write_leaves_nobody_waiting(server: Server, vc: str, dana: Caller) -> None:
+    """Whatever goes wrong on the one writer, every caller is answered and the next write works."""
+
+    def odd(tx: Tx) -> None:
+        tx.log(Change(Kind.TASK_READY, "subject", vc, {"not JSON": object()}), actor="dana")
+
+    async with asyncio.timeout(SECONDS_MAX):
+        calls = [server.call(ops.CREATE, ops.CreateTask(project=vc, title=f"t{n}"), caller=dana) for n in range(3)]
+        *good, bad = await asyncio.gather(*calls, server.store.write(odd), return_exceptions=True)
+        assert isinstance(bad, Exception)
+        made = [answer.title for answer in good if not isinstance(answer, BaseException)]
+        assert await titles(server, vc, dana) == made
+        await server.call(ops.CREATE, ops.CreateTask(project=vc, title="next"), caller=dana)
+    assert await titles(server, vc, dana) == [*made, "next"]
+
+
+async def test_a_file_that_comes_to_be_needed_again_is_not_cleared_away(
+    server: Server, vc: str, dana: Caller, clock: FakeClock
+) -> None:
+    """Its old row is gone, its new one not there yet, and just then the stray files are cleared out."""
+    task = await server.call(ops.CREATE, ops.CreateTask(project=vc, title="t"), caller=dana)
+    content = os.urandom(limits.inline_bytes_max + 1)
+    request = document_ops.AddDocument(id=task.id, title="d", content=content)
+    server.documents.prepare(request)
+    for file in server.blobs.all():
+        os.utime(file, (0, 0))
+    prepared = server.documents.prepare(request)
+    await StrayBlobs(server.store, server.blobs, clock=clock).run_once()
+    document = await server.store.write(lambda tx: server.documents.add(tx, dana, request, prepared))
+    shown = await server.call(document_ops.SHOW, document_ops.OneDocument(id=document.id), caller=dana)
+    assert shown.content == content
 
 
 # A full disk.

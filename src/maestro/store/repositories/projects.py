@@ -63,12 +63,6 @@ class Projects:
         rows = self._rows.all("project_page", after=after, limit=limit)
         return [project for row in rows if (project := _project(row))]
 
-    def take_number(self, project_id: str) -> int:
-        """The next task number, never given twice."""
-        row = self._rows.one("project_take_number", id=project_id)
-        assert row is not None
-        return int(row[0])
-
     def insert_workspace(self, workspace: Workspace) -> None:
         self._rows.run(
             "workspace_insert",

@@ -27,13 +27,12 @@ class Tasks:
         self._rows = rows
         self.graph = TaskGraph(rows)
 
-    def insert(self, task: Task) -> None:
-        """A new task, ranked above all others."""
-        self._rows.run(
+    def insert(self, task: Task) -> int:
+        """A new task, ranked above all others; the number it got in its project."""
+        row = self._rows.one(
             "task_insert",
             id=task.id,
             project_id=task.project_id,
-            number=task.number,
             status=task.status.value,
             found_in=task.found_in,
             open_blockers=task.open_blockers,
@@ -43,6 +42,8 @@ class Tasks:
             created_at=to_micros(task.created_at),
             **_words(task),
         )
+        assert row is not None
+        return int(row[0])
 
     def get(self, task_id: str) -> Task | None:
         row = self._rows.one("task_get", id=task_id)

@@ -32,10 +32,6 @@ INSERT INTO project_keys (key, project_id) VALUES (:key, :project_id) ON CONFLIC
 -- Gives a project its present key, name and stages.
 UPDATE projects SET key = :key, name = :name, stages = :stages WHERE id = :id;
 
--- name: project_take_number
--- The next free task number of a project.
-UPDATE projects SET next_number = next_number + 1 WHERE id = :id RETURNING next_number - 1;
-
 -- name: workspace_insert
 -- A new checkout.
 INSERT INTO workspaces (id, project_id, name, path, created_at) VALUES (:id, :project_id, :name, :path, :created_at);

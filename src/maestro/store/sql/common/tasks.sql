@@ -7,12 +7,13 @@ t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.upda
 tasks t JOIN projects p ON p.id = t.project_id
 
 -- name: task_insert
--- A new task, ranked above all others.
+-- A new task, ranked above all others, with its project's next number (a trigger moves that on).
 INSERT INTO tasks (id, project_id, number, title, description, status, priority, stage, parent_id, found_in, member,
                    accept, gates, open_blockers, stage_held, rank, created_by, created_at, updated_at)
-VALUES (:id, :project_id, :number, :title, :description, :status, :priority, :stage, :parent_id, :found_in, :member,
+VALUES (:id, :project_id, (SELECT next_number FROM projects WHERE id = :project_id), :title, :description, :status, :priority, :stage, :parent_id, :found_in, :member,
         :accept, :gates, :open_blockers, :stage_held,
-        (SELECT coalesce(max(rank), 0) + :rank_step FROM tasks), :created_by, :created_at, :updated_at);
+        (SELECT coalesce(max(rank), 0) + :rank_step FROM tasks), :created_by, :created_at, :updated_at)
+RETURNING number;
 
 -- name: task_get
 -- One task by its id.
