@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 
 import pytest
@@ -107,6 +108,37 @@ def test_exactly_the_edges_that_close_no_cycle_get_in(given_edges: tuple[int, Ed
         tasks.assert_ranks_respect_edges()
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_the_same_in_graphs_too_large_to_walk_from_one_end_only(seed: int) -> None:
+    """Many tasks wait on each, so that the search from below is the first to end."""
+    dice = random.Random(seed)
+    count = 60
+    tasks = MemoryGraph(count, spread_step=count + 2)
+    for _ in range(250):
+        waiter, blocker = str(dice.randrange(count)), str(dice.randrange(count))
+        closes = tasks.reaches(blocker, waiter)
+        try:
+            tasks.add(waiter, blocker)
+        except CycleFound as found:
+            assert closes
+            assert_is_the_cycle(tasks, found.path, waiter, blocker)
+        else:
+            assert not closes
+        tasks.assert_ranks_respect_edges()
+
+
+@pytest.mark.parametrize("waiting", [20, 200])
+def test_of_two_ends_the_smaller_one_moves(waiting: int) -> None:
+    """A task that many wait on comes to wait on one that waits on nothing: that one moves, not the many."""
+    tasks = MemoryGraph(waiting + 2)
+    tasks.spread()
+    for number in range(1, waiting + 1):
+        tasks.add(str(number), "0")
+    last = str(waiting + 1)
+    (moved,) = tasks.new_ranks("0", last)
+    assert moved.id == last and moved.rank < tasks.ranks["0"]
+
+
 def assert_is_the_cycle(tasks: MemoryGraph, path: list[str], waiter: str, blocker: str) -> None:
     """A walk from the waiter back to itself whose first step is the refused edge and whose others are there."""
     assert path[0] == path[-1] == waiter
@@ -155,7 +187,6 @@ def test_a_spread_leaves_room_for_everything_that_moves(count: int) -> None:
     chain = [str(number) for number in range(count)]
     for below, above in zip(chain, chain[1:], strict=False):
         tasks.add(above, below)
-    # Something small below the blocker keeps the search from ending there first.
     tasks.add("0", str(count))
     tasks.assert_ranks_respect_edges()
     assert sorted(chain, key=lambda task_id: tasks.ranks[task_id]) == chain

@@ -198,3 +198,26 @@ async def test_a_report_renews_the_claim_that_it_blocks(tasks: Tasks, join: Join
     clock.advance(30)
     reported = await tasks.do(ops.REPORT, task, by=worker, kind=ReportKind.BLOCKED, text="a key")
     assert (reported.lease_until - started.lease_until).total_seconds() == 30
+
+
+async def test_a_sign_of_life_that_comes_too_late_renews_nothing(
+    tasks: Tasks, join: Join, clock: FakeClock, server: Server
+) -> None:
+    worker = await join("w1")
+    task = await tasks.new()
+    await tasks.do(ops.START, task, by=worker, lease=60_000)
+    clock.advance(60)
+    beat = await server.call(session_ops.HEARTBEAT, session_ops.Heartbeat(), caller=worker)
+    assert beat.renewed == 0
+    await Leases(server.store).run_once()
+    assert (await tasks.do(ops.SHOW, task)).holder is None
+
+
+async def test_a_worker_does_not_pass_its_own_review(tasks: Tasks, join: Join) -> None:
+    worker = await join("w1")
+    task = await tasks.new(gates=["true"])
+    await tasks.do(ops.START, task, by=worker)
+    await tasks.do(ops.COMPLETE, task, by=worker)
+    with pytest.raises(errors.Conflict):
+        await tasks.do(ops.COMPLETE, task, by=worker)
+    assert await tasks.statuses(task) == ["in_review"]

@@ -408,6 +408,7 @@ class Machine:
         self.model = Model()
         self.fold = Fold()
         self.was_ready: set[str] = set()
+        self.numbers = {HERE: 0, ELSEWHERE: 0}
         self.runner = asyncio.Runner()
         self.tokens: dict[str, str] = {}
         self.sessions: dict[str, str] = {}
@@ -552,6 +553,8 @@ class Machine:
         answer = self.do(seat, ops.CREATE, request, rules, key=key)
         if answer is None:
             return
+        self.numbers[project] += 1  # one after the other, and never again that of a deleted task
+        assert answer.number == self.numbers[project]
         self.model.tasks = {answer.id if name == "new" else name: task for name, task in self.model.tasks.items()}
         if again:  # the same key answers with the first result and does nothing
             twice = self.do(seat, ops.CREATE, request, lambda model, actor: None, key=key)
@@ -690,7 +693,8 @@ class Machine:
                 less_usual = {7: self.release, 8: self.block, 9: self.fail}
                 less_usual.get(choice, self.complete)("able", index, "present")
             case "in_review":
-                (self.reject if choice > 7 else self.complete)("lead", index, "present")
+                by = "able" if choice < 3 else "lead"  # a worker does not pass its own review
+                (self.reject if choice > 7 else self.complete)(by, index, "present")
             case "blocked":
                 self.unblock("able", index, "present")
             case "failed" | "cancelled":
@@ -811,8 +815,8 @@ def steps(dice: random.Random, count: int) -> list[Step]:
         "delete": (3, lambda: (who(), task())),
         "end_session": (2, lambda: (dice.choice(list(SEATS)), dice.random() < 0.5)),
         "use_void_token": (1, lambda: (task(),)),
-        "heartbeat": (2, lambda: (dice.choice(list(SEATS)),)),
-        "pass_time": (3, lambda: (dice.choice([1, 4, 30, 400, 4000]),)),
+        "heartbeat": (4, lambda: (dice.choice(list(SEATS)),)),
+        "pass_time": (4, lambda: (dice.choice([1, 4, 30, 400, 4000]),)),
         "take_expired_claims_back": (3, tuple),
     }
     begin: list[Step] = [("create", new("dana")) for _ in range(dice.randint(3, 10))]

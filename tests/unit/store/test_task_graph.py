@@ -16,7 +16,7 @@ from maestro.store.sqlite.steps import scripts
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_task
 
-COUNT = 14
+COUNT = 40
 PROJECT = Project("prj_00000000000000000000000000", "example.org/vc", "vc", [], FakeClock().now())
 
 
@@ -62,7 +62,7 @@ def test_exactly_the_edges_that_close_no_cycle_get_in(
     """Dependencies, and parents that wait on their children, in one graph."""
     dice = random.Random(seed)
     edges: set[tuple[str, str]] = set()
-    for _ in range(60):
+    for _ in range(150):
         waiter, blocker = name(dice.randrange(COUNT)), name(dice.randrange(COUNT))
         has_parent = database.execute("SELECT parent_id FROM tasks WHERE id = ?", (blocker,)).fetchone() != (None,)
         closes = reaches(edges, blocker, waiter)
