@@ -192,7 +192,9 @@ def reject(task: Task, *, reason: str, at: datetime) -> Move:
     require(task, "reject")
     to = Status.IN_PROGRESS if task.holder else Status.TODO
     data = {"holder": task.holder, "reason": reason}
-    return _move(task, "reject", to, Kind.TASK_REJECTED, at=at, data=data, reason=reason)
+    # The review may have taken longer than the lease: whoever goes on has its whole time again.
+    until = at + timedelta(seconds=task.lease_seconds) if task.lease_seconds else task.lease_until
+    return _move(task, "reject", to, Kind.TASK_REJECTED, at=at, data=data, reason=reason, lease_until=until)
 
 
 def block(task: Task, *, reason: str, at: datetime) -> Move:

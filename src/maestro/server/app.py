@@ -123,6 +123,6 @@ class Server:
                 self.identities.forget()
             elif event.kind == Kind.PROJECT_CHANGED:
                 self.places.forget()
-            elif event.kind == Kind.TASK_STARTED:
+            elif event.kind in (Kind.TASK_STARTED, Kind.TASK_REJECTED, Kind.TASK_UNBLOCKED):
                 self.upkeep.nudge("leases")
         self.hub.publish(events)

@@ -9,6 +9,7 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Status, Task
 from maestro.operations import task_shapes as ops
 from maestro.services import moves
+from maestro.services.consequences import Outcome
 from maestro.services.scope import may_move, task_of
 from maestro.store.base import Tx
 
@@ -19,14 +20,15 @@ def depend(tx: Tx, caller: Caller, request: ops.DependTask) -> ops.MovedTask:
     may_move(tx, caller, task)
     if not request.on:
         raise errors.Invalid("Nothing was named to wait on.", hint='Say: --on "#2,#3"')
-    outcome = moves.Outcome(tx, caller)
+    outcome = Outcome(tx, caller)
     change = remove if request.remove else add
     for ref in dict.fromkeys(request.on):
         change(outcome, task, task_of(tx, caller, ref, project=task.project_id))
+    outcome.settle()
     return outcome.answer(task)
 
 
-def add(outcome: moves.Outcome, task: Task, on: Task) -> None:
+def add(outcome: Outcome, task: Task, on: Task) -> None:
     """Let `task` wait on `on`."""
     tx = outcome.tx
     check(tx, waiter=task, blocker=on)
@@ -40,7 +42,7 @@ def add(outcome: moves.Outcome, task: Task, on: Task) -> None:
     _log(outcome, Kind.TASK_DEPENDENCY_ADDED, task, on)
 
 
-def remove(outcome: moves.Outcome, task: Task, on: Task) -> None:
+def remove(outcome: Outcome, task: Task, on: Task) -> None:
     """Let `task` no longer wait on `on`."""
     tx = outcome.tx
     if not tx.tasks.graph.remove(task.id, on.id):
@@ -49,9 +51,7 @@ def remove(outcome: moves.Outcome, task: Task, on: Task) -> None:
     if on.status is Status.COMPLETED:
         return
     tx.tasks.graph.shift_open(task.id, -1)
-    now = tx.tasks.get(task.id)
-    if now is not None and now.ready:
-        outcome.became_ready(now)
+    outcome.look_at(task.id)
 
 
 def check(tx: Tx, *, waiter: Task, blocker: Task) -> None:
@@ -74,13 +74,29 @@ def _cycle(tx: Tx, waiter: Task, blocker: Task, path: list[str]) -> errors.Cycle
     )
 
 
-def _warn(outcome: moves.Outcome, task: Task, on: Task) -> None:
+def _warn(outcome: Outcome, task: Task, on: Task) -> None:
     if task.status in (Status.IN_PROGRESS, Status.IN_REVIEW):
         outcome.warnings.append(f"{task.ref} is {task.status} already; it goes on although {on.ref} is open.")
+    if _stages_cross(outcome.tx, task, on):
+        outcome.warnings.append(
+            f"{task.ref} ({task.stage}) and {on.ref} ({on.stage}) wait on each other: "
+            "a stage waits for the ones before it."
+        )
     if on.status in (Status.FAILED, Status.CANCELLED):
         outcome.warnings.append(f"{on.ref} is {on.status}: {task.ref} stays blocked until it is reopened.")
 
 
-def _log(outcome: moves.Outcome, kind: Kind, task: Task, on: Task) -> None:
+def _stages_cross(tx: Tx, task: Task, on: Task) -> bool:
+    """Whether `on` is in a later stage of the same scope, and so waits for `task` already."""
+    project = tx.projects.get(task.project_id)
+    if project is None or (task.project_id, task.parent_id) != (on.project_id, on.parent_id):
+        return False
+    stages = project.stages
+    if task.stage not in stages or on.stage not in stages:
+        return False
+    return stages.index(on.stage) > stages.index(task.stage)
+
+
+def _log(outcome: Outcome, kind: Kind, task: Task, on: Task) -> None:
     data = {"ref": task.ref, "on": on.id, "on_ref": on.ref}
     outcome.tx.log(Change(kind, task.id, task.project_id, data), actor=outcome.caller.name)

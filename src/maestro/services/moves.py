@@ -1,8 +1,4 @@
-"""Moving tasks, and all that follows from a move in the same transaction.
-
-A completed task unblocks its dependants, may open the next stage and may complete its parent; a reopened one takes
-that back, but never pulls running work back.
-"""
+"""Moving tasks: each use case decides one move, and `consequences` carries it out with all that follows."""
 
 from __future__ import annotations
 
@@ -18,88 +14,13 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
 from maestro.errors import ClaimLost, Conflict, NotReady
 from maestro.operations import task_shapes as ops
+from maestro.services.consequences import Outcome
 from maestro.services.scope import may_move, may_write, task_of
 from maestro.store.base import Tx
 
 # What the server does by itself stands in the log under its own name.
 _SERVER = Caller(Role.PERSON, "maestro")
 _Decide = Callable[[Task], Move]
-
-
-class Outcome:
-    """What one request has set off, to be told to its caller."""
-
-    def __init__(self, tx: Tx, caller: Caller) -> None:
-        self.tx = tx
-        self.caller = caller
-        self.unblocked: list[str] = []
-        self.warnings: list[str] = []
-
-    def apply(self, move: Move) -> Task:
-        """Write a move and everything that follows from it."""
-        before, after = move.before, move.after
-        self.tx.tasks.move(before, after)
-        self.tx.log(*move.changes, actor=self.caller.name)
-        self._tell_dependants(before, after)
-        if before.stage is not None and _is_open(before) != _is_open(after):
-            self.settle_stages(after.project_id, after.parent_id)
-        if after.status is Status.TODO and tasks.is_ready(after):
-            self.became_ready(after)
-        if after.parent_id is not None and not _is_open(after):
-            self._roll_up(after.parent_id)
-        return after
-
-    def became_ready(self, task: Task) -> None:
-        """Say so; a parent whose children have all been done meanwhile completes at once."""
-        if self.tx.tasks.children_are_done(task.id):
-            self.apply(tasks.roll_up(task, at=self.tx.at))
-        else:
-            self.say_ready(task)
-
-    def say_ready(self, task: Task) -> None:
-        """Log it, and remember it for the answer."""
-        self.unblocked.append(task.ref)
-        self.tx.log(Change(Kind.TASK_READY, task.id, task.project_id, {"ref": task.ref}), actor=self.caller.name)
-
-    def settle_stages(self, project_id: str, parent_id: str | None) -> None:
-        """Hold each stage of a scope back while an earlier one has open tasks, and let go what may go."""
-        project = self.tx.projects.get(project_id)
-        held = False
-        for stage in project.stages if project else []:
-            for task in self.tx.tasks.hold_stage(project_id, parent_id, stage, held=held):
-                if task.ready:
-                    self.became_ready(task)
-            held = held or self.tx.tasks.stage_has_open(project_id, parent_id, stage)
-
-    def answer(self, task: Task) -> ops.MovedTask:
-        """The task as it now is, with what happened besides."""
-        return self.told(self.tx.tasks.get(task.id) or task)
-
-    def told(self, task: Task) -> ops.MovedTask:
-        """A task that is known to be as it now is, with what happened besides."""
-        fields = msgspec.structs.asdict(task)
-        others = [ref for ref in self.unblocked if ref != task.ref]
-        return ops.MovedTask(**fields, unblocked=others, warnings=self.warnings)
-
-    def _tell_dependants(self, before: Task, after: Task) -> None:
-        was, now = before.status is Status.COMPLETED, after.status is Status.COMPLETED
-        if was == now:
-            return
-        for task in self.tx.tasks.shift_blockers(after.id, -1 if now else 1):
-            if now and task.ready:
-                self.became_ready(task)
-            elif not now and task.status is not Status.TODO:
-                self.warnings.append(
-                    f"{task.ref} is {task.status} and depends on {after.ref}, which is open again; it goes on."
-                )
-
-    def _roll_up(self, parent_id: str) -> None:
-        parent = self.tx.tasks.get(parent_id)
-        if parent is None or parent.status not in tasks.TRANSITIONS["roll_up"]:
-            return
-        waits = parent.open_blockers > 0 or parent.stage_held
-        if not waits and self.tx.tasks.children_are_done(parent_id):
-            self.apply(tasks.roll_up(parent, at=self.tx.at))
 
 
 def current(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Task:
@@ -176,10 +97,10 @@ def report(tx: Tx, caller: Caller, request: ops.ReportTask) -> ops.ReportedTask:
     """One truth: what is reported is what the task then is."""
     task = current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task, fence=request.fence)
+    if caller.session_id is not None and tx.tasks.renew(caller.session_id, at=tx.at):
+        task = tx.tasks.get(task.id) or task
     move = _reported_move(tx, caller, task, request)
     kept = _record(tx, caller, task, request.kind, request.text)
-    if caller.session_id is not None:
-        tx.tasks.renew(caller.session_id, at=tx.at)
     outcome = Outcome(tx, caller)
     if move is not None:
         outcome.apply(move)
@@ -260,7 +181,3 @@ def earlier_stage(tx: Tx, task: Task) -> str | None:
         if tx.tasks.stage_has_open(task.project_id, task.parent_id, stage):
             return stage
     return None
-
-
-def _is_open(task: Task) -> bool:
-    return task.status not in (Status.COMPLETED, Status.CANCELLED)

@@ -10,7 +10,8 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.identity import RESERVED
 from maestro.domain.projects import Project
 from maestro.operations import projects as ops
-from maestro.services import moves, places
+from maestro.services import places
+from maestro.services.consequences import Outcome
 from maestro.services.scope import project_of
 from maestro.store.base import Tx
 
@@ -55,7 +56,8 @@ def _restage(tx: Tx, caller: Caller, project: Project, stages: list[str]) -> Pro
     changed = msgspec.structs.replace(project, stages=stages)
     tx.projects.change(changed)
     tx.log(Change(Kind.PROJECT_CHANGED, project.id, project.id, {"stages": stages}), actor=caller.name)
-    outcome = moves.Outcome(tx, caller)
+    outcome = Outcome(tx, caller)
     for parent_id in tx.tasks.stage_scopes(project.id):
-        outcome.settle_stages(project.id, parent_id)
+        outcome.look_at_stages(project.id, parent_id)
+    outcome.settle()
     return changed

@@ -17,7 +17,7 @@ from maestro.domain.projects import Project
 from maestro.domain.sessions import ACTIVE, FINAL, Mode, Session, Status, role_of
 from maestro.domain.tasks import Status as TaskStatus
 from maestro.operations import sessions as ops
-from maestro.services import moves
+from maestro.services.consequences import Outcome
 from maestro.services.scope import may_write, project_of
 from maestro.store.base import Tx
 
@@ -190,8 +190,11 @@ def _may_end(caller: Caller, session: Session) -> None:
 
 
 def _give_back(tx: Tx, caller: Caller, session: Session) -> None:
-    outcome = moves.Outcome(tx, caller)
-    for task in tx.tasks.of_holder(session.id, limit=limits.upkeep_batch_rows_max):
+    outcome = Outcome(tx, caller)
+    for held in tx.tasks.of_holder(session.id, limit=limits.upkeep_batch_rows_max):
+        task = tx.tasks.get(held.id)  # read anew: what was given back before may have completed it
+        if task is None or task.holder != session.id:
+            continue
         if task.status is TaskStatus.IN_PROGRESS:
             outcome.apply(task_rules.release(task, at=tx.at))
         elif task.status is TaskStatus.BLOCKED:

@@ -15,6 +15,7 @@ from maestro.domain.projects import Project
 from maestro.domain.tasks import Status, Task
 from maestro.operations import task_shapes as ops
 from maestro.services import dependencies, moves
+from maestro.services.consequences import Outcome, is_open
 from maestro.services.scope import may_move, may_write, project_of, task_of
 from maestro.store.base import Tx
 
@@ -27,7 +28,7 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     _known_stage(project, request.stage)
     parent = _parent(tx, caller, request.parent, project) if request.parent else None
     found_in = task_of(tx, caller, request.found_in, project=project.id) if request.found_in else None
-    outcome = moves.Outcome(tx, caller)
+    outcome = Outcome(tx, caller)
     task = _new_task(tx, caller, request, project, parent, found_in)
     number = tx.tasks.insert(task)
     task = msgspec.structs.replace(task, number=number, ref=f"{project.name}#{number}")
@@ -37,10 +38,11 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
         dependencies.add(outcome, task, task_of(tx, caller, ref, project=project.id))
     _place_under(outcome, task, parent)
     if task.stage:
-        outcome.settle_stages(project.id, task.parent_id)
+        outcome.look_at_stages(project.id, task.parent_id)
+    outcome.settle()
     if request.depends_on or task.stage:
         task = tx.tasks.get(task.id) or task
-    if task.ready and task.ref not in outcome.unblocked:
+    if task.ready:
         outcome.say_ready(task)
     return outcome.told(task)
 
@@ -93,16 +95,27 @@ def edit(tx: Tx, caller: Caller, request: ops.EditTask) -> ops.MovedTask:
     if not changed:
         raise errors.Invalid("Nothing to change was given.", hint="Say at least one of --title, --description, …")
     after = msgspec.structs.replace(task, updated_at=tx.at, **changed)
-    outcome = moves.Outcome(tx, caller)
+    outcome = Outcome(tx, caller)
+    unfinished = _unfinished(tx, task.parent_id, after.parent_id)
     tx.tasks.edit(after)
     told = {"ref": task.ref, "fields": sorted(changed)}
     tx.log(Change(Kind.TASK_EDITED, task.id, task.project_id, told), actor=caller.name)
     if "parent_id" in changed:
         _place_under(outcome, after, tx.tasks.get(after.parent_id) if after.parent_id else None)
+        for parent_id in unfinished:
+            outcome.look_at_parent(parent_id)
     if "stage" in changed or "parent_id" in changed:
-        for parent_id in {task.parent_id, after.parent_id}:
-            outcome.settle_stages(task.project_id, parent_id)
+        for scope in {task.parent_id, after.parent_id}:
+            outcome.look_at_stages(task.project_id, scope)
+    if task.stage_held and after.stage is None:
+        outcome.look_at(task.id)
+    outcome.settle()
     return outcome.answer(after)
+
+
+def _unfinished(tx: Tx, *parents: str | None) -> list[str]:
+    """Those that still have something open below them: only they can be done by a change of their children."""
+    return [parent for parent in dict.fromkeys(parents) if parent and not tx.tasks.children_are_done(parent)]
 
 
 def _changed_fields(tx: Tx, caller: Caller, request: ops.EditTask, task: Task) -> dict[str, Any]:
@@ -117,7 +130,9 @@ def _changed_fields(tx: Tx, caller: Caller, request: ops.EditTask, task: Task) -
     assert project is not None
     _known_stage(project, changed.get("stage"))
     if request.parent is not None:
-        changed["parent_id"] = _parent(tx, caller, request.parent, project).id if request.parent else None
+        below = tx.tasks.height(task.id)
+        parent = _parent(tx, caller, request.parent, project, below=below) if request.parent else None
+        changed["parent_id"] = parent.id if parent else None
     return changed
 
 
@@ -133,14 +148,18 @@ def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
             hint="Cancel it instead, or take the dependencies away first.",
             data={"dependants": [other.ref for other in resting]},
         )
+    outcome = Outcome(tx, caller)
+    unfinished = _unfinished(tx, task.parent_id)
     tx.tasks.delete(task.id)
-    outcome = moves.Outcome(tx, caller)
     tx.log(
         Change(Kind.TASK_DELETED, task.id, task.project_id, {"ref": task.ref, "title": task.title}),
         actor=caller.name,
     )
     if task.stage:
-        outcome.settle_stages(task.project_id, task.parent_id)
+        outcome.look_at_stages(task.project_id, task.parent_id)
+    for parent_id in unfinished:
+        outcome.look_at_parent(parent_id)
+    outcome.settle()
     return ops.Deleted(id=task.id, ref=task.ref)
 
 
@@ -148,8 +167,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListTasks) -> ops.TaskList:
     project = project_of(tx, caller, request.project)
     after, limit = _number(request.cursor), request.limit + 1
     if request.mine:
-        found = tx.tasks.of_holder_in(project.id, caller.name, after=after, limit=limit)
-        found = [task for task in found if request.status in (None, task.status)]
+        found = tx.tasks.of_holder_in(project.id, caller.name, after=after, limit=limit, status=request.status)
     else:
         found = tx.tasks.page(project.id, after=after, limit=limit, status=request.status, archived=request.archived)
     return _page(found, request.limit)
@@ -248,14 +266,14 @@ def _place(cursor: str) -> tuple[int, int]:
     return (_number(rank), _number(number))
 
 
-def _parent(tx: Tx, caller: Caller, ref: str, project: Project) -> Task:
+def _parent(tx: Tx, caller: Caller, ref: str, project: Project, *, below: int = 0) -> Task:
     parent = task_of(tx, caller, ref, project=project.id)
     if parent.project_id != project.id:
         raise errors.Invalid(
             f"{parent.ref} is in another project: a parent must be in the same.",
             hint="To wait on another project's task, use --depends-on.",
         )
-    depth, above = 1, parent
+    depth, above = 1 + below, parent
     while above.parent_id is not None and (next_above := tx.tasks.get(above.parent_id)):
         depth, above = depth + 1, next_above
     if depth >= limits.task_depth_max:
@@ -263,12 +281,13 @@ def _parent(tx: Tx, caller: Caller, ref: str, project: Project) -> Task:
     return parent
 
 
-def _place_under(outcome: moves.Outcome, task: Task, parent: Task | None) -> None:
+def _place_under(outcome: Outcome, task: Task, parent: Task | None) -> None:
     """A parent waits on its children: refuse what would wait on itself, and open a finished parent again."""
     if parent is None:
         return
     dependencies.check(outcome.tx, waiter=parent, blocker=task)
-    if parent.status in tasks.FINAL and task.status not in (Status.COMPLETED, Status.CANCELLED):
+    if parent.status in tasks.FINAL and is_open(task):
+        may_move(outcome.tx, outcome.caller, parent)
         outcome.warnings.append(f"{parent.ref} was {parent.status}; it is open again for its new child.")
         outcome.apply(tasks.reopen(parent, at=outcome.tx.at))
 

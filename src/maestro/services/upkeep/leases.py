@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from maestro import limits
+from maestro.domain.tasks import lease_is_over
 from maestro.services import moves
 from maestro.store.base import Store, Tx
 
@@ -25,6 +26,8 @@ class Leases:
 
 
 def _take_back(tx: Tx) -> datetime | None:
-    for task in tx.tasks.leases_over(tx.at, limit=limits.upkeep_batch_rows_max):
-        moves.expire(tx, task)
+    for over in tx.tasks.leases_over(tx.at, limit=limits.upkeep_batch_rows_max):
+        task = tx.tasks.get(over.id)  # read anew: what follows from one may have decided about the next
+        if task is not None and lease_is_over(task, tx.at):
+            moves.expire(tx, task)
     return tx.tasks.next_lease()

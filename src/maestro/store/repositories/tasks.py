@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import errors
+from maestro import errors, limits
 from maestro.clock import from_micros, to_micros
 from maestro.domain.graph import RANK_STEP
 from maestro.domain.tasks import Priority, Status, Task
@@ -90,8 +90,14 @@ class Tasks:
             return self._tasks("task_page", **values)
         return self._tasks("task_page_by_status", status=status.value, **values)
 
-    def of_holder_in(self, project_id: str, holder: str, *, after: int, limit: int) -> list[Task]:
-        return self._tasks("task_page_by_holder", project_id=project_id, holder=holder, after=after, limit=limit)
+    def of_holder_in(
+        self, project_id: str, holder: str, *, after: int, limit: int, status: Status | None = None
+    ) -> list[Task]:
+        """A page of what one holder has claimed in a project."""
+        wanted = status.value if status else None
+        return self._tasks(
+            "task_page_by_holder", project_id=project_id, holder=holder, after=after, limit=limit, status=wanted
+        )
 
     def of_holder(self, holder: str, *, limit: int) -> list[Task]:
         return self._tasks("tasks_of_holder", holder=holder, limit=limit)
@@ -129,6 +135,11 @@ class Tasks:
         row = self._rows.one("task_children_open", parent_id=parent_id)
         return row is not None and row[0] == 0 and row[1] > 0
 
+    def height(self, task_id: str) -> int:
+        """How many levels there are below a task."""
+        row = self._rows.one("task_height", id=task_id, limit=limits.task_depth_max)
+        return int(row[0]) if row else 0
+
     def found_in(self, task_id: str, *, limit: int) -> list[Task]:
         return self._tasks("task_found_in", id=task_id, limit=limit)
 
@@ -153,9 +164,9 @@ class Tasks:
         """A sign of life renews every claim of its holder."""
         return self._rows.run("task_renew", holder=holder, at=to_micros(at))
 
-    def shift_blockers(self, task_id: str, by: int) -> list[Task]:
-        """Everything that waits on a task has `by` more open blockers; those tasks, as they now are."""
-        return self._again(self._rows.all("blockers_shift", task_id=task_id, by=by))
+    def shift_blockers(self, task_id: str, by: int) -> list[str]:
+        """Everything that waits on a task has `by` more open blockers; the ids of those tasks."""
+        return [row[0] for row in self._rows.all("blockers_shift", task_id=task_id, by=by)]
 
     def stage_has_open(self, project_id: str, parent_id: str | None, stage: str) -> bool:
         found = self._rows.one("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
@@ -168,13 +179,10 @@ class Tasks:
         """The parents under which tasks stand in stages; none for the roots."""
         return [row[0] for row in self._rows.all("stage_scopes", project_id=project_id)]
 
-    def hold_stage(self, project_id: str, parent_id: str | None, stage: str, *, held: bool) -> list[Task]:
-        """Hold a stage's tasks back or let them go; those that changed, as they now are."""
+    def hold_stage(self, project_id: str, parent_id: str | None, stage: str, *, held: bool) -> list[str]:
+        """Hold a stage's tasks back or let them go; the ids of those that changed."""
         rows = self._rows.all("stage_hold", project_id=project_id, parent_id=parent_id, stage=stage, held=held)
-        return self._again(rows)
-
-    def _again(self, rows: list[Row]) -> list[Task]:
-        return [task for row in rows if (task := self.get(row[0]))]
+        return [row[0] for row in rows]
 
     def _tasks(self, name: str, /, **values: object) -> list[Task]:
         return [_task(row) for row in self._rows.page(name, **values)]

@@ -80,7 +80,7 @@ SELECT 1 FROM tasks
 -- name: stage_hold
 -- Holds the tasks of a stage back, or lets them go; answers with those that changed.
 UPDATE tasks SET stage_held = :held
- WHERE project_id = :project_id AND parent_id IS :parent_id AND stage = :stage AND stage_held <> :held
+ WHERE project_id = :project_id AND parent_id IS :parent_id AND stage = :stage AND stage_held = 1 - :held
 RETURNING id;
 
 -- name: stage_used

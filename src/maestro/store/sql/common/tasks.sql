@@ -34,7 +34,8 @@ UPDATE tasks
 -- Changes what a task says, not where it stands.
 UPDATE tasks
    SET title = :title, description = :description, priority = :priority, stage = :stage, parent_id = :parent_id,
-       member = :member, accept = :accept, gates = :gates, archived = :archived, updated_at = :updated_at
+       member = :member, accept = :accept, gates = :gates, archived = :archived, updated_at = :updated_at,
+       stage_held = CASE WHEN :stage IS NULL THEN 0 ELSE stage_held END
  WHERE id = :id;
 
 -- name: task_delete
@@ -62,7 +63,7 @@ SELECT {task} FROM {tasks}
 -- name: task_page_by_holder
 -- A page of what one holder has claimed in a project.
 SELECT {task} FROM {tasks}
- WHERE t.holder = :holder AND t.project_id = :project_id AND t.number > :after
+ WHERE t.holder = :holder AND t.project_id = :project_id AND t.number > :after AND t.status = coalesce(:status, t.status)
  ORDER BY t.number LIMIT :limit;
 
 -- name: task_ready
@@ -75,7 +76,8 @@ SELECT {task} FROM {tasks}
 -- name: task_ready_children
 -- What can be started now among a task's children.
 SELECT {task} FROM {tasks}
- WHERE t.parent_id = :parent_id AND t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0 AND t.archived = 0
+ WHERE t.parent_id = :parent_id AND t.parent_id IS NOT NULL AND t.status = 'todo' AND t.open_blockers = 0
+   AND t.stage_held = 0 AND t.archived = 0
    AND (t.priority, t.number) > (:after_priority, :after_number)
  ORDER BY t.priority, t.number LIMIT :limit;
 
@@ -99,6 +101,15 @@ SELECT coalesce(sum(status NOT IN ('completed', 'cancelled')), 0), coalesce(sum(
 -- The children that keep a parent open.
 SELECT {task} FROM {tasks}
  WHERE t.parent_id = :parent_id AND t.status NOT IN ('completed', 'cancelled') ORDER BY t.number LIMIT :limit;
+
+-- name: task_height
+-- How many levels there are below a task, as far as levels are allowed.
+WITH RECURSIVE below (id, depth) AS (
+  SELECT :id, 0
+  UNION ALL
+  SELECT t.id, below.depth + 1 FROM below JOIN tasks t ON t.parent_id = below.id WHERE below.depth <= :limit
+)
+SELECT max(depth) FROM below;
 
 -- name: task_roots
 -- A project's tasks that have no parent.
