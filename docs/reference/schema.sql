@@ -60,6 +60,9 @@ CREATE INDEX tasks_by_status ON tasks (project_id, status, number);
 CREATE INDEX tasks_by_parent ON tasks (parent_id, number) WHERE parent_id IS NOT NULL;
 CREATE INDEX tasks_found_in ON tasks (found_in) WHERE found_in IS NOT NULL;
 CREATE INDEX tasks_by_stage ON tasks (project_id, parent_id, stage, status) WHERE stage IS NOT NULL;
+CREATE INDEX tasks_by_stage_held ON tasks (project_id, parent_id, stage, stage_held) WHERE stage IS NOT NULL;
+CREATE INDEX tasks_ready_children ON tasks (parent_id, priority, number)
+  WHERE parent_id IS NOT NULL AND status = 'todo' AND open_blockers = 0 AND stage_held = 0 AND archived = 0;
 CREATE INDEX tasks_ready ON tasks (project_id, priority, number)
   WHERE status = 'todo' AND open_blockers = 0 AND stage_held = 0 AND archived = 0;
 CREATE INDEX tasks_by_lease ON tasks (lease_until) WHERE lease_until IS NOT NULL;
@@ -124,6 +127,7 @@ CREATE TABLE sessions (
 );
 CREATE UNIQUE INDEX sessions_live_name ON sessions (project_id, name) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX sessions_live_process ON sessions (pid, pid_started) WHERE ended_at IS NULL AND pid IS NOT NULL;
+CREATE INDEX sessions_with_process ON sessions (created_at, id, pid, pid_started) WHERE pid IS NOT NULL;
 CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL;
 
 -- AUTOINCREMENT: a number is never given twice, even after the oldest lines were let go.

@@ -28,6 +28,7 @@ A class's docstring is its default message. `code` is stable: it survives the wi
 
 from __future__ import annotations
 
+import errno
 from typing import Any, ClassVar
 
 
@@ -184,6 +185,17 @@ class DataInUse(StorageFailed):
 
     code = "data_in_use"
     retryable = False
+
+
+def storage_fault(error: OSError, what: str) -> StorageFailed:
+    """What the system said about a file, in our words."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(f"{what}: the disk is full.", hint="Free some space; then send the same again.")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StorageReadOnly(
+            f"{what}: {error.strerror}.", hint="Check who owns it and whether its disk is read-only."
+        )
+    return StorageFailed(f"{what}: {error.strerror or error}.")
 
 
 def every_error() -> dict[str, type[MaestroError]]:

@@ -5,13 +5,15 @@ Starts no process. It does not see a file that a configuration includes, a syste
 """
 
 # This runs with every command a person types, and a Path costs more than the call it makes.
-# ruff: noqa: PTH111, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH111, PTH116, PTH118, PTH120
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
 import msgspec
+
+from maestro.files import read_small
 
 Stat = tuple[str, int, int, int]  # path, mtime_ns, size, inode; zeros where there is no such file
 
@@ -72,11 +74,7 @@ def _by_git_file(directory: str) -> tuple[str, str, str] | None:
 
 
 def _first_line(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(_git_file_bytes_max)).partition("\n")[0]
-    except OSError:
-        return ""
+    return os.fsdecode((read_small(path) or b"")[:_git_file_bytes_max]).partition("\n")[0]
 
 
 def _shared_files(environment: Mapping[str, str]) -> list[str]:

@@ -50,7 +50,16 @@ def test_the_same_commands_give_the_same_answers(elsewhere: tuple[Maestro, Path,
 def test_following_ends_with_ctrl_c(elsewhere: tuple[Maestro, Path, dict[str, str]], live: LiveServer) -> None:
     _, repo, env = elsewhere
     follow = subprocess.Popen(
-        [sys.executable, "-c", "from maestro.client.thin import main; main()", "events", "--follow", "--json"],
+        [
+            sys.executable,
+            "-c",
+            "from maestro.client.thin import main; main()",
+            "events",
+            "--follow",
+            "--since",
+            "0",
+            "--json",
+        ],
         cwd=repo,
         env=live.environment(**env),
         stdout=subprocess.PIPE,

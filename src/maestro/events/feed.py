@@ -11,7 +11,7 @@ from maestro.store.base import Store, Tx
 
 
 class PastHorizon(Exception):
-    """The cursor is older than what the log still has."""
+    """The cursor is not a place in the log as it is."""
 
     def __init__(self, horizon: int) -> None:
         self.horizon = horizon
@@ -32,7 +32,8 @@ class Feed:
 
         def page(tx: Tx) -> list[Event]:
             horizon = tx.events.horizon()
-            if 0 < since < horizon:
+            # A place beyond the end was in another log: this one has been put back from a backup.
+            if 0 < since < horizon or since > tx.events.last():
                 raise PastHorizon(horizon)
             return tx.events.after(max(since, horizon), limit=limit, project=project)
 

@@ -16,10 +16,12 @@ from maestro.domain.identity import RESERVED
 
 # `$` alone would let a last newline through in Python; `\\Z` is not JSON Schema's.
 _END = r"$(?!\n)"
-_LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*" + _END
+_LINE = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*" + _END
 _TEXT = r"^[^\x00]*$"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*" + _END
 NAME_OR_EMPTY = r"^([A-Za-z0-9][A-Za-z0-9._-]*)?" + _END
+PATH = r"^/[^\x00]*$"
+TEXT = _TEXT
 FILE_NAME = r"^[^\x00-\x1f/]*" + _END
 
 Project = Annotated[
@@ -169,8 +171,8 @@ Path = Annotated[
     Meta(
         min_length=1,
         max_length=4096,
-        pattern=_TEXT,
-        description="A path on the server's machine.",
+        pattern=PATH,
+        description="An absolute path on the server's machine.",
         extra={"path": True, "label": "FILE"},
     ),
 ]

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
 from maestro.domain.callers import Callers
 from maestro.domain.events import Event, Kind
 from maestro.errors import Conflict, Invalid, NotFound, StorageFailed
@@ -47,13 +46,22 @@ class BackupDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadEvents(InProject, frozen=True, kw_only=True):
-    since: Annotated[
-        int, Meta(ge=0, le=2**62, description="Only what came after this place.", extra={"label": "SEQ"})
-    ] = 0
+    since: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=2**62,
+                description="Only what came after this place; from now on if following.",
+                extra={"label": "SEQ"},
+            ),
+        ]
+        | None
+    ) = None
     kind: Annotated[list[Kind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})] = []
     everywhere: Annotated[bool, Meta(description="All projects, not only the one at hand.")] = False
     follow: Annotated[bool, Meta(description="Go on with what happens from now.")] = False
-    limit: fields.Limit = limits.page_items_max
+    limit: fields.Limit | None = None
 
 
 class Resync(msgspec.Struct, frozen=True, kw_only=True, tag="resync", tag_field="kind"):
@@ -76,7 +84,9 @@ class GetConfig(Request, frozen=True, kw_only=True):
 
 class SetConfig(Request, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=100, description="A setting.", extra={"label": "NAME"})]
-    value: Annotated[str, Meta(max_length=1000, description="Its value.", extra={"label": "VALUE"})]
+    value: Annotated[
+        str, Meta(max_length=1000, pattern=fields.TEXT, description="Its value.", extra={"label": "VALUE"})
+    ]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

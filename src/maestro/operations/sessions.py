@@ -24,7 +24,7 @@ class RegisterSession(InProject, frozen=True, kw_only=True):
     name: fields.Name | None = None
     parent: _SessionRef | None = None
     pid: _Pid | None = None
-    path: Annotated[str, Meta(max_length=4096, description="The directory it works in.")] = ""
+    path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The directory it works in.")] = ""
 
 
 class RegisteredSession(Session, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Heartbeat(Request, frozen=True, kw_only=True):
     status: Annotated[Status, Meta(description="What the session is doing.")] | None = None
 
 
-class EndSession(Request, frozen=True, kw_only=True):
+class EndSession(InProject, frozen=True, kw_only=True):
     id: Annotated[_SessionRef, Meta(description="Another session than your own.")] | None = None
     status: Annotated[Status, Meta(description="How it ended.")] = Status.STOPPED
 

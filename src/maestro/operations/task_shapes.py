@@ -156,6 +156,7 @@ class BlockTask(HeldTask, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=limits.reason_chars_max,
+            pattern=fields.TEXT,
             description="What it needs.",
             extra={"text": True},
         ),
@@ -165,7 +166,12 @@ class BlockTask(HeldTask, frozen=True, kw_only=True):
 class CompleteTask(HeldTask, frozen=True, kw_only=True):
     summary: Annotated[
         str,
-        Meta(max_length=limits.report_chars_max, description="What was done.", extra={"text": True, "label": "TEXT"}),
+        Meta(
+            max_length=limits.report_chars_max,
+            pattern=fields.TEXT,
+            description="What was done.",
+            extra={"text": True, "label": "TEXT"},
+        ),
     ] = ""
 
 

@@ -27,7 +27,10 @@ class Terminal:
         self.color = wants_color(asked.environment, tty=asked.stdout_tty)
 
     async def out(self, data: str | bytes) -> None:
-        thin.put(1, data.encode() if isinstance(data, str) else data)
+        try:
+            thin.put(1, data.encode() if isinstance(data, str) else data)
+        except thin.Ended as ended:
+            raise SystemExit(ended.code) from None  # nobody reads any more
 
     async def err(self, text: str) -> None:
         thin.put(2, text.encode())
@@ -36,7 +39,10 @@ class Terminal:
         """Nothing is held back."""
 
     async def stdin(self) -> bytes:
-        return await asyncio.to_thread(sys.stdin.buffer.read, limits.stdin_bytes_max)
+        data: bytes = await asyncio.to_thread(sys.stdin.buffer.read, limits.stdin_bytes_max + 1)
+        if len(data) > limits.stdin_bytes_max:
+            raise errors.TooLarge(f"Standard input has more than {limits.stdin_bytes_max} bytes.")
+        return data
 
     async def file(self, path: str) -> bytes:
         try:

@@ -34,6 +34,10 @@ def main() -> int:
     except errors.DataInUse as error:
         ready.say("busy")
         return _tell(error, 5)
+    except OSError as error:
+        fault = errors.storage_fault(error, f"The server cannot use {home}")
+        ready.say(f"error: {fault.message} {fault.hint}".strip())
+        return _tell(fault, 1)
     except errors.MaestroError as error:
         ready.say(f"error: {error.message} {error.hint}".strip())
         return _tell(error, 1)

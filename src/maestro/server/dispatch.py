@@ -71,9 +71,12 @@ class Dispatcher:
         if binding.prepare is not None:
             extra = (await asyncio.to_thread(binding.prepare, request),)
         if not key:
-            return await self._store.write(lambda tx: binding.do(tx, caller, request, *extra))
+            return await self._store.write(
+                lambda tx: _checked(tx, caller) and binding.do(tx, caller, request, *extra)
+            )
 
         def once(tx: Tx) -> Any:
+            _checked(tx, caller)
             first = _first_answer(tx, operation, binding, request, caller, key)
             if first is not None:
                 return first
@@ -105,6 +108,13 @@ def permit(operation: Operation, caller: Caller) -> None:
         f"A {caller.role} may not call {operation.name}.",
         data={"role": caller.role, "operation": operation.name},
     )
+
+
+def _checked(tx: Tx, caller: Caller) -> bool:
+    """A session may have ended between its request and this moment: then it writes nothing any more."""
+    if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
+        raise errors.NotAuthenticated("This session has ended.", hint="Register again: maestro session register")
+    return True
 
 
 def _first_answer(

@@ -14,9 +14,10 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from maestro import __version__, errors, limits
+from maestro import __version__, errors
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
+from maestro.server.http_protocol import BoundedProtocol
 from maestro.surfaces.rest.app import Rest
 
 _PORTS_TRIED_MAX = 100
@@ -50,7 +51,7 @@ class Http:
     """/api goes straight to the REST surface; everything else to the pages."""
 
     def __init__(self, server: Server) -> None:
-        self._rest = Rest(server, REGISTRY, host=server.settings.host, version=__version__)
+        self._rest = Rest(server, REGISTRY, hosts=_hosts(server), version=__version__)
         self._pages = Starlette(routes=[Route("/", _front)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,6 +59,11 @@ class Http:
             await self._rest(scope, receive, send)
         else:
             await self._pages(scope, receive, send)
+
+
+def _hosts(server: Server) -> list[str]:
+    """The names under which this server may be called, besides loopback's."""
+    return [server.settings.host, *server.settings.allowed_hosts.split(",")]
 
 
 async def _front(request: Request) -> PlainTextResponse:
@@ -83,7 +89,7 @@ async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> 
     """Answer HTTP until told to stop."""
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=BoundedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -91,8 +97,7 @@ async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> 
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        timeout_graceful_shutdown=limits.stop_seconds_max,
-        h11_max_incomplete_event_size=limits.http_header_bytes_max,
+        timeout_graceful_shutdown=1,  # writes take milliseconds; waits and streams would last for ever
     )
     server = _Uvicorn(config, stopping)
     await server.serve([listener])

@@ -1,7 +1,7 @@
 """Who is calling: by token first, else by the process at the other end of the Unix socket.
 
 A process that descends from a registered session's process is that session, so an agent that lost its token does
-not become the person. A chain of parents that cannot be read is nobody.
+not become the person; nor does one whose session has ended. A chain of parents that cannot be read is nobody.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Identities:
         known = await self._registered()
         for process in chain:
             session_id = known.get((process.pid, process.started))
-            if session_id is not None:
+            if session_id is not None:  # the nearest counts; one that has ended is nobody
                 return await self._by_session(session_id)
         return person(self._human)
 

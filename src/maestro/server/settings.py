@@ -17,27 +17,24 @@ from maestro.store.layout import SETTINGS
 DEFAULT_PORT = 4747
 
 
+_Line = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every setting, with its default."""
 
-    human: Annotated[str, Meta(max_length=64, description="Your name on what you do; your login when empty.")] = ""
-    host: Annotated[str, Meta(max_length=255, description="The address to listen on; loopback by default.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, Meta(ge=0, le=65535, description="The HTTP port; the next free one if taken.")] = (
-        DEFAULT_PORT
-    )
-    events_days: Annotated[
-        int, Meta(ge=0, le=36500, description="How long the event log is kept; 0 is for ever.")
-    ] = 90
-    remote: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=200,
-            description="The git remote that names a project: origin or upstream.",
-        ),
-    ] = "origin"
+    # Your name on what you do; your login when empty.
+    human: _Line = ""
+    # The address to listen on.
+    host: _Line = "127.0.0.1"
+    # Names besides its own address under which others may call it, separated by commas.
+    allowed_hosts: _Line = ""
+    # The HTTP port; the next free one if it is taken.
+    port: Annotated[int, Meta(ge=0, le=65535)] = DEFAULT_PORT
+    # How long the event log is kept; 0 is for ever.
+    events_days: Annotated[int, Meta(ge=0, le=36500)] = 90
+    # The git remote that names a project: origin or upstream.
+    remote: Annotated[_Line, Meta(min_length=1)] = "origin"
 
 
 def load(home: Path) -> Settings:
@@ -64,8 +61,11 @@ def change(home: Path, name: str, value: str) -> Settings:
     default = msgspec.structs.asdict(Settings())
     lines = [f"{key} = {_toml(given)}\n" for key, given in present.items() if given != default[key]]
     part = home / f".{SETTINGS}.part"
-    part.write_text("".join(lines), encoding="utf-8")
-    part.rename(home / SETTINGS)
+    try:
+        part.write_text("".join(lines), encoding="utf-8")
+        part.rename(home / SETTINGS)
+    except OSError as error:
+        raise errors.storage_fault(error, f"{home / SETTINGS} cannot be written") from error
     return settings
 
 
@@ -82,7 +82,8 @@ def human_name(settings: Settings) -> str:
     if settings.human:
         return settings.human
     try:
-        return getpass.getuser()
+        # A login may be any bytes; a name on a record is text.
+        return getpass.getuser().encode("utf-8", "replace").decode() or f"uid-{os.getuid()}"
     except (KeyError, OSError):
         return f"uid-{os.getuid()}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import tarfile
 import tempfile
@@ -31,26 +32,36 @@ class Backups:
             raise errors.Conflict(f"{target} is there already; it was left as it is.", hint="Name another file.")
         if not target.parent.is_dir():
             raise errors.NotFound(f"There is no directory {target.parent}.")
-        with tempfile.TemporaryDirectory(dir=self._home, prefix="backup-") as folder:
+        with self._workshop() as folder:
             copy = Path(folder) / DATABASE
             await self._store.backup(copy)
             try:
                 blobs = await asyncio.to_thread(self._pack, copy, target)
             except OSError as error:
-                raise errors.StorageFailed(f"{target} could not be written: {error.strerror}.") from error
+                raise errors.storage_fault(error, f"{target} cannot be written") from error
         return ops.BackupDone(file=str(target), bytes=target.stat().st_size, blobs=blobs)
+
+    def _workshop(self) -> tempfile.TemporaryDirectory[str]:
+        try:
+            return tempfile.TemporaryDirectory(dir=self._home, prefix="backup-")
+        except OSError as error:
+            raise errors.storage_fault(error, f"{self._home} cannot be written") from error
 
     def _pack(self, database: Path, target: Path) -> int:
         part = target.with_name(f".{target.name}.part")
-        files = self._blobs.all()
+        count = 0
         try:
-            with tarfile.open(part, "w") as archive:
-                archive.add(database, DATABASE)
-                for file in files:
-                    archive.add(file, f"{BLOBS}/{file.parent.name}/{file.name}")
-            with part.open("rb") as written:
-                os.fsync(written.fileno())
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as out:
+                with tarfile.open(fileobj=out, mode="w") as archive:
+                    archive.add(database, DATABASE)
+                    for file in self._blobs.all():
+                        with contextlib.suppress(FileNotFoundError):  # a stray that was cleared away meanwhile
+                            archive.add(file, f"{BLOBS}/{file.parent.name}/{file.name}")
+                            count += 1
+                out.flush()
+                os.fsync(out.fileno())
             part.rename(target)
         finally:
             part.unlink(missing_ok=True)
-        return len(files)
+        return count

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 
 from maestro import limits
 from maestro.domain.callers import Caller
-from maestro.domain.events import Event
+from maestro.domain.events import Event, Kind
+from maestro.domain.tasks import Task
 from maestro.events.feed import Feed, PastHorizon
 from maestro.operations import server as ops
 from maestro.services.scope import project_of
@@ -26,7 +27,7 @@ class EventLog:
         kinds = frozenset(kind.value for kind in request.kind)
         try:
             events, cursor, more = await self._feed.read(
-                since=request.since, project=project, kinds=kinds, limit=request.limit
+                since=request.since or 0, project=project, kinds=kinds, limit=request.limit or limits.page_items_max
             )
         except PastHorizon as past:
             resync = await self._resync(project, past.horizon)
@@ -36,13 +37,22 @@ class EventLog:
     async def stream(self, caller: Caller, request: ops.ReadEvents) -> AsyncIterator[Event | ops.Resync]:
         """The log from a place on; with `follow`, for as long as the caller listens."""
         project = await self._project(caller, request)
-        kinds = frozenset(kind.value for kind in request.kind)
-        since = request.since
+        wanted = frozenset(kind.value for kind in request.kind)
+        # A session's stream ends with the session, so that is always listened for.
+        kinds = wanted | {Kind.SESSION_ENDED.value} if wanted and caller.is_session else wanted
+        since = await self._start(request)
+        left = request.limit
         while True:
             try:
                 async for event in self._events(request.follow, since, project, kinds):
                     since = event.seq
-                    yield event
+                    if not wanted or event.kind in wanted:
+                        yield event
+                        left = left - 1 if left is not None else None
+                    if left == 0:
+                        return
+                    if event.kind == Kind.SESSION_ENDED and event.subject == caller.session_id:
+                        return
                 return
             except PastHorizon as past:
                 resync = await self._resync(project, past.horizon)
@@ -64,6 +74,12 @@ class EventLog:
             for event in events:
                 yield event
 
+    async def _start(self, request: ops.ReadEvents) -> int:
+        """From the beginning; whoever only follows begins now."""
+        if request.since is not None:
+            return request.since
+        return await self._store.read(lambda tx: tx.events.last(), quick=True) if request.follow else 0
+
     async def _project(self, caller: Caller, request: ops.ReadEvents) -> str | None:
         """A session hears its own project; the person hears all, or the one they name."""
         if not caller.is_session and (request.everywhere or not request.project):
@@ -77,7 +93,9 @@ class EventLog:
         def snapshot(tx: Tx) -> ops.Resync:
             many = limits.snapshot_tasks_max
             projects = [project] if project else [p.id for p in tx.projects.page(after="", limit=many)]
-            tasks = [task for found in projects for task in tx.tasks.open(found, limit=many + 1)]
+            tasks: list[Task] = []
+            for found in projects:
+                tasks += tx.tasks.open(found, limit=many + 1 - len(tasks)) if len(tasks) <= many else []
             shown = [
                 {
                     "id": task.id,

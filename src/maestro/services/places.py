@@ -19,9 +19,9 @@ from maestro.domain.projects import Project, Workspace
 from maestro.domain.remotes import path_in_key
 from maestro.domain.tasks import DEFAULT_STAGES
 from maestro.domain.workspaces import next_free, workspace_name
+from maestro.files import read_small
 from maestro.git_fingerprint import Fingerprint, fingerprint
 from maestro.operations import projects as ops
-from maestro.services.scope import may_write
 from maestro.store.base import Store, Tx
 
 _Seen = tuple[Fingerprint, int]
@@ -101,7 +101,10 @@ def settle(tx: Tx, caller: Caller, toplevel: str, identity: Identity, *, name: s
     workspace = tx.projects.workspace_at(toplevel)
     project = _project(tx, caller, identity, name, notes)
     if name is not None and project.name != name:
+        _only_for_its_own(caller, None, what="rename projects")
         project = rename(tx, caller, project, name)
+    if workspace is None or workspace.project_id != project.id:
+        _only_for_its_own(caller, project, what="register checkouts")
     if workspace is None:
         workspace = _new_workspace(tx, caller, project, toplevel)
     elif workspace.project_id != project.id:
@@ -109,6 +112,12 @@ def settle(tx: Tx, caller: Caller, toplevel: str, identity: Identity, *, name: s
         workspace = _moved_workspace(tx, caller, workspace, project)
     workspace = tx.projects.workspace(workspace.id) or workspace
     return ops.Place(project=project, workspace=workspace, notes=notes)
+
+
+def _only_for_its_own(caller: Caller, project: Project | None, *, what: str) -> None:
+    """The person registers and renames; a session may add checkouts of its own project."""
+    if caller.is_session and (project is None or project.id != caller.project_id):
+        raise errors.NotPermitted(f"A session may not {what}.", hint="Ask the person to run `maestro init` there.")
 
 
 def rename(tx: Tx, caller: Caller, project: Project, name: str) -> Project:
@@ -130,9 +139,10 @@ def _project(tx: Tx, caller: Caller, identity: Identity, name: str | None, notes
     if before is None and identity.source == "remote":
         before = _by_root(tx, identity)
     if before is not None:
+        _only_for_its_own(caller, before, what="register checkouts")
         notes.append(f"Project {before.name} is known as {identity.key} now.")
         return _rekeyed(tx, caller, before, identity)
-    may_write(caller, None)
+    _only_for_its_own(caller, None, what="register projects")
     chosen = name or next_free(identity.name, lambda taken: tx.projects.by_name(taken) is not None)
     if name is not None and tx.projects.by_name(name) is not None:
         raise errors.NameTaken(f"Another project is called {name!r} already.", hint="Choose another --name.")
@@ -198,8 +208,8 @@ def _look(path: str) -> _Seen | None:
 def _preferred(toplevel: str) -> str | None:
     """`remote = "upstream"` in a checkout's .maestro/config.toml: a fork that counts as its origin's project."""
     try:
-        settings = tomllib.loads((Path(toplevel) / ".maestro" / "config.toml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        settings = tomllib.loads((read_small(f"{toplevel}/.maestro/config.toml") or b"").decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
     chosen = settings.get("remote")
     return chosen if isinstance(chosen, str) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import PurePosixPath
 
 import msgspec
 
@@ -13,7 +14,7 @@ from maestro.domain import tasks as task_rules
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.identity import RESERVED
-from maestro.domain.projects import Project
+from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import ACTIVE, FINAL, Mode, Session, Status, role_of
 from maestro.domain.tasks import Status as TaskStatus
 from maestro.operations import sessions as ops
@@ -80,7 +81,7 @@ def heartbeat(tx: Tx, caller: Caller, request: ops.Heartbeat) -> ops.Beat:
 
 def end(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
     """A session's end: its token is void, and what it held is given back."""
-    session = _named(tx, caller, request.id) if request.id else _own(tx, caller)
+    session = _ended(tx, caller, request) if request.id else _own(tx, caller)
     if request.status not in FINAL:
         raise errors.Invalid(
             f"A session does not end as {request.status}.", hint=f"Say one of: {', '.join(sorted(FINAL))}."
@@ -92,6 +93,11 @@ def end(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
     tx.log(Change(Kind.SESSION_ENDED, session.id, session.project_id, data), actor=caller.name)
     _give_back(tx, caller, session)
     return _reread(tx, session)
+
+
+def _ended(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
+    project = project_of(tx, caller, request.project) if request.project else None
+    return _named(tx, caller, request.id or "", project_id=project.id if project else None)
 
 
 def whoami(tx: Tx, caller: Caller, request: ops.WhoAmI) -> ops.Identity:
@@ -119,8 +125,8 @@ def _new_session(
         raise errors.Invalid(f"{name!r} is a reserved word.", hint="Choose another name.")
     if tx.sessions.by_name(project.id, name):
         raise errors.NameTaken(f"A live session of {project.name} is already called {name!r}.")
-    workspace = tx.projects.workspace_at(request.path) if request.path else None
-    started = _process(tx, request.pid)
+    workspace = _workspace(tx, request.path)
+    started = _process(tx, caller, request.pid)
     return Session(
         id=session_id,
         project_id=project.id,
@@ -140,16 +146,38 @@ def _new_session(
     )
 
 
-def _process(tx: Tx, pid: int | None) -> str | None:
+def _workspace(tx: Tx, path: str) -> Workspace | None:
+    """The checkout around a directory."""
+    here = PurePosixPath(path)
+    if not here.is_absolute():
+        return None
+    return next((found for folder in (here, *here.parents) if (found := tx.projects.workspace_at(str(folder)))), None)
+
+
+def _process(tx: Tx, caller: Caller, pid: int | None) -> str | None:
     """When the process started: with its pid, that tells it from a later one with the same number."""
     if pid is None:
         return None
     found = processes.look_up(pid)
     if found is None or pid == 1:
         raise errors.NotFound(f"There is no process {pid} that could be an agent.")
-    if (pid, found.started) in tx.sessions.with_process():
+    known = tx.sessions.with_process().get((pid, found.started))
+    if known is not None and tx.sessions.is_live(known):
         raise errors.Conflict(f"Process {pid} is a registered session already.")
+    if caller.is_session:
+        _require_descendant(tx, caller, pid)
     return found.started
+
+
+def _require_descendant(tx: Tx, caller: Caller, pid: int) -> None:
+    """A session speaks for processes below its own, not for anybody's: the person's shell is none of its business."""
+    own = tx.sessions.get(caller.session_id or "")
+    try:
+        chain = {(process.pid, process.started) for process in processes.ancestry(pid)}
+    except processes.ChainBroken:
+        chain = set()
+    if own is None or (own.pid, own.pid_started) not in chain:
+        raise errors.NotPermitted("A session registers only processes that it has started itself.")
 
 
 def _parent(tx: Tx, caller: Caller, request: ops.RegisterSession, project: Project) -> str | None:

@@ -102,11 +102,13 @@ def edit(tx: Tx, caller: Caller, request: ops.EditTask) -> ops.MovedTask:
     tx.log(Change(Kind.TASK_EDITED, task.id, task.project_id, told), actor=caller.name)
     if "parent_id" in changed:
         _place_under(outcome, after, tx.tasks.get(after.parent_id) if after.parent_id else None)
-        for parent_id in unfinished:
-            outcome.look_at_parent(parent_id)
     if "stage" in changed or "parent_id" in changed:
+        # Stages first: a parent that is held back from now on does not complete.
         for scope in {task.parent_id, after.parent_id}:
             outcome.look_at_stages(task.project_id, scope)
+    if "parent_id" in changed:
+        for parent_id in unfinished:
+            outcome.look_at_parent(parent_id)
     if task.stage_held and after.stage is None:
         outcome.look_at(task.id)
     outcome.settle()

@@ -28,28 +28,23 @@ class TaskWaits:
         def look(tx: Tx) -> list[Task]:
             return [task_of(tx, caller, ref, project=request.project) for ref in request.ids]
 
-        first = now = await self._store.read(look, quick=True)
-        with self._hub.subscribe(task.id for task in first) as subscription:
+        now = await self._store.read(look, quick=True)
+        with self._hub.subscribe([task.id for task in now]) as subscription:
             try:
                 async with asyncio.timeout(request.timeout / 1000):
                     now = await self._store.read(look, quick=True)
-                    while (reached := _reached(request.until, first, now)) is None:
+                    while (reached := _reached(request.until, now, heard=bool(subscription.take()))) is None:
                         await subscription.wait()
-                        subscription.take()
                         now = await self._store.read(look, quick=True)
             except TimeoutError:
                 raise _timed_out(request, now) from None
         return ops.WaitedTasks(tasks=now, reached=reached)
 
 
-def _reached(until: ops.Until, first: list[Task], now: list[Task]) -> bool | None:
+def _reached(until: ops.Until, now: list[Task], *, heard: bool) -> bool | None:
     """True: all are where they should be. False: one never will be. None: wait on."""
     if until is ops.Until.ANY_CHANGE:
-        changed = any(
-            task.updated_at != before.updated_at or task.ready != before.ready
-            for before, task in zip(first, now, strict=True)
-        )
-        return True if changed else None
+        return True if heard else None
     done = [_one_reached(until, task) for task in now]
     if False in done:
         return False

@@ -9,7 +9,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from maestro import limits
+from maestro import errors, limits
 from maestro.domain.documents import Content
 
 
@@ -24,7 +24,10 @@ class Blobs:
         digest = hashlib.sha256(data).hexdigest()
         if len(data) <= limits.inline_bytes_max:
             return Content(data, None, len(data), digest)
-        self._write(digest, data)
+        try:
+            self._write(digest, data)
+        except OSError as error:
+            raise errors.storage_fault(error, "The content cannot be stored") from error
         return Content(None, digest, len(data), digest)
 
     def load(self, content: Content) -> bytes:
@@ -34,16 +37,18 @@ class Blobs:
 
     def all(self) -> list[Path]:
         """Every file there is, for backups and for clearing out what no row names."""
-        return sorted(self._root.glob("??/*")) if self._root.is_dir() else []
+        return sorted(file for file in self._root.glob("??/*") if not file.name.startswith("."))
 
     def _file(self, digest: str) -> Path:
         return self._root / digest[:2] / digest
 
     def _write(self, digest: str, data: bytes) -> None:
         target = self._file(digest)
-        if target.exists():
+        try:
+            os.utime(target)  # young again, so that nobody takes it for a stray before its row is there
             return
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except FileNotFoundError:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         part = target.with_name(f".{digest}.{os.getpid()}.{os.urandom(4).hex()}")
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:

@@ -49,8 +49,9 @@ class Upkeep:
             try:
                 due = await job.run_once()
                 seconds = (due - self._clock.now()).total_seconds() if due else _SECONDS_MAX
-            except MaestroError as error:
-                log.warning("upkeep %s: %s", job.name, error)
+            except Exception as error:
+                # The last handler of background work: one bad round must not be the last.
+                log.warning("upkeep %s: %s", job.name, error, exc_info=not isinstance(error, MaestroError))
                 seconds = _SECONDS_AFTER_FAILURE
             if seconds > 0:
                 await _sleep(nudge, min(seconds, _SECONDS_MAX))

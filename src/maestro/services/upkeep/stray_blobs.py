@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -25,19 +26,34 @@ class StrayBlobs:
         self._store = store
         self._blobs = blobs
         self._clock = clock
+        self._after = ""
 
     async def run_once(self) -> datetime | None:
         now = self._clock.now()
-        files = await asyncio.to_thread(self._old, now.timestamp() - _AGE_SECONDS_MIN)
+        before = now.timestamp() - _AGE_SECONDS_MIN
+        files = await asyncio.to_thread(self._old, before)
+        if not files:
+            self._after = ""
+            return now + _EVERY
         # On the writer, so that no row can come to name a file between the look and the removal.
-        await self._store.write(lambda tx: _remove(tx, files[: limits.upkeep_batch_rows_max]))
-        return now + _EVERY
+        await self._store.write(lambda tx: _remove(tx, files, before))
+        self._after = files[-1].name
+        return now
 
     def _old(self, before: float) -> list[Path]:
-        return [file for file in self._blobs.all() if file.stat().st_mtime < before]
+        """The next batch of files that are old enough, in the order of their names."""
+        found = (file for file in self._blobs.all() if file.name > self._after and _is_older(file, before))
+        return list(itertools.islice(found, limits.upkeep_batch_rows_max))
 
 
-def _remove(tx: Tx, files: list[Path]) -> None:
+def _remove(tx: Tx, files: list[Path], before: float) -> None:
     for file in files:
-        if not tx.documents.uses_blob(file.name):
+        if not tx.documents.uses_blob(file.name) and _is_older(file, before):
             file.unlink(missing_ok=True)
+
+
+def _is_older(file: Path, before: float) -> bool:
+    try:
+        return file.stat().st_mtime < before
+    except FileNotFoundError:
+        return False

@@ -44,8 +44,11 @@ class Sessions:
         return _session(self._rows.one("session_by_name", project_id=project_id, name=name))
 
     def with_process(self) -> dict[tuple[int, str], str]:
-        """Which live session each recorded process (pid and start time) belongs to."""
+        """Which session each recorded process (pid and start time) is or was; the last one counts."""
         return {(row[1], row[2]): row[0] for row in self._rows.all("sessions_with_process")}
+
+    def is_live(self, session_id: str) -> bool:
+        return self._rows.one("session_is_live", id=session_id) is not None
 
     def beat(self, session_id: str, *, status: Status, lease_until: datetime, at: datetime) -> None:
         self._rows.run(

@@ -18,6 +18,7 @@ from maestro.store.sqlite.steps import scripts
 
 APPLICATION_ID = 0x4D_41_45_53  # "MAES"
 _CACHED_STATEMENTS = 512
+_MAGIC = b"SQLite format 3\0"
 
 
 class SqliteRows:
@@ -67,8 +68,8 @@ def _column_count(sql: str) -> int:
 def connect_writer(path: Path) -> sqlite3.Connection:
     """The one connection that writes: every commit is flushed to the disk before it is answered."""
     try:
+        _look_before_touching(path)
         connection = _connect(path)
-        _refuse_foreign(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -99,13 +100,33 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
-    """Leave a database alone that somebody else made."""
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA schema_version").fetchone()
-    if application_id != APPLICATION_ID and version != 0:
-        connection.close()
+def _look_before_touching(path: Path) -> None:
+    """Refuse what is not ours, or from a newer Maestro, by its first bytes: opening it would already change it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise errors.storage_fault(error, f"{path} cannot be read") from error
+    if not head:
+        return
+    if len(head) < 100 or not head.startswith(_MAGIC):
+        raise errors.StorageFailed(f"{path} is damaged or not a database. It was left as it is.")
+    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
         raise errors.StorageFailed(f"{path} is a database, but not one of Maestro's. It was left as it is.")
+    refuse_newer(path, int.from_bytes(head[60:64], "big"))
+
+
+def refuse_newer(path: Path, version: int) -> None:
+    """A database from a newer Maestro is left alone."""
+    known = len(scripts())
+    if version > known:
+        raise errors.StorageTooNew(
+            f"{path} was written by a newer Maestro (schema {version}; this one knows {known}). It was left as it is.",
+            hint="Upgrade Maestro, or start with another MAESTRO_HOME.",
+            data={"schema": version, "known": known},
+        )
 
 
 def translated(error: sqlite3.Error, path: Path | str) -> errors.MaestroError:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from maestro import errors
-from maestro.store.sqlite.connection import APPLICATION_ID, translated
+from maestro.store.sqlite.connection import APPLICATION_ID, refuse_newer, translated
 from maestro.store.sqlite.steps import scripts
 
 
@@ -20,13 +19,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Run the steps that are missing. A database from a newer Maestro is refused untouched."""
     known = scripts()
     present = version_of(connection)
-    if present > len(known):
-        raise errors.StorageTooNew(
-            f"{path} was written by a newer Maestro (schema {present}; this one knows {len(known)}). "
-            "It was left as it is.",
-            hint="Upgrade Maestro, or start with another MAESTRO_HOME.",
-            data={"schema": present, "known": len(known)},
-        )
+    refuse_newer(path, present)
     if 0 < present < len(known):
         _keep_copy(connection, path, present)
     for number, script in enumerate(known[present:], present + 1):
@@ -36,8 +29,12 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 def _keep_copy(connection: sqlite3.Connection, path: Path, present: int) -> None:
     """An upgrade can be undone: the database as it was stays beside it."""
     copy = path.with_name(f"{path.name}.schema-{present}")
-    if not copy.exists():
-        connection.execute("VACUUM INTO ?", (str(copy),))
+    if copy.exists():
+        return
+    part = copy.with_name(f".{copy.name}.part")
+    part.unlink(missing_ok=True)
+    connection.execute("VACUUM INTO ?", (str(part),))
+    part.rename(copy)
 
 
 def _apply(connection: sqlite3.Connection, path: Path, number: int, script: str) -> None:

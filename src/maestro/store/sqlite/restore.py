@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import shutil
 import sqlite3
 import tarfile
 import tempfile
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from maestro import errors
 from maestro.store.layout import BLOBS, DATABASE
 from maestro.store.sqlite.steps import scripts
+
+_EXPECTED = re.compile(rf"{DATABASE}|{BLOBS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 
 
 def restore(home: Path, archive: Path, *, at: datetime) -> Path | None:
@@ -32,11 +38,28 @@ def restore(home: Path, archive: Path, *, at: datetime) -> Path | None:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
+    """Only what a backup has: the database and content files, whatever else an archive may hold."""
     try:
         with tarfile.open(archive, "r") as packed:
-            packed.extractall(folder, filter="data")
-    except (OSError, tarfile.TarError) as error:
-        raise errors.Invalid(f"{archive} is not a backup that can be read: {error}.") from error
+            for member in packed:
+                source = packed.extractfile(member) if member.isreg() and _EXPECTED.fullmatch(member.name) else None
+                if source is not None:
+                    _write(folder / member.name, source)
+    except FileNotFoundError as error:
+        raise errors.NotFound(f"There is no file {archive}.") from error
+    except tarfile.TarError as error:
+        raise errors.Invalid(f"{archive} is not a backup.") from error
+    except OSError as error:
+        raise errors.storage_fault(error, f"{archive} cannot be unpacked") from error
+
+
+def _write(target: Path, source: IO[bytes]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with target.open("wb") as out:
+        shutil.copyfileobj(source, out)
+        out.flush()
+        os.fsync(out.fileno())
+    target.chmod(0o600)
 
 
 def _check(database: Path) -> None:

@@ -92,6 +92,8 @@ class SqliteStore:
         try:
             self._reader().backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error as error:
+            raise translated(error, target) from error
         finally:
             copy.close()
 

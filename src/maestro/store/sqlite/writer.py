@@ -11,6 +11,7 @@ statement lets go of the interpreter and waits for it again: two less for each c
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import sqlite3
 import threading
@@ -22,6 +23,8 @@ from maestro.clock import Clock
 from maestro.domain.events import VERSION, Event
 from maestro.store.base import Repositories, Tx
 from maestro.store.sqlite.connection import SqliteRows, translated
+
+log = logging.getLogger(__name__)
 
 
 class Job:
@@ -57,18 +60,22 @@ class Writer:
         self._clock = clock
         self._loop = loop
         self._committed = committed
+        self._closed = False
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="maestro-writer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Job) -> None:
         """Queue one caller's work; refuse when the queue is absurdly long rather than grow without end."""
+        if self._closed:
+            raise errors.StorageFailed("The server is stopping.", hint="Try again in a moment.")
         if self._jobs.qsize() > limits.write_queue_max:
             raise errors.StorageFailed("Too many writes are waiting.", hint="Try again in a moment.")
         self._jobs.put(job)
 
     def close(self) -> None:
         """Finish what is queued, then stop."""
+        self._closed = True
         self._jobs.put(None)
         self._thread.join()
 
@@ -100,7 +107,8 @@ class Writer:
                 events = self._transaction(batch, self._attempt)
             except _Halfway:
                 events = self._transaction(batch, self._attempt_in_savepoint)
-        except sqlite3.Error as error:
+        except Exception as error:  # noqa: BLE001 see below
+            # The writer's last handler: whatever happened, nothing of the batch was kept, and the next can come.
             self._fail_all(batch, error)
             return []
         self._last_seq += len(events)
@@ -142,7 +150,7 @@ class Writer:
             if not self._connection.in_transaction:
                 raise _undone_by_itself(error) from error
             self._connection.execute("ROLLBACK TO caller")
-            job.error = translated(error, "The database") if isinstance(error, sqlite3.Error) else error
+            job.error = _for_the_caller(error) if isinstance(error, sqlite3.Error) else error
         self._connection.execute("RELEASE caller")
 
     def _placed(self, tx: Tx, *, after: int) -> list[Event]:
@@ -152,19 +160,23 @@ class Writer:
             for seq, (change, actor) in enumerate(tx.logged, after + 1)
         ]
 
-    def _fail_all(self, batch: list[Job], error: sqlite3.Error) -> None:
+    def _fail_all(self, batch: list[Job], error: Exception) -> None:
         """Nothing of this batch was kept, so nobody in it may be told that it was."""
+        if not isinstance(error, sqlite3.Error):
+            log.error("a batch of writes failed", exc_info=error)
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         for job in batch:
             job.answer = None
-            job.error = translated(error, "The database")
+            job.error = _for_the_caller(error)
 
     def _announce(self, batch: list[Job], events: list[Event]) -> None:
         """On the event loop: one wake-up for the whole batch."""
-        if events:
-            self._committed(events)
-        self._answer(batch)
+        try:
+            if events:
+                self._committed(events)
+        finally:
+            self._answer(batch)  # what is stored is answered, whatever a listener makes of it
 
     def _answer(self, batch: list[Job]) -> None:
         """Let callers go on, some at a time, so that a reader need not stand behind all of them."""
@@ -177,6 +189,12 @@ class Writer:
                 job.future.set_exception(job.error)
             else:
                 job.future.set_result(job.answer)
+
+
+def _for_the_caller(error: Exception) -> errors.MaestroError:
+    if isinstance(error, sqlite3.Error):
+        return translated(error, "The database")
+    return errors.StorageFailed(f"The write could not be carried out: {error}.")
 
 
 def _undone_by_itself(error: Exception) -> sqlite3.Error:

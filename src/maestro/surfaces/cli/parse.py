@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -88,13 +89,14 @@ class _Walk:
         self.node = grammar.root
         self.words: list[str] = []
         self.flags: list[tuple[str, str | None]] = []
-        self.waiting = iter(arguments)
-        for argument in self.waiting:
-            self._take(argument)
+        self.waiting = deque(arguments)
+        while self.waiting:
+            self._take(self.waiting.popleft())
 
     def _take(self, argument: str) -> None:
         if argument == "--":
             self.words.extend(self.waiting)
+            self.waiting.clear()
         elif _FLAG.fullmatch(argument):
             self._flag(argument)
         elif not self.words and argument in self.node.children:
@@ -111,12 +113,11 @@ class _Walk:
         if equals or not self._takes_value(name):
             self.flags.append((name, value if equals else None))
             return
-        following = next(self.waiting, None)
-        if following is None or (following != "--" and not _FLAG.fullmatch(following)):
-            self.flags.append((name, following))
-        else:
+        following = self.waiting[0] if self.waiting else "--"
+        if following == "--" or _FLAG.fullmatch(following):
             self.flags.append((name, None))
-            self._take(following)
+        else:
+            self.flags.append((name, self.waiting.popleft()))
 
     def _takes_value(self, name: str) -> bool:
         if name in EVERYWHERE:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller, nobody
+from maestro.domain.callers import Caller, permits
 from maestro.operations.app import App
-from maestro.operations.base import Effect, Operation
+from maestro.operations.base import Effect, Operation, Request
 from maestro.surfaces.rest import events
 from maestro.surfaces.rest.guard import Guard
 from maestro.surfaces.rest.openapi import document
@@ -25,15 +25,16 @@ log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
 _OPENAPI = "/api/openapi.json"
+_NOTHING = Request()
 
 
 class Rest:
     """The REST surface."""
 
-    def __init__(self, app: App, registry: Mapping[str, Operation], *, host: str, version: str) -> None:
+    def __init__(self, app: App, registry: Mapping[str, Operation], *, hosts: Iterable[str], version: str) -> None:
         shapes = [shape_of(operation) for operation in registry.values()]
         self._app = app
-        self._guard = Guard(host)
+        self._guard = Guard(hosts)
         self._router = Router(shapes)
         self._openapi = _encode(document(shapes, version=version))
 
@@ -67,6 +68,9 @@ class Rest:
         raw_path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
         shape, params = self._router.find(scope["method"], raw_path)
         caller = await self._caller(headers)
+        if not permits(shape.operation.callers, caller.role):
+            # Said before a body is taken in; the dispatcher would say the same.
+            await self._app.call(shape.operation, _NOTHING, caller=caller)
         body = await _body(receive, headers) if shape.has_body else b""
         request = shape.read(params, scope["query_string"], body)
         if shape.operation.effect is Effect.STREAM and events.wanted(headers):
@@ -84,10 +88,10 @@ class Rest:
         return await _unless_gone(call, receive)
 
     async def _caller(self, headers: dict[bytes, bytes]) -> Caller:
-        """Over TCP only a token says who is calling."""
+        """Over TCP only a token says who is calling, and there must be one."""
         given = headers.get(b"authorization")
         if given is None:
-            return nobody()
+            raise errors.NotAuthenticated(hint="Send it as `Authorization: Bearer …`; see docs/http.md.")
         scheme, _, token = given.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise errors.NotAuthenticated("Send the token as `Authorization: Bearer …`.")

@@ -35,7 +35,10 @@ async def serve(
     send: Send,
 ) -> None:
     """Stream until the client goes."""
-    items = app.stream(operation, _resumed(request, headers), caller=caller)
+    resumed = _resumed(request, headers)
+    # Whatever is wrong with the request is said before the stream begins; afterwards it could only end.
+    await app.call(operation, msgspec.structs.replace(resumed, since=0, follow=False, limit=1), caller=caller)
+    items = app.stream(operation, resumed, caller=caller)
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     pump = asyncio.create_task(_pump(items, send))
     gone = asyncio.create_task(_gone(receive))

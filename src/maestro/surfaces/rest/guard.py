@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from maestro import errors
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -11,9 +13,9 @@ _REMEMBERED_MAX = 100
 class Guard:
     """Checks `Host` and `Origin`."""
 
-    def __init__(self, host: str) -> None:
-        """`host` is the address the server was told to listen on."""
-        self._names = _LOOPBACK | {host.lower()}
+    def __init__(self, hosts: Iterable[str]) -> None:
+        """`hosts` are the names under which the server may be called, besides loopback's."""
+        self._names = _LOOPBACK | {host.strip().lower() for host in hosts if host.strip()}
         self._good: set[bytes] = set()  # what was looked at before; few clients spell it differently
 
     def check(self, headers: dict[bytes, bytes]) -> None:

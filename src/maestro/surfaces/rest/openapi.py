@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from maestro import errors
-from maestro.domain.callers import Callers
 from maestro.operations.base import Effect
 from maestro.surfaces.rest.shapes import Shape
 from maestro.surfaces.rest.statuses import status_of
@@ -72,8 +71,6 @@ def _operation(shape: Shape, by_type: dict[Any, Any], components: dict[str, Any]
         described["parameters"] += _parameters(shape.rest, components, "query")
     if operation.effect is Effect.WRITE:
         described["parameters"].append(_KEY)
-    if Callers.NOBODY in operation.callers:
-        described["security"] = [{}, {"token": []}]
     return described
 
 

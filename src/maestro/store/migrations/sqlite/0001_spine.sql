@@ -127,6 +127,7 @@ CREATE TABLE sessions (
 );
 CREATE UNIQUE INDEX sessions_live_name ON sessions (project_id, name) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX sessions_live_process ON sessions (pid, pid_started) WHERE ended_at IS NULL AND pid IS NOT NULL;
+CREATE INDEX sessions_with_process ON sessions (created_at, id, pid, pid_started) WHERE pid IS NOT NULL;
 CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL;
 
 -- AUTOINCREMENT: a number is never given twice, even after the oldest lines were let go.

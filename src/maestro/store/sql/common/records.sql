@@ -51,8 +51,11 @@ SELECT {session} FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at
 SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NULL;
 
 -- name: sessions_with_process
--- Live sessions whose process is on record, to know them by ancestry.
-SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.ended_at IS NULL AND s.pid IS NOT NULL;
+-- Every process that is or was a session, to know callers by ancestry.
+SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER BY s.created_at, s.id;
+
+-- name: session_is_live
+SELECT 1 FROM sessions WHERE id = :id AND ended_at IS NULL;
 
 -- name: session_beat
 -- A sign of life.
