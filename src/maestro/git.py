@@ -216,7 +216,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 def _not_started(error: OSError, cwd: str) -> MaestroError:
     if isinstance(error, PermissionError):
         return NotPermitted(f"The directory {cwd} may not be entered.", hint="Look at its permissions.")
-    if not Path(cwd).is_dir():
+    if not os.path.isdir(cwd):  # noqa: PTH112 false, also for a name that is too long
         return NotFound(f"There is no directory {cwd}.", hint="It may have been moved or deleted.")
     if isinstance(error, FileNotFoundError):
         return MaestroError("git is not installed, or not on the PATH.", hint="Install git 2.25 or later.")

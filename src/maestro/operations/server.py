@@ -125,7 +125,7 @@ BACKUP = Operation(
     effect=Effect.ACTION,
     command=Command("backup", ("file",)),
     examples=("maestro backup maestro.tar",),
-    errors=(Conflict, StorageFailed),
+    errors=(NotFound, Conflict, StorageFailed),
 )
 EVENTS = Operation(
     "events.list",

@@ -21,6 +21,9 @@ def prepare(home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise errors.StorageReadOnly(f"{home} cannot be made: {error.strerror}.") from error
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        hint = "Check who owns it, or set another MAESTRO_HOME."
+        raise errors.StorageReadOnly(f"{home} cannot be written.", hint=hint)
 
 
 class HomeLock:

@@ -28,9 +28,13 @@ class Backups:
     async def create(self, caller: Caller, request: ops.Backup) -> ops.BackupDone:
         """The database first, then the files: whatever a row names was there before the row."""
         target = Path(request.file)
-        if target.exists():
+        try:
+            taken, has_place = target.exists(), target.parent.is_dir()
+        except OSError as error:  # a name that is too long
+            raise errors.Invalid(f"{target} cannot be made: {error.strerror}.") from error
+        if taken:
             raise errors.Conflict(f"{target} is there already; it was left as it is.", hint="Name another file.")
-        if not target.parent.is_dir():
+        if not has_place:
             raise errors.NotFound(f"There is no directory {target.parent}.")
         with self._workshop() as folder:
             copy = Path(folder) / DATABASE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 from functools import cache
@@ -18,7 +19,6 @@ from maestro.store.sqlite.steps import scripts
 
 APPLICATION_ID = 0x4D_41_45_53  # "MAES"
 _CACHED_STATEMENTS = 512
-_MAGIC = b"SQLite format 3\0"
 
 
 class SqliteRows:
@@ -101,21 +101,22 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _look_before_touching(path: Path) -> None:
-    """Refuse what is not ours, or from a newer Maestro, by its first bytes: opening it would already change it."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(100)
-    except FileNotFoundError:
+    """Leave a database alone that somebody else made, or a newer Maestro, or that can only be read."""
+    if not path.exists():
         return
-    except OSError as error:
-        raise errors.storage_fault(error, f"{path} cannot be read") from error
-    if not head:
-        return
-    if len(head) < 100 or not head.startswith(_MAGIC):
-        raise errors.StorageFailed(f"{path} is damaged or not a database. It was left as it is.")
-    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+    # A connection that only reads changes nothing, also by closing: what a killed server left beside the database
+    # stays there. Where nothing was left, `immutable` keeps SQLite from making files of its own.
+    left = path.with_name(f"{path.name}-wal").exists()
+    place = f"{path.absolute().as_uri()}?mode=ro{'' if left else '&immutable=1'}"
+    with contextlib.closing(sqlite3.connect(place, uri=True)) as connection:
+        (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+        (changes,) = connection.execute("PRAGMA schema_version").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if changes != 0 and application_id != APPLICATION_ID:
         raise errors.StorageFailed(f"{path} is a database, but not one of Maestro's. It was left as it is.")
-    refuse_newer(path, int.from_bytes(head[60:64], "big"))
+    refuse_newer(path, version)
+    if not os.access(path, os.W_OK):
+        raise errors.StorageReadOnly(f"{path} cannot be written.", hint="Check who owns it.")
 
 
 def refuse_newer(path: Path, version: int) -> None:
@@ -123,7 +124,8 @@ def refuse_newer(path: Path, version: int) -> None:
     known = len(scripts())
     if version > known:
         raise errors.StorageTooNew(
-            f"{path} was written by a newer Maestro (schema {version}; this one knows {known}). It was left as it is.",
+            f"{path} was written by a newer Maestro (schema {version}; this one knows {known}). "
+            "It was left as it is.",
             hint="Upgrade Maestro, or start with another MAESTRO_HOME.",
             data={"schema": version, "known": known},
         )
