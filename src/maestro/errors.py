@@ -9,7 +9,9 @@
     ├── Conflict              right request, wrong moment
     │   ├── IllegalMove       the task is in another status
     │   ├── NotReady          something blocks the task
-    │   ├── ClaimLost         another holds it, or the number is old
+    │   ├── ClaimLost         the claim's number is old: someone else has claimed since
+    │   │   ├── AlreadyHeld   someone holds it, perhaps the caller
+    │   │   └── NotHeld       the caller does not hold it
     │   ├── Cycle             the dependency would wait on itself
     │   ├── Ambiguous         a name that fits two things
     │   ├── NameTaken
@@ -104,9 +106,21 @@ class NotReady(Conflict):
 
 
 class ClaimLost(Conflict):
-    """Another holds this task."""
+    """The claim is no longer valid."""
 
     code = "claim_lost"
+
+
+class AlreadyHeld(ClaimLost):
+    """Someone holds this task already."""
+
+    code = "already_held"
+
+
+class NotHeld(ClaimLost):
+    """The caller does not hold this task."""
+
+    code = "not_held"
 
 
 class Cycle(Conflict):

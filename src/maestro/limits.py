@@ -20,6 +20,7 @@ readers_max = 2
 # Text
 title_chars_max = 500
 description_chars_max = 200_000
+description_chars_in_lists = 1_000  # the whole text comes with one task
 reason_chars_max = 20_000
 report_chars_max = 200_000
 name_chars_max = 64

@@ -40,7 +40,9 @@ def without_server(arguments: list[str], *, path: str, problem: OSError | None) 
         raise thin.Ended(thin.NO_SERVER, f"cannot reach the server at {path}: {problem.strerror}")
     if any(map(thin.setting, ("MAESTRO_SOCKET", "MAESTRO_TOKEN", "MAESTRO_SESSION_ID"))):
         # Only a person's own command starts a server: anyone else was told where one should be.
-        raise thin.Ended(thin.NO_SERVER, f"no server answers at {path}\nstart one with: maestro up")
+        named = thin.setting("MAESTRO_SOCKET")
+        remedy = "MAESTRO_SOCKET names it: mend or unset that" if named else "start one with: maestro up"
+        raise thin.Ended(thin.NO_SERVER, f"no server answers at {path}\n{remedy}")
     if command in ("status", "down"):
         thin.put(1, os.fsencode(f"no server runs for {Path(thin.home()).absolute()}\n"))
         raise SystemExit(thin.NO_SERVER if command == "status" else 0)
@@ -61,6 +63,8 @@ def up(arguments: list[str]) -> int:
 
 
 def restore(arguments: list[str]) -> int:
+    if any(map(thin.setting, ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID"))):
+        raise thin.Ended(thin.NOT_PERMITTED, "only the person restores a backup; this is a session's environment")
     from maestro.client import start
 
     return start.restore(arguments)

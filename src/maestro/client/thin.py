@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 16
 SOCKET_NAME_BYTES_MAX = 103  # what a socket address holds on every system we run on
 SENT_VARIABLES = {b"NO_COLOR", b"FORCE_COLOR", b"TERM", b"LANG", b"LC_ALL", b"CLAUDECODE"}
 
-FAILED, USAGE, NO_SERVER, INTERRUPTED, CLOSED_PIPE = 1, 2, 8, 130, 141
+FAILED, USAGE, NOT_PERMITTED, NO_SERVER, INTERRUPTED, CLOSED_PIPE = 1, 2, 4, 8, 130, 141
 
 # After so long without a frame it is worth loading `select`, to notice that nobody reads the output any more.
 PATIENCE_SECONDS = 0.2
@@ -241,7 +241,7 @@ class Exchange:
         except ConnectionError:
             data = b""
         if not data:
-            raise Ended(FAILED, "the server ended the connection before the answer was complete")
+            raise Ended(NO_SERVER, "the server ended the connection before the answer was complete")
         return data
 
     def wait(self, *, long: bool = False) -> None:

@@ -104,8 +104,10 @@ def permit(operation: Operation, caller: Caller) -> None:
             "Maestro does not know who is calling.",
             hint="Set MAESTRO_TOKEN, or call from a process of the person who runs the server.",
         )
+    what = f"run `maestro {operation.command.words}`" if operation.command else f"call {operation.name}"
     raise errors.NotPermitted(
-        f"A {caller.role} may not call {operation.name}.",
+        f"A {caller.role} may not {what}.",
+        hint="`maestro commands` lists what you may.",
         data={"role": caller.role, "operation": operation.name},
     )
 

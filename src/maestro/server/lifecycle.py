@@ -72,6 +72,8 @@ class _Commands:
         self._running.add(task)
         try:
             await handle(reader, writer, self._commands)
+        except asyncio.CancelledError:
+            log.info("a command was ended because the server stops")
         finally:
             self._running.discard(task)
 

@@ -12,7 +12,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.documents import Report, ReportKind
 from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
-from maestro.errors import ClaimLost, Conflict, NotReady
+from maestro.errors import AlreadyHeld, Conflict, NotReady
 from maestro.operations import task_shapes as ops
 from maestro.services.consequences import Outcome
 from maestro.services.scope import may_move, may_write, task_of
@@ -42,7 +42,7 @@ def start(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:
     may_write(caller, tx.projects.get(task.project_id))
     if task.holder is not None and task.status in (Status.IN_PROGRESS, Status.BLOCKED):
         whose = "You hold" if task.holder == caller.name else f"{task.holder} holds"
-        raise ClaimLost(
+        raise AlreadyHeld(
             f"{whose} {task.ref} already.",
             data={"id": task.id, "holder": task.holder, "fence": task.fence, "lease_until": task.lease_until},
         )

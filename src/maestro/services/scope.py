@@ -62,19 +62,20 @@ def may_move(tx: Tx, caller: Caller, task: Task, *, fence: int | None = None) ->
     if caller.role is Role.WORKER and task.holder != caller.session_id:
         raise _not_held(task)
     if fence is not None and fence != task.fence:
-        raise errors.ClaimLost(
-            f"Claim {fence} of {task.ref} is no longer valid: the present one is {task.fence}.",
-            hint="Someone else has claimed the task since. Stop working on it.",
-            data={"id": task.id, "fence": task.fence},
-        )
+        raise _old_claim(caller, task, fence)
 
 
 def _not_held(task: Task) -> errors.MaestroError:
     data = {"id": task.id, "status": task.status, "holder": task.holder}
     if task.holder is None:
-        return errors.ClaimLost(
-            f"You do not hold {task.ref}: nobody does.",
-            hint=f"Claim it: maestro task claim '{task.ref}'",
-            data=data,
-        )
-    return errors.ClaimLost(f"You do not hold {task.ref}: {task.holder} does.", data=data)
+        hint = f"Claim it: maestro task claim '{task.ref}'" if task.ready else ""
+        return errors.NotHeld(f"You do not hold {task.ref}: nobody does; it is {task.status}.", hint=hint, data=data)
+    return errors.NotHeld(f"You do not hold {task.ref}: {task.holder} does.", data=data)
+
+
+def _old_claim(caller: Caller, task: Task, fence: int) -> errors.ClaimLost:
+    told = f"{fence} is not the number of the present claim of {task.ref}: that is {task.fence}."
+    hint = "Someone else has claimed the task since. Stop working on it."
+    if task.holder == caller.name:
+        hint = "You hold it under that number."
+    return errors.ClaimLost(told, hint=hint, data={"id": task.id, "fence": task.fence, "holder": task.holder})

@@ -86,13 +86,17 @@ def end(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
         raise errors.Invalid(
             f"A session does not end as {request.status}.", hint=f"Say one of: {', '.join(sorted(FINAL))}."
         )
-    _may_end(caller, session)
-    if not tx.sessions.end(session.id, status=request.status, at=tx.at):
+    _may_end(tx, caller, session)
+    _end(tx, caller, session, request.status)
+    return _reread(tx, session)
+
+
+def _end(tx: Tx, caller: Caller, session: Session, status: Status) -> None:
+    if not tx.sessions.end(session.id, status=status, at=tx.at):
         raise errors.Conflict(f"Session {session.name} has ended already.", data={"status": session.status})
-    data = {"name": session.name, "from": session.status.value, "status": request.status.value}
+    data = {"name": session.name, "from": session.status.value, "status": status.value}
     tx.log(Change(Kind.SESSION_ENDED, session.id, session.project_id, data), actor=caller.name)
     _give_back(tx, caller, session)
-    return _reread(tx, session)
 
 
 def _ended(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
@@ -123,9 +127,8 @@ def _new_session(
     name = request.name or f"{request.mode.value}-{session_id[-6:]}"
     if name in RESERVED or ids.is_id(name):
         raise errors.Invalid(f"{name!r} is a reserved word.", hint="Choose another name.")
-    if tx.sessions.by_name(project.id, name):
-        raise errors.NameTaken(f"A live session of {project.name} is already called {name!r}.")
-    workspace = _workspace(tx, request.path)
+    _free_name(tx, caller, project, name)
+    workspace = _workspace(tx, project, request.path)
     started = _process(tx, caller, request.pid)
     return Session(
         id=session_id,
@@ -146,12 +149,32 @@ def _new_session(
     )
 
 
-def _workspace(tx: Tx, path: str) -> Workspace | None:
-    """The checkout around a directory."""
+def _free_name(tx: Tx, caller: Caller, project: Project, name: str) -> None:
+    """A name belongs to one live session; one whose lease is over and whose process is gone gives it up."""
+    there = tx.sessions.by_name(project.id, name)
+    if there is None:
+        return
+    if there.lease_until > tx.at or _is_running(there):
+        raise errors.NameTaken(
+            f"A live session of {project.name} is already called {name!r}: {there.id}.",
+            hint=f"Choose another name, or end that one: maestro session end {there.id}",
+        )
+    _end(tx, caller, there, Status.LOST)
+
+
+def _is_running(session: Session) -> bool:
+    found = processes.look_up(session.pid) if session.pid is not None else None
+    return found is not None and found.started == session.pid_started
+
+
+def _workspace(tx: Tx, project: Project, path: str) -> Workspace | None:
+    """The checkout of this project around a directory."""
     here = PurePosixPath(path)
-    if not here.is_absolute():
-        return None
-    return next((found for folder in (here, *here.parents) if (found := tx.projects.workspace_at(str(folder)))), None)
+    for folder in (here, *here.parents) if here.is_absolute() else ():
+        found = tx.projects.workspace_at(str(folder))
+        if found is not None:
+            return found if found.project_id == project.id else None
+    return None
 
 
 def _process(tx: Tx, caller: Caller, pid: int | None) -> str | None:
@@ -208,12 +231,17 @@ def _named(tx: Tx, caller: Caller, ref: str, *, project_id: str | None = None) -
     return session
 
 
-def _may_end(caller: Caller, session: Session) -> None:
+def _may_end(tx: Tx, caller: Caller, session: Session) -> None:
     """Oneself, or below oneself; the person may end any."""
-    if caller.role is Role.PERSON or session.id == caller.session_id:
+    if caller.role is Role.PERSON:
         return
-    if caller.role is Role.COORDINATOR and session.parent_id == caller.session_id:
-        return
+    above: Session | None = session
+    for _ in range(limits.ancestry_depth_max):
+        if above is None:
+            break
+        if above.id == caller.session_id:
+            return
+        above = tx.sessions.get(above.parent_id) if above.parent_id else None
     raise errors.NotPermitted("A session may end itself and those it started, no others.")
 
 

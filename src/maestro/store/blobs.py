@@ -62,6 +62,7 @@ class Blobs:
             raise
         _flush_folder(target.parent)
         _flush_folder(self._root)
+        _flush_folder(self._root.parent)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 import maestro
 
 NOT_FOUND = "maestro: no server answers at {path}\nstart one with: maestro up\n"
+MISNAMED = "maestro: no server answers at {path}\nMAESTRO_SOCKET names it: mend or unset that\n"
 
 
 @pytest.mark.parametrize("name", ["MAESTRO_SOCKET", "MAESTRO_TOKEN", "MAESTRO_SESSION_ID"])
@@ -15,7 +16,8 @@ def test_nothing_is_started_for_whoever_was_told_where_it_is(client, home, name,
     ran = client.run(*arguments, env={name: str(home / "none")})
     path = home / ("none" if name == "MAESTRO_SOCKET" else "maestro.sock")
     assert ran.returncode == 8
-    assert ran.stderr.decode() == NOT_FOUND.format(path=path)
+    expected = MISNAMED if name == "MAESTRO_SOCKET" else NOT_FOUND
+    assert ran.stderr.decode() == expected.format(path=path)
     assert list(home.iterdir()) == []
 
 

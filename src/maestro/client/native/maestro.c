@@ -24,7 +24,7 @@
 #include <mach-o/dyld.h>
 #endif
 
-enum { FAILED = 1, USAGE = 2, INTERRUPTED = 130, CLOSED_PIPE = 141 };
+enum { FAILED = 1, USAGE = 2, NO_SERVER = 8, INTERRUPTED = 130, CLOSED_PIPE = 141 };
 enum { HEAD = 5, CHUNK = 1 << 16, PAYLOAD_MAX = 1 << 20 };
 
 extern char **environ;
@@ -350,7 +350,7 @@ static unsigned char *peek(size_t size)
         if (got > 0)
             in_have += (size_t)got;
         else if (got == 0 || errno != EINTR)
-            fail(FAILED, "the server ended the connection before the answer was complete", "");
+            fail(NO_SERVER, "the server ended the connection before the answer was complete", "");
     }
     return inbox + in_at;
 }

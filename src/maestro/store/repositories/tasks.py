@@ -185,7 +185,8 @@ class Tasks:
         return [row[0] for row in rows]
 
     def _tasks(self, name: str, /, **values: object) -> list[Task]:
-        return [_task(row) for row in self._rows.page(name, **values)]
+        rows = self._rows.page(name, description_chars=limits.description_chars_in_lists, **values)
+        return [_task(row) for row in rows]
 
 
 def _words(task: Task) -> dict[str, object]:

@@ -246,7 +246,9 @@ def _take_arguments(parsed: Parsed, spec: Spec, words: list[str]) -> None:
 def _check_complete(parsed: Parsed, spec: Spec) -> None:
     for parameter in spec.positionals:
         if parameter.required and parameter.field != PROJECT and not parsed.has(parameter.field):
-            raise _usage(spec, f"{parameter.label} is missing: {parameter.description}")
+            # To a shell an unquoted # begins a comment, so what was written may never have come here.
+            quoting = ' In a shell, #12 needs quotes: "#12".' if "#12" in parameter.description else ""
+            raise _usage(spec, f"{parameter.label} is missing: {parameter.description}{quoting}")
     for flag in spec.options:
         if flag.parameter.required and not parsed.has(flag.parameter.field):
             raise _usage(spec, f"--{flag.name} {flag.parameter.placeholder} is missing.")

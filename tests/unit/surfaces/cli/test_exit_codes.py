@@ -15,6 +15,8 @@ EXPECTED = {
     errors.IllegalMove: 5,
     errors.NotReady: 5,
     errors.ClaimLost: 5,
+    errors.AlreadyHeld: 5,
+    errors.NotHeld: 5,
     errors.Cycle: 5,
     errors.Ambiguous: 5,
     errors.NameTaken: 5,

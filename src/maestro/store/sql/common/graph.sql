@@ -14,17 +14,17 @@ SELECT count(*) FROM task_dependencies WHERE task_id = :task_id;
 
 -- name: dependencies_of
 -- What a task waits on.
-SELECT {task} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
+SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
  WHERE d.task_id = :task_id ORDER BY t.number LIMIT :limit;
 
 -- name: blockers_of
 -- What a task still waits on.
-SELECT {task} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
+SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
  WHERE d.task_id = :task_id AND t.status <> 'completed' ORDER BY t.number LIMIT :limit;
 
 -- name: dependants_of
 -- What waits on a task.
-SELECT {task} FROM {tasks} JOIN task_dependencies d ON d.task_id = t.id
+SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.task_id = t.id
  WHERE d.depends_on_id = :task_id ORDER BY t.number LIMIT :limit;
 
 -- name: edges_of_project

@@ -3,6 +3,14 @@ t.id, t.project_id, p.name, t.number, t.title, t.description, t.status, t.priori
 t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
 t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at
 
+-- fragment: task_in_list
+t.id, t.project_id, p.name, t.number, t.title,
+CASE WHEN length(t.description) > :description_chars THEN substr(t.description, 1, :description_chars) || '…'
+     ELSE t.description END,
+t.status, t.priority, t.stage, t.parent_id,
+t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
+t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at
+
 -- fragment: tasks
 tasks t JOIN projects p ON p.id = t.project_id
 
@@ -50,32 +58,32 @@ DELETE FROM documents WHERE task_id = :id;
 
 -- name: task_page
 -- A page of a project's tasks by number.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.project_id = :project_id AND t.number > :after AND t.archived <= :archived
  ORDER BY t.number LIMIT :limit;
 
 -- name: task_page_by_status
 -- A page of a project's tasks in one status.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.project_id = :project_id AND t.status = :status AND t.number > :after AND t.archived <= :archived
  ORDER BY t.number LIMIT :limit;
 
 -- name: task_page_by_holder
 -- A page of what one holder has claimed in a project.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.holder = :holder AND t.project_id = :project_id AND t.number > :after AND t.status = coalesce(:status, t.status)
  ORDER BY t.number LIMIT :limit;
 
 -- name: task_ready
 -- What can be started now, most urgent first.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.project_id = :project_id AND t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0
    AND t.archived = 0 AND (t.priority, t.number) > (:after_priority, :after_number)
  ORDER BY t.priority, t.number LIMIT :limit;
 
 -- name: task_ready_children
 -- What can be started now among a task's children.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.parent_id = :parent_id AND t.parent_id IS NOT NULL AND t.status = 'todo' AND t.open_blockers = 0
    AND t.stage_held = 0 AND t.archived = 0
    AND (t.priority, t.number) > (:after_priority, :after_number)
@@ -83,14 +91,14 @@ SELECT {task} FROM {tasks}
 
 -- name: task_waiting
 -- Open tasks that cannot be started: blocked by hand, by others or by their stage.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.project_id = :project_id AND t.status IN ('todo', 'blocked') AND t.number > :after AND t.archived = 0
    AND (t.status = 'blocked' OR t.open_blockers > 0 OR t.stage_held = 1)
  ORDER BY t.number LIMIT :limit;
 
 -- name: task_children
 -- A task's children by number.
-SELECT {task} FROM {tasks} WHERE t.parent_id = :parent_id AND t.number > :after ORDER BY t.number LIMIT :limit;
+SELECT {task_in_list} FROM {tasks} WHERE t.parent_id = :parent_id AND t.number > :after ORDER BY t.number LIMIT :limit;
 
 -- name: task_children_open
 -- How many children are neither completed nor cancelled, and how many have completed.
@@ -99,7 +107,7 @@ SELECT coalesce(sum(status NOT IN ('completed', 'cancelled')), 0), coalesce(sum(
 
 -- name: task_children_unfinished
 -- The children that keep a parent open.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.parent_id = :parent_id AND t.status NOT IN ('completed', 'cancelled') ORDER BY t.number LIMIT :limit;
 
 -- name: task_height
@@ -113,19 +121,19 @@ SELECT max(depth) FROM below;
 
 -- name: task_roots
 -- A project's tasks that have no parent.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.project_id = :project_id AND t.parent_id IS NULL AND t.archived = 0 ORDER BY t.number LIMIT :limit;
 
 -- name: task_found_in
 -- What was discovered while working on a task.
-SELECT {task} FROM {tasks} WHERE t.found_in = :id ORDER BY t.number LIMIT :limit;
+SELECT {task_in_list} FROM {tasks} WHERE t.found_in = :id ORDER BY t.number LIMIT :limit;
 
 -- name: task_unlink_found
 UPDATE tasks SET found_in = NULL WHERE found_in = :id;
 
 -- name: task_leases_over
 -- Claims whose lease has run out.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.lease_until <= :at AND t.status IN ('in_progress', 'blocked') ORDER BY t.lease_until LIMIT :limit;
 
 -- name: task_next_lease
@@ -139,11 +147,11 @@ UPDATE tasks SET lease_until = :at + lease_seconds * 1000000
 
 -- name: tasks_of_holder
 -- Every open task that someone holds, in any project.
-SELECT {task} FROM {tasks} WHERE t.holder = :holder ORDER BY t.number LIMIT :limit;
+SELECT {task_in_list} FROM {tasks} WHERE t.holder = :holder ORDER BY t.number LIMIT :limit;
 
 -- name: open_tasks
 -- The unfinished tasks of a project, for a snapshot.
-SELECT {task} FROM {tasks}
+SELECT {task_in_list} FROM {tasks}
  WHERE t.project_id = :project_id AND t.status IN ('todo', 'in_progress', 'in_review', 'blocked')
  ORDER BY t.number LIMIT :limit;
 

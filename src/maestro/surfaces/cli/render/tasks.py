@@ -66,7 +66,7 @@ def standing(task: Task) -> str:
     if task.holder:
         said.append(f"held by {line(task.holder)}")
     if task.status is Status.TODO and task.open_blockers:
-        said.append(f"waits on {task.open_blockers}")
+        said.append(f"waits on {task.open_blockers} task{'s' if task.open_blockers > 1 else ''}")
     if task.status is Status.TODO and task.stage_held:
         said.append(f"waits for the stage before {line(task.stage or '')}")
     if task.reason and task.status in (Status.BLOCKED, Status.FAILED, Status.CANCELLED):

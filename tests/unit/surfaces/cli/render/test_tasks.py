@@ -39,7 +39,7 @@ def test_a_table_for_whatever_reads_it() -> None:
     assert out(ops.TaskList(tasks=found)) == (
         "vc#4   ready        normal    Parse\n"
         "vc#12  in_progress  critical  Run  (held by ses_1)\n"
-        "vc#13  todo         normal    Wait  (waits on 2)\n"
+        "vc#13  todo         normal    Wait  (waits on 2 tasks)\n"
         "vc#14  failed       normal    Gone  (No format, archived)\n"
     )
 
