@@ -23,10 +23,14 @@ def bindings(server: Server) -> dict[str, Binding]:
     return {**_tasks(server), **_projects(server), **_sessions(server), **_server(server)}
 
 
+def _always(request: object) -> bool:
+    return True
+
+
 def _tasks(server: Server) -> dict[str, Binding]:
     documents = server.documents
     return {
-        task_ops.CREATE.name: Binding(tasks.create),
+        task_ops.CREATE.name: Binding(tasks.create, quick=tasks.is_simple),
         task_ops.LIST.name: Binding(tasks.list_page),
         task_ops.READY.name: Binding(tasks.ready),
         task_ops.BLOCKED.name: Binding(tasks.blocked),
@@ -34,7 +38,7 @@ def _tasks(server: Server) -> dict[str, Binding]:
         task_ops.SHOW.name: Binding(tasks.show),
         task_ops.CHILDREN.name: Binding(tasks.children),
         task_ops.EDIT.name: Binding(tasks.edit),
-        task_ops.START.name: Binding(moves.start),
+        task_ops.START.name: Binding(moves.start, quick=_always),
         task_ops.RELEASE.name: Binding(moves.release),
         task_ops.COMPLETE.name: Binding(moves.complete),
         task_ops.REJECT.name: Binding(moves.reject),
@@ -71,7 +75,7 @@ def _sessions(server: Server) -> dict[str, Binding]:
             conceal=lambda answer: msgspec.structs.replace(answer, token=""),
             reveal=lambda answer: msgspec.structs.replace(answer, token=token_of(answer.id)),
         ),
-        session_ops.HEARTBEAT.name: Binding(sessions.heartbeat),
+        session_ops.HEARTBEAT.name: Binding(sessions.heartbeat, quick=_always),
         session_ops.END.name: Binding(sessions.end),
         session_ops.WHOAMI.name: Binding(sessions.whoami),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
@@ -30,6 +30,8 @@ class Binding:
     do: Callable[..., Any]
     # Work outside the transaction that must be done before it, in a thread.
     prepare: Callable[[Any], Any] | None = None
+    # WRITE only: whether a request needs a few statements by key and no more.
+    quick: Callable[[Any], bool] = field(default=lambda request: False)
     # What to change in a first answer before it is kept under its key (a secret), and how to put it back.
     conceal: Callable[[Any], Any] | None = None
     reveal: Callable[[Any], Any] | None = None
@@ -70,9 +72,10 @@ class Dispatcher:
         extra: tuple[Any, ...] = ()
         if binding.prepare is not None:
             extra = (await asyncio.to_thread(binding.prepare, request),)
+        quick = binding.quick(request)
         if not key:
             return await self._store.write(
-                lambda tx: _checked(tx, caller) and binding.do(tx, caller, request, *extra)
+                lambda tx: _checked(tx, caller) and binding.do(tx, caller, request, *extra), quick=quick
             )
 
         def once(tx: Tx) -> Any:
@@ -92,7 +95,7 @@ class Dispatcher:
             )
             return answer
 
-        return await self._store.write(once)
+        return await self._store.write(once, quick=quick)
 
 
 def permit(operation: Operation, caller: Caller) -> None:

@@ -47,6 +47,11 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     return outcome.told(task)
 
 
+def is_simple(request: ops.CreateTask) -> bool:
+    """Whether nothing but the task itself is written: no edge to be searched for, no stage to be settled."""
+    return not (request.depends_on or request.parent or request.stage)
+
+
 def _new_task(
     tx: Tx,
     caller: Caller,

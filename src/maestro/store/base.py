@@ -61,8 +61,11 @@ class Store(Protocol):
     def on_commit(self, listener: Published) -> None:
         """Tell `listener` the events of each commit, on the event loop, in order."""
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` on the writer; answer only after its commit. Its failure undoes only its own work."""
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
+        """Run `work` on the writer; answer only after its commit. Its failure undoes only its own work.
+
+        `quick`: a few statements by key, so that an embedded store may run it on the spot.
+        """
 
     async def read(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
         """Run `work` on a reader, on one snapshot. `quick`: an embedded store may do it on the spot."""

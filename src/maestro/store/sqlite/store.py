@@ -44,8 +44,8 @@ class SqliteStore:
     def on_commit(self, listener: Published) -> None:
         self._listeners.append(listener)
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        job = Job(work, self._loop.create_future())
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
+        job = Job(work, self._loop.create_future(), quick=quick)
         self._writer.submit(job)
         answer: T = await job.future
         return answer
@@ -62,7 +62,7 @@ class SqliteStore:
         return {"schema": self.schema, "bytes": target.stat().st_size}
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._writer.close)
+        await self._writer.close()
         self._pool.shutdown(wait=True)
         for reader in self._readers:
             reader.close()

@@ -1,21 +1,24 @@
-"""The one writer: drains a queue and commits many callers' work in one transaction.
+"""The one writer: commits many callers' work in one transaction.
 
 One caller's failure undoes only that caller's work. Nobody is answered before the commit is on the disk, and the
-callers of one batch are woken together.
+callers of one batch are woken together. While one batch is being flushed, the next gathers.
 
 Most callers that fail do so before they have written anything, and then there is nothing to undo. So a batch runs
-without savepoints; only when a caller fails halfway is the batch undone and run again, each in a savepoint. (Every
-statement lets go of the interpreter and waits for it again: two less for each caller is a fifth of the cost.)
+without savepoints; only when a caller fails halfway is the batch undone and run again, each in a savepoint.
+
+Every statement lets go of the interpreter and takes it again. Between two busy threads that costs more than the
+statement, so a batch of quick work runs on the event loop itself, and only its commit, which waits for the disk, in
+the writer's thread. A batch with anything that may take long runs there as a whole.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import sqlite3
-import threading
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from maestro import errors, limits
@@ -30,11 +33,12 @@ log = logging.getLogger(__name__)
 class Job:
     """One caller's work and what came of it."""
 
-    __slots__ = ("answer", "error", "future", "work")
+    __slots__ = ("answer", "error", "future", "quick", "work")
 
-    def __init__(self, work: Callable[[Tx], Any], future: asyncio.Future[Any]) -> None:
+    def __init__(self, work: Callable[[Tx], Any], future: asyncio.Future[Any], *, quick: bool) -> None:
         self.work = work
         self.future = future
+        self.quick = quick
         self.answer: Any = None
         self.error: BaseException | None = None
 
@@ -44,7 +48,7 @@ class _Halfway(Exception):
 
 
 class Writer:
-    """A thread that owns the writing connection."""
+    """Owns the writing connection. Its public side is called on the event loop only."""
 
     def __init__(
         self,
@@ -60,58 +64,84 @@ class Writer:
         self._clock = clock
         self._loop = loop
         self._committed = committed
+        self._waiting: deque[Job] = deque()
         self._closed = False
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="maestro-writer", daemon=True)
-        self._thread.start()
+        self._busy = False
+        self._drained = asyncio.Event()
+        self._drained.set()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="maestro-writer")
 
     def submit(self, job: Job) -> None:
         """Queue one caller's work; refuse when the queue is absurdly long rather than grow without end."""
         if self._closed:
             raise errors.StorageFailed("The server is stopping.", hint="Try again in a moment.")
-        if self._jobs.qsize() > limits.write_queue_max:
+        if len(self._waiting) > limits.write_queue_max:
             raise errors.StorageFailed("Too many writes are waiting.", hint="Try again in a moment.")
-        self._jobs.put(job)
+        self._waiting.append(job)
+        if not self._busy:
+            self._busy = True
+            self._drained.clear()
+            self._loop.call_soon(self._begin)  # after whoever else is about to submit in this moment
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Finish what is queued, then stop."""
         self._closed = True
-        self._jobs.put(None)
-        self._thread.join()
+        await self._drained.wait()
+        self._thread.shutdown()
 
-    def _run(self) -> None:
-        while (batch := self._take()) is not None:
-            events = self._commit(batch)
-            self._loop.call_soon_threadsafe(self._announce, batch, events)
+    def _begin(self) -> None:
+        """Start the next batch, if there is one. One is under way at a time."""
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), limits.write_batch_max))]
+        if not batch:
+            self._busy = False
+            self._drained.set()
+        elif all(job.quick for job in batch):
+            self._run_here(batch)
+        else:
+            self._in_thread(lambda: self._run(batch, commit=True), batch)
 
-    def _take(self) -> list[Job] | None:
-        first = self._jobs.get()
-        if first is None:
-            return None
-        batch = [first]
-        while len(batch) < limits.write_batch_max:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                break
-            if job is None:
-                self._jobs.put(None)  # finish this batch first
-                break
-            batch.append(job)
-        return batch
+    def _run_here(self, batch: list[Job]) -> None:
+        before = self._connection.total_changes
+        events = self._run(batch, commit=False)
+        if self._connection.total_changes == before:
+            self._finish(batch, self._commit(batch, events))  # nothing to flush, so nothing to wait for
+        else:
+            self._in_thread(lambda: self._commit(batch, events), batch)
 
-    def _commit(self, batch: list[Job]) -> list[Event]:
+    def _in_thread(self, work: Callable[[], list[Event]], batch: list[Job]) -> None:
+        done = self._loop.run_in_executor(self._thread, work)
+        done.add_done_callback(lambda ended: self._finish(batch, ended.result()))
+
+    def _finish(self, batch: list[Job], events: list[Event]) -> None:
+        """On the event loop, after the commit: tell everyone, and go on."""
+        self._last_seq += len(events)
+        try:
+            if events:
+                self._committed(events)
+        finally:
+            self._answer(batch)  # what is stored is answered, whatever a listener makes of it
+            self._loop.call_soon(self._begin)
+
+    def _run(self, batch: list[Job], *, commit: bool) -> list[Event]:
         """All of a batch in one transaction; the events of those that succeeded."""
         try:
             try:
                 events = self._transaction(batch, self._attempt)
             except _Halfway:
                 events = self._transaction(batch, self._attempt_in_savepoint)
-        except Exception as error:  # noqa: BLE001 see below
-            # The writer's last handler: whatever happened, nothing of the batch was kept, and the next can come.
+        except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
             return []
-        self._last_seq += len(events)
+        return self._commit(batch, events) if commit else events
+
+    def _commit(self, batch: list[Job], events: list[Event]) -> list[Event]:
+        """On the disk, or not at all."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 see _fail_all
+            self._fail_all(batch, error)
+            return []
         return events
 
     def _transaction(self, batch: list[Job], attempt: Callable[[Job, Tx], None]) -> list[Event]:
@@ -125,7 +155,6 @@ class Writer:
                 events += self._placed(tx, after=self._last_seq + len(events))
         if events:
             self._repositories.events.append(events)
-        self._connection.execute("COMMIT")
         return events
 
     def _attempt(self, job: Job, tx: Tx) -> None:
@@ -161,7 +190,7 @@ class Writer:
         ]
 
     def _fail_all(self, batch: list[Job], error: Exception) -> None:
-        """Nothing of this batch was kept, so nobody in it may be told that it was."""
+        """The writer's last handler: nothing of this batch was kept, so nobody in it may be told that it was."""
         if not isinstance(error, sqlite3.Error):
             log.error("a batch of writes failed", exc_info=error)
         if self._connection.in_transaction:
@@ -169,14 +198,6 @@ class Writer:
         for job in batch:
             job.answer = None
             job.error = _for_the_caller(error)
-
-    def _announce(self, batch: list[Job], events: list[Event]) -> None:
-        """On the event loop: one wake-up for the whole batch."""
-        try:
-            if events:
-                self._committed(events)
-        finally:
-            self._answer(batch)  # what is stored is answered, whatever a listener makes of it
 
     def _answer(self, batch: list[Job]) -> None:
         """Let callers go on, some at a time, so that a reader need not stand behind all of them."""
