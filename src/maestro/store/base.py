@@ -27,8 +27,8 @@ Published = Callable[[Sequence[Event]], None]
 class Repositories:
     """The tables behind one connection."""
 
-    def __init__(self, rows: Rows) -> None:
-        self.projects = Projects(rows)
+    def __init__(self, rows: Rows, *, of_the_writer: bool = False) -> None:
+        self.projects = Projects(rows, remembers=of_the_writer)
         self.tasks = Tasks(rows)
         self.documents = Documents(rows)
         self.sessions = Sessions(rows)

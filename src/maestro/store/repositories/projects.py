@@ -9,14 +9,24 @@ from maestro.domain.projects import Project, Workspace
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
+_REMEMBERED_MAX = 10_000
 _stages = msgspec.json.Decoder(list[str]).decode
 
 
 class Projects:
-    """Projects and workspaces."""
+    """Projects and workspaces.
 
-    def __init__(self, rows: Rows) -> None:
+    The one writer may remember projects, since nobody else changes them; after a rollback it must forget.
+    """
+
+    def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
         self._rows = rows
+        self._remembers = remembers
+        self._known: dict[str, Project] = {}
+
+    def forget(self) -> None:
+        """What is remembered may not be so any more."""
+        self._known.clear()
 
     def insert(self, project: Project) -> None:
         self._rows.run(
@@ -38,6 +48,7 @@ class Projects:
         self._rows.run("project_key_drop", key=key, project_id=project_id)
 
     def change(self, project: Project) -> None:
+        self.forget()
         self._rows.run(
             "project_change",
             id=project.id,
@@ -47,7 +58,13 @@ class Projects:
         )
 
     def get(self, project_id: str) -> Project | None:
-        return _project(self._rows.one("project_get", id=project_id))
+        known = self._known.get(project_id)
+        if known is not None:
+            return known
+        found = _project(self._rows.one("project_get", id=project_id))
+        if self._remembers and found is not None and len(self._known) < _REMEMBERED_MAX:
+            self._known[project_id] = found
+        return found
 
     def by_name(self, name: str) -> Project | None:
         return _project(self._rows.one("project_by_name", name=name))

@@ -88,6 +88,8 @@ class Tasks:
         values = {"project_id": project_id, "after": after, "limit": limit, "archived": archived}
         if status is None:
             return self._tasks("task_page", **values)
+        if status is Status.TODO:
+            return self._tasks("task_page_todo", **values)
         return self._tasks("task_page_by_status", status=status.value, **values)
 
     def of_holder_in(

@@ -59,7 +59,7 @@ class Writer:
         committed: Callable[[Sequence[Event]], None],
     ) -> None:
         self._connection = connection
-        self._repositories = Repositories(SqliteRows(connection))
+        self._repositories = Repositories(SqliteRows(connection), of_the_writer=True)
         self._last_seq = self._repositories.events.last()
         self._clock = clock
         self._loop = loop
@@ -166,7 +166,7 @@ class Writer:
             if not self._connection.in_transaction:
                 raise _undone_by_itself(error) from error
             if self._connection.total_changes != before or isinstance(error, sqlite3.Error):
-                self._connection.execute("ROLLBACK")
+                self._undo("ROLLBACK")
                 raise _Halfway from error
             job.error = error
 
@@ -178,9 +178,13 @@ class Writer:
         except Exception as error:
             if not self._connection.in_transaction:
                 raise _undone_by_itself(error) from error
-            self._connection.execute("ROLLBACK TO caller")
+            self._undo("ROLLBACK TO caller")
             job.error = _for_the_caller(error) if isinstance(error, sqlite3.Error) else error
         self._connection.execute("RELEASE caller")
+
+    def _undo(self, statement: str) -> None:
+        self._connection.execute(statement)
+        self._repositories.projects.forget()
 
     def _placed(self, tx: Tx, *, after: int) -> list[Event]:
         """A caller's log lines with their places: one writer, so commit order is the order here."""
@@ -193,8 +197,9 @@ class Writer:
         """The writer's last handler: nothing of this batch was kept, so nobody in it may be told that it was."""
         if not isinstance(error, sqlite3.Error):
             log.error("a batch of writes failed", exc_info=error)
+        self._repositories.projects.forget()
         if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+            self._undo("ROLLBACK")
         for job in batch:
             job.answer = None
             job.error = _for_the_caller(error)

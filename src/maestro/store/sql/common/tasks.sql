@@ -63,9 +63,16 @@ SELECT {task_in_list} FROM {tasks}
  ORDER BY t.number LIMIT :limit;
 
 -- name: task_page_by_status
--- A page of a project's tasks in one status.
+-- A page of a project's tasks in one status, any but todo.
 SELECT {task_in_list} FROM {tasks}
- WHERE t.project_id = :project_id AND t.status = :status AND t.number > :after AND t.archived <= :archived
+ WHERE t.project_id = :project_id AND t.status = :status AND t.status <> 'todo' AND t.number > :after
+   AND t.archived <= :archived
+ ORDER BY t.number LIMIT :limit;
+
+-- name: task_page_todo
+-- A page of a project's tasks that are to be done.
+SELECT {task_in_list} FROM {tasks}
+ WHERE t.project_id = :project_id AND t.status = 'todo' AND t.number > :after AND t.archived <= :archived
  ORDER BY t.number LIMIT :limit;
 
 -- name: task_page_by_holder
