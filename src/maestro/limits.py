@@ -13,6 +13,7 @@ idempotency_days_kept = 7
 
 # The writer: one transaction takes at most this many callers; more wait for the next.
 write_batch_max = 256
+quick_batch_max = 12  # on the event loop: more would keep readers waiting
 write_answers_at_once_max = 16
 write_queue_max = 20_000
 readers_max = 2

@@ -14,6 +14,7 @@ the writer's thread. A batch with anything that may take long runs there as a wh
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import sqlite3
 from collections import deque
@@ -91,14 +92,19 @@ class Writer:
 
     def _begin(self) -> None:
         """Start the next batch, if there is one. One is under way at a time."""
-        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), limits.write_batch_max))]
-        if not batch:
+        quick = list(
+            itertools.takewhile(lambda job: job.quick, itertools.islice(self._waiting, limits.quick_batch_max))
+        )
+        batch = quick or list(itertools.islice(self._waiting, limits.write_batch_max))
+        for _ in batch:
+            self._waiting.popleft()
+        if quick:
+            self._run_here(batch)
+        elif batch:
+            self._in_thread(lambda: self._run(batch, commit=True), batch)
+        else:
             self._busy = False
             self._drained.set()
-        elif all(job.quick for job in batch):
-            self._run_here(batch)
-        else:
-            self._in_thread(lambda: self._run(batch, commit=True), batch)
 
     def _run_here(self, batch: list[Job]) -> None:
         before = self._connection.total_changes
