@@ -20,6 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from maestro import errors
 from maestro.clock import to_micros
@@ -873,3 +876,34 @@ def test_the_server_does_what_the_model_says_for_long() -> None:
     first = random.SystemRandom().randrange(1 << 32)
     for seed in range(first, first + 1000):
         try_seed(seed, 300)
+
+
+class TaskMoves(RuleBasedStateMachine):
+    """The same moves and the same model, with hypothesis choosing and shortening."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.machine = Machine()
+
+    @initialize(dice=st.randoms(use_true_random=False))
+    def begin(self, dice: random.Random) -> None:
+        for name, values in steps(dice, 0):
+            self.take(name, values)
+
+    @rule(dice=st.randoms(use_true_random=False))
+    def move(self, dice: random.Random) -> None:
+        self.take(*steps(dice, 1)[-1])
+
+    def take(self, name: str, values: tuple[Any, ...]) -> None:
+        if self.machine.model.tasks or name == "create":
+            getattr(self.machine, name)(*values)
+            self.machine.tables_log_and_model_agree()
+
+    def teardown(self) -> None:
+        self.machine.close()
+
+
+TestTaskMoves = TaskMoves.TestCase
+TestTaskMoves.settings = settings(
+    max_examples=15, stateful_step_count=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
