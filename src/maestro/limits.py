@@ -5,7 +5,6 @@ from __future__ import annotations
 # Requests
 body_bytes_max = 24 * 1024 * 1024  # a document of the largest size, in base 64
 frame_bytes_max = 1024 * 1024
-arguments_bytes_max = 2 * 1024 * 1024
 stdin_bytes_max = 16 * 1024 * 1024
 http_header_bytes_max = 64 * 1024
 idempotency_key_chars_max = 200

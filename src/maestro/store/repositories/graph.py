@@ -39,10 +39,6 @@ class TaskGraph:
         """One task has `by` more open blockers."""
         self._rows.run("blockers_shift_one", id=task_id, by=by)
 
-    def edges_of_project(self, project_id: str, *, limit: int) -> list[tuple[str, str]]:
-        rows = self._rows.all("edges_of_project", project_id=project_id, limit=limit)
-        return [(row[0], row[1]) for row in rows]
-
     def waits_on(self, task_id: str) -> list[Ranked]:
         return [Ranked(*row) for row in self._rows.all("waits_on", id=task_id)]
 

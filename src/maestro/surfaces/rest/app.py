@@ -101,7 +101,7 @@ class Rest:
 async def _unless_gone(call: Any, receive: Receive) -> Any:
     """A wait ends when its client has gone."""
     work = asyncio.ensure_future(call)
-    gone = asyncio.ensure_future(_disconnected(receive))
+    gone = asyncio.ensure_future(events.gone(receive))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
@@ -110,11 +110,6 @@ async def _unless_gone(call: Any, receive: Receive) -> Any:
     finally:
         work.cancel()
         gone.cancel()
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _body(receive: Receive, headers: dict[bytes, bytes]) -> bytes:

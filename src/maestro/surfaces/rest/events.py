@@ -41,13 +41,13 @@ async def serve(
     items = app.stream(operation, resumed, caller=caller)
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     pump = asyncio.create_task(_pump(items, send))
-    gone = asyncio.create_task(_gone(receive))
+    left = asyncio.create_task(gone(receive))
     try:
-        await asyncio.wait({pump, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({pump, left}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (pump, gone):
+        for task in (pump, left):
             task.cancel()
-        await asyncio.gather(pump, gone, return_exceptions=True)
+        await asyncio.gather(pump, left, return_exceptions=True)
     await send({"type": "http.response.body", "body": b""})
 
 
@@ -85,7 +85,8 @@ async def _next(items: AsyncIterator[Any]) -> Any:
     return await anext(items, None)
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
+    """Until the client has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

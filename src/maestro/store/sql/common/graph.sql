@@ -27,11 +27,6 @@ SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id =
 SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.task_id = t.id
  WHERE d.depends_on_id = :task_id ORDER BY t.number LIMIT :limit;
 
--- name: edges_of_project
--- Every edge within a project, for drawing its tree.
-SELECT d.task_id, d.depends_on_id FROM task_dependencies d JOIN tasks t ON t.id = d.task_id
- WHERE t.project_id = :project_id LIMIT :limit;
-
 -- name: blockers_shift
 -- Everything that waits on a task has one open blocker less (or more, when the task was reopened).
 UPDATE tasks SET open_blockers = open_blockers + :by
