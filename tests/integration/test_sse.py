@@ -1,0 +1,42 @@
+"""The log as server-sent events, over real HTTP: from a place on, live, and errors before the stream begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from maestro.testing.live import LiveServer
+
+
+@pytest.fixture
+def project(live: LiveServer, tmp_path: Path) -> Path:
+    folder = tmp_path / "vc"
+    folder.mkdir()
+    assert live.command("init", cwd=folder).returncode == 0
+    return folder
+
+
+def headers(live: LiveServer, **more: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {live.token}", "Accept": "text/event-stream", **more}
+
+
+def test_it_goes_on_from_the_last_event_and_then_live(live: LiveServer, project: Path) -> None:
+    live.command("task", "create", "first", cwd=project)
+    with httpx.stream(
+        "GET", f"{live.url}/api/events", headers=headers(live, **{"Last-Event-ID": "2"}), timeout=20
+    ) as feed:
+        lines = (line.removeprefix("data: ") for line in feed.iter_lines() if line.startswith("data: "))
+        assert [json.loads(next(lines))["seq"] for _ in range(2)] == [3, 4]
+        live.command("task", "create", "second", cwd=project)
+        assert json.loads(next(lines))["data"]["title"] == "second"
+
+
+@pytest.mark.parametrize(("query", "more", "status"), [("project=none", {}, 404), ("", {"Last-Event-ID": "x"}, 400)])
+def test_what_is_wrong_is_said_before_the_stream(
+    live: LiveServer, query: str, more: dict[str, str], status: int
+) -> None:
+    answer = httpx.get(f"{live.url}/api/events?{query}", headers=headers(live, **more), timeout=20)
+    assert answer.status_code == status and answer.json()["code"]
