@@ -15,6 +15,8 @@
     │   ├── Cycle             the dependency would wait on itself
     │   ├── Ambiguous         a name that fits two things
     │   ├── NameTaken
+    │   ├── TooFast           too many messages to one recipient
+    │   ├── Looping           two agents answer each other without end
     │   └── KeyReused         an idempotency key came with another request
     ├── TimedOut
     ├── NotConfirmed          accepted, but its effect was not seen in time
@@ -139,6 +141,19 @@ class NameTaken(Conflict):
     """The name is already taken."""
 
     code = "name_taken"
+
+
+class TooFast(Conflict):
+    """Too many messages went to this recipient within a minute."""
+
+    code = "too_fast"
+    retryable = True
+
+
+class Looping(Conflict):
+    """This conversation answers itself."""
+
+    code = "looping"
 
 
 class KeyReused(Conflict):

@@ -12,7 +12,8 @@ idempotency_days_kept = 7
 
 # The writer: one transaction takes at most this many callers; more wait for the next.
 write_batch_max = 256
-quick_batch_max = 12  # on the event loop: more would keep readers waiting
+quick_batch_max = 64
+quick_jobs_at_once_max = 8  # on the event loop: more would keep readers waiting
 write_answers_at_once_max = 16
 write_queue_max = 20_000
 readers_max = 2
@@ -55,8 +56,49 @@ wait_seconds_default = 600
 wait_seconds_max = 24 * 3600
 wait_ids_max = 100
 
+# Mail
+subject_chars_max = 500
+message_chars_max = 200_000
+inbox_body_chars_max = 20_000  # a longer body is cut, and stays unread until it is shown whole
+inbox_chars_max = 200_000  # bodies of one inbox page together
+recipients_max = 100  # written in one message
+broadcast_recipients_max = 20_000
+attachments_max = 20
+attachment_bytes_max = 8 * 1024 * 1024
+attachments_bytes_max = 16 * 1024 * 1024  # of one message
+thread_messages_shown_max = 500
+gather_milliseconds_default = 500
+gather_seconds_max = 60
+wait_messages_max = 100
+mail_hops_max = 24  # answers within moments of each other, back and forth
+mail_hop_seconds = 90
+mail_per_minute_default = 120  # from one session to one box
+search_terms_max = 32
+search_index_rows_max = 500  # in one go
+search_index_seconds = 1
+
+# Members, teams, asks
+role_chars_max = 200
+identity_chars_max = 50_000
+identity_chars_in_lists = 1_000  # the whole text comes with one member
+avatar_chars_max = 64
+skills_max = 50
+skill_chars_max = 200
+model_chars_max = 200
+member_operations_max = 200  # allowed, or denied, to one member
+team_members_max = 200
+choices_max = 20
+webhook_seconds_max = 10
+
 # Sessions
 session_lease_seconds = 120
+session_grace_seconds = 10  # after its process is gone
+sleep_grace_seconds = 90  # after the machine slept, or the server was away
+presence_seconds = 20  # how often signs of life are stored
+status_seconds = 600  # how long a word about a status counts by itself
+processes_watched_max = 4096
+session_tasks_max = 100
+sessions_in_tree_max = 20_000
 ancestry_depth_max = 64
 stop_seconds_max = 10
 

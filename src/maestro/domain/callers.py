@@ -40,6 +40,13 @@ class Caller(msgspec.Struct, frozen=True):
     session_id: str | None = None
     project_id: str | None = None
     human: str = ""
+    title: str = ""  # a session's own name
+    address: str | None = None
+    parent_id: str | None = None
+    member_id: str | None = None
+    workspace_id: str | None = None
+    allow: frozenset[str] = frozenset()  # what its member may besides its role, and what not
+    deny: frozenset[str] = frozenset()
 
     @property
     def is_session(self) -> bool:
@@ -68,3 +75,10 @@ _CALLS_AS = {
 def permits(callers: Callers, role: Role) -> bool:
     """Whether a role may call at all; a HOLDER's hold is checked where the task is read."""
     return bool(callers.value & _CALLS_AS[role])
+
+
+def may_call(caller: Caller, operation: str, callers: Callers) -> bool:
+    """Whether a caller may call an operation: by its role, and by what its member is allowed and denied."""
+    if operation in caller.deny:
+        return False
+    return permits(callers, caller.role) or operation in caller.allow

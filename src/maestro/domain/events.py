@@ -39,7 +39,29 @@ class Kind(enum.StrEnum):
 
     SESSION_REGISTERED = "session.registered"
     SESSION_STATUS_CHANGED = "session.status_changed"
+    SESSION_REPORTED = "session.reported"
+    SESSION_ADOPTED = "session.adopted"
+    SESSION_LOST = "session.lost"
     SESSION_ENDED = "session.ended"
+
+    MEMBER_CREATED = "member.created"
+    MEMBER_CHANGED = "member.changed"
+    TEAM_CREATED = "team.created"
+    TEAM_CHANGED = "team.changed"
+
+    MAIL_SENT = "mail.sent"
+    MAIL_DELIVERED = "mail.delivered"
+    MAIL_READ = "mail.read"
+    MAIL_ACKNOWLEDGED = "mail.acknowledged"
+    MAIL_EXPIRED = "mail.expired"
+    MAIL_REROUTED = "mail.rerouted"
+    MAIL_STOPPED = "mail.stopped"
+    THREAD_CLAIMED = "thread.claimed"
+    THREAD_RELEASED = "thread.released"
+
+    ASK_OPENED = "ask.opened"
+    ASK_ANSWERED = "ask.answered"
+    ASK_WITHDRAWN = "ask.withdrawn"
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -80,7 +80,8 @@ class Hub:
             return
         for event in events:
             told: set[Subscription] = set()
-            for key in (event.subject, event.project, EVERYTHING):
+            # An event may name whom it is for: mail wakes those whose boxes it came to.
+            for key in (event.subject, event.project, EVERYTHING, *event.data.get("to", ())):
                 if key is not None and key in self._listeners:
                     told |= self._listeners[key]
             for subscription in told:

@@ -2,7 +2,7 @@
 
 `extra` speaks to the command line: `text` may also come from a file or standard input, `repeat` is a list that is
 not split at commas, `duration` reads 30s or 5m, `file` is the content of a file, `path` is relative to the caller,
-`flag` renames, `complete` says what to offer on Tab.
+`flag` renames, `complete` says what to offer on Tab, `choices` is an enum of which a text names one, or '' none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from maestro.domain.identity import RESERVED
 
 # `$` alone would let a last newline through in Python; `\\Z` is not JSON Schema's.
 _END = r"$(?!\n)"
-_LINE = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*" + _END
+LINE = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*" + _END
+LINE_OR_EMPTY = r"^[^\x00-\x1f\x7f-\x9f]*" + _END
 _TEXT = r"^[^\x00]*$"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*" + _END
 NAME_OR_EMPTY = r"^([A-Za-z0-9][A-Za-z0-9._-]*)?" + _END
@@ -38,7 +39,7 @@ TaskRef = Annotated[
     Meta(
         min_length=1,
         max_length=200,
-        pattern=_LINE,
+        pattern=LINE,
         description="A task: vc#12, #12 in its project, or its id.",
         extra={"complete": "task", "label": "ID"},
     ),
@@ -56,7 +57,7 @@ Title = Annotated[
     Meta(
         min_length=1,
         max_length=limits.title_chars_max,
-        pattern=_LINE,
+        pattern=LINE,
         description="One line that says what it is.",
         extra={"label": "TITLE"},
     ),

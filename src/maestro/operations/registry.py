@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from maestro.operations import documents, projects, server, sessions, tasks
+from maestro.operations import asks, documents, mail, members, projects, server, sessions, tasks, teams
 from maestro.operations.base import Operation
 
 REGISTRY: dict[str, Operation] = {
-    operation.name: operation for module in (tasks, documents, projects, sessions, server) for operation in module.ALL
+    operation.name: operation
+    for module in (tasks, documents, projects, members, teams, sessions, mail, asks, server)
+    for operation in module.ALL
 }

@@ -1,21 +1,42 @@
-"""Sessions, as far as callers and claims need them."""
+"""Sessions: their lives, what is known of them, waiting for them, and handing them on."""
 
 from __future__ import annotations
 
+import enum
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from maestro import limits
+from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers, Role
-from maestro.domain.sessions import Mode, Session, Status
-from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted
+from maestro.domain.documents import ReportKind
+from maestro.domain.sessions import Contact, Mode, Session, Signal, Status
+from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted, TimedOut
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation, Request
+from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
+from maestro.operations.task_shapes import MovedTask
 
 _Pid = Annotated[int, Meta(ge=1, le=2**31 - 1, description="The agent's process.", extra={"label": "PID"})]
 _SessionRef = Annotated[
     str, Meta(max_length=100, description="A session: its id or name.", extra={"label": "SESSION"})
+]
+
+_Member = Annotated[
+    str, Meta(max_length=65, pattern=fields.TEXT, description="The member it is.", extra={"label": "NAME"})
+]
+_Tool = Annotated[
+    str, Meta(max_length=64, pattern=fields.NAME, description="The program it is.", extra={"label": "TOOL"})
+]
+_Since = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=2**62,
+        description="With any-change: what happened after this place in the log also counts.",
+        extra={"label": "SEQ"},
+    ),
 ]
 
 
@@ -24,6 +45,12 @@ class RegisterSession(InProject, frozen=True, kw_only=True):
     name: fields.Name | None = None
     parent: _SessionRef | None = None
     pid: _Pid | None = None
+    member: _Member | None = None
+    tool: _Tool | None = None
+    task: Annotated[
+        list[fields.TaskRef],
+        Meta(max_length=limits.session_tasks_max, description="The tasks it is for.", extra={"label": "IDS"}),
+    ] = []
     path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The directory it works in.")] = ""
 
 
@@ -62,6 +89,136 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     address: str | None = None
     held: list[str] = []
+    coordinator: Contact | None = None
+    unread: int = 0
+
+
+class Until(enum.StrEnum):
+    """What a wait is for."""
+
+    COMPLETED = "completed"
+    ANY_CHANGE = "any-change"
+    WORKING = "working"
+    IDLE = "idle"
+    NEEDS_INPUT = "needs_input"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+
+class StatusFilter(enum.StrEnum):
+    """A status to look for; `any` only shows them."""
+
+    ANY = "any"
+    SPAWNING = "spawning"
+    WORKING = "working"
+    IDLE = "idle"
+    NEEDS_INPUT = "needs_input"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+
+class ListSessions(InProject, frozen=True, kw_only=True):
+    active: Annotated[bool, Meta(description="Only those that have not ended.")] = False
+    status: (
+        Annotated[
+            StatusFilter,
+            Meta(description="Only those in this status.", extra={"label": "STATUS", "bare": StatusFilter.ANY.value}),
+        ]
+        | None
+    ) = None
+    siblings: Annotated[bool, Meta(description="Only those with the same coordinator as you.")] = False
+    my_workers: Annotated[bool, Meta(description="Only those that you started.")] = False
+    limit: fields.Limit = limits.page_items_default
+    cursor: fields.PageCursor = ""
+
+
+class SessionList(Cursor, frozen=True, kw_only=True):
+    sessions: list[Session]
+
+
+class OneSession(InProject, frozen=True, kw_only=True):
+    id: Annotated[_SessionRef, Meta(min_length=1, extra={"complete": "session", "label": "ID"})]
+
+
+class SessionDetail(Session, frozen=True, kw_only=True):
+    """A session with those around it."""
+
+    coordinator: Contact | None
+    siblings: list[Contact]
+    workers: list[Contact]
+    held: list[str]
+    unread: int
+    asks: list[Ask]
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a session counts as what it counts as."""
+
+    session: Session
+    signals: list[Signal]
+    lease_is_over: bool
+    was_heard: bool
+    process_lives: bool | None
+    verdict: str
+
+
+class WaitSessions(InProject, frozen=True, kw_only=True):
+    ids: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=100)]],
+        Meta(
+            min_length=1,
+            max_length=limits.wait_ids_max,
+            description="The sessions to wait for.",
+            extra={"complete": "session", "label": "IDS"},
+        ),
+    ]
+    until: Annotated[
+        Until, Meta(description="What ends the wait: a status, or any change.", extra={"label": "WHAT"})
+    ] = Until.COMPLETED
+    timeout: fields.Timeout = limits.wait_seconds_default * 1000
+    since: _Since | None = None
+
+
+class WaitedSessions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a wait ended: `reached` is false when a session ended otherwise. `seq` is for the next `since`."""
+
+    sessions: list[Session]
+    reached: bool
+    seq: int
+
+
+class ReportSession(Request, frozen=True, kw_only=True):
+    kind: Annotated[ReportKind, Meta(description="What it says.", extra={"label": "KIND"})]
+    text: fields.ReportText
+
+
+class ReportedSession(Session, frozen=True, kw_only=True):
+    """A session after its report, with the task that the report moved."""
+
+    task: MovedTask | None
+
+
+class AdoptSessions(InProject, frozen=True, kw_only=True):
+    ids: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=100)]],
+        Meta(
+            min_length=1,
+            max_length=limits.wait_ids_max,
+            description="Workers; or a coordinator that is gone, for all of its workers.",
+            extra={"complete": "session", "label": "IDS"},
+        ),
+    ]
+    by: Annotated[_SessionRef, Meta(description="Who adopts, if not you.", extra={"label": "SESSION"})] | None = None
+
+
+class Adopted(msgspec.Struct, frozen=True, kw_only=True):
+    """Sessions and who they belong to now."""
+
+    by: str
+    sessions: list[Session]
 
 
 REGISTER = Operation(
@@ -83,7 +240,7 @@ HEARTBEAT = Operation(
     callers=Callers.SESSIONS,
     http=POST("/api/sessions/heartbeat"),
     summary="Give a sign of life; it renews the session's claims.",
-    effect=Effect.WRITE,
+    effect=Effect.ACTION,
     command=Command("session heartbeat"),
     examples=("maestro session heartbeat --status working",),
     errors=(NotFound, Conflict),
@@ -112,4 +269,84 @@ WHOAMI = Operation(
     examples=("maestro whoami",),
 )
 
-ALL = (REGISTER, HEARTBEAT, END, WHOAMI)
+LIST = Operation(
+    "session.list",
+    ListSessions,
+    SessionList,
+    callers=Callers.KNOWN,
+    http=GET("/api/sessions"),
+    summary="List sessions and what each is doing.",
+    effect=Effect.READ,
+    command=Command("session list"),
+    examples=(
+        "maestro session list --active",
+        "maestro session list --siblings",
+        "maestro session list --my-workers",
+    ),
+    errors=(NotFound,),
+)
+SHOW = Operation(
+    "session.show",
+    OneSession,
+    SessionDetail,
+    callers=Callers.KNOWN,
+    http=GET("/api/sessions/{id}"),
+    summary="Show a session and those around it.",
+    effect=Effect.READ,
+    command=Command("session show", ("id",)),
+    examples=("maestro session show parser",),
+    errors=(NotFound,),
+)
+EXPLAIN = Operation(
+    "session.explain",
+    OneSession,
+    Explanation,
+    callers=Callers.KNOWN,
+    http=GET("/api/sessions/{id}/explain"),
+    summary="Say why a session counts as what it counts as.",
+    effect=Effect.ACTION,
+    command=Command("session explain", ("id",)),
+    examples=("maestro session explain parser",),
+    errors=(NotFound,),
+)
+WAIT = Operation(
+    "session.wait",
+    WaitSessions,
+    WaitedSessions,
+    callers=Callers.KNOWN,
+    http=POST("/api/sessions/wait"),
+    summary="Block until sessions are where you want them; one that has ended answers at once.",
+    effect=Effect.ACTION,
+    command=Command("session wait", ("ids",)),
+    examples=("maestro session wait parser,lexer", "maestro session wait parser --until any-change --timeout 5m"),
+    errors=(NotFound, TimedOut),
+)
+REPORT = Operation(
+    "session.report",
+    ReportSession,
+    ReportedSession,
+    callers=Callers.SESSIONS,
+    http=POST("/api/sessions/report"),
+    summary="Tell your coordinator how it goes; the report moves the task you hold.",
+    effect=Effect.WRITE,
+    command=Command("session report", ("kind", "text")),
+    examples=(
+        'maestro session report progress "half of the parser"',
+        'maestro session report complete "all tests pass"',
+    ),
+    errors=(NotFound, Conflict),
+)
+ADOPT = Operation(
+    "session.adopt",
+    AdoptSessions,
+    Adopted,
+    callers=Callers.OWNERS,
+    http=POST("/api/sessions/adopt"),
+    summary="Take over workers, or all workers of a coordinator that is gone.",
+    effect=Effect.WRITE,
+    command=Command("session adopt", ("ids",)),
+    examples=("maestro session adopt old-boss --by new-boss",),
+    errors=(NotFound, NotPermitted, Conflict),
+)
+
+ALL = (REGISTER, HEARTBEAT, END, LIST, SHOW, EXPLAIN, WAIT, REPORT, ADOPT, WHOAMI)

@@ -25,13 +25,31 @@ from maestro.server.bindings import bindings
 from maestro.server.dispatch import Dispatcher
 from maestro.server.identities import Identities
 from maestro.server.secrets import Secrets
+from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
 from maestro.services.documents import Documents
 from maestro.services.events import EventLog
+from maestro.services.mail.guard import Guard
+from maestro.services.mail.reading import Reading
+from maestro.services.mail.receipts import ReceiptWaits
+from maestro.services.mail.search import Search
+from maestro.services.mail.sending import Sending
+from maestro.services.mail.waits import MailWaits
 from maestro.services.places import Places
+from maestro.services.presence import Presence
+from maestro.services.session_views import Explaining
+from maestro.services.session_waits import SessionWaits
+from maestro.services.sessions import Heartbeats
+from maestro.services.upkeep.alarms import Alarms
+from maestro.services.upkeep.dead_letters import DeadLetters
 from maestro.services.upkeep.leases import Leases
-from maestro.services.upkeep.loop import Upkeep
+from maestro.services.upkeep.loop import Job, Upkeep
+from maestro.services.upkeep.lost_sessions import LostSessions
+from maestro.services.upkeep.mail_retention import MailRetention
+from maestro.services.upkeep.notifications import Notifications
+from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.retention import Retention
+from maestro.services.upkeep.signs_of_life import SignsOfLife
 from maestro.services.upkeep.stray_blobs import StrayBlobs
 from maestro.services.waiting import TaskWaits
 from maestro.store.base import Tx
@@ -40,6 +58,17 @@ from maestro.store.layout import BLOBS, DATABASE
 from maestro.store.sqlite import SqliteStore
 
 _SWITCH_SECONDS = 0.0005
+# What happened, and the upkeep that has something to do because of it.
+_NUDGED: dict[str, tuple[str, ...]] = {
+    Kind.TASK_STARTED: (Leases.name,),
+    Kind.TASK_REJECTED: (Leases.name,),
+    Kind.TASK_UNBLOCKED: (Leases.name,),
+    Kind.SESSION_REGISTERED: (Processes.name,),
+    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name),
+    Kind.SESSION_LOST: (Processes.name, DeadLetters.name),
+    Kind.MAIL_SENT: (Search.name,),
+    Kind.ASK_OPENED: (Notifications.name,),
+}
 
 
 class Server:
@@ -58,23 +87,51 @@ class Server:
         self.documents = Documents(self.blobs)
         self.backups = Backups(self.store, self.blobs, home)
         self.places = Places(self.store, prefer_remote=self.settings.remote)
-        self.waits = TaskWaits(self.store, self.hub)
+        self.presence = Presence(self.clock)
+        self.waits = TaskWaits(self.store, self.hub, self.presence)
+        self._put_up_mail()
+        self._put_up_sessions()
         self.log = EventLog(self.store, Feed(self.store, self.hub))
         human = settings.human_name(self.settings)
-        self.identities = Identities(self.store, self.secrets, human=human)
+        self.identities = Identities(self.store, self.secrets, self.presence, human=human)
         self.dispatcher = Dispatcher(self.store, bindings(self))
-        self.upkeep = Upkeep(
-            [
-                Leases(self.store),
-                Retention(self.store, events_days=self.settings.events_days),
-                StrayBlobs(self.store, self.blobs, clock=self.clock),
-            ],
-            clock=self.clock,
-        )
+        self.processes = Processes(self.store, shortened=lambda: self.upkeep.nudge(LostSessions.name))
+        self.upkeep = Upkeep(self._jobs(), clock=self.clock)
+        self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
         self.store.on_commit(self._react)
         self.stopping = asyncio.Event()
         self.url: str | None = None
         self._started_at = self.clock.now()
+
+    def _put_up_mail(self) -> None:
+        self.guard = Guard(per_minute=self.settings.mail_per_minute)
+        self.sending = Sending(self.blobs, self.guard)
+        self.reading = Reading(self.store, self.blobs)
+        self.receipt_waits = ReceiptWaits(self.store, self.hub)
+        self.mail_waits = MailWaits(self.store, self.hub, self.presence)
+        self.search = Search(self.store, self.blobs, clock=self.clock)
+
+    def _put_up_sessions(self) -> None:
+        self.heartbeats = Heartbeats(self.store)
+        self.explaining = Explaining(self.store, self.presence)
+        self.session_waits = SessionWaits(self.store, self.hub, self.presence)
+        self.ask_waits = AskWaits(self.store, self.hub, self.presence)
+
+    def _jobs(self) -> list[Job]:
+        store, clock, chosen = self.store, self.clock, self.settings
+        return [
+            Leases(store),
+            Retention(store, events_days=chosen.events_days),
+            MailRetention(store, self.search, days=chosen.mail_days),
+            StrayBlobs(store, self.blobs, clock=clock),
+            SignsOfLife(store, self.presence, clock=clock),
+            LostSessions(store, self.presence, clock=clock),
+            self.processes,
+            DeadLetters(store),
+            self.search,
+            Alarms(store, self.guard),
+            Notifications(store, desktop=chosen.notify_desktop, webhook=chosen.notify_webhook),
+        ]
 
     async def identify(self, *, token: str, peer: Peer | None) -> Caller:
         return await self.identities.identify(token=token, peer=peer)
@@ -88,6 +145,7 @@ class Server:
     async def close(self) -> None:
         """Stop the background work, then finish every write that was accepted."""
         await self.upkeep.close()
+        await self.processes.close()
         await self.store.close()
 
     def status(self, tx: Tx, caller: Caller, request: ops.Nothing) -> ops.ServerStatus:
@@ -118,11 +176,14 @@ class Server:
 
     def _react(self, events: Sequence[Event]) -> None:
         """After each commit, on the event loop: wake listeners, drop what is remembered and no longer true."""
-        for event in events:
-            if event.kind.startswith("session."):
+        for kind in {event.kind for event in events}:
+            for job in _NUDGED.get(kind, ()):
+                self.upkeep.nudge(job)
+            if kind.startswith(("session.", "member.")):
                 self.identities.forget()
-            elif event.kind == Kind.PROJECT_CHANGED:
+            elif kind == Kind.PROJECT_CHANGED:
                 self.places.forget()
-            elif event.kind in (Kind.TASK_STARTED, Kind.TASK_REJECTED, Kind.TASK_UNBLOCKED):
-                self.upkeep.nudge("leases")
+        for event in events:
+            if event.kind in (Kind.SESSION_ENDED, Kind.SESSION_LOST):
+                self.presence.forget(event.subject)
         self.hub.publish(events)

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import mail as mail_ops
+from maestro.operations import members as member_ops
 from maestro.operations import projects as project_ops
 from maestro.operations import server as server_ops
 from maestro.operations import sessions as session_ops
 from maestro.operations import tasks as task_ops
+from maestro.operations import teams as team_ops
 from maestro.server.dispatch import Binding
-from maestro.services import dependencies, moves, projects, sessions, tasks
+from maestro.services import (
+    adoption,
+    asks,
+    dependencies,
+    members,
+    moves,
+    projects,
+    session_reports,
+    session_views,
+    sessions,
+    tasks,
+    teams,
+)
+from maestro.services.mail import receipts, threads
 
 if TYPE_CHECKING:
     from maestro.server.app import Server
@@ -20,7 +37,15 @@ if TYPE_CHECKING:
 
 def bindings(server: Server) -> dict[str, Binding]:
     """Every operation by name, with what does it."""
-    return {**_tasks(server), **_projects(server), **_sessions(server), **_server(server)}
+    return {
+        **_tasks(server),
+        **_projects(server),
+        **_members(),
+        **_sessions(server),
+        **_mail(server),
+        **_asks(server),
+        **_server(server),
+    }
 
 
 def _always(request: object) -> bool:
@@ -67,6 +92,21 @@ def _projects(server: Server) -> dict[str, Binding]:
     }
 
 
+def _members() -> dict[str, Binding]:
+    return {
+        member_ops.CREATE.name: Binding(members.create),
+        member_ops.LIST.name: Binding(members.list_page),
+        member_ops.SHOW.name: Binding(members.show),
+        member_ops.EDIT.name: Binding(members.edit),
+        member_ops.ARCHIVE.name: Binding(members.archive),
+        team_ops.CREATE.name: Binding(teams.create),
+        team_ops.LIST.name: Binding(teams.list_page),
+        team_ops.SHOW.name: Binding(teams.show),
+        team_ops.ADD.name: Binding(teams.add),
+        team_ops.REMOVE.name: Binding(teams.remove),
+    }
+
+
 def _sessions(server: Server) -> dict[str, Binding]:
     token_of = server.secrets.session_token
     return {
@@ -75,9 +115,55 @@ def _sessions(server: Server) -> dict[str, Binding]:
             conceal=lambda answer: msgspec.structs.replace(answer, token=""),
             reveal=lambda answer: msgspec.structs.replace(answer, token=token_of(answer.id)),
         ),
-        session_ops.HEARTBEAT.name: Binding(sessions.heartbeat, quick=_always),
+        session_ops.HEARTBEAT.name: Binding(server.heartbeats.beat),
         session_ops.END.name: Binding(sessions.end),
+        session_ops.LIST.name: Binding(session_views.list_page),
+        session_ops.SHOW.name: Binding(session_views.show),
+        session_ops.EXPLAIN.name: Binding(server.explaining.explain),
+        session_ops.WAIT.name: Binding(server.session_waits.wait),
+        session_ops.REPORT.name: Binding(session_reports.report),
+        session_ops.ADOPT.name: Binding(adoption.adopt),
         session_ops.WHOAMI.name: Binding(sessions.whoami),
+    }
+
+
+def _mail(server: Server) -> dict[str, Binding]:
+    sending, reading = server.sending, server.reading
+    enclosing: dict[str, Any] = {
+        "prepare": sending.prepare,
+        "prepares": sending.needs_files,
+        "quick": sending.is_quick,
+    }
+    return {
+        mail_ops.SEND.name: Binding(sending.send, after=server.receipt_waits.after, **enclosing),
+        mail_ops.POST_TO_PROJECT.name: Binding(sending.post_to_project, **enclosing),
+        mail_ops.BROADCAST.name: Binding(sending.broadcast, prepare=sending.prepare, prepares=sending.needs_files),
+        mail_ops.INBOX.name: Binding(reading.inbox),
+        mail_ops.WAIT.name: Binding(server.mail_waits.wait),
+        mail_ops.SHOW.name: Binding(reading.show),
+        mail_ops.THREAD.name: Binding(reading.thread),
+        mail_ops.CLAIM.name: Binding(threads.claim, quick=_always),
+        mail_ops.RELEASE.name: Binding(threads.release, quick=_always),
+        mail_ops.REPLY.name: Binding(sending.reply, after=server.receipt_waits.after, **enclosing),
+        mail_ops.ACK.name: Binding(receipts.acknowledge, quick=_always),
+        mail_ops.STATUS.name: Binding(receipts.status),
+        mail_ops.SENT.name: Binding(reading.sent),
+        mail_ops.SEARCH.name: Binding(server.search.search),
+        mail_ops.ATTACHMENT.name: Binding(reading.attachment),
+        mail_ops.PROJECT_INBOX.name: Binding(reading.project_inbox),
+        mail_ops.OF_TASK.name: Binding(reading.of_task),
+        mail_ops.CONFIRM.name: Binding(receipts.confirm, quick=_always),
+    }
+
+
+def _asks(server: Server) -> dict[str, Binding]:
+    return {
+        ask_ops.LIST.name: Binding(asks.list_page),
+        ask_ops.SHOW.name: Binding(asks.show),
+        ask_ops.ANSWER.name: Binding(asks.answer),
+        ask_ops.CREATE.name: Binding(asks.create, after=server.ask_waits.after),
+        ask_ops.WAIT.name: Binding(server.ask_waits.wait),
+        ask_ops.WITHDRAW.name: Binding(asks.withdraw),
     }
 
 

@@ -30,6 +30,10 @@ class Binding:
     do: Callable[..., Any]
     # Work outside the transaction that must be done before it, in a thread.
     prepare: Callable[[Any], Any] | None = None
+    # Whether a request has anything to prepare.
+    prepares: Callable[[Any], bool] = field(default=lambda request: True)
+    # WRITE only: what the answer waits for after the commit.
+    after: Callable[[Caller, Any, Any], Awaitable[Any]] | None = None
     # WRITE only: whether a request needs a few statements by key and no more.
     quick: Callable[[Any], bool] = field(default=lambda request: False)
     # What to change in a first answer before it is kept under its key (a secret), and how to put it back.
@@ -55,7 +59,8 @@ class Dispatcher:
                 quick = operation.effect is Effect.READ
                 return await self._store.read(lambda tx: binding.do(tx, caller, request), quick=quick)
             case Effect.WRITE:
-                return await self._write(operation, binding, request, caller, key)
+                answer = await self._write(operation, binding, request, caller, key)
+                return await binding.after(caller, request, answer) if binding.after else answer
             case _:
                 action: Awaitable[Any] = binding.do(caller, request)
                 return await action
@@ -70,7 +75,7 @@ class Dispatcher:
     async def _write(self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str) -> Any:
         _check_key(key)
         extra: tuple[Any, ...] = ()
-        if binding.prepare is not None:
+        if binding.prepare is not None and binding.prepares(request):
             extra = (await asyncio.to_thread(binding.prepare, request),)
         quick = binding.quick(request)
         if not key:
@@ -100,7 +105,13 @@ class Dispatcher:
 
 def permit(operation: Operation, caller: Caller) -> None:
     """The one check of role against operation."""
-    if permits(operation.callers, caller.role):
+    if caller.deny and operation.name in caller.deny:
+        raise errors.NotPermitted(
+            f"Your member may not call {operation.name}.",
+            hint="`maestro commands` lists what you may.",
+            data={"role": caller.role, "operation": operation.name},
+        )
+    if permits(operation.callers, caller.role) or (caller.allow and operation.name in caller.allow):
         return
     if caller.role is Role.NOBODY:
         raise errors.NotAuthenticated(

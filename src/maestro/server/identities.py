@@ -12,16 +12,18 @@ from maestro import errors, processes
 from maestro.domain.callers import Caller, nobody, person
 from maestro.operations.app import Peer
 from maestro.server.secrets import Secrets
-from maestro.services.sessions import caller_of, hash_token
+from maestro.services.presence import Presence
+from maestro.services.sessions import hash_token
 from maestro.store.base import Store, Tx
 
 
 class Identities:
     """Attests callers."""
 
-    def __init__(self, store: Store, secrets: Secrets, *, human: str) -> None:
+    def __init__(self, store: Store, secrets: Secrets, presence: Presence, *, human: str) -> None:
         self._store = store
         self._secrets = secrets
+        self._presence = presence
         self._human = human
         self._processes: dict[tuple[int, str], str] | None = None
         self._sessions: dict[str, Caller] = {}
@@ -36,10 +38,14 @@ class Identities:
     async def identify(self, *, token: str, peer: Peer | None) -> Caller:
         """A token is looked at first, and a wrong one is never made up for by anything else."""
         if token:
-            return await self._by_token(token)
-        if peer is None or peer.uid != os.getuid():
-            return nobody()
-        return await self._by_process(peer.pid)
+            caller = await self._by_token(token)
+        elif peer is None or peer.uid != os.getuid():
+            caller = nobody()
+        else:
+            caller = await self._by_process(peer.pid)
+        if caller.session_id is not None:
+            self._presence.heard(caller.session_id)  # whoever calls is alive
+        return caller
 
     async def _by_token(self, token: str) -> Caller:
         if self._secrets.is_person(token):
@@ -49,13 +55,12 @@ class Identities:
         if known is not None:
             return known
         changes = self._changes
-        session = await self._store.read(lambda tx: tx.sessions.by_token(hashed), quick=True)
-        if session is None:
+        caller = await self._store.read(lambda tx: tx.sessions.caller_by_token(hashed), quick=True)
+        if caller is None:
             raise errors.NotAuthenticated(
                 "This token is not valid: its session has ended, or it never was one.",
                 hint="Unset MAESTRO_TOKEN, or register again: maestro session register",
             )
-        caller = caller_of(session)
         if changes == self._changes:  # else a session ended while this was read
             self._sessions[hashed] = caller
         return caller
@@ -87,5 +92,4 @@ class Identities:
 
 
 def _session(tx: Tx, session_id: str) -> Caller:
-    session = tx.sessions.get(session_id)
-    return caller_of(session) if session is not None and session.ended_at is None else nobody()
+    return tx.sessions.caller(session_id) or nobody()

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from maestro import errors
+from maestro import errors, limits
 from maestro.store.layout import SETTINGS
 
 DEFAULT_PORT = 4747
@@ -33,6 +33,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     port: Annotated[int, Meta(ge=0, le=65535)] = DEFAULT_PORT
     # How long the event log is kept; 0 is for ever.
     events_days: Annotated[int, Meta(ge=0, le=36500)] = 90
+    # How long mail is kept once nobody is still to read it; 0 is for ever.
+    mail_days: Annotated[int, Meta(ge=0, le=36500)] = 0
+    # How many messages a session may send to one recipient within a minute; 0 is without limit.
+    mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_default
+    # Whether an agent's question shows up on the desktop.
+    notify_desktop: bool = True
+    # An address that gets every question of an agent as JSON (POST).
+    notify_webhook: Annotated[str, Meta(max_length=1000, pattern=r"^(https?://[^\x00-\x20\x7f]+)?$(?!\n)")] = ""
     # The git remote that names a project: origin or upstream.
     remote: Annotated[_Line, Meta(min_length=1)] = "origin"
 

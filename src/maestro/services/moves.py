@@ -14,6 +14,7 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
 from maestro.errors import AlreadyHeld, Conflict, NotReady
 from maestro.operations import task_shapes as ops
+from maestro.services import reports
 from maestro.services.consequences import Outcome
 from maestro.services.scope import may_move, may_write, task_of
 from maestro.store.base import Tx
@@ -51,7 +52,9 @@ def start(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:
         raise not_ready(tx, task)
     lease = request.lease // 1000 if caller.is_session else None
     outcome = Outcome(tx, caller)
-    return outcome.answer(outcome.apply(tasks.start(task, holder=caller.name, lease_seconds=lease, at=tx.at)))
+    started = outcome.apply(tasks.start(task, holder=caller.name, lease_seconds=lease, at=tx.at))
+    reports.started(tx, caller)
+    return outcome.answer(started)
 
 
 def release(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
@@ -63,7 +66,9 @@ def complete(tx: Tx, caller: Caller, request: ops.CompleteTask) -> ops.MovedTask
         task = current(tx, caller, request.id, project=request.project)
         may_move(tx, caller, task, fence=request.fence)
         _record(tx, caller, task, ReportKind.COMPLETE, request.summary)
-    return _moved(tx, caller, request, lambda task: _completion(tx, caller, task))
+    moved = _moved(tx, caller, request, lambda task: _completion(tx, caller, task))
+    reports.told(tx, caller, moved, ReportKind.COMPLETE, request.summary or f"{moved.ref} is {moved.status}.")
+    return moved
 
 
 def reject(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
@@ -71,7 +76,9 @@ def reject(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
 
 
 def block(tx: Tx, caller: Caller, request: ops.BlockTask) -> ops.MovedTask:
-    return _moved(tx, caller, request, lambda task: tasks.block(task, reason=request.reason, at=tx.at))
+    moved = _moved(tx, caller, request, lambda task: tasks.block(task, reason=request.reason, at=tx.at))
+    reports.told(tx, caller, moved, ReportKind.BLOCKED, request.reason)
+    return moved
 
 
 def unblock(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
@@ -79,7 +86,9 @@ def unblock(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
 
 
 def fail(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
-    return _moved(tx, caller, request, lambda task: tasks.fail(task, reason=request.reason, at=tx.at))
+    moved = _moved(tx, caller, request, lambda task: tasks.fail(task, reason=request.reason, at=tx.at))
+    reports.told(tx, caller, moved, ReportKind.ERROR, request.reason or f"{moved.ref} has failed.")
+    return moved
 
 
 def cancel(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
@@ -105,6 +114,7 @@ def report(tx: Tx, caller: Caller, request: ops.ReportTask) -> ops.ReportedTask:
     if move is not None:
         outcome.apply(move)
     answer = msgspec.structs.asdict(outcome.answer(task))
+    reports.told(tx, caller, task, request.kind, request.text)
     return ops.ReportedTask(**answer, report=kept)
 
 

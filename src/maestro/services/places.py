@@ -86,7 +86,7 @@ class Places:
                     return ops.Place(project=project, workspace=workspace)
             return None
 
-        found = await self._store.read(find)
+        found = await self._store.read(find, quick=True)
         if found is None:
             raise errors.NotFound(
                 f"{path} is not in a git checkout and not registered.",

@@ -1,4 +1,4 @@
-"""Sessions, as far as callers and claims need them: register, give signs of life, end."""
+"""A session's life: it registers, gives signs of life, ends; and who the server takes a caller for."""
 
 from __future__ import annotations
 
@@ -14,29 +14,23 @@ from maestro.domain import tasks as task_rules
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.identity import RESERVED
+from maestro.domain.members import Member
 from maestro.domain.projects import Project, Workspace
-from maestro.domain.sessions import ACTIVE, FINAL, Mode, Session, Status, role_of
+from maestro.domain.sessions import ACTIVE, FINAL, Mode, Session, Signal, Source, Status, role_of
 from maestro.domain.tasks import Status as TaskStatus
 from maestro.operations import sessions as ops
+from maestro.services import asks, kin, notices, status
 from maestro.services.consequences import Outcome
-from maestro.services.scope import may_write, project_of
-from maestro.store.base import Tx
+from maestro.services.mail import threads
+from maestro.services.mail.post import own_boxes
+from maestro.services.mail.reading import coordinator_contact
+from maestro.services.scope import may_write, project_of, task_of
+from maestro.store.base import Store, Tx
 
 
 def hash_token(token: str) -> str:
     """All that is kept of a token. It is long and random, so a plain hash is enough."""
     return hashlib.sha256(token.encode()).hexdigest()
-
-
-def caller_of(session: Session) -> Caller:
-    """A session as the caller it is."""
-    return Caller(
-        role_of(session.mode),
-        session.id,
-        session_id=session.id,
-        project_id=session.project_id,
-        human=session.human,
-    )
 
 
 def register(
@@ -46,11 +40,13 @@ def register(
     project = project_of(tx, caller, request.project)
     may_write(caller, project, what="register sessions")
     parent_id = _parent(tx, caller, request, project)
+    member = _member(tx, caller, project, request.member)
     if caller.role is Role.WORKER and role_of(request.mode) is Role.COORDINATOR:
         raise errors.NotPermitted("A worker cannot register a coordinator.")
-    session = _new_session(tx, caller, request, project, parent_id)
+    session = _new_session(tx, caller, request, project, parent_id, member)
     token = token_of(session.id)
-    tx.sessions.insert(session, token_hash=hash_token(token))
+    tx.sessions.insert(session, token_hash=hash_token(token), member_id=member.id if member else None)
+    tx.sessions.put_signal(session.id, Signal(session.status_source, session.status, tx.at, None, "registered"))
     data = {
         "name": session.name,
         "mode": session.mode.value,
@@ -62,46 +58,72 @@ def register(
 
 
 def heartbeat(tx: Tx, caller: Caller, request: ops.Heartbeat) -> ops.Beat:
-    """A sign of life: the session's lease and all its claims go on."""
-    session = _own(tx, caller)
-    status = request.status or session.status
-    if status in FINAL:
+    """A sign of life that is stored at once: the session's lease and all its claims go on."""
+    session = kin.own(tx, caller)
+    if session.ended_at is not None:
+        raise errors.NotAuthenticated("This session has ended.", hint="Register again: maestro session register")
+    if request.status in FINAL:
         raise errors.Invalid(
-            f"A heartbeat cannot say {status}.",
+            f"A heartbeat cannot say {request.status}.",
             hint=f"It can say: {', '.join(sorted(ACTIVE))}. To end a session: maestro session end",
         )
-    until = tx.at + timedelta(seconds=limits.session_lease_seconds)
-    tx.sessions.beat(session.id, status=status, lease_until=until, at=tx.at)
-    if status is not session.status:
-        data = {"from": session.status.value, "status": status.value, "source": "report"}
-        tx.log(Change(Kind.SESSION_STATUS_CHANGED, session.id, session.project_id, data), actor=caller.name)
+    tx.sessions.renew(session.id, lease_until=tx.at + timedelta(seconds=limits.session_lease_seconds), at=tx.at)
+    if request.status is not None:
+        status.say(tx, session, request.status, source=Source.HEARTBEAT, actor=caller.name)
     renewed = tx.tasks.renew(session.id, at=tx.at)
     return ops.Beat(**msgspec.structs.asdict(_reread(tx, session)), renewed=renewed)
 
 
+class Heartbeats:
+    """Signs of life: remembered at once, stored when it matters."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def beat(self, caller: Caller, request: ops.Heartbeat) -> ops.Beat:
+        """Whoever calls has been heard already; what is left is to store it in time."""
+        remembered = await self._store.read(lambda tx: _remembered(tx, caller, request), quick=True)
+        if remembered is not None:
+            return remembered
+        return await self._store.write(lambda tx: heartbeat(tx, caller, request), quick=True)
+
+
+def _remembered(tx: Tx, caller: Caller, request: ops.Heartbeat) -> ops.Beat | None:
+    """The answer to a beat that changes nothing yet and needs no writing."""
+    session = kin.own(tx, caller)
+    left = (session.lease_until - tx.at).total_seconds()
+    fresh = left > limits.session_lease_seconds - limits.presence_seconds
+    if request.status not in (None, session.status) or not fresh or tx.tasks.has_lease(session.id):
+        return None
+    return ops.Beat(**msgspec.structs.asdict(session), renewed=0)
+
+
 def end(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
     """A session's end: its token is void, and what it held is given back."""
-    session = _ended(tx, caller, request) if request.id else _own(tx, caller)
+    session = kin.named(tx, caller, request.id, project=request.project) if request.id else kin.own(tx, caller)
     if request.status not in FINAL:
         raise errors.Invalid(
             f"A session does not end as {request.status}.", hint=f"Say one of: {', '.join(sorted(FINAL))}."
         )
-    _may_end(tx, caller, session)
-    _end(tx, caller, session, request.status)
+    kin.may_act_on(tx, caller, session, what="end")
+    finish(tx, session, request.status, source=Source.REPORT, actor=caller)
     return _reread(tx, session)
 
 
-def _end(tx: Tx, caller: Caller, session: Session, status: Status) -> None:
-    if not tx.sessions.end(session.id, status=status, at=tx.at):
+def finish(tx: Tx, session: Session, final: Status, *, source: Source, actor: Caller, detail: str = "") -> None:
+    """All that a session's end brings with it, in one transaction."""
+    if not tx.sessions.end(session.id, status=final, source=source, at=tx.at):
         raise errors.Conflict(f"Session {session.name} has ended already.", data={"status": session.status})
-    data = {"name": session.name, "from": session.status.value, "status": status.value}
-    tx.log(Change(Kind.SESSION_ENDED, session.id, session.project_id, data), actor=caller.name)
-    _give_back(tx, caller, session)
-
-
-def _ended(tx: Tx, caller: Caller, request: ops.EndSession) -> Session:
-    project = project_of(tx, caller, request.project) if request.project else None
-    return _named(tx, caller, request.id or "", project_id=project.id if project else None)
+    tx.sessions.put_signal(session.id, Signal(source, final, tx.at, None, detail))
+    kind = Kind.SESSION_LOST if final is Status.LOST else Kind.SESSION_ENDED
+    data = {"name": session.name, "from": session.status.value, "status": final.value}
+    tx.log(Change(kind, session.id, session.project_id, data), actor=actor.name)
+    _give_back(tx, actor, session)
+    threads.release_all(tx, session.id, actor=actor.name)
+    asks.withdraw_all(tx, session.id, actor=actor.name)
+    if final is not session.status:  # else it was told when the session said so itself
+        notices.status_changed(tx, session, final, detail)
+    notices.coordinator_gone(tx, session, final)
 
 
 def whoami(tx: Tx, caller: Caller, request: ops.WhoAmI) -> ops.Identity:
@@ -117,11 +139,18 @@ def whoami(tx: Tx, caller: Caller, request: ops.WhoAmI) -> ops.Identity:
         project=project.name if project else None,
         address=session.address if session else None,
         held=[task.ref for task in held],
+        coordinator=coordinator_contact(tx, caller),
+        unread=sum(tx.deliveries.count_open(box) for box in own_boxes(caller)),
     )
 
 
 def _new_session(
-    tx: Tx, caller: Caller, request: ops.RegisterSession, project: Project, parent_id: str | None
+    tx: Tx,
+    caller: Caller,
+    request: ops.RegisterSession,
+    project: Project,
+    parent_id: str | None,
+    member: Member | None,
 ) -> Session:
     session_id = ids.new("ses", tx.at)
     name = request.name or f"{request.mode.value}-{session_id[-6:]}"
@@ -146,6 +175,14 @@ def _new_session(
         created_at=tx.at,
         updated_at=tx.at,
         ended_at=None,
+        member=member.name if member else None,
+        tool=request.tool or (member.tool.value if member and member.tool else None),
+        tasks=[task_of(tx, caller, ref, project=project.id).id for ref in request.task],
+        status_source=Source.REPORT,
+        status_at=tx.at,
+        status_until=None,
+        seen_at=tx.at,
+        successor_id=None,
     )
 
 
@@ -154,17 +191,36 @@ def _free_name(tx: Tx, caller: Caller, project: Project, name: str) -> None:
     there = tx.sessions.by_name(project.id, name)
     if there is None:
         return
-    if there.lease_until > tx.at or _is_running(there):
+    if there.lease_until > tx.at or is_running(there):
         raise errors.NameTaken(
             f"A live session of {project.name} is already called {name!r}: {there.id}.",
             hint=f"Choose another name, or end that one: maestro session end {there.id}",
         )
-    _end(tx, caller, there, Status.LOST)
+    finish(tx, there, Status.LOST, source=Source.PROCESS, actor=caller, detail="another took its name")
 
 
-def _is_running(session: Session) -> bool:
+def is_running(session: Session) -> bool:
+    """Whether the process that was recorded for a session is still the same, and there."""
     found = processes.look_up(session.pid) if session.pid is not None else None
     return found is not None and found.started == session.pid_started
+
+
+def _member(tx: Tx, caller: Caller, project: Project, name: str | None) -> Member | None:
+    """The persona a session takes on: none that may more than whoever registers it."""
+    member = _member_named(tx, project, name) if name else None
+    allow, deny = (set(member.allow), set(member.deny)) if member else (set(), set())
+    if caller.is_session and (allow - caller.allow or caller.deny - deny):
+        raise errors.NotPermitted(
+            "A session cannot register one that may more than itself.", hint="Ask the person to register it."
+        )
+    return member
+
+
+def _member_named(tx: Tx, project: Project, name: str) -> Member:
+    member = tx.members.by_name(project.id, name.removeprefix("@").lower())
+    if member is None:
+        raise errors.NotFound(f"{project.name} has no member {name!r}.", hint="maestro member list")
+    return member
 
 
 def _workspace(tx: Tx, project: Project, path: str) -> Workspace | None:
@@ -206,43 +262,12 @@ def _require_descendant(tx: Tx, caller: Caller, pid: int) -> None:
 def _parent(tx: Tx, caller: Caller, request: ops.RegisterSession, project: Project) -> str | None:
     if request.parent is None:
         return caller.session_id
-    parent = _named(tx, caller, request.parent, project_id=project.id)
+    parent = kin.named(tx, caller, request.parent, project=project.id)
     if caller.role is Role.WORKER and parent.id != caller.session_id:
         raise errors.NotPermitted("A worker registers sessions under itself only.")
     if parent.ended_at is not None or parent.project_id != project.id:
         raise errors.Conflict(f"Session {parent.name} has ended or belongs to another project.")
     return parent.id
-
-
-def _own(tx: Tx, caller: Caller) -> Session:
-    session = tx.sessions.get(caller.session_id) if caller.session_id else None
-    if session is None:
-        raise errors.NotFound("You are not a session.", hint="Name one, or set MAESTRO_TOKEN.")
-    return session
-
-
-def _named(tx: Tx, caller: Caller, ref: str, *, project_id: str | None = None) -> Session:
-    project_id = project_id or caller.project_id
-    session = tx.sessions.get(ref)
-    if session is None and project_id is not None:
-        session = tx.sessions.by_name(project_id, ref)
-    if session is None:
-        raise errors.NotFound(f"There is no session {ref!r}.", hint="Use its id.")
-    return session
-
-
-def _may_end(tx: Tx, caller: Caller, session: Session) -> None:
-    """Oneself, or below oneself; the person may end any."""
-    if caller.role is Role.PERSON:
-        return
-    above: Session | None = session
-    for _ in range(limits.ancestry_depth_max):
-        if above is None:
-            break
-        if above.id == caller.session_id:
-            return
-        above = tx.sessions.get(above.parent_id) if above.parent_id else None
-    raise errors.NotPermitted("A session may end itself and those it started, no others.")
 
 
 def _give_back(tx: Tx, caller: Caller, session: Session) -> None:

@@ -9,6 +9,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.tasks import FINAL, Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import task_shapes as ops
+from maestro.services.presence import Presence
 from maestro.services.scope import task_of
 from maestro.store.base import Store, Tx
 
@@ -18,9 +19,10 @@ _PAST_READY = (Status.IN_PROGRESS, Status.IN_REVIEW, Status.COMPLETED)
 class TaskWaits:
     """Blocks until tasks are where a caller wants them."""
 
-    def __init__(self, store: Store, hub: Hub) -> None:
+    def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
         self._store = store
         self._hub = hub
+        self._presence = presence
 
     async def wait(self, caller: Caller, request: ops.WaitTasks) -> ops.WaitedTasks:
         """Ends at once when all is reached, or when some task can no longer reach it."""
@@ -29,7 +31,10 @@ class TaskWaits:
             return [task_of(tx, caller, ref, project=request.project) for ref in request.ids]
 
         now = await self._store.read(look, quick=True)
-        with self._hub.subscribe([task.id for task in now]) as subscription:
+        with (
+            self._hub.subscribe([task.id for task in now]) as subscription,
+            self._presence.attached(caller.session_id),
+        ):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
                     now = await self._store.read(look, quick=True)

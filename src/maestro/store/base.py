@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from maestro.domain.events import Change, Event
+from maestro.store.repositories.asks import Asks
+from maestro.store.repositories.deliveries import Deliveries
 from maestro.store.repositories.documents import Documents
 from maestro.store.repositories.events import Events
 from maestro.store.repositories.idempotency import Idempotency
+from maestro.store.repositories.mail import Mail
+from maestro.store.repositories.members import Members
 from maestro.store.repositories.projects import Projects
 from maestro.store.repositories.sessions import Sessions
 from maestro.store.repositories.tasks import Tasks
@@ -32,6 +36,10 @@ class Repositories:
         self.tasks = Tasks(rows)
         self.documents = Documents(rows)
         self.sessions = Sessions(rows)
+        self.members = Members(rows)
+        self.mail = Mail(rows)
+        self.deliveries = Deliveries(rows)
+        self.asks = Asks(rows)
         self.events = Events(rows)
         self.idempotency = Idempotency(rows)
 
@@ -45,6 +53,10 @@ class Tx:
         self.tasks = repositories.tasks
         self.documents = repositories.documents
         self.sessions = repositories.sessions
+        self.members = repositories.members
+        self.mail = repositories.mail
+        self.deliveries = repositories.deliveries
+        self.asks = repositories.asks
         self.events = repositories.events
         self.idempotency = repositories.idempotency
         self.logged: list[tuple[Change, str]] = []

@@ -25,7 +25,14 @@ def load(driver: str) -> dict[str, str]:
                 raise ValueError(f"sql/{folder} names {name!r} twice")
             seen.add(name)
             (texts if kind == "name" else fragments)[name] = text
-    return {name: _USE.sub(lambda use: fragments[use[1]], text) for name, text in texts.items()}
+    return {name: _filled(text, fragments) for name, text in texts.items()}
+
+
+def _filled(text: str, fragments: dict[str, str]) -> str:
+    """A statement with its fragments, and theirs."""
+    while _USE.search(text):
+        text = _USE.sub(lambda use: fragments[use[1]], text)
+    return text
 
 
 def _read(folder: str) -> list[tuple[str, str, str]]:

@@ -6,9 +6,42 @@ from datetime import UTC, datetime
 from typing import Any
 
 from maestro import ids
+from maestro.domain.members import Member
+from maestro.domain.sessions import Mode, Session, Source
+from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Priority, Status, Task
 
 _AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def make_session(**fields: Any) -> Session:
+    """A worker of project vc that has just registered."""
+    values: dict[str, Any] = {
+        "id": ids.new("ses", _AT),
+        "project_id": "prj_00000000000000000000000000",
+        "workspace_id": None,
+        "address": None,
+        "name": "parser",
+        "mode": Mode.EXECUTE,
+        "status": SessionStatus.WORKING,
+        "parent_id": None,
+        "human": "dana",
+        "pid": None,
+        "pid_started": None,
+        "lease_until": _AT,
+        "created_at": _AT,
+        "updated_at": _AT,
+        "ended_at": None,
+        "member": None,
+        "tool": None,
+        "tasks": [],
+        "status_source": Source.REPORT,
+        "status_at": _AT,
+        "status_until": None,
+        "seen_at": _AT,
+        "successor_id": None,
+    }
+    return Session(**(values | fields))
 
 
 def make_task(**fields: Any) -> Task:
@@ -45,3 +78,28 @@ def make_task(**fields: Any) -> Task:
         "finished_at": None,
     }
     return Task(**(values | fields))
+
+
+def make_member(**fields: Any) -> Member:
+    """A member of project vc that has a name and a role."""
+    name = fields.get("name", "ada")
+    values: dict[str, Any] = {
+        "id": ids.new("mem", _AT),
+        "project_id": "prj_00000000000000000000000000",
+        "name": name,
+        "role": "Engineer",
+        "identity": "",
+        "avatar": "",
+        "mail_id": f"@{name}",
+        "skills": [],
+        "model": None,
+        "tool": None,
+        "permission": None,
+        "allow": [],
+        "deny": [],
+        "archived": False,
+        "created_by": "dana",
+        "created_at": _AT,
+        "updated_at": _AT,
+    }
+    return Member(**(values | fields))

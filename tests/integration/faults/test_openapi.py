@@ -54,11 +54,22 @@ class World:
         self.project = self.post("/api/projects", path=str(folder), name="vc")["project"]["id"]
         self.tasks = [self.post("/api/tasks", project=self.project, title=f"t{number}")["id"] for number in range(6)]
         self.document = self.post(f"/api/tasks/{self.tasks[0]}/documents", title="d", content="aGVsbG8=")["id"]
+        people = [self.post("/api/members", project=self.project, name=f"m{number}", role="x") for number in range(4)]
+        self.members = [member["id"] for member in people]
+        self.team = self.post("/api/teams", project=self.project, name="team-1", members=self.members)["id"]
         self.worker = requests.Session()
         made = self.post("/api/sessions", project=self.project, name="worker")
         self.worker.headers["Authorization"] = f"Bearer {made['token']}"
         for task, move in ((1, "start"), (2, "start"), (2, "complete"), (3, "cancel")):
             self.post(f"/api/tasks/{self.tasks[task]}/{move}")
+
+    def ids(self, path: str) -> list[str]:
+        """What a path's `{id}` can be."""
+        if "/documents/{id}" in path:
+            return [self.document]
+        if path.startswith("/api/members/"):
+            return self.members
+        return [self.team] if path.startswith("/api/teams/") else self.tasks
 
     def remember(self, name: str, answer: Any) -> None:
         """What was made can be asked for; what is gone cannot."""
@@ -92,6 +103,10 @@ def sensible(world: World) -> dict[str, st.SearchStrategy[Any]]:
         "ids": st.lists(task, min_size=1, max_size=2),
         "parent": task,
         "found_in": task,
+        "members": st.lists(st.sampled_from(world.members), min_size=1, max_size=2),
+        "leader": st.sampled_from(world.members),
+        "allow": st.just(["task.cancel"]),
+        "deny": st.just(["task create"]),
         "stage": st.sampled_from(["plan", "verify"]),
         "fence": st.integers(0, 2),
         "content": st.sampled_from(["", "aGVsbG8="]),
@@ -104,7 +119,7 @@ def point(case: Any, world: World, dice: st.DataObject) -> None:
     """Point a request at what is there: else almost all answers would be `not found`."""
     given = case.path_parameters or {}
     if "id" in given:
-        given["id"] = world.document if "/documents/{id}" in case.path else dice.draw(st.sampled_from(world.tasks))
+        given["id"] = dice.draw(st.sampled_from(world.ids(case.path)))
     if "project" in given:
         given["project"] = world.project
     fields = case.body if isinstance(case.body, dict) else case.query

@@ -41,6 +41,16 @@ project.locate      yes     yes          yes     no
 project.list        yes     yes          yes     no
 project.show        yes     yes          yes     no
 project.edit        yes     no           no      no
+member.create       yes     yes          no      no
+member.list         yes     yes          yes     no
+member.show         yes     yes          yes     no
+member.edit         yes     yes          no      no
+member.archive      yes     yes          no      no
+team.create         yes     yes          no      no
+team.list           yes     yes          yes     no
+team.show           yes     yes          yes     no
+team.add            yes     yes          no      no
+team.remove         yes     yes          no      no
 session.register    yes     yes          yes     no
 session.heartbeat   no      yes          yes     no
 session.end         yes     yes          yes     no

@@ -96,6 +96,9 @@ class Projects:
     def workspace_at(self, path: str) -> Workspace | None:
         return _workspace(self._rows.one("workspace_by_path", path=path))
 
+    def workspace_by_name(self, project_id: str, name: str) -> Workspace | None:
+        return _workspace(self._rows.one("workspace_by_name", project_id=project_id, name=name))
+
     def workspaces(self, project_id: str, *, limit: int) -> list[Workspace]:
         rows = self._rows.all("workspaces_of_project", project_id=project_id, limit=limit)
         return [workspace for row in rows if (workspace := _workspace(row))]

@@ -1,21 +1,41 @@
-"""Session records."""
+"""Session records, and what each source last said of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
+import msgspec
+
+from maestro import limits
 from maestro.clock import from_micros, to_micros
-from maestro.domain.sessions import Mode, Session, Status
+from maestro.domain.callers import Caller
+from maestro.domain.sessions import Mode, Session, Signal, Source, Status, role_of
 from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_texts = msgspec.json.Decoder(list[str]).decode
+
+
+class Route(msgspec.Struct, frozen=True):
+    """What decides where mail for a session goes."""
+
+    id: str
+    project_id: str
+    name: str
+    is_live: bool
+    successor_id: str | None
+    parent_id: str | None
+    status: Status
 
 
 class Sessions:
-    """Sessions, by id, token or process."""
+    """Sessions, by id, token, process and kinship."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def insert(self, session: Session, *, token_hash: str) -> None:
+    def insert(self, session: Session, *, token_hash: str, member_id: str | None) -> None:
         self._rows.run(
             "session_insert",
             id=session.id,
@@ -32,41 +52,151 @@ class Sessions:
             lease_until=to_micros(session.lease_until),
             created_at=to_micros(session.created_at),
             updated_at=to_micros(session.updated_at),
+            member_id=member_id,
+            tool=session.tool,
+            task_ids=_encode(session.tasks).decode(),
+            status_source=session.status_source.value,
+            status_at=to_micros(session.status_at),
+            seen_at=to_micros(session.seen_at),
         )
 
     def get(self, session_id: str) -> Session | None:
-        return _session(self._rows.one("session_get", id=session_id))
+        return _one(self._rows.one("session_get", id=session_id))
 
-    def by_token(self, token_hash: str) -> Session | None:
-        return _session(self._rows.one("session_by_token", token_hash=token_hash))
+    def caller(self, session_id: str) -> Caller | None:
+        """A live session as the caller it is."""
+        return _caller(self._rows.one("session_caller", id=session_id))
+
+    def caller_by_token(self, token_hash: str) -> Caller | None:
+        return _caller(self._rows.one("session_caller_by_token", token_hash=token_hash))
 
     def by_name(self, project_id: str, name: str) -> Session | None:
-        return _session(self._rows.one("session_by_name", project_id=project_id, name=name))
+        return _one(self._rows.one("session_by_name", project_id=project_id, name=name))
+
+    def ended_by_name(self, project_id: str, name: str) -> Session | None:
+        return _one(self._rows.one("session_ended_by_name", project_id=project_id, name=name))
 
     def with_process(self) -> dict[tuple[int, str], str]:
         """Which session each recorded process (pid and start time) is or was; the last one counts."""
         return {(row[1], row[2]): row[0] for row in self._rows.all("sessions_with_process")}
 
+    def live_processes(self) -> dict[str, tuple[int, str]]:
+        """The process of each live session that has one, newest first."""
+        rows = self._rows.all("sessions_live_processes", limit=limits.processes_watched_max)
+        return {row[0]: (row[1], row[2]) for row in rows}
+
     def is_live(self, session_id: str) -> bool:
         return self._rows.one("session_is_live", id=session_id) is not None
 
-    def beat(self, session_id: str, *, status: Status, lease_until: datetime, at: datetime) -> None:
+    def route(self, session_id: str) -> Route | None:
+        row = self._rows.one("session_route", id=session_id)
+        if row is None:
+            return None
+        return Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]))
+
+    def page(
+        self, project_id: str, *, after: str, limit: int, active: bool = False, status: Status | None = None
+    ) -> list[Session]:
+        values = {"project_id": project_id, "after": after, "limit": limit}
+        if status is not None:
+            return self._many("sessions_page_by_status", status=status.value, **values)
+        return self._many("sessions_page_live" if active else "sessions_page", **values)
+
+    def children(self, parent_id: str, *, after: str = "", limit: int, ever: bool = False) -> list[Session]:
+        name = "sessions_children_ever" if ever else "sessions_children"
+        return self._many(name, parent_id=parent_id, after=after, limit=limit)
+
+    def ids_live(self, project_id: str, *, limit: int) -> list[tuple[str, str]]:
+        return self._ids("session_ids_live", project_id=project_id, limit=limit)
+
+    def ids_below(self, session_id: str, *, limit: int) -> list[tuple[str, str]]:
+        return self._ids("session_ids_below", id=session_id, limit=limit)
+
+    def ids_siblings(self, session_id: str, parent_id: str, *, limit: int) -> list[tuple[str, str]]:
+        return self._ids("session_ids_siblings", id=session_id, parent_id=parent_id, limit=limit)
+
+    def ids_of_member(self, member_id: str, *, limit: int) -> list[tuple[str, str]]:
+        return self._ids("session_ids_of_member", member_id=member_id, limit=limit)
+
+    def ids_of_teammates(self, member_id: str, *, limit: int) -> list[tuple[str, str]]:
+        return self._ids("session_ids_of_teammates", member_id=member_id, limit=limit)
+
+    def due(self, at: datetime, *, limit: int) -> list[Session]:
+        return self._many("sessions_due", at=to_micros(at), limit=limit)
+
+    def next_lease(self) -> datetime | None:
+        row = self._rows.one("session_next_lease")
+        return from_micros(row[0]) if row and row[0] is not None else None
+
+    def renew(self, session_id: str, *, lease_until: datetime, at: datetime) -> None:
+        self._rows.run("session_renew", id=session_id, lease_until=to_micros(lease_until), at=to_micros(at))
+
+    def renew_many(self, session_ids: Sequence[str], *, lease_until: datetime, at: datetime) -> None:
+        ids = _encode(session_ids).decode()
+        self._rows.run("sessions_renew", ids=ids, lease_until=to_micros(lease_until), at=to_micros(at))
+
+    def shorten(self, session_id: str, *, lease_until: datetime) -> None:
+        self._rows.run("session_shorten", id=session_id, lease_until=to_micros(lease_until))
+
+    def defer(self, session_id: str, *, lease_until: datetime) -> None:
+        self._rows.run("session_defer", id=session_id, lease_until=to_micros(lease_until))
+
+    def set_status(self, session_id: str, signal: Signal, *, at: datetime) -> None:
         self._rows.run(
-            "session_beat",
+            "session_status",
             id=session_id,
-            status=status.value,
-            lease_until=to_micros(lease_until),
-            updated_at=to_micros(at),
+            status=signal.status.value,
+            source=signal.source.value,
+            at=to_micros(signal.at),
+            until=_micros(signal.until),
+            now=to_micros(at),
         )
 
-    def end(self, session_id: str, *, status: Status, at: datetime) -> bool:
+    def end(self, session_id: str, *, status: Status, source: Source, at: datetime) -> bool:
         """Whether it was live until now."""
-        return self._rows.run("session_end", id=session_id, status=status.value, at=to_micros(at)) == 1
+        values = {"id": session_id, "status": status.value, "source": source.value, "at": to_micros(at)}
+        return self._rows.run("session_end", **values) == 1
+
+    def adopt(self, session_id: str, *, parent_id: str, at: datetime) -> None:
+        self._rows.run("session_adopt", id=session_id, parent_id=parent_id, at=to_micros(at))
+
+    def succeed(self, session_id: str, *, successor_id: str) -> None:
+        self._rows.run("session_succeed", id=session_id, successor_id=successor_id)
+
+    def unsettled(self, *, limit: int) -> list[Session]:
+        return self._many("sessions_unsettled", limit=limit)
+
+    def settle(self, session_id: str) -> None:
+        self._rows.run("session_settle", id=session_id)
+
+    def put_signal(self, session_id: str, signal: Signal) -> None:
+        self._rows.run(
+            "signal_put",
+            session_id=session_id,
+            source=signal.source.value,
+            status=signal.status.value,
+            at=to_micros(signal.at),
+            until=_micros(signal.until),
+            detail=signal.detail,
+        )
+
+    def signals(self, session_id: str) -> list[Signal]:
+        rows = self._rows.all("signals_of", session_id=session_id)
+        return [Signal(Source(row[0]), Status(row[1]), from_micros(row[2]), _time(row[3]), row[4]) for row in rows]
+
+    def _many(self, name: str, **values: object) -> list[Session]:
+        return [_session(row) for row in self._rows.page(name, **values)]
+
+    def _ids(self, name: str, **values: object) -> list[tuple[str, str]]:
+        """Ids with their names."""
+        return [(row[0], row[1]) for row in self._rows.page(name, **values)]
 
 
-def _session(row: Row | None) -> Session | None:
-    if row is None:
-        return None
+def _one(row: Row | None) -> Session | None:
+    return _session(row) if row is not None else None
+
+
+def _session(row: Row) -> Session:
     return Session(
         id=row[0],
         project_id=row[1],
@@ -82,5 +212,41 @@ def _session(row: Row | None) -> Session | None:
         lease_until=from_micros(row[12]),
         created_at=from_micros(row[13]),
         updated_at=from_micros(row[14]),
-        ended_at=from_micros(row[15]) if row[15] is not None else None,
+        ended_at=_time(row[15]),
+        member=row[16],
+        tool=row[17],
+        tasks=_texts(row[18]),
+        status_source=Source(row[19]),
+        status_at=from_micros(row[20]),
+        status_until=_time(row[21]),
+        seen_at=from_micros(row[22]),
+        successor_id=row[23],
     )
+
+
+def _caller(row: Row | None) -> Caller | None:
+    if row is None:
+        return None
+    session, (member_id, allow, deny) = _session(row), row[24:27]
+    return Caller(
+        role_of(session.mode),
+        session.id,
+        session_id=session.id,
+        project_id=session.project_id,
+        human=session.human,
+        title=session.name,
+        address=session.address,
+        parent_id=session.parent_id,
+        member_id=member_id,
+        workspace_id=session.workspace_id,
+        allow=frozenset(_texts(allow)) if allow else frozenset(),
+        deny=frozenset(_texts(deny)) if deny else frozenset(),
+    )
+
+
+def _micros(at: datetime | None) -> int | None:
+    return to_micros(at) if at is not None else None
+
+
+def _time(micros: int | None) -> datetime | None:
+    return from_micros(micros) if micros is not None else None

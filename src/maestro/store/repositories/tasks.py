@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -165,6 +166,14 @@ class Tasks:
     def renew(self, holder: str, *, at: datetime) -> int:
         """A sign of life renews every claim of its holder."""
         return self._rows.run("task_renew", holder=holder, at=to_micros(at))
+
+    def renew_many(self, holders: Sequence[str], *, at: datetime) -> None:
+        """Signs of life of many holders."""
+        self._rows.run("tasks_renew", holders=_encode(holders).decode(), at=to_micros(at))
+
+    def has_lease(self, holder: str) -> bool:
+        """Whether a holder's sign of life renews something."""
+        return self._rows.one("task_has_lease", holder=holder) is not None
 
     def shift_blockers(self, task_id: str, by: int) -> list[str]:
         """Everything that waits on a task has `by` more open blockers; the ids of those tasks."""

@@ -7,14 +7,14 @@ Most callers that fail do so before they have written anything, and then there i
 without savepoints; only when a caller fails halfway is the batch undone and run again, each in a savepoint.
 
 Every statement lets go of the interpreter and takes it again. Between two busy threads that costs more than the
-statement, so a batch of quick work runs on the event loop itself, and only its commit, which waits for the disk, in
-the writer's thread. A batch with anything that may take long runs there as a whole.
+statement, so quick work runs on the event loop itself, a few jobs at a time with a turn for everyone else in
+between, and only the commit, which waits for the disk, in the writer's thread. A batch with anything that may take
+long runs there as a whole.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import sqlite3
 from collections import deque
@@ -44,8 +44,20 @@ class Job:
         self.error: BaseException | None = None
 
 
+_Attempt = Callable[[Job, Tx], None]
+
+
 class _Halfway(Exception):
     """A caller failed after it had written: its batch must be run again with savepoints."""
+
+
+class _Batch:
+    """What one transaction commits: the jobs so far and their log lines."""
+
+    def __init__(self, changes_before: int) -> None:
+        self.changes_before = changes_before
+        self.jobs: list[Job] = []
+        self.events: list[Event] = []
 
 
 class Writer:
@@ -92,76 +104,94 @@ class Writer:
 
     def _begin(self) -> None:
         """Start the next batch, if there is one. One is under way at a time."""
-        quick = list(
-            itertools.takewhile(lambda job: job.quick, itertools.islice(self._waiting, limits.quick_batch_max))
-        )
-        batch = quick or list(itertools.islice(self._waiting, limits.write_batch_max))
-        for _ in batch:
-            self._waiting.popleft()
-        if quick:
-            self._run_here(batch)
-        elif batch:
-            self._in_thread(lambda: self._run(batch, commit=True), batch)
-        else:
+        if not self._waiting:
             self._busy = False
             self._drained.set()
-
-    def _run_here(self, batch: list[Job]) -> None:
-        before = self._connection.total_changes
-        events = self._run(batch, commit=False)
-        if self._connection.total_changes == before:
-            self._finish(batch, self._commit(batch, events))  # nothing to flush, so nothing to wait for
+        elif self._waiting[0].quick:
+            self._go_on(_Batch(self._connection.total_changes))
         else:
-            self._in_thread(lambda: self._commit(batch, events), batch)
+            batch = _Batch(self._connection.total_changes)
+            batch.jobs = self._take(limits.write_batch_max)
+            self._in_thread(lambda: self._run(batch, self._attempt), batch)
 
-    def _in_thread(self, work: Callable[[], list[Event]], batch: list[Job]) -> None:
-        done = self._loop.run_in_executor(self._thread, work)
-        done.add_done_callback(lambda ended: self._finish(batch, ended.result()))
-
-    def _finish(self, batch: list[Job], events: list[Event]) -> None:
-        """On the event loop, after the commit: tell everyone, and go on."""
-        self._last_seq += len(events)
+    def _go_on(self, batch: _Batch) -> None:
+        """The next few quick jobs of a batch, on the event loop; in between, whoever reads gets a turn."""
+        jobs = self._take(limits.quick_jobs_at_once_max, quick=True)
+        is_first, batch.jobs = not batch.jobs, batch.jobs + jobs
         try:
-            if events:
-                self._committed(events)
+            if is_first:
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._do(jobs, batch, self._attempt)
+        except _Halfway:
+            self._in_thread(lambda: self._run(batch, self._attempt_in_savepoint), batch)
+        except Exception as error:  # noqa: BLE001 see _fail_all
+            self._fail_all(batch, error)
+            self._finish(batch)
+        else:
+            self._end_or_go_on(batch)
+
+    def _end_or_go_on(self, batch: _Batch) -> None:
+        if len(batch.jobs) < limits.quick_batch_max and self._waiting and self._waiting[0].quick:
+            self._loop.call_soon(self._go_on, batch)
+        elif self._connection.total_changes == batch.changes_before:
+            self._commit(batch)  # nothing to flush, so nothing to wait for
+            self._finish(batch)
+        else:
+            self._in_thread(lambda: self._commit(batch), batch)
+
+    def _take(self, many: int, *, quick: bool = False) -> list[Job]:
+        """The next jobs; `quick`: only as far as they are."""
+        jobs: list[Job] = []
+        while self._waiting and len(jobs) < many and (self._waiting[0].quick or not quick):
+            jobs.append(self._waiting.popleft())
+        return jobs
+
+    def _in_thread(self, work: Callable[[], None], batch: _Batch) -> None:
+        done = self._loop.run_in_executor(self._thread, work)
+        done.add_done_callback(lambda ended: self._finish(batch))
+
+    def _finish(self, batch: _Batch) -> None:
+        """On the event loop, after the commit: tell everyone, and go on."""
+        self._last_seq += len(batch.events)
+        try:
+            if batch.events:
+                self._committed(batch.events)
         finally:
-            self._answer(batch)  # what is stored is answered, whatever a listener makes of it
+            self._answer(batch.jobs)  # what is stored is answered, whatever a listener makes of it
             self._loop.call_soon(self._begin)
 
-    def _run(self, batch: list[Job], *, commit: bool) -> list[Event]:
-        """All of a batch in one transaction; the events of those that succeeded."""
+    def _run(self, batch: _Batch, attempt: _Attempt) -> None:
+        """All of a batch in one transaction, in the writer's thread."""
+        batch.events.clear()
         try:
-            try:
-                events = self._transaction(batch, self._attempt)
-            except _Halfway:
-                events = self._transaction(batch, self._attempt_in_savepoint)
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._do(batch.jobs, batch, attempt)
+        except _Halfway:
+            self._run(batch, self._attempt_in_savepoint)
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
-            return []
-        return self._commit(batch, events) if commit else events
+        else:
+            self._commit(batch)
 
-    def _commit(self, batch: list[Job], events: list[Event]) -> list[Event]:
+    def _commit(self, batch: _Batch) -> None:
         """On the disk, or not at all."""
         try:
-            if self._connection.in_transaction:
-                self._connection.execute("COMMIT")
+            self._connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
-            return []
-        return events
 
-    def _transaction(self, batch: list[Job], attempt: Callable[[Job, Tx], None]) -> list[Event]:
+    def _do(self, jobs: list[Job], batch: _Batch, attempt: _Attempt) -> None:
+        """Some jobs of a batch, and the log lines of those that succeeded."""
         events: list[Event] = []
-        self._connection.execute("BEGIN IMMEDIATE")
-        for job in batch:
+        for job in jobs:
             tx = Tx(self._repositories, self._clock.now())
             job.answer = job.error = None
             attempt(job, tx)
             if job.error is None:
-                events += self._placed(tx, after=self._last_seq + len(events))
+                events += _placed(tx, after=self._last_seq + len(batch.events) + len(events))
         if events:
             self._repositories.events.append(events)
-        return events
+            batch.events += events
 
     def _attempt(self, job: Job, tx: Tx) -> None:
         """One caller's work, trusting that it checks before it writes."""
@@ -192,35 +222,37 @@ class Writer:
         self._connection.execute(statement)
         self._repositories.projects.forget()
 
-    def _placed(self, tx: Tx, *, after: int) -> list[Event]:
-        """A caller's log lines with their places: one writer, so commit order is the order here."""
-        return [
-            Event(seq, tx.at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
-            for seq, (change, actor) in enumerate(tx.logged, after + 1)
-        ]
-
-    def _fail_all(self, batch: list[Job], error: Exception) -> None:
+    def _fail_all(self, batch: _Batch, error: Exception) -> None:
         """The writer's last handler: nothing of this batch was kept, so nobody in it may be told that it was."""
         if not isinstance(error, sqlite3.Error):
             log.error("a batch of writes failed", exc_info=error)
+        batch.events.clear()
+        for job in batch.jobs:
+            job.answer = None
+            job.error = _for_the_caller(error)
         self._repositories.projects.forget()
         if self._connection.in_transaction:
             self._undo("ROLLBACK")
-        for job in batch:
-            job.answer = None
-            job.error = _for_the_caller(error)
 
-    def _answer(self, batch: list[Job]) -> None:
+    def _answer(self, jobs: list[Job]) -> None:
         """Let callers go on, some at a time, so that a reader need not stand behind all of them."""
-        if len(batch) > limits.write_answers_at_once_max:
-            self._loop.call_soon(self._answer, batch[limits.write_answers_at_once_max :])
-        for job in batch[: limits.write_answers_at_once_max]:
+        if len(jobs) > limits.write_answers_at_once_max:
+            self._loop.call_soon(self._answer, jobs[limits.write_answers_at_once_max :])
+        for job in jobs[: limits.write_answers_at_once_max]:
             if job.future.done():
                 continue  # its caller has gone
             if job.error is not None:
                 job.future.set_exception(job.error)
             else:
                 job.future.set_result(job.answer)
+
+
+def _placed(tx: Tx, *, after: int) -> list[Event]:
+    """A caller's log lines with their places: one writer, so commit order is the order here."""
+    return [
+        Event(seq, tx.at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
+        for seq, (change, actor) in enumerate(tx.logged, after + 1)
+    ]
 
 
 def _for_the_caller(error: Exception) -> errors.MaestroError:

@@ -72,8 +72,11 @@ class Values:
             path = self.parsed.files.get(parameter.field, STDIN)
             return _as_text(await self._content(path), name=path)
         paths = self.parsed.texts[parameter.field]
-        if parameter.many:
-            return [await self._content(path) for path in paths]
+        if parameter.many:  # each with its own name
+            return [
+                {parameter.name_field: PurePosixPath(path).name, "content": await self._content(path)}
+                for path in paths
+            ]
         if parameter.name_field and not found.get(parameter.name_field) and paths[0] != STDIN:
             found[parameter.name_field] = PurePosixPath(paths[0]).name
         return await self._content(paths[0])

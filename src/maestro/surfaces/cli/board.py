@@ -1,11 +1,16 @@
-"""Bare `maestro`: how the project stands, and what one would do next. For now a few lines."""
+"""Bare `maestro`: what needs you first, then how the project stands, and what one would do next."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from maestro.domain.callers import Caller, Role
+from maestro.domain.sessions import Session
 from maestro.domain.tasks import Status
 from maestro.errors import NotFound
-from maestro.operations import projects, task_shapes, tasks
+from maestro.operations import asks, projects, sessions, task_shapes, tasks
 from maestro.operations.app import App
 from maestro.surfaces.cli import place
 from maestro.surfaces.cli.frames import Invocation
@@ -19,9 +24,11 @@ async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Cal
     """The board, and the notes that finding its project left."""
     if caller.role is Role.NOBODY:
         return _empty("maestro help"), []
+    needs = await _needs(app, caller)
     where = await _where(app, parsed, invocation, caller)
     if where is None:
-        return _empty("maestro init (in a git checkout), or maestro project list", "maestro help"), []
+        shown = _empty("maestro init (in a git checkout), or maestro project list", "maestro help")
+        return msgspec.structs.replace(shown, **needs), []
     project = where.project
     running = task_shapes.ListTasks(project=project, status=Status.IN_PROGRESS, limit=shown_max)
     ready = task_shapes.ReadyTasks(project=project, limit=shown_max)
@@ -30,8 +37,27 @@ async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Cal
         in_progress=(await app.call(tasks.LIST, running, caller=caller)).tasks,
         ready=(await app.call(tasks.READY, ready, caller=caller)).tasks,
         next=[],
+        troubled=await _troubled(app, project, caller),
+        **needs,
     )
     return _with_steps(shown), where.notes
+
+
+async def _needs(app: App, caller: Caller) -> dict[str, Any]:
+    """What waits for the caller, whichever project it is of."""
+    found = await app.call(asks.LIST, asks.ListAsks(limit=shown_max), caller=caller)
+    who = await app.call(sessions.WHOAMI, sessions.WhoAmI(), caller=caller)
+    return {"asks": found.asks, "unread": who.unread}
+
+
+async def _troubled(app: App, project: str, caller: Caller) -> list[Session]:
+    found: list[Session] = []
+    for status in (sessions.StatusFilter.NEEDS_INPUT, sessions.StatusFilter.LOST, sessions.StatusFilter.FAILED):
+        wanted = sessions.ListSessions(
+            project=project, status=status, active=status is not sessions.StatusFilter.LOST
+        )
+        found += (await app.call(sessions.LIST, wanted, caller=caller)).sessions[-shown_max:]
+    return found
 
 
 async def _where(app: App, parsed: Parsed, invocation: Invocation, caller: Caller) -> place.Where | None:
@@ -47,7 +73,11 @@ async def _where(app: App, parsed: Parsed, invocation: Invocation, caller: Calle
 def _with_steps(shown: Board) -> Board:
     """What someone would do next."""
     counts = shown.project.tasks if shown.project else {}
-    if shown.ready:
+    if shown.asks:
+        steps = [f"maestro ask answer {shown.asks[0].id} …"]
+    elif shown.unread:
+        steps = ["maestro mail inbox"]
+    elif shown.ready:
         steps = [f"maestro task start {shown.ready[0].ref}"]
     elif counts.get(Status.IN_REVIEW):
         steps = ["maestro task list --status in_review"]
@@ -55,7 +85,7 @@ def _with_steps(shown: Board) -> Board:
         steps = ["maestro task blocked"]
     else:
         steps = ['maestro task create "…"']
-    return Board(project=shown.project, in_progress=shown.in_progress, ready=shown.ready, next=steps)
+    return msgspec.structs.replace(shown, next=steps)
 
 
 def _empty(*steps: str) -> Board:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -11,9 +12,12 @@ import msgspec
 
 from maestro import __version__, errors
 from maestro.domain.callers import Caller
+from maestro.domain.messages import Step
+from maestro.operations import mail, mail_shapes
 from maestro.operations.app import App, Peer
 from maestro.operations.base import Effect, Operation
 from maestro.operations.registry import REGISTRY
+from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
 from maestro.surfaces.cli import bind, exit_codes, own, place
 from maestro.surfaces.cli.channel import Channel, Gone
@@ -97,7 +101,21 @@ class _Run:
         if operation.effect is Effect.STREAM:
             return await self._stream(self.app.stream(operation, request, caller=caller), request, parsed)
         answer = await self.app.call(operation, request, caller=caller, key=bind.key(parsed.key))
-        return await self._answer(answer, parsed)
+        code = await self._answer(answer, parsed)
+        if receipt := getattr(answer, "receipt", ""):
+            await self._confirm(receipt, caller)
+        return code
+
+    async def _confirm(self, receipt: str, caller: Caller) -> None:
+        """Mail counts as read once the client says that it has written it out; a client that dies first has only
+        been handed it."""
+        step = Step.DELIVERED
+        try:
+            if await self.channel.confirm():
+                step = Step.READ
+        finally:
+            request = mail_shapes.Confirm(receipt=receipt, step=step, via="command")
+            await asyncio.shield(self.app.call(mail.CONFIRM, request, caller=caller))
 
     async def _offer(self, parsed: Parsed, request: msgspec.Struct) -> int:
         """Answer a command of the surface's own."""
@@ -151,7 +169,7 @@ def _rendered(answer: Any, view: View) -> Rendered:
 
 def _code_of(answer: Any) -> int:
     """A wait that ended otherwise is no error, and no success."""
-    if isinstance(answer, WaitedTasks) and not answer.reached:
+    if isinstance(answer, WaitedTasks | WaitedSessions) and not answer.reached:
         return exit_codes.FAILED
     return exit_codes.DONE
 

@@ -9,7 +9,7 @@ from maestro.surfaces.cli.parameters import Kind, Parameter
 
 # What the shell, or the server, fills in: names of kinds, not candidates.
 FILES = "file"
-ASKED = ("task", "project")
+ASKED = ("task", "project", "member", "team")
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,11 @@ class Spec:
     @cached_property
     def options(self) -> tuple[Flag, ...]:
         """Each flag's first spelling, those that must be given first."""
-        firsts = [flag for flag in self.flags.values() if flag.gives in (Gives.VALUE, Gives.ON)]
+        firsts = [
+            flag
+            for flag in self.flags.values()
+            if flag.gives in (Gives.VALUE, Gives.ON) and flag.name != flag.parameter.also
+        ]
         return tuple(sorted(firsts, key=lambda flag: not flag.parameter.required))
 
 
@@ -184,6 +188,8 @@ def _flags(arguments: tuple[Parameter, ...], others: list[Parameter]) -> dict[st
 def _spellings(parameter: Parameter) -> Iterator[Flag]:
     switch = parameter.kind is Kind.SWITCH
     yield Flag(parameter.flag, parameter, Gives.ON if switch else Gives.VALUE)
+    if parameter.also:
+        yield Flag(parameter.also, parameter, Gives.VALUE)
     if switch and parameter.nullable:
         yield Flag(f"no-{parameter.flag}", parameter, Gives.OFF)
     if parameter.long:
@@ -202,7 +208,8 @@ def _argument(parameter: Parameter) -> str:
 
 def _option(flag: Flag) -> str:
     parameter = flag.parameter
-    text = f"--{flag.name}" + (f" {parameter.placeholder}" if flag.takes_value else "")
+    value = f" [{parameter.placeholder}]" if parameter.bare is not None else f" {parameter.placeholder}"
+    text = f"--{flag.name}" + (value if flag.takes_value else "")
     if parameter.kind is Kind.SWITCH and parameter.nullable:
         text = f"--[no-]{flag.name}"
     text = text if parameter.required else f"[{text}]"

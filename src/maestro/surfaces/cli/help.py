@@ -13,6 +13,8 @@ from maestro.surfaces.cli.render.style import aligned, paint
 _HEADINGS = {
     "task": "Tasks",
     "project": "Projects",
+    "member": "Members and teams",
+    "team": "Members and teams",
     "session": "Sessions",
     "caller": "Sessions",
     "server": "The server",

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from maestro.domain.callers import Caller, Callers, Role, permits
+from maestro.domain.callers import Caller, Callers, Role, may_call
 from maestro.errors import MaestroError, NotFound, NotPermitted
-from maestro.operations import projects, task_shapes, tasks
+from maestro.operations import members, projects, task_shapes, tasks, teams
 from maestro.operations.app import App
 from maestro.surfaces.cli import help, own, place, shells
 from maestro.surfaces.cli.board import board
@@ -69,7 +69,7 @@ class Offers:
         return await board(self.app, parsed, invocation=invocation, caller=caller)
 
     def _commands(self, caller: Caller) -> own.CommandList:
-        allowed = [spec for spec in self.grammar.root.offered() if permits(spec.callers, caller.role)]
+        allowed = [spec for spec in self.grammar.root.offered() if _may(caller, spec)]
         return own.CommandList(commands=[info(spec) for spec in allowed])
 
     def _checked(self, words: str, caller: Caller) -> own.CommandInfo:
@@ -77,7 +77,7 @@ class Offers:
         if rest or node.spec is None:
             unknown = unknown_command(self.grammar, node, rest or [""])
             raise NotFound(unknown.message, hint=unknown.hint, data=unknown.data)
-        if not permits(node.spec.callers, caller.role):
+        if not _may(caller, node.spec):
             raise NotPermitted(
                 f"A {caller.role} may not call `{node.spec.words}`.",
                 data={"role": caller.role, "callers": info(node.spec).callers},
@@ -98,6 +98,14 @@ class Offers:
             request = projects.ListProjects(limit=offered_max)
             found = (await self.app.call(projects.LIST, request, caller=caller)).projects
             named = [Candidate(project.name, project.key) for project in found]
+        elif kind == "member":
+            of_project = members.ListMembers(project=await self._here(invocation, caller), limit=offered_max)
+            personas = (await self.app.call(members.LIST, of_project, caller=caller)).members
+            named = [Candidate(member.name, member.role) for member in personas]
+        elif kind == "team":
+            groups = teams.ListTeams(project=await self._here(invocation, caller), limit=offered_max)
+            grouped = (await self.app.call(teams.LIST, groups, caller=caller)).teams
+            named = [Candidate(team.name, ", ".join(team.members)) for team in grouped]
         else:
             within = task_shapes.ListTasks(project=await self._here(invocation, caller), limit=offered_max)
             listed = (await self.app.call(tasks.LIST, within, caller=caller)).tasks
@@ -108,6 +116,10 @@ class Offers:
         if caller.project_id or (named := invocation.environment.get(place.VARIABLE, "")):
             return "" if caller.project_id else named
         return (await place.locate(self.app, invocation.directory, caller)).project.id
+
+
+def _may(caller: Caller, spec: Spec) -> bool:
+    return may_call(caller, spec.operation.name if spec.operation else "", spec.callers)
 
 
 def info(spec: Spec) -> own.CommandInfo:

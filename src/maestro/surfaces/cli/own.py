@@ -12,7 +12,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers
+from maestro.domain.sessions import Session
 from maestro.domain.tasks import Task
 from maestro.operations.base import Request
 from maestro.operations.fields import Path
@@ -88,9 +90,12 @@ class CommandList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
-    """How a project stands."""
+    """What needs the caller, and how a project stands."""
 
     project: ProjectDetail | None
+    asks: list[Ask] = []
+    unread: int = 0
+    troubled: list[Session] = []  # sessions that are lost, failed, or wait for someone
     in_progress: list[Task]
     ready: list[Task]
     next: list[str]

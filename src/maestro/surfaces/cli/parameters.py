@@ -11,10 +11,14 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from maestro.domain import sessions
+from maestro.domain import members, sessions
 
 # Old names of values, accepted where the new ones are.
-ALIASES: dict[type[enum.Enum], Mapping[str, enum.Enum]] = {sessions.Mode: sessions.MODE_ALIASES}
+ALIASES: dict[type[enum.Enum], Mapping[str, enum.Enum]] = {
+    sessions.Mode: sessions.MODE_ALIASES,
+    members.Tool: members.TOOL_ALIASES,
+    members.Permission: members.PERMISSION_ALIASES,
+}
 
 choices_in_label_max = 4
 
@@ -48,8 +52,11 @@ class Parameter:
     long: bool = False  # may come from a file or standard input
     name_field: str = ""  # where a file's own name goes
     choices: tuple[str, ...] = ()
+    or_none: bool = False  # a choice that '' takes back
     aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     complete: str = ""
+    also: str = ""  # another spelling of its flag
+    bare: str | None = None  # what its flag means without a value
 
     @property
     def placeholder(self) -> str:
@@ -87,7 +94,7 @@ def _parameter(declared: inspect.Field) -> Parameter:
     bare = _bare(declared.type)
     item = _bare(bare.type.item_type) if isinstance(bare.type, inspect.ListType) else bare
     extra = {**item.extra, **bare.extra}
-    values = item.type.cls if isinstance(item.type, inspect.EnumType) else None
+    values = item.type.cls if isinstance(item.type, inspect.EnumType) else extra.get("choices")
     many = item is not bare
     return Parameter(
         field=declared.name,
@@ -103,8 +110,11 @@ def _parameter(declared: inspect.Field) -> Parameter:
         long=bool(extra.get("text")),
         name_field=extra.get("file", ""),
         choices=tuple(str(member.value) for member in values) if values else (),
+        or_none="choices" in extra,
         aliases={old: str(new.value) for old, new in ALIASES.get(values, {}).items()} if values else {},
         complete=extra.get("complete", ""),
+        also=extra.get("also", ""),
+        bare=extra.get("bare"),
     )
 
 
@@ -124,7 +134,8 @@ def _bare(declared: inspect.Type) -> _Bare:
 
 
 def _kind(declared: inspect.Type, extra: dict[str, Any]) -> Kind:
-    for name, kind in (("duration", Kind.DURATION), ("file", Kind.FILE), ("path", Kind.PATH)):
+    said = {"duration": Kind.DURATION, "file": Kind.FILE, "path": Kind.PATH, "choices": Kind.CHOICE}
+    for name, kind in said.items():
         if extra.get(name):
             return kind
     match declared:

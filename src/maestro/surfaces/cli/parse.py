@@ -210,6 +210,7 @@ def _take_flag(parsed: Parsed, spec: Spec, name: str, value: str | None) -> None
     if parsed.has(parameter.field) and not (parameter.many and flag.gives is Gives.VALUE):
         raise _usage(spec, f"--{name} is given twice, or in two ways.")
     if flag.takes_value:
+        value = value if value is not None else parameter.bare
         if value is None:
             raise _usage(
                 spec,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from maestro import ids
-from maestro.domain.callers import Caller, permits
+from maestro.domain.callers import Caller, may_call
 from maestro.errors import Invalid, MaestroError, NotFound
 from maestro.operations.app import App
 from maestro.operations.projects import LOCATE, LocateProject, Place
@@ -34,7 +34,7 @@ async def project_for(
     spec = parsed.spec
     if named := named_project(parsed, found, invocation):
         return Where(named)
-    if spec.operation is None or not permits(spec.operation.callers, caller.role):
+    if spec.operation is None or not may_call(caller, spec.operation.name, spec.callers):
         return Where()  # the server refuses, and says why better than a search for the project would
     if caller.project_id:
         return Where(caller.project_id if _must_name(spec) else "")

@@ -44,7 +44,7 @@ def switch(text: str, *, name: str) -> bool:
 
 def choice(text: str, parameter: Parameter, *, name: str) -> str:
     known = parameter.aliases.get(text, text)
-    if known in parameter.choices:
+    if known in parameter.choices or (parameter.or_none and not known):
         return known
     found = suggest.nearest(text, [*parameter.choices, *parameter.aliases])
     raise Invalid(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +12,9 @@ import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller, permits
+from maestro.domain.callers import Caller, may_call
+from maestro.domain.messages import Step
+from maestro.operations import mail, mail_shapes
 from maestro.operations.app import App
 from maestro.operations.base import Effect, Operation, Request
 from maestro.surfaces.rest import events
@@ -68,7 +71,7 @@ class Rest:
         raw_path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
         shape, params = self._router.find(scope["method"], raw_path)
         caller = await self._caller(headers)
-        if not permits(shape.operation.callers, caller.role):
+        if not may_call(caller, shape.operation.name, shape.operation.callers):
             # Said before a body is taken in; the dispatcher would say the same.
             await self._app.call(shape.operation, _NOTHING, caller=caller)
         body = await _body(receive, headers) if shape.has_body else b""
@@ -76,7 +79,16 @@ class Rest:
         if shape.operation.effect is Effect.STREAM and events.wanted(headers):
             await events.serve(self._app, shape.operation, request, caller, headers, receive, send)
             return 200, None
-        return 200, _encode(await self._call(shape, request, caller, headers, receive))
+        answer = await self._call(shape, request, caller, headers, receive)
+        receipt = getattr(answer, "receipt", "")
+        if not receipt:
+            return 200, _encode(answer)
+        await _send(send, 200, _encode(answer), ())
+        # Handed over; whether it was taken in, the next call's cursor says.
+        handed = mail_shapes.Confirm(receipt=receipt, step=Step.DELIVERED, via="http")
+        with contextlib.suppress(errors.MaestroError):  # the answer is out; not to know that it is harms nobody
+            await self._app.call(mail.CONFIRM, handed, caller=caller)
+        return 200, None
 
     async def _call(
         self, shape: Shape, request: Any, caller: Caller, headers: dict[bytes, bytes], receive: Receive

@@ -65,3 +65,8 @@ DELETE FROM project_keys WHERE key = :key AND project_id = :project_id;
 -- A project whose key is its first commit and this path.
 SELECT {project} FROM workspaces w JOIN projects p ON p.id = w.project_id
  WHERE p.key LIKE 'root:%' AND substr(p.key, length(p.key) - length(:path)) = ':' || :path LIMIT 1;
+
+-- name: workspace_by_name
+-- A project's checkout by its short name.
+SELECT {workspace} FROM workspaces w JOIN projects p ON p.id = w.project_id
+ WHERE w.project_id = :project_id AND w.name = :name;

@@ -3,13 +3,6 @@
 -- fragment: document
 d.id, d.task_id, d.title, d.file_name, d.bytes, d.sha256, d.by, d.created_at
 
--- fragment: session
-s.id, s.project_id, s.workspace_id, w.name, p.name, s.name, s.mode, s.status, s.parent_id, s.human, s.pid,
-s.pid_started, s.lease_until, s.created_at, s.updated_at, s.ended_at
-
--- fragment: sessions
-sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN workspaces w ON w.id = s.workspace_id
-
 -- fragment: event
 e.seq, e.at, e.project, e.kind, e.version, e.actor, e.subject, e.data
 
@@ -31,39 +24,9 @@ SELECT {document} FROM documents d WHERE d.task_id = :task_id ORDER BY d.id LIMI
 SELECT count(*) FROM documents WHERE task_id = :task_id;
 
 -- name: blob_in_use
-SELECT 1 FROM documents WHERE blob = :blob LIMIT 1;
-
--- name: session_insert
--- A new session; only the hash of its token is kept.
-INSERT INTO sessions (id, project_id, workspace_id, name, mode, status, parent_id, human, pid, pid_started, token_hash,
-                      lease_until, created_at, updated_at)
-VALUES (:id, :project_id, :workspace_id, :name, :mode, :status, :parent_id, :human, :pid, :pid_started, :token_hash,
-        :lease_until, :created_at, :updated_at);
-
--- name: session_get
-SELECT {session} FROM {sessions} WHERE s.id = :id;
-
--- name: session_by_token
--- The live session a token belongs to; a token is void once its session has ended.
-SELECT {session} FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at IS NULL;
-
--- name: session_by_name
-SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NULL;
-
--- name: sessions_with_process
--- Every process that is or was a session, to know callers by ancestry.
-SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER BY s.created_at, s.id;
-
--- name: session_is_live
-SELECT 1 FROM sessions WHERE id = :id AND ended_at IS NULL;
-
--- name: session_beat
--- A sign of life.
-UPDATE sessions SET lease_until = :lease_until, status = :status, updated_at = :updated_at
- WHERE id = :id AND ended_at IS NULL;
-
--- name: session_end
-UPDATE sessions SET status = :status, ended_at = :at, updated_at = :at WHERE id = :id AND ended_at IS NULL;
+SELECT 1 FROM documents WHERE blob = :blob
+UNION ALL SELECT 1 FROM messages WHERE blob = :blob
+UNION ALL SELECT 1 FROM attachments WHERE blob = :blob LIMIT 1;
 
 -- name: events_after
 -- The log from after a place on.

@@ -152,6 +152,17 @@ SELECT min(lease_until) FROM tasks WHERE lease_until IS NOT NULL AND status IN (
 UPDATE tasks SET lease_until = :at + lease_seconds * 1000000
  WHERE holder = :holder AND lease_seconds IS NOT NULL AND lease_until > :at AND status IN ('in_progress', 'blocked');
 
+-- name: task_has_lease
+-- Whether someone holds a claim that must be renewed.
+SELECT 1 FROM tasks
+ WHERE holder = :holder AND lease_seconds IS NOT NULL AND status IN ('in_progress', 'blocked') LIMIT 1;
+
+-- name: tasks_renew
+-- The same for many holders.
+UPDATE tasks SET lease_until = :at + lease_seconds * 1000000
+ WHERE holder IN (SELECT value FROM json_each(:holders)) AND lease_seconds IS NOT NULL AND lease_until > :at
+   AND status IN ('in_progress', 'blocked');
+
 -- name: tasks_of_holder
 -- Every open task that someone holds, in any project.
 SELECT {task_in_list} FROM {tasks} WHERE t.holder = :holder ORDER BY t.number LIMIT :limit;

@@ -6,18 +6,24 @@ from typing import Any
 
 import msgspec
 
+from maestro.domain import asks as domain_asks
 from maestro.domain import documents as domain_documents
 from maestro.domain import events as domain_events
+from maestro.domain import members as domain_members
 from maestro.domain import projects as domain_projects
 from maestro.domain import sessions as domain_sessions
 from maestro.domain import tasks as domain_tasks
+from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import mail_shapes as mail_ops
+from maestro.operations import members as member_ops
 from maestro.operations import projects as project_ops
 from maestro.operations import server as server_ops
 from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes as task_ops
+from maestro.operations import teams as team_ops
 from maestro.surfaces.cli import own as own_ops
-from maestro.surfaces.cli.render import documents, own, projects, server, sessions, tasks
+from maestro.surfaces.cli.render import asks, documents, mail, members, own, projects, server, sessions, tasks
 from maestro.surfaces.cli.render.base import Rendered, Renderer, pairs
 from maestro.surfaces.cli.render.style import View, line
 
@@ -38,10 +44,37 @@ RENDERERS: dict[type, Renderer] = {
     project_ops.ProjectList: projects.project_list,
     project_ops.ProjectDetail: projects.detail,
     project_ops.Place: projects.place,
+    domain_members.Member: members.member,
+    member_ops.MemberList: members.member_list,
+    member_ops.MemberDetail: members.member_detail,
+    member_ops.ChangedMember: members.changed_member,
+    domain_members.Team: members.team,
+    team_ops.TeamList: members.team_list,
+    team_ops.TeamDetail: members.team_detail,
+    team_ops.ChangedTeam: members.changed_team,
     domain_sessions.Session: sessions.session,
     session_ops.RegisteredSession: sessions.registered,
     session_ops.Beat: sessions.beat,
     session_ops.Identity: sessions.identity,
+    session_ops.SessionList: sessions.session_list,
+    session_ops.SessionDetail: sessions.detail,
+    session_ops.Explanation: sessions.explanation,
+    session_ops.WaitedSessions: sessions.waited,
+    session_ops.ReportedSession: sessions.reported,
+    session_ops.Adopted: sessions.adopted,
+    mail_ops.SentMail: mail.sent,
+    mail_ops.MailStatus: mail.status,
+    mail_ops.SentList: mail.sent_list,
+    mail_ops.Inbox: mail.inbox,
+    mail_ops.MessageDetail: mail.detail,
+    mail_ops.Thread: mail.thread,
+    mail_ops.MessageList: mail.message_list,
+    mail_ops.ThreadClaim: mail.claim,
+    mail_ops.Acknowledged: mail.acknowledged,
+    mail_ops.AttachmentContent: documents.content,
+    mail_ops.Confirmed: mail.confirmed,
+    domain_asks.Ask: asks.ask,
+    ask_ops.AskList: asks.ask_list,
     server_ops.ServerStatus: server.status,
     server_ops.Stopped: server.stopped,
     server_ops.BackupDone: server.backup,

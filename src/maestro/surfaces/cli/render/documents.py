@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maestro.domain.documents import Document, Report
 from maestro.operations.documents import DocumentContent, DocumentList
+from maestro.operations.mail_shapes import AttachmentContent
 from maestro.surfaces.cli.render.base import Rendered, listed, more, size, when
 from maestro.surfaces.cli.render.style import View, aligned, body, indented, line, paint
 
@@ -21,7 +22,7 @@ def document_list(value: DocumentList, view: View) -> Rendered:
     return Rendered(listed([_row(one) for one in value.documents], _HEAD, view), more(value.cursor))
 
 
-def content(value: DocumentContent, view: View) -> Rendered:
+def content(value: DocumentContent | AttachmentContent, view: View) -> Rendered:
     """The very bytes, for whatever reads them; a terminal gets them as text that cannot command it."""
     if not view.tty:
         return Rendered(value.content)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from maestro.surfaces.cli.own import Board, CommandInfo, CommandList
-from maestro.surfaces.cli.render import tasks
-from maestro.surfaces.cli.render.base import Rendered
+from maestro.surfaces.cli.render import asks, sessions, tasks
+from maestro.surfaces.cli.render.base import Rendered, when
 from maestro.surfaces.cli.render.projects import counts
 from maestro.surfaces.cli.render.style import View, aligned, line, paint
 
@@ -20,11 +20,18 @@ def command_list(value: CommandList, view: View) -> Rendered:
 
 def board(value: Board, view: View) -> Rendered:
     parts = []
+    if value.asks:
+        parts.append(f"{paint('needs you', 'bold')}\n{asks.table(value.asks)}\n")
+    if value.unread:
+        parts.append(f"{paint(f'{value.unread} unread', 'bold')}  maestro mail inbox\n\n")
     if value.project:
         parts.append(f"{paint(line(value.project.name), 'bold')}  {paint(line(value.project.key), 'dim')}\n")
         parts.append(f"tasks: {counts(value.project.tasks)}\n")
     for name, found in (("in progress", value.in_progress), ("ready", value.ready)):
         if found:
             parts.append(f"\n{paint(name, 'dim')}\n{tasks.table(found, view, head=False)}")
+    if value.troubled:
+        rows = [[line(one.name), sessions.status_word(one.status), when(one.status_at)] for one in value.troubled]
+        parts.append(f"\n{paint('sessions', 'dim')}\n{aligned(rows)}")
     notes = [] if value.project else ["no project here"]
     return Rendered("".join(parts), [*notes, *(f"next: {step}" for step in value.next)])

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import shlex
 
-from maestro.domain.sessions import Session, Status
-from maestro.operations.sessions import Beat, Identity, RegisteredSession
-from maestro.surfaces.cli.render.base import Rendered, pairs, when
-from maestro.surfaces.cli.render.style import View, line, paint
+from maestro.domain.sessions import Contact, Session, Status
+from maestro.operations.sessions import (
+    Adopted,
+    Beat,
+    Explanation,
+    Identity,
+    RegisteredSession,
+    ReportedSession,
+    SessionDetail,
+    SessionList,
+    WaitedSessions,
+)
+from maestro.surfaces.cli.render.base import Rendered, listed, more, pairs, when
+from maestro.surfaces.cli.render.mail import coordinator_notes
+from maestro.surfaces.cli.render.style import View, aligned, line, paint
 
 _COLORS = {
     Status.WORKING: "blue",
@@ -38,6 +49,91 @@ def beat(value: Beat, view: View) -> Rendered:
     return Rendered(f"{_words(value)}  {claims} renewed, alive until {when(value.lease_until)}\n")
 
 
+def session_list(value: SessionList, view: View) -> Rendered:
+    rows = [
+        [
+            one.id,
+            line(one.name),
+            one.mode,
+            status_word(one.status),
+            f"by {one.status_source} since {when(one.status_at)}",
+            f"seen {when(one.seen_at)}",
+            line(f"@{one.member}" if one.member else one.address or ""),
+        ]
+        for one in value.sessions
+    ]
+    head = ["SESSION", "NAME", "MODE", "STATUS", "SAID", "SEEN", "WHO"]
+    return Rendered(listed(rows, head, view), more(value.cursor) if rows else ["no sessions"])
+
+
+def detail(value: SessionDetail, view: View) -> Rendered:
+    facts = pairs(
+        [
+            ("status", f"{status_word(value.status)} by {value.status_source} since {when(value.status_at)}"),
+            ("seen", when(value.seen_at)),
+            ("ended", when(value.ended_at) if value.ended_at else None),
+            ("agent", line(value.address or "")),
+            ("member", line(f"@{value.member}" if value.member else "")),
+            ("tool", line(value.tool or "")),
+            ("human", line(value.human)),
+            ("process", str(value.pid) if value.pid else None),
+            ("coordinator", _contact(value.coordinator) if value.coordinator else None),
+            ("siblings", ", ".join(map(_contact, value.siblings))),
+            ("workers", ", ".join(map(_contact, value.workers))),
+            ("holds", ", ".join(map(line, value.held))),
+            ("tasks", ", ".join(map(line, value.tasks))),
+            ("unread", str(value.unread) if value.unread else None),
+            ("asks", "; ".join(f"{ask.id} {line(ask.title)}" for ask in value.asks)),
+        ]
+    )
+    return Rendered(f"{_words(value)}\n{facts}")
+
+
+def explanation(value: Explanation, view: View) -> Rendered:
+    lease = "is over" if value.lease_is_over else "runs"
+    process = {True: "lives", False: "is gone", None: None}[value.process_lives]
+    facts = pairs(
+        [
+            ("lease", f"{lease} (until {when(value.session.lease_until)})"),
+            ("heard", f"{'yes' if value.was_heard else 'no'}, last seen {when(value.session.seen_at)}"),
+            ("process", f"{value.session.pid} {process}" if process else None),
+        ]
+    )
+    said = [
+        [
+            one.source,
+            status_word(one.status),
+            when(one.at),
+            f"counts until {when(one.until)}" if one.until else "counts until it is taken back",
+            line(one.detail),
+        ]
+        for one in value.signals
+    ]
+    return Rendered(f"{_words(value.session)}\n{facts}\n{aligned(said)}\n{value.verdict}\n")
+
+
+def waited(value: WaitedSessions, view: View) -> Rendered:
+    return Rendered("".join(f"{_words(one)}\n" for one in value.sessions))
+
+
+def reported(value: ReportedSession, view: View) -> Rendered:
+    moved = f"  {line(value.task.ref)} {value.task.status}" if value.task else ""
+    return Rendered(f"{_words(value)}{moved}\n")
+
+
+def adopted(value: Adopted, view: View) -> Rendered:
+    return Rendered("".join(f"{_words(one)}  adopted by {line(value.by)}\n" for one in value.sessions))
+
+
+def status_word(status: Status) -> str:
+    return paint(status, _COLORS.get(status, ""))
+
+
+def _contact(value: Contact) -> str:
+    seen = "" if value.fresh else f", last seen {when(value.last_seen)}"
+    return f"{line(value.name)} ({status_word(value.status)}{seen})"
+
+
 def identity(value: Identity, view: View) -> Rendered:
     found = value.session
     return Rendered(
@@ -50,10 +146,13 @@ def identity(value: Identity, view: View) -> Rendered:
                 ("project", line(value.project or "")),
                 ("address", line(value.address or "")),
                 ("holds", ", ".join(map(line, value.held))),
+                ("coordinator", _contact(value.coordinator) if value.coordinator else None),
+                ("unread", str(value.unread) if value.unread else None),
             ]
-        )
+        ),
+        coordinator_notes(value.coordinator),
     )
 
 
 def _words(value: Session) -> str:
-    return f"{value.id}  {line(value.name)}  {value.mode}  {paint(value.status, _COLORS.get(value.status, ''))}"
+    return f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}"

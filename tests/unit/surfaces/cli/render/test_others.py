@@ -10,19 +10,17 @@ import msgspec
 from maestro.domain.callers import Role
 from maestro.domain.events import Event
 from maestro.domain.projects import Project, Workspace
-from maestro.domain.sessions import Mode, Session, Status
 from maestro.operations import documents as document_ops
 from maestro.operations import projects, server, sessions
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered, size
 from maestro.surfaces.cli.render.style import View, finish
+from maestro.testing.factories import make_session
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PROJECT = Project("prj_1", "github.com/acme/vc", "vc", ["plan", "build"], AT)
 WORKSPACE = Workspace("wsp_1", "prj_1", "dave", "dave/vc", "/src/dave/vc", AT)
-SESSION = Session(
-    "ses_1", "prj_1", None, None, "parser", Mode.EXECUTE, Status.WORKING, None, "dana", 7, None, AT, AT, AT, None
-)
+SESSION = make_session(id="ses_1", project_id="prj_1", name="parser", pid=7, lease_until=AT)
 TTY = View(tty=True, columns=80)
 
 

@@ -1,0 +1,72 @@
+"""How a recipient is written. Pure: what a word means, not whether it is there.
+
+ses_…            session:ses_…   session:NAME     a session
+dave/vc          agent:dave/vc                    whoever works in a checkout
+vc               project:vc      its full key     a project's inbox
+@dana            member:dana     mem_…            a member's box
+vc#12  #12       task:vc#12                       a task's conversation
+coordinator      human
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+
+import msgspec
+
+from maestro import errors, ids
+
+
+class Kind(enum.StrEnum):
+    """What an address names."""
+
+    SESSION = "session"
+    AGENT = "agent"
+    PROJECT = "project"
+    MEMBER = "member"
+    TASK = "task"
+    COORDINATOR = "coordinator"
+    HUMAN = "human"
+    WORD = "word"  # a bare word: a session or a project
+
+
+class Address(msgspec.Struct, frozen=True):
+    """A recipient as it was written."""
+
+    kind: Kind
+    name: str
+    text: str
+
+
+_PREFIXED = re.compile(r"(session|agent|project|member|task):(.+)", re.DOTALL)
+_TASK = re.compile(r"[^#\s]*#[0-9]{1,15}")
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_IDS = {"ses": Kind.SESSION, "mem": Kind.MEMBER, "prj": Kind.PROJECT, "wsp": Kind.AGENT, "tsk": Kind.TASK}
+
+
+def parse(text: str) -> Address:
+    """What an address says."""
+    text = text.strip()
+    prefixed = _PREFIXED.fullmatch(text)
+    if prefixed is not None:
+        return Address(Kind(prefixed[1]), prefixed[2].removeprefix("@").strip(), text)
+    if text.lower() in (Kind.COORDINATOR, Kind.HUMAN):
+        return Address(Kind(text.lower()), "", text)
+    if ids.is_id(text) and text[:3] in _IDS:
+        return Address(_IDS[text[:3]], text, text)
+    if text.startswith("@") and _WORD.fullmatch(text[1:]):
+        return Address(Kind.MEMBER, text[1:], text)
+    if _TASK.fullmatch(text):
+        return Address(Kind.TASK, text, text)
+    if _WORD.fullmatch(text):
+        return Address(Kind.WORD, text, text)
+    if _AGENT.fullmatch(text):
+        return Address(Kind.AGENT, text, text)
+    if re.fullmatch(r"[^\s/]+(/[^\s/]+)+", text):
+        return Address(Kind.PROJECT, text, text)
+    raise errors.Invalid(
+        f"{text!r} is not an address.",
+        hint="Write a session's name or id, dave/vc, a project, @member, vc#12, coordinator or human.",
+    )

@@ -1,0 +1,151 @@
+"""What agents ask of people."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.asks import Ask, Kind
+from maestro.domain.callers import Callers
+from maestro.errors import Conflict, NotFound, NotPermitted, TimedOut
+from maestro.operations import fields
+from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
+
+_AskRef = Annotated[
+    str,
+    Meta(min_length=1, max_length=100, pattern=fields.TEXT, description="A request.", extra={"label": "REQUEST"}),
+]
+
+
+class CreateAsk(Request, frozen=True, kw_only=True):
+    title: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=limits.subject_chars_max,
+            pattern=fields.LINE,
+            description="The question, on one line.",
+            extra={"label": "QUESTION"},
+        ),
+    ]
+    message: fields.Description = ""
+    kind: Annotated[Kind, Meta(description="What is asked for.")] = Kind.QUESTION
+    choice: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=limits.title_chars_max, pattern=fields.LINE)]],
+        Meta(
+            max_length=limits.choices_max,
+            description="An answer to choose. May be repeated.",
+            extra={"repeat": True, "label": "TEXT"},
+        ),
+    ] = []
+    task: Annotated[fields.TaskRef, Meta(description="The task it is about.", extra={"label": "ID"})] | None = None
+    wait: Annotated[bool, Meta(description="Block until it is answered.")] = False
+    timeout: fields.Timeout = limits.wait_seconds_max * 1000
+
+
+class OneAsk(Request, frozen=True, kw_only=True):
+    id: _AskRef
+
+
+class AnswerAsk(OneAsk, frozen=True, kw_only=True):
+    answer: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=limits.message_chars_max,
+            pattern=fields.TEXT,
+            description="One of the choices (or its number), or your own words.",
+            extra={"text": True, "label": "ANSWER"},
+        ),
+    ]
+
+
+class WaitAsk(OneAsk, frozen=True, kw_only=True):
+    timeout: fields.Timeout = limits.wait_seconds_default * 1000
+
+
+class ListAsks(InProject, frozen=True, kw_only=True):
+    all: Annotated[bool, Meta(description="Also what was answered, of this project.")] = False
+    limit: fields.Limit = limits.page_items_default
+    cursor: fields.PageCursor = ""
+
+
+class AskList(Cursor, frozen=True, kw_only=True):
+    asks: list[Ask]
+
+
+LIST = Operation(
+    "ask.list",
+    ListAsks,
+    AskList,
+    callers=Callers.KNOWN,
+    http=GET("/api/asks"),
+    summary="List what agents ask of you, in all projects.",
+    effect=Effect.READ,
+    command=Command("ask list"),
+    examples=("maestro ask list",),
+)
+SHOW = Operation(
+    "ask.show",
+    OneAsk,
+    Ask,
+    callers=Callers.KNOWN,
+    http=GET("/api/asks/{id}"),
+    summary="Show what an agent asks.",
+    effect=Effect.READ,
+    command=Command("ask show", ("id",)),
+    examples=("maestro ask show req_01…",),
+    errors=(NotFound,),
+)
+ANSWER = Operation(
+    "ask.answer",
+    AnswerAsk,
+    Ask,
+    callers=Callers.PERSON,
+    http=POST("/api/asks/{id}/answer"),
+    summary="Answer an agent; it gets the answer as mail.",
+    effect=Effect.WRITE,
+    command=Command("ask answer", ("id", "answer")),
+    examples=("maestro ask answer req_01… allow", 'maestro ask answer req_01… "Use port 8081."'),
+    errors=(NotFound, Conflict),
+)
+CREATE = Operation(
+    "ask.create",
+    CreateAsk,
+    Ask,
+    callers=Callers.SESSIONS,
+    http=POST("/api/asks"),
+    summary="Ask the person something; you count as needing input until it is answered.",
+    effect=Effect.WRITE,
+    command=Command("ask create", ("title",)),
+    examples=('maestro ask create "Drop the old table?" --choice yes --choice no --wait',),
+    errors=(NotFound, TimedOut),
+)
+WAIT = Operation(
+    "ask.wait",
+    WaitAsk,
+    Ask,
+    callers=Callers.KNOWN,
+    http=POST("/api/asks/{id}/wait"),
+    summary="Block until a request is answered or withdrawn.",
+    effect=Effect.ACTION,
+    command=Command("ask wait", ("id",)),
+    examples=("maestro ask wait req_01… --timeout 10m",),
+    errors=(NotFound, TimedOut),
+)
+WITHDRAW = Operation(
+    "ask.withdraw",
+    OneAsk,
+    Ask,
+    callers=Callers.KNOWN,
+    http=POST("/api/asks/{id}/withdraw"),
+    summary="Take a request back, or put it aside.",
+    effect=Effect.WRITE,
+    command=Command("ask withdraw", ("id",)),
+    examples=("maestro ask withdraw req_01…",),
+    errors=(NotFound, NotPermitted, Conflict),
+)
+
+ALL = (LIST, SHOW, ANSWER, CREATE, WAIT, WITHDRAW)

@@ -1,0 +1,253 @@
+"""What can be done with members."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.callers import Callers
+from maestro.domain.members import Member, Permission, Tool
+from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted
+from maestro.operations import fields
+from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, InProject, Operation
+
+MemberRef = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=100,
+        pattern=fields.LINE,
+        description="A member: its name, @name or id.",
+        extra={"complete": "member", "label": "MEMBER"},
+    ),
+]
+_Role = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=limits.role_chars_max,
+        pattern=fields.LINE,
+        description="What it does, on one line: frontend developer, tester.",
+        extra={"label": "ROLE"},
+    ),
+]
+_Identity = Annotated[
+    str,
+    Meta(
+        max_length=limits.identity_chars_max,
+        pattern=fields.TEXT,
+        description="Who it is and how it works, as its sessions are told, in Markdown.",
+        extra={"text": True, "label": "TEXT"},
+    ),
+]
+_Avatar = Annotated[
+    str,
+    Meta(
+        max_length=limits.avatar_chars_max,
+        pattern=fields.LINE_OR_EMPTY,
+        description="An emoji or a short word beside its name.",
+        extra={"label": "AVATAR"},
+    ),
+]
+_Model = Annotated[
+    str,
+    Meta(
+        max_length=limits.model_chars_max,
+        pattern=fields.LINE_OR_EMPTY,
+        description="The model it prefers, as its tool names it; '' for none.",
+        extra={"label": "MODEL"},
+    ),
+]
+_Skills = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=limits.skill_chars_max, pattern=fields.LINE)]],
+    Meta(
+        max_length=limits.skills_max,
+        description="A skill its sessions start with. May be repeated, or separated by commas.",
+        extra={"flag": "skill", "label": "SKILL"},
+    ),
+]
+_Operation = Annotated[str, Meta(min_length=1, max_length=100, pattern=fields.LINE)]
+_Allow = Annotated[
+    list[_Operation],
+    Meta(
+        max_length=limits.member_operations_max,
+        description=(
+            "An operation its sessions may call besides those of their role: mail.broadcast or 'mail broadcast'. "
+            "Only the person sets this. May be repeated, or separated by commas."
+        ),
+        extra={"label": "OPERATION"},
+    ),
+]
+_Deny = Annotated[
+    list[_Operation],
+    Meta(
+        max_length=limits.member_operations_max,
+        description="An operation its sessions may not call. May be repeated, or separated by commas.",
+        extra={"label": "OPERATION"},
+    ),
+]
+
+
+def _one_of_or_empty(choices: type[enum.StrEnum]) -> str:
+    return rf"^({'|'.join(choices)})?$(?!\n)"
+
+
+_Tool = Annotated[Tool, Meta(description="The agent program it runs in.", extra={"label": "TOOL"})]
+_ToolOrNone = Annotated[
+    str,
+    Meta(
+        pattern=_one_of_or_empty(Tool),
+        description="The agent program it runs in, or '' for any.",
+        extra={"choices": Tool, "label": "TOOL"},
+        extra_json_schema={"enum": ["", *Tool]},
+    ),
+]
+_Permission = Annotated[
+    Permission, Meta(description="What its agent may do to files on its own.", extra={"label": "PERMISSION"})
+]
+_PermissionOrNone = Annotated[
+    str,
+    Meta(
+        pattern=_one_of_or_empty(Permission),
+        description="What its agent may do to files on its own, or '' for the usual.",
+        extra={"choices": Permission, "label": "PERMISSION"},
+        extra_json_schema={"enum": ["", *Permission]},
+    ),
+]
+
+
+class OneMember(InProject, frozen=True, kw_only=True):
+    id: MemberRef
+
+
+class CreateMember(InProject, frozen=True, kw_only=True):
+    name: fields.Name
+    role: _Role
+    identity: _Identity = ""
+    avatar: _Avatar = ""
+    model: _Model | None = None
+    tool: _Tool | None = None
+    permission: _Permission | None = None
+    skills: _Skills = []
+    allow: _Allow = []
+    deny: _Deny = []
+
+
+class EditMember(OneMember, frozen=True, kw_only=True):
+    name: fields.Name | None = None
+    role: _Role | None = None
+    identity: _Identity | None = None
+    avatar: _Avatar | None = None
+    model: _Model | None = None
+    tool: _ToolOrNone | None = None
+    permission: _PermissionOrNone | None = None
+    skills: _Skills | None = None
+    allow: _Allow | None = None
+    deny: _Deny | None = None
+
+
+class ListMembers(InProject, frozen=True, kw_only=True):
+    archived: Annotated[bool, Meta(description="Archived ones too.")] = False
+    limit: fields.Limit = limits.page_items_default
+    cursor: fields.PageCursor = ""
+
+
+class MemberList(Cursor, frozen=True, kw_only=True):
+    members: list[Member]
+
+
+class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as its member shows it."""
+
+    id: str
+    name: str
+
+
+class MemberDetail(Member, frozen=True, kw_only=True):
+    """A member with its teams, those it leads, and the live sessions that have taken it on."""
+
+    teams: list[str]
+    leads: list[str]
+    sessions: list[LiveSession]
+
+
+class ChangedMember(Member, frozen=True, kw_only=True):
+    """A member after a change, with what to watch out for."""
+
+    warnings: list[str] = []
+
+
+_ABOUT = (NotFound, NotPermitted)
+
+CREATE = Operation(
+    "member.create",
+    CreateMember,
+    Member,
+    callers=Callers.OWNERS,
+    http=POST("/api/members"),
+    summary="Create a member: a persona that sessions can take on.",
+    effect=Effect.WRITE,
+    command=Command("member create", ("name",)),
+    examples=(
+        'maestro member create ada --role "Backend engineer" --tool claude --model opus --skill sql',
+        'maestro member create grace --role Tester --identity-file grace.md --permission plan --deny "task create"',
+    ),
+    errors=(*_ABOUT, NameTaken),
+)
+LIST = Operation(
+    "member.list",
+    ListMembers,
+    MemberList,
+    callers=Callers.KNOWN,
+    http=GET("/api/members"),
+    summary="List a project's members.",
+    effect=Effect.READ,
+    command=Command("member list"),
+    examples=("maestro member list", "maestro member list --archived --json"),
+    errors=_ABOUT,
+)
+SHOW = Operation(
+    "member.show",
+    OneMember,
+    MemberDetail,
+    callers=Callers.KNOWN,
+    http=GET("/api/members/{id}"),
+    summary="Show one member with its teams and its live sessions.",
+    effect=Effect.READ,
+    command=Command("member show", ("id",)),
+    examples=("maestro member show ada",),
+    errors=_ABOUT,
+)
+EDIT = Operation(
+    "member.edit",
+    EditMember,
+    ChangedMember,
+    callers=Callers.OWNERS,
+    http=PATCH("/api/members/{id}"),
+    summary="Change what is given about a member, and nothing else.",
+    effect=Effect.WRITE,
+    command=Command("member edit", ("id",)),
+    examples=(
+        "maestro member edit ada --model sonnet --skill sql,python",
+        "maestro member edit ada --tool '' --allow 'mail broadcast'",
+    ),
+    errors=(*_ABOUT, NameTaken, Conflict),
+)
+ARCHIVE = Operation(
+    "member.archive",
+    OneMember,
+    ChangedMember,
+    callers=Callers.OWNERS,
+    http=POST("/api/members/{id}/archive"),
+    summary="Put a member out of sight: its record stays, its name is free.",
+    effect=Effect.WRITE,
+    command=Command("member archive", ("id",)),
+    examples=("maestro member archive ada",),
+    errors=(*_ABOUT, Conflict),
+)
+
+ALL = (CREATE, LIST, SHOW, EDIT, ARCHIVE)

@@ -1,0 +1,160 @@
+"""What can be done with teams."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.callers import Callers
+from maestro.domain.members import Team, Tool
+from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted
+from maestro.operations import fields
+from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.members import MemberRef
+
+_TeamRef = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=100,
+        pattern=fields.LINE,
+        description="A team: its name or id.",
+        extra={"complete": "team", "label": "TEAM"},
+    ),
+]
+_Members = Annotated[
+    list[MemberRef],
+    Meta(
+        max_length=limits.team_members_max,
+        description="Members: names, @names or ids, separated by commas.",
+        extra={"label": "MEMBERS", "complete": "member"},
+    ),
+]
+_Leader = Annotated[MemberRef, Meta(description="Who leads the team; it is a member of it too.")]
+
+
+class OneTeam(InProject, frozen=True, kw_only=True):
+    id: _TeamRef
+
+
+class CreateTeam(InProject, frozen=True, kw_only=True):
+    name: fields.Name
+    leader: _Leader | None = None
+    members: Annotated[
+        _Members,
+        Meta(
+            description="A member of the team. May be repeated, or separated by commas.",
+            extra={"flag": "member", "label": "MEMBER"},
+        ),
+    ] = []
+
+
+class ListTeams(InProject, frozen=True, kw_only=True):
+    limit: fields.Limit = limits.page_items_default
+    cursor: fields.PageCursor = ""
+
+
+class AddToTeam(OneTeam, frozen=True, kw_only=True):
+    members: _Members = []
+    leader: _Leader | None = None
+
+
+class RemoveFromTeam(OneTeam, frozen=True, kw_only=True):
+    members: Annotated[_Members, Meta(min_length=1)]
+
+
+class TeamList(Cursor, frozen=True, kw_only=True):
+    teams: list[Team]
+
+
+class Colleague(msgspec.Struct, frozen=True, kw_only=True):
+    """A member as its team shows it."""
+
+    id: str
+    name: str
+    role: str
+    avatar: str
+    mail_id: str
+    model: str | None
+    tool: Tool | None
+
+
+class TeamDetail(Team, frozen=True, kw_only=True):
+    """A team with what each of its members is."""
+
+    roster: list[Colleague]
+
+
+class ChangedTeam(Team, frozen=True, kw_only=True):
+    """A team after a change, with what to watch out for."""
+
+    warnings: list[str] = []
+
+
+_ABOUT = (NotFound, NotPermitted)
+
+CREATE = Operation(
+    "team.create",
+    CreateTeam,
+    Team,
+    callers=Callers.OWNERS,
+    http=POST("/api/teams"),
+    summary="Create a team of members.",
+    effect=Effect.WRITE,
+    command=Command("team create", ("name",)),
+    examples=("maestro team create backend --leader ada --member grace,linus",),
+    errors=(*_ABOUT, NameTaken, Conflict),
+)
+LIST = Operation(
+    "team.list",
+    ListTeams,
+    TeamList,
+    callers=Callers.KNOWN,
+    http=GET("/api/teams"),
+    summary="List a project's teams.",
+    effect=Effect.READ,
+    command=Command("team list"),
+    examples=("maestro team list",),
+    errors=_ABOUT,
+)
+SHOW = Operation(
+    "team.show",
+    OneTeam,
+    TeamDetail,
+    callers=Callers.KNOWN,
+    http=GET("/api/teams/{id}"),
+    summary="Show one team and what each of its members is.",
+    effect=Effect.READ,
+    command=Command("team show", ("id",)),
+    examples=("maestro team show backend",),
+    errors=_ABOUT,
+)
+ADD = Operation(
+    "team.add",
+    AddToTeam,
+    ChangedTeam,
+    callers=Callers.OWNERS,
+    http=POST("/api/teams/{id}/add"),
+    summary="Add members to a team, or give it another leader.",
+    effect=Effect.WRITE,
+    command=Command("team add", ("id", "members")),
+    examples=("maestro team add backend grace,linus", "maestro team add backend --leader grace"),
+    errors=(*_ABOUT, Conflict),
+)
+REMOVE = Operation(
+    "team.remove",
+    RemoveFromTeam,
+    ChangedTeam,
+    callers=Callers.OWNERS,
+    http=POST("/api/teams/{id}/remove"),
+    summary="Take members out of a team.",
+    effect=Effect.WRITE,
+    command=Command("team remove", ("id", "members")),
+    examples=("maestro team remove backend linus",),
+    errors=_ABOUT,
+)
+
+ALL = (CREATE, LIST, SHOW, ADD, REMOVE)

@@ -1,0 +1,210 @@
+"""What agents ask of people: opened by an agent, answered by the person, and the answer goes back as mail."""
+
+from __future__ import annotations
+
+import asyncio
+
+from maestro import errors, ids, limits
+from maestro.domain import asks
+from maestro.domain.asks import Ask, Status
+from maestro.domain.callers import Caller, Role
+from maestro.domain.events import Change, Kind
+from maestro.domain.messages import HUMAN, Step, Type
+from maestro.domain.sessions import Source
+from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.tasks import Priority
+from maestro.events.hub import Hub
+from maestro.operations import asks as ops
+from maestro.services import kin, status
+from maestro.services.mail import receipts
+from maestro.services.mail.post import Draft, Target, post, sender_of, small
+from maestro.services.presence import Presence
+from maestro.services.scope import project_of, task_of
+from maestro.store.base import Store, Tx
+
+
+def create(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask:
+    """A session asks, and counts as needing input until it is answered."""
+    task = task_of(tx, caller, request.task) if request.task else None
+    task_id = task.id if task else None
+    return _open(tx, caller, request.kind, request.title, request.message, request.choice, None, task_id)
+
+
+def open_from_mail(tx: Tx, caller: Caller, *, title: str, text: str, message_id: str, task_id: str | None) -> Ask:
+    """A query to the person is a question that needs an answer."""
+    return _open(tx, caller, asks.Kind.QUESTION, title, text, [], message_id, task_id)
+
+
+def answer(tx: Tx, caller: Caller, request: ops.AnswerAsk) -> Ask:
+    """The person's answer: recorded, and sent to whoever asked."""
+    ask = _ask(tx, caller, request.id)
+    said = _answered(tx, caller, ask, request.answer)
+    _send(tx, caller, ask, said)
+    return tx.asks.get(ask.id) or ask
+
+
+def answered_by_mail(tx: Tx, caller: Caller, message_id: str, text: str) -> None:
+    """The person replied to the message that asked."""
+    ask = tx.asks.of_message(message_id)
+    if ask is not None and text.strip():
+        _answered(tx, caller, ask, text)
+
+
+def withdraw_all(tx: Tx, session_id: str, *, actor: str) -> None:
+    """Nobody waits for these answers any more."""
+    for ask in tx.asks.open_of_session(session_id, limit=limits.page_items_max):
+        _withdraw(tx, ask, actor=actor)
+
+
+def withdraw(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
+    """Whoever asked takes it back; the person may put it aside."""
+    ask = _ask(tx, caller, request.id)
+    asks.require_open(ask)
+    if caller.role is not Role.PERSON and ask.session_id != caller.session_id:
+        raise errors.NotPermitted("Only whoever asked, or the person, withdraws this.")
+    _withdraw(tx, ask, actor=caller.name)
+    _no_longer_waiting(tx, ask, actor=caller.name)
+    return tx.asks.get(ask.id) or ask
+
+
+def list_page(tx: Tx, caller: Caller, request: ops.ListAsks) -> ops.AskList:
+    """What waits for the person, in all projects; a session sees its own project's."""
+    many = request.limit + 1
+    if caller.is_session or request.all:
+        project = project_of(tx, caller, request.project)
+        found = tx.asks.page(project.id, after=request.cursor, limit=many)
+        found = found if request.all else [ask for ask in found if ask.status is Status.OPEN]
+    else:
+        found = tx.asks.open(after=request.cursor, limit=many)
+    shown = found[: request.limit]
+    return ops.AskList(asks=shown, cursor=shown[-1].id if len(found) > request.limit else None)
+
+
+def show(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
+    return _ask(tx, caller, request.id)
+
+
+class AskWaits:
+    """Blocks an agent until its question is answered."""
+
+    def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
+        self._store = store
+        self._hub = hub
+        self._presence = presence
+
+    async def after(self, caller: Caller, request: ops.CreateAsk, ask: Ask) -> Ask:
+        return await self._until_closed(caller, ask, request.timeout) if request.wait else ask
+
+    async def wait(self, caller: Caller, request: ops.WaitAsk) -> Ask:
+        ask = await self._store.read(lambda tx: _ask(tx, caller, request.id), quick=True)
+        return await self._until_closed(caller, ask, request.timeout)
+
+    async def _until_closed(self, caller: Caller, ask: Ask, timeout: int) -> Ask:
+        with self._hub.subscribe([ask.id]) as subscription, self._presence.attached(caller.session_id):
+            try:
+                async with asyncio.timeout(timeout / 1000):
+                    while (ask := await self._look(ask)).status is Status.OPEN:
+                        await subscription.wait()
+                        subscription.take()
+            except TimeoutError:
+                raise errors.TimedOut(
+                    f"No answer within {timeout / 1000:g} s.",
+                    hint=f"It stays open. Wait again: maestro ask wait {ask.id}",
+                    data={"id": ask.id},
+                ) from None
+        return ask
+
+    async def _look(self, ask: Ask) -> Ask:
+        return await self._store.read(lambda tx: tx.asks.get(ask.id) or ask, quick=True)
+
+
+def _open(
+    tx: Tx,
+    caller: Caller,
+    kind: asks.Kind,
+    title: str,
+    text: str,
+    choices: list[str],
+    message_id: str | None,
+    task_id: str | None,
+) -> Ask:
+    session = kin.own(tx, caller)
+    ask = Ask(
+        id=ids.new("req", tx.at),
+        project_id=session.project_id,
+        session_id=session.id,
+        asked_by=session.name,
+        kind=kind,
+        title=title,
+        text=text,
+        choices=choices or (["allow", "deny"] if kind is asks.Kind.PERMISSION else []),
+        task_id=task_id,
+        message_id=message_id,
+        status=Status.OPEN,
+        answer=None,
+        answered_by=None,
+        created_at=tx.at,
+        answered_at=None,
+    )
+    tx.asks.insert(ask)
+    data = {"session": session.id, "kind": kind.value, "title": title, "choices": ask.choices}
+    tx.log(Change(Kind.ASK_OPENED, ask.id, session.project_id, data), actor=caller.name)
+    detail = f"asks: {title}"
+    status.say(tx, session, SessionStatus.NEEDS_INPUT, source=Source.REPORT, detail=detail, actor=caller.name)
+    return ask
+
+
+def _answered(tx: Tx, caller: Caller, ask: Ask, said: str) -> str:
+    asks.require_open(ask)
+    chosen = asks.chosen(ask, said)
+    tx.asks.close(ask.id, status=Status.ANSWERED, answer=chosen, by=caller.name, at=tx.at)
+    data = {"session": ask.session_id, "answer": chosen[:500], "title": ask.title}
+    tx.log(Change(Kind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)
+    _no_longer_waiting(tx, ask, actor=caller.name)
+    return chosen
+
+
+def _no_longer_waiting(tx: Tx, ask: Ask, *, actor: str) -> None:
+    session = tx.sessions.get(ask.session_id) if ask.session_id else None
+    if session is None or session.ended_at is not None or tx.asks.open_of_session(session.id, limit=1):
+        return
+    if session.status is SessionStatus.NEEDS_INPUT:
+        status.say(tx, session, SessionStatus.WORKING, source=Source.REPORT, detail="answered", actor=actor)
+
+
+def _send(tx: Tx, caller: Caller, ask: Ask, said: str) -> None:
+    """The answer as mail, so that one `mail wait` hears it; the message that asked needs no other."""
+    asked = tx.mail.get(ask.message_id) if ask.message_id else None
+    if asked is not None:
+        receipts.take(tx, caller, Step.ACKNOWLEDGED, HUMAN, asked.seq, via="answer")
+    session = tx.sessions.get(ask.session_id) if ask.session_id else None
+    if session is None or session.ended_at is not None:
+        return
+    post(
+        tx,
+        Draft(
+            sender=sender_of(tx, caller),
+            project_id=ask.project_id,
+            to=[session.name],
+            targets=[Target(session.id, session.project_id, name=session.name)],
+            type=Type.RESPONSE,
+            priority=Priority.HIGH,
+            subject=f"Answer: {ask.title}"[: limits.subject_chars_max],
+            body=small(said),
+            task_id=ask.task_id,
+            parent=asked,
+        ),
+    )
+
+
+def _withdraw(tx: Tx, ask: Ask, *, actor: str) -> None:
+    tx.asks.close(ask.id, status=Status.WITHDRAWN, answer=None, by=actor, at=tx.at)
+    data = {"session": ask.session_id, "title": ask.title}
+    tx.log(Change(Kind.ASK_WITHDRAWN, ask.id, ask.project_id, data), actor=actor)
+
+
+def _ask(tx: Tx, caller: Caller, ask_id: str) -> Ask:
+    ask = tx.asks.get(ask_id)
+    if ask is None or (caller.is_session and ask.project_id != caller.project_id):
+        raise errors.NotFound(f"Nothing was asked under {ask_id!r}.", hint="maestro ask list")
+    return ask

@@ -1,0 +1,154 @@
+"""The one place where a message is made: its row, one delivery per recipient, its line in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from maestro import ids, limits
+from maestro.domain.callers import Caller, Role
+from maestro.domain.documents import Content
+from maestro.domain.events import Change, Kind
+from maestro.domain.messages import (
+    HUMAN,
+    SERVER,
+    Attachment,
+    Message,
+    Scope,
+    Sender,
+    SenderKind,
+    Type,
+)
+from maestro.domain.tasks import Priority
+from maestro.store.base import Tx
+from maestro.store.repositories.mail import Letter
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A box that a message goes to, and why if it is not the one it was sent to."""
+
+    box: str
+    project_id: str | None
+    reason: str | None = None
+    name: str = ""
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A message before it is there."""
+
+    sender: Sender
+    project_id: str | None
+    to: list[str]
+    targets: Sequence[Target]
+    type: Type
+    priority: Priority = Priority.NORMAL
+    subject: str
+    body: Content
+    task_id: str | None = None
+    parent: Message | None = None
+    thread_id: str | None = None
+    scope: Scope | None = None
+    hops: int = 0
+    attachments: Sequence[tuple[str, Content]] = ()
+
+
+class Posted(msgspec.Struct, frozen=True):
+    """A message that is there now."""
+
+    id: str
+    seq: int
+    thread_id: str
+    targets: list[Target]
+
+
+def post(tx: Tx, draft: Draft) -> Posted:
+    """Store a message and hand it to every box."""
+    message_id = ids.new("msg", tx.at)
+    thread_id = draft.thread_id or (draft.parent.thread_id if draft.parent else message_id)
+    targets = {target.box: target for target in draft.targets}
+    seq = tx.mail.insert(
+        Letter(
+            id=message_id,
+            thread_id=thread_id,
+            parent_id=draft.parent.id if draft.parent else None,
+            project_id=draft.project_id,
+            type=draft.type,
+            priority=draft.priority,
+            subject=draft.subject,
+            body=draft.body,
+            task_id=draft.task_id,
+            sender=draft.sender,
+            to=draft.to,
+            scope=draft.scope,
+            hops=draft.hops,
+            attachments=len(draft.attachments),
+            created_at=tx.at,
+        )
+    )
+    for target in targets.values():
+        tx.deliveries.insert(
+            target.box,
+            seq,
+            priority=draft.priority,
+            type=draft.type,
+            project_id=target.project_id,
+            reason=target.reason,
+        )
+    _attach(tx, message_id, draft.attachments)
+    _log(tx, draft, message_id, thread_id, list(targets))
+    return Posted(message_id, seq, thread_id, list(targets.values()))
+
+
+def _attach(tx: Tx, message_id: str, files: Sequence[tuple[str, Content]]) -> None:
+    for name, content in files:
+        made = Attachment(ids.new("att", tx.at), message_id, name, content.size, content.sha256)
+        tx.mail.attach(made, content)
+
+
+def _log(tx: Tx, draft: Draft, message_id: str, thread_id: str, boxes: list[str]) -> None:
+    data = {
+        "from": draft.sender.id,
+        "to": boxes,
+        "type": draft.type.value,
+        "priority": draft.priority.value,
+        "subject": draft.subject,
+        "thread": thread_id,
+    }
+    if draft.task_id:
+        data["task"] = draft.task_id
+    tx.log(Change(Kind.MAIL_SENT, message_id, draft.project_id, data), actor=draft.sender.id)
+
+
+def sender_of(tx: Tx, caller: Caller) -> Sender:
+    """A caller as the sender it is: all of it attested, none of it said by itself."""
+    project = tx.projects.get(caller.project_id) if caller.project_id else None
+    kind = SenderKind.SESSION if caller.is_session else SenderKind.PERSON
+    name = caller.title or caller.name
+    return Sender(kind, caller.name, name, caller.address, caller.human, project.name if project else None)
+
+
+def of_the_server() -> Sender:
+    """What the server says by itself."""
+    return Sender(SenderKind.MAESTRO, SERVER, SERVER, None, "", None)
+
+
+def own_boxes(caller: Caller) -> list[str]:
+    """The boxes that a caller looks into: its own, then those it shares."""
+    if caller.role is Role.NOBODY:
+        return []
+    if caller.role is Role.PERSON:
+        return [HUMAN]
+    shared = (caller.member_id, caller.workspace_id, caller.project_id)
+    return [box for box in (caller.session_id, *shared) if box is not None]
+
+
+def small(text: str) -> Content:
+    """A body that stays in its row."""
+    data = text.encode()
+    return Content(data, None, len(data), "")
+
+
+def is_small(text: str) -> bool:
+    """Whether a body needs no file of its own."""
+    return len(text) * 4 <= limits.inline_bytes_max or len(text.encode()) <= limits.inline_bytes_max

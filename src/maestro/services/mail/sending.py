@@ -1,0 +1,218 @@
+"""Writing messages: to someone, to many, in answer to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.domain.callers import Caller, Role
+from maestro.domain.documents import Content
+from maestro.domain.messages import (
+    HUMAN,
+    Message,
+    SenderKind,
+    Step,
+    Type,
+    reply_subject,
+)
+from maestro.domain.tasks import Task
+from maestro.operations import mail_shapes as ops
+from maestro.services.asks import answered_by_mail, open_from_mail
+from maestro.services.mail import audience, receipts, routing
+from maestro.services.mail.guard import Guard
+from maestro.services.mail.labels import label
+from maestro.services.mail.post import Draft, Posted, Target, is_small, own_boxes, post, sender_of, small
+from maestro.services.mail.threads import claim_for, message_of
+from maestro.services.scope import project_of, task_of
+from maestro.store.base import Tx
+from maestro.store.blobs import Blobs
+
+
+class Enclosed(msgspec.Struct, frozen=True):
+    """Contents that were put on the disk before the transaction began."""
+
+    body: Content
+    files: Sequence[tuple[str, Content]] = ()
+
+
+class Sending:
+    """Every way to write a message."""
+
+    def __init__(self, blobs: Blobs, guard: Guard) -> None:
+        self._blobs = blobs
+        self._guard = guard
+
+    def needs_files(self, request: ops.Letter | ops.Reply) -> bool:
+        """Whether something must be on the disk before the row that names it."""
+        return bool(request.attach) or not is_small(request.message)
+
+    def is_quick(self, request: ops.Letter | ops.Reply) -> bool:
+        return not self.needs_files(request)
+
+    def prepare(self, request: ops.Letter | ops.Reply) -> Enclosed:
+        size = sum(len(file.content) for file in request.attach)
+        if size > limits.attachments_bytes_max:
+            raise errors.TooLarge(f"Attachments have at most {limits.attachments_bytes_max // 1024**2} MiB together.")
+        files = [(file.file_name, self._blobs.keep(file.content)) for file in request.attach]
+        return Enclosed(self._blobs.keep(request.message.encode()), files)
+
+    def send(self, tx: Tx, caller: Caller, request: ops.SendMail, enclosed: Enclosed | None = None) -> ops.SentMail:
+        written = [*request.to, *(f"member:{name}" for name in request.to_member)]
+        if request.to_coordinator:
+            written.append("coordinator")
+        if not written:
+            raise errors.Invalid("Nobody was named to send it to.", hint="Say who: maestro mail send NAME …")
+        targets = [routing.resolve(tx, caller, text, project=request.project) for text in written]
+        return self._send(tx, caller, request, written, targets, enclosed)
+
+    def post_to_project(
+        self, tx: Tx, caller: Caller, request: ops.PostToProject, enclosed: Enclosed | None = None
+    ) -> ops.SentMail:
+        owner = project_of(tx, caller, request.project)
+        return self._send(
+            tx, caller, request, [f"project:{owner.name}"], [Target(owner.id, owner.id, name=owner.name)], enclosed
+        )
+
+    def broadcast(
+        self, tx: Tx, caller: Caller, request: ops.Broadcast, enclosed: Enclosed | None = None
+    ) -> ops.SentMail:
+        """One message for many sessions, in one transaction."""
+        owner = project_of(tx, caller, request.project)
+        found = audience.of(tx, caller, request.scope, owner)
+        if not found:
+            raise errors.NotFound(f"Nobody is in reach of {request.scope}.", hint="maestro session list --active")
+        targets = [Target(session_id, owner.id, name=name) for session_id, name in found]
+        self._guard.count(caller, f"broadcast:{request.scope}", name=request.scope, at=tx.at)
+        body = enclosed or Enclosed(small(request.message))
+        task = task_of(tx, caller, request.task, project=request.project) if request.task else None
+        draft = self._draft(tx, caller, request, [request.scope.value], targets, body, task)
+        draft = msgspec.structs.replace(draft, scope=request.scope)
+        return receipts.just_sent(tx, draft, post(tx, draft))
+
+    def reply(self, tx: Tx, caller: Caller, request: ops.Reply, enclosed: Enclosed | None = None) -> ops.SentMail:
+        """An answer in the same conversation: it acknowledges what it answers."""
+        parent = message_of(tx, caller, request.id)
+        hops = self._guard.hop(caller, parent, at=tx.at)
+        targets = self._answered(tx, caller, parent)
+        for target in targets:
+            self._guard.count(caller, target.box, name=target.name, at=tx.at)
+        body = enclosed or Enclosed(small(request.message))
+        draft = Draft(
+            sender=sender_of(tx, caller),
+            project_id=caller.project_id or _project_id(tx, caller, request.project),
+            to=[target.name for target in targets],
+            targets=targets,
+            type=request.type,
+            priority=request.priority or parent.priority,
+            subject=request.subject or reply_subject(parent.subject),
+            body=body.body,
+            task_id=parent.task_id,
+            parent=parent,
+            hops=hops,
+            attachments=body.files,
+        )
+        made = post(tx, draft)
+        for box in own_boxes(caller):
+            receipts.take(tx, caller, Step.ACKNOWLEDGED, box, parent.seq, via="reply")
+            if box == caller.project_id and tx.deliveries.get(box, parent.seq):
+                claim_for(tx, caller, parent.thread_id, quietly=True)
+        self._answer_ask(tx, caller, parent, request)
+        return receipts.just_sent(tx, draft, made)
+
+    def _answer_ask(self, tx: Tx, caller: Caller, parent: Message, request: ops.Reply) -> None:
+        """The person's reply to a question is its answer."""
+        if caller.role is Role.PERSON:
+            answered_by_mail(tx, caller, parent.id, request.message)
+
+    def _answered(self, tx: Tx, caller: Caller, parent: Message) -> list[Target]:
+        """Whoever wrote it; one's own message goes on to those it was for."""
+        if parent.sender.id == caller.name and parent.sender.kind is not SenderKind.MAESTRO:
+            boxes = [delivery.box for delivery in tx.deliveries.of_message(parent.seq)]
+            return [self._box(tx, box) for box in boxes[: limits.recipients_max]]
+        match parent.sender.kind:
+            case SenderKind.SESSION:
+                return [routing.to_session(tx, parent.sender.id)]
+            case SenderKind.PERSON:
+                return [routing.PERSON]
+            case SenderKind.MAESTRO:
+                raise errors.Invalid(
+                    "The server itself wrote this: nobody would read an answer.",
+                    hint="Write to whom it is about: maestro mail send NAME …",
+                )
+
+    def _box(self, tx: Tx, box: str) -> Target:
+        if box == HUMAN:
+            return routing.PERSON
+        if box.startswith("ses_"):
+            return routing.to_session(tx, box)
+        return Target(box, box if box.startswith("prj_") else None, name=label(tx, box))
+
+    def _send(
+        self,
+        tx: Tx,
+        caller: Caller,
+        request: ops.Letter,
+        written: list[str],
+        targets: list[Target],
+        enclosed: Enclosed | None,
+    ) -> ops.SentMail:
+        for target in targets:
+            self._guard.count(caller, target.box, name=target.name, at=tx.at)
+        task = _task(tx, caller, request, written)
+        draft = self._draft(tx, caller, request, written, targets, enclosed or Enclosed(small(request.message)), task)
+        made = post(tx, draft)
+        self._ask(tx, caller, draft, made)
+        return receipts.just_sent(tx, draft, made)
+
+    def _draft(
+        self,
+        tx: Tx,
+        caller: Caller,
+        request: ops.Letter,
+        written: list[str],
+        targets: list[Target],
+        enclosed: Enclosed,
+        task: Task | None,
+    ) -> Draft:
+        return Draft(
+            sender=sender_of(tx, caller),
+            project_id=caller.project_id or _project_id(tx, caller, request.project),
+            to=written,
+            targets=targets,
+            type=request.type or _usual_type(caller),
+            priority=request.priority,
+            subject=request.subject.strip(),
+            body=enclosed.body,
+            task_id=task.id if task else None,
+            thread_id=tx.mail.thread_of_task(task.id) if task and _is_task_address(written) else None,
+            attachments=enclosed.files,
+        )
+
+    def _ask(self, tx: Tx, caller: Caller, draft: Draft, made: Posted) -> None:
+        """A question to the person is something that needs an answer, not just mail."""
+        if draft.type is Type.QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets):
+            text = (draft.body.body or b"").decode()
+            open_from_mail(tx, caller, title=draft.subject, text=text, message_id=made.id, task_id=draft.task_id)
+
+
+def _usual_type(caller: Caller) -> Type:
+    return Type.STATUS_UPDATE if caller.role is Role.WORKER else Type.DIRECTIVE
+
+
+def _is_task_address(written: list[str]) -> bool:
+    return len(written) == 1 and ("#" in written[0] or written[0].startswith(("tsk_", "task:")))
+
+
+def _task(tx: Tx, caller: Caller, request: ops.Letter, written: list[str]) -> Task | None:
+    """The task a message is about: the one named, or the one it is sent to."""
+    if request.task:
+        return task_of(tx, caller, request.task, project=request.project)
+    if _is_task_address(written):
+        return task_of(tx, caller, written[0].removeprefix("task:"), project=request.project)
+    return None
+
+
+def _project_id(tx: Tx, caller: Caller, project: str) -> str | None:
+    return project_of(tx, caller, project).id if project else None

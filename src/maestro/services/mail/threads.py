@@ -1,0 +1,67 @@
+"""Conversations: all of one by any of its messages, and who has claimed it."""
+
+from __future__ import annotations
+
+from maestro import errors, ids, limits
+from maestro.domain.callers import Caller, Role
+from maestro.domain.events import Change, Kind
+from maestro.domain.messages import Message
+from maestro.operations import mail_shapes as ops
+from maestro.store.base import Tx
+
+
+def message_of(tx: Tx, caller: Caller, message_id: str) -> Message:
+    """A message that the caller may see: the person any, a session what its project sent or got."""
+    message = tx.mail.get(message_id) if ids.is_id(message_id, "msg") else None
+    if message is not None and caller.role is not Role.PERSON:
+        mine = message.sender.id == caller.name
+        if not mine and not tx.mail.is_visible(message.id, caller.project_id or ""):
+            message = None
+    if message is None:
+        raise errors.NotFound(f"There is no message {message_id!r}.", hint="maestro mail inbox --all")
+    return message
+
+
+def claim(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
+    thread_id = message_of(tx, caller, request.id).thread_id
+    return claim_for(tx, caller, thread_id)
+
+
+def claim_for(tx: Tx, caller: Caller, thread_id: str, *, quietly: bool = False) -> ops.ThreadClaim:
+    """The first one has it. `quietly`: whoever has it already, has it."""
+    if tx.deliveries.claim(thread_id, caller.name, at=tx.at):
+        tx.log(Change(Kind.THREAD_CLAIMED, thread_id, caller.project_id, {"by": caller.name}), actor=caller.name)
+        return ops.ThreadClaim(thread_id=thread_id, claimed_by=caller.name)
+    holder = tx.deliveries.holder(thread_id)
+    if holder != caller.name and not quietly:
+        route = tx.sessions.route(holder or "")
+        raise errors.Conflict(
+            f"{route.name if route else holder} has this conversation already.",
+            hint="Write to them, or leave it to them.",
+            data={"thread_id": thread_id, "claimed_by": holder},
+        )
+    return ops.ThreadClaim(thread_id=thread_id, claimed_by=holder)
+
+
+def release(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
+    thread_id = message_of(tx, caller, request.id).thread_id
+    holder = tx.deliveries.holder(thread_id)
+    if holder is None or (holder != caller.name and caller.role is not Role.PERSON):
+        raise errors.Conflict("You do not have this conversation.", data={"claimed_by": holder})
+    let_go(tx, holder, thread_id, actor=caller.name)
+    return ops.ThreadClaim(thread_id=thread_id, claimed_by=None)
+
+
+def release_all(tx: Tx, session_id: str, *, actor: str) -> None:
+    """What an ended session had is free again."""
+    for thread_id in tx.deliveries.held(session_id, limit=limits.upkeep_batch_rows_max):
+        let_go(tx, session_id, thread_id, actor=actor)
+
+
+def let_go(tx: Tx, holder: str, thread_id: str, *, actor: str) -> None:
+    tx.deliveries.release(thread_id, holder)
+    root = tx.mail.get(thread_id)
+    boxes = [delivery.box for delivery in tx.deliveries.of_message(root.seq)] if root else []
+    # Whoever waits for mail of these boxes is woken: it is on offer again.
+    data = {"by": holder, "to": boxes}
+    tx.log(Change(Kind.THREAD_RELEASED, thread_id, None, data), actor=actor)

@@ -1,0 +1,98 @@
+"""Waiting for mail: at once with what is there, else until something comes and the burst is over."""
+
+from __future__ import annotations
+
+import asyncio
+
+from maestro import errors, limits
+from maestro.domain.callers import Caller
+from maestro.domain.messages import Received
+from maestro.domain.tasks import Priority
+from maestro.events.hub import Hub, Subscription
+from maestro.operations import mail_shapes as ops
+from maestro.services.mail import reading, receipts
+from maestro.services.mail.post import own_boxes
+from maestro.services.presence import Presence
+from maestro.store.base import Store, Tx
+from maestro.store.repositories.deliveries import Wanted
+
+
+class MailWaits:
+    """Blocks until there is mail."""
+
+    def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
+        self._store = store
+        self._hub = hub
+        self._presence = presence
+
+    async def wait(self, caller: Caller, request: ops.WaitMail) -> ops.Inbox:
+        """Subscribes first and looks second, so that nothing slips between."""
+        if receipts.is_receipt(request.cursor):
+            given = ops.Confirm(receipt=request.cursor)
+            await self._store.write(lambda tx: receipts.confirm(tx, caller, given), quick=True)
+        wanted = await self._store.read(lambda tx: reading.wanted_by(tx, caller, request), quick=True)
+        with self._hub.subscribe(own_boxes(caller)) as subscription, self._presence.attached(caller.session_id):
+            try:
+                async with asyncio.timeout(request.timeout / 1000):
+                    await self._gather(subscription, caller, request, wanted)
+            except TimeoutError:
+                pass
+            return await self._answer(caller, request, wanted)
+
+    async def _gather(
+        self, subscription: Subscription, caller: Caller, request: ops.WaitMail, wanted: Wanted
+    ) -> None:
+        """Until enough is there and it is quiet, or something critical is."""
+        found = await self._look(caller, wanted)
+        if len(found) >= request.count:
+            return
+        while not _is_enough(found, request.count):
+            await subscription.wait()
+            subscription.take()
+            found = await self._look(caller, wanted)
+        while not _is_urgent(found) and await _stirs(subscription, request.debounce / 1000):
+            subscription.take()
+            found = await self._look(caller, wanted)
+
+    async def _look(self, caller: Caller, wanted: Wanted) -> list[Received]:
+        many = limits.wait_messages_max
+        return await self._store.read(lambda tx: reading.unread(tx, caller, wanted, limit=many), quick=True)
+
+    async def _answer(self, caller: Caller, request: ops.WaitMail, wanted: Wanted) -> ops.Inbox:
+        def look(tx: Tx) -> ops.Inbox:
+            found = reading.unread(tx, caller, wanted, limit=limits.wait_messages_max + 1)
+            shown, more = found[: limits.wait_messages_max], len(found) > limits.wait_messages_max
+            coordinator = reading.coordinator_contact(tx, caller)
+            return reading.answer(shown, peek=request.peek, more=more, coordinator=coordinator)
+
+        inbox = await self._store.read(look, quick=True)
+        if inbox.messages:
+            return inbox
+        raise _timed_out(request, inbox)
+
+
+async def _stirs(subscription: Subscription, seconds: float) -> bool:
+    """Whether something comes within a time."""
+    try:
+        async with asyncio.timeout(seconds):
+            await subscription.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+def _is_enough(found: list[Received], count: int) -> bool:
+    return len(found) >= count or _is_urgent(found)
+
+
+def _is_urgent(found: list[Received]) -> bool:
+    return bool(found) and found[0].priority is Priority.CRITICAL
+
+
+def _timed_out(request: ops.WaitMail, inbox: ops.Inbox) -> errors.TimedOut:
+    hint, told = "", inbox.coordinator
+    if told is not None and not told.fresh:
+        hint = (
+            f"Your coordinator {told.name} was last heard of at {told.last_seen:%H:%M:%S} UTC; it is {told.status}."
+        )
+    return errors.TimedOut(f"No mail within {request.timeout / 1000:g} s.", hint=hint)

@@ -1,0 +1,120 @@
+"""What the server tells whoever must know: a coordinator about its workers, workers about their coordinator.
+
+Posted in the transaction of what it tells about, so that one `mail wait` hears everything.
+"""
+
+from __future__ import annotations
+
+from maestro import limits
+from maestro.domain.messages import HUMAN, Sender, SenderKind, Type
+from maestro.domain.sessions import Session, Status
+from maestro.domain.tasks import Priority
+from maestro.services.mail import routing
+from maestro.services.mail.post import Draft, Target, of_the_server, post, small
+from maestro.store.base import Tx
+
+_TELLING = {
+    Status.NEEDS_INPUT: ("needs input", Priority.HIGH),
+    Status.COMPLETED: ("is done", Priority.NORMAL),
+    Status.FAILED: ("has failed", Priority.HIGH),
+    Status.LOST: ("is lost", Priority.HIGH),
+}
+# What the person hears of a session that has no coordinator; the rest is on the board.
+_FOR_THE_PERSON = (Status.FAILED, Status.LOST)
+
+
+def to_coordinator(
+    tx: Tx,
+    session: Session,
+    *,
+    subject: str,
+    text: str,
+    priority: Priority = Priority.NORMAL,
+    task_id: str | None = None,
+    person_too: bool = False,
+) -> None:
+    """Tell a session's coordinator; without one, the person if it is worth it."""
+    if session.parent_id is not None:
+        target = routing.to_session(tx, session.parent_id)
+    elif person_too:
+        target = routing.PERSON
+    else:
+        return
+    if target.box == HUMAN and not person_too:
+        return
+    _post(tx, _from(tx, session), session.project_id, target, subject, text, priority, task_id)
+
+
+def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> None:
+    """A worker's move that its coordinator waits for."""
+    told = _TELLING.get(status)
+    if told is None:
+        return
+    words, priority = told
+    to_coordinator(
+        tx,
+        session,
+        subject=f"{session.name} {words}",
+        text=detail or f"{session.name} ({session.id}) {words}.",
+        priority=priority,
+        person_too=status in _FOR_THE_PERSON,
+    )
+
+
+def coordinator_gone(tx: Tx, coordinator: Session, status: Status) -> None:
+    """Workers of a coordinator that is no more: whom they have now."""
+    for worker in tx.sessions.children(coordinator.id, limit=limits.upkeep_batch_rows_max):
+        instead = routing.to_session(tx, coordinator.id)
+        _post(
+            tx,
+            of_the_server(),
+            coordinator.project_id,
+            Target(worker.id, worker.project_id, name=worker.name),
+            f"Your coordinator {coordinator.name} is {status}",
+            f"Go on with your work. Mail for your coordinator goes to {instead.name or instead.box} until someone "
+            "adopts you (maestro session adopt).",
+            Priority.HIGH,
+            None,
+        )
+
+
+def to_session(tx: Tx, session: Session, *, subject: str, text: str, priority: Priority = Priority.NORMAL) -> None:
+    """Something a session must know."""
+    target = Target(session.id, session.project_id, name=session.name)
+    _post(tx, of_the_server(), session.project_id, target, subject, text, priority, None)
+
+
+def to_person(tx: Tx, project_id: str | None, *, subject: str, text: str) -> None:
+    _post(tx, of_the_server(), project_id, routing.PERSON, subject, text, Priority.HIGH, None)
+
+
+def _from(tx: Tx, session: Session) -> Sender:
+    project = tx.projects.get(session.project_id)
+    name = project.name if project else None
+    return Sender(SenderKind.SESSION, session.id, session.name, session.address, session.human, name)
+
+
+def _post(
+    tx: Tx,
+    sender: Sender,
+    project_id: str | None,
+    target: Target,
+    subject: str,
+    text: str,
+    priority: Priority,
+    task_id: str | None,
+) -> None:
+    post(
+        tx,
+        Draft(
+            sender=sender,
+            project_id=project_id,
+            to=[target.name or target.box],
+            targets=[target],
+            type=Type.NOTIFICATION,
+            priority=priority,
+            subject=subject[: limits.subject_chars_max],
+            body=small(text[: limits.message_chars_max]),
+            task_id=task_id,
+        ),
+    )

@@ -1,0 +1,72 @@
+"""What follows from a report for the session that gave it: its coordinator hears of it, its status goes with it."""
+
+from __future__ import annotations
+
+from maestro import limits
+from maestro.domain.callers import Caller
+from maestro.domain.documents import ReportKind
+from maestro.domain.sessions import Session, Source, Status
+from maestro.domain.tasks import Priority, Task
+from maestro.domain.tasks import Status as TaskStatus
+from maestro.services import notices, status
+from maestro.store.base import Tx
+
+_OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
+_MEANS = {
+    ReportKind.PROGRESS: Status.WORKING,
+    ReportKind.COMPLETE: Status.COMPLETED,
+    ReportKind.BLOCKED: Status.NEEDS_INPUT,
+    ReportKind.ERROR: Status.FAILED,
+}
+_WORDS = {
+    ReportKind.PROGRESS: "goes on",
+    ReportKind.COMPLETE: "has completed",
+    ReportKind.BLOCKED: "is blocked",
+    ReportKind.ERROR: "reports an error",
+}
+
+
+def told(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str) -> None:
+    """A session has said something about a task, after the task has moved by it."""
+    session = tx.sessions.get(caller.session_id) if caller.session_id else None
+    if session is not None:
+        tell(tx, session, kind, text, task)
+        settle(tx, session, kind, text)
+
+
+def tell(tx: Tx, session: Session, kind: ReportKind, text: str, task: Task | None) -> None:
+    about = f" {task.ref}" if task else ""
+    urgent = kind in (ReportKind.BLOCKED, ReportKind.ERROR)
+    notices.to_coordinator(
+        tx,
+        session,
+        subject=f"{session.name} {_WORDS[kind]}{about}",
+        text=text,
+        priority=Priority.HIGH if urgent else Priority.NORMAL,
+        task_id=task.id if task else None,
+        person_too=urgent,
+    )
+
+
+def settle(tx: Tx, session: Session, kind: ReportKind, text: str) -> None:
+    """What a report says of the session itself: done only when it holds nothing more."""
+    means = _MEANS[kind]
+    if kind in (ReportKind.COMPLETE, ReportKind.ERROR) and holds(tx, session):
+        means = Status.WORKING
+    if means is not session.status:
+        status.say(tx, session, means, source=Source.REPORT, detail=text[:500], actor=session.id, quietly=True)
+
+
+def holds(tx: Tx, session: Session) -> list[Task]:
+    """The open tasks that a session holds."""
+    found = tx.tasks.of_holder(session.id, limit=limits.page_items_default)
+    return [task for task in found if task.status in _OPEN]
+
+
+def started(tx: Tx, caller: Caller) -> None:
+    """A session that takes up a task is at work."""
+    route = tx.sessions.route(caller.session_id) if caller.session_id else None
+    if route is not None and route.status is not Status.WORKING:
+        session = tx.sessions.get(route.id)
+        assert session is not None
+        status.say(tx, session, Status.WORKING, source=Source.REPORT, detail="started a task", actor=caller.name)

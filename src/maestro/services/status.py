@@ -1,0 +1,37 @@
+"""What a session is doing, from all who say something about it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from maestro import limits
+from maestro.domain.events import Change, Kind
+from maestro.domain.sessions import Session, Signal, Source, Status, judge
+from maestro.services import notices
+from maestro.store.base import Tx
+
+# A word of one's own stands until it is taken back; what others observe grows old.
+_STANDS = frozenset({Source.REPORT, Source.SERVER})
+
+
+def say(
+    tx: Tx,
+    session: Session,
+    status: Status,
+    *,
+    source: Source,
+    detail: str = "",
+    actor: str,
+    quietly: bool = False,
+) -> Session:
+    """Take in what one source says; log it if the status changes by it, and tell it unless that was done already."""
+    until = None if source in _STANDS else tx.at + timedelta(seconds=limits.status_seconds)
+    tx.sessions.put_signal(session.id, Signal(source, status, tx.at, until, detail))
+    now = judge(tx.sessions.signals(session.id), tx.at)
+    tx.sessions.set_status(session.id, now, at=tx.at)
+    if now.status is not session.status:
+        data = {"from": session.status.value, "status": now.status.value, "source": now.source.value}
+        tx.log(Change(Kind.SESSION_STATUS_CHANGED, session.id, session.project_id, data), actor=actor)
+        if not quietly:
+            notices.status_changed(tx, session, now.status, detail)
+    return tx.sessions.get(session.id) or session

@@ -1,0 +1,60 @@
+"""Sends on what lay unread in the box of a session that has ended. Nothing is dropped without a word."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from maestro import limits
+from maestro.domain.events import Change, Kind
+from maestro.domain.messages import SERVER, Received, Type
+from maestro.domain.sessions import Session
+from maestro.services.mail import routing
+from maestro.services.mail.post import Target
+from maestro.store.base import Store, Tx
+from maestro.store.repositories.deliveries import Wanted
+
+
+class DeadLetters:
+    """One ended session after another, a bounded batch a round."""
+
+    name = "dead-letters"
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def run_once(self) -> datetime | None:
+        waiting, now = await self._store.read(lambda tx: (tx.sessions.unsettled(limit=1), tx.at))
+        if not waiting:
+            return None
+        await self._store.write(lambda tx: _settle(tx, waiting[0]))
+        return now
+
+
+def _settle(tx: Tx, session: Session) -> None:
+    many = limits.upkeep_batch_rows_max
+    left = tx.deliveries.open_in(session.id, reader=session.id, wanted=Wanted(), limit=many)
+    target = routing.to_session(tx, session.id)
+    for message in left:
+        _send_on(tx, session, message, target)
+    if len(left) < many:
+        tx.sessions.settle(session.id)
+
+
+def _send_on(tx: Tx, session: Session, message: Received, target: Target) -> None:
+    """To whoever stands in; a mere notice ends here, and its sender can see that it did."""
+    reason = target.reason or f"{session.name} has ended ({session.status})"
+    goes_on = message.type is not Type.NOTIFICATION
+    if goes_on:
+        tx.deliveries.insert(
+            target.box,
+            message.seq,
+            priority=message.priority,
+            type=message.type,
+            project_id=target.project_id,
+            reason=reason,
+        )
+    tx.deliveries.expire(session.id, message.seq, via="rerouted" if goes_on else "ended", reason=reason, at=tx.at)
+    tx.deliveries.close(session.id, message.seq)
+    kind = Kind.MAIL_REROUTED if goes_on else Kind.MAIL_EXPIRED
+    data = {"from": session.id, "to": [target.box] if goes_on else [], "reason": reason}
+    tx.log(Change(kind, message.id, session.project_id, data), actor=SERVER)

@@ -1,0 +1,104 @@
+"""Calls a session lost, but only when lease, signs of life and process are all gone.
+
+A machine that slept, a clock that jumped, a server that was away: then everyone gets time to be heard again first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+
+from maestro import limits
+from maestro.clock import Clock
+from maestro.domain.callers import Caller, Role
+from maestro.domain.messages import SERVER
+from maestro.domain.sessions import FINAL, Session, Source, Status, is_lost
+from maestro.services import sessions
+from maestro.services.presence import Presence
+from maestro.store.base import Store, Tx
+
+_SERVER = Caller(Role.PERSON, SERVER)
+_AGAIN = timedelta(seconds=limits.session_lease_seconds // 2)
+# More than this between the two clocks is no drift.
+_JUMP_SECONDS = 5.0
+
+
+class LostSessions:
+    """Looks at sessions whose lease has run out."""
+
+    name = "lost-sessions"
+
+    def __init__(self, store: Store, presence: Presence, *, clock: Clock) -> None:
+        self._store = store
+        self._presence = presence
+        self._clock = clock
+        self._offset = self._clocks()
+        self._patient_until = 0.0
+        self._is_first = True
+
+    async def run_once(self) -> datetime | None:
+        due = await self._store.read(lambda tx: (tx.sessions.next_lease(), tx.at))
+        now = due[1]
+        if self._is_first and due[0] is not None and due[0] <= now:
+            self._be_patient()  # leases ran out while no server was there to renew them
+        self._is_first = False
+        if self._is_patient():
+            left = self._patient_until - self._clock.monotonic()
+            return now + timedelta(seconds=max(left, 1))
+        if due[0] is None or due[0] > now:
+            return self._next(due[0], now)
+        found = await self._store.read(lambda tx: tx.sessions.due(tx.at, limit=limits.upkeep_batch_rows_max))
+        running = await asyncio.to_thread(_running, found)
+        await self._store.write(lambda tx: self._judge(tx, found, running))
+        return self._next(await self._store.read(lambda tx: tx.sessions.next_lease()), now)
+
+    def _next(self, due: datetime | None, now: datetime) -> datetime:
+        """Now and then also without a lease to look at: a jump of the clock is found out by looking."""
+        soon = now + timedelta(seconds=limits.session_lease_seconds)
+        return min(due, soon) if due else soon
+
+    def _clocks(self) -> float:
+        return self._clock.now().timestamp() - self._clock.monotonic()
+
+    def _is_patient(self) -> bool:
+        """Whether judgement must wait: the clocks parted since the last look, or that was not long ago."""
+        offset = self._clocks()
+        if abs(offset - self._offset) > _JUMP_SECONDS:
+            self._offset = offset
+            self._be_patient()
+        return self._clock.monotonic() < self._patient_until
+
+    def _be_patient(self) -> None:
+        self._patient_until = self._clock.monotonic() + limits.sleep_grace_seconds
+
+    def _judge(self, tx: Tx, found: list[Session], running: set[str]) -> None:
+        for seen in found:
+            session = tx.sessions.get(seen.id)  # read anew: it may have been heard of just now
+            if session is None or session.ended_at is not None or session.lease_until > tx.at:
+                continue
+            heard = self._presence.was_heard(session.id)
+            if is_lost(lease_is_over=True, was_heard=heard, process_lives=session.id in running):
+                _lose(tx, session)
+            elif heard:
+                until = tx.at + timedelta(seconds=limits.session_lease_seconds)
+                tx.sessions.renew(session.id, lease_until=until, at=tx.at)
+            else:
+                tx.sessions.defer(session.id, lease_until=tx.at + _AGAIN)
+
+
+def _lose(tx: Tx, session: Session) -> None:
+    """One that had said it was done is not lost: it has gone home."""
+    final = session.status if session.status in FINAL else Status.LOST
+    sessions.finish(
+        tx,
+        session,
+        final,
+        source=Source.PROCESS if session.pid is not None else Source.HEARTBEAT,
+        actor=_SERVER,
+        detail=f"No sign of life since {session.seen_at:%Y-%m-%d %H:%M:%S} UTC"
+        + (f", and process {session.pid} is gone." if session.pid is not None else "."),
+    )
+
+
+def _running(found: list[Session]) -> set[str]:
+    return {session.id for session in found if session.pid is not None and sessions.is_running(session)}

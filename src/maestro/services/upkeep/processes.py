@@ -1,0 +1,48 @@
+"""Keeps the watch on sessions' processes in step with the sessions that live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from maestro import limits
+from maestro.domain.sessions import Signal, Source, Status
+from maestro.services.process_watch import ProcessWatch
+from maestro.store.base import Store, Tx
+
+
+class Processes:
+    """Runs when sessions come and go."""
+
+    name = "processes"
+
+    def __init__(self, store: Store, *, shortened: Callable[[], None]) -> None:
+        self._store = store
+        self._shortened = shortened
+        self._watch = ProcessWatch(store, self._gone)
+        self._told: set[str] = set()
+
+    async def run_once(self) -> datetime | None:
+        await self._watch.refresh()
+        return None
+
+    async def close(self) -> None:
+        await self._watch.close()
+
+    async def _gone(self, session_id: str) -> None:
+        """Its process has ended: unless it is heard of within moments, nothing speaks for it any more."""
+        if session_id in self._told:
+            return
+        self._told.add(session_id)
+        await self._store.write(lambda tx: _shorten(tx, session_id))
+        self._shortened()
+
+
+def _shorten(tx: Tx, session_id: str) -> None:
+    session = tx.sessions.get(session_id)
+    if session is None or session.ended_at is not None:
+        return
+    tx.sessions.shorten(session_id, lease_until=tx.at + timedelta(seconds=limits.session_grace_seconds))
+    # For `explain`: what the process said last. It does not count as a status by itself.
+    gone = Signal(Source.PROCESS, Status.LOST, tx.at, tx.at, f"process {session.pid} has ended")
+    tx.sessions.put_signal(session_id, gone)

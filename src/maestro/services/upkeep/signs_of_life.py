@@ -1,0 +1,35 @@
+"""Stores what presence remembers: who was heard of, coarsely, many sessions in one write."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from maestro import limits
+from maestro.clock import Clock
+from maestro.services.presence import Presence
+from maestro.store.base import Store, Tx
+
+
+class SignsOfLife:
+    """Renews the leases of all sessions that were heard, and the claims they hold."""
+
+    name = "signs-of-life"
+
+    def __init__(self, store: Store, presence: Presence, *, clock: Clock) -> None:
+        self._store = store
+        self._presence = presence
+        self._clock = clock
+
+    async def run_once(self) -> datetime | None:
+        for session_id in self._presence.on_the_line():
+            self._presence.heard(session_id)
+        heard = self._presence.take_unstored(limits.sessions_in_tree_max)
+        if heard:
+            await self._store.write(lambda tx: _renew(tx, heard))
+        return self._clock.now() + timedelta(seconds=limits.presence_seconds)
+
+
+def _renew(tx: Tx, session_ids: list[str]) -> None:
+    until = tx.at + timedelta(seconds=limits.session_lease_seconds)
+    tx.sessions.renew_many(session_ids, lease_until=until, at=tx.at)
+    tx.tasks.renew_many(session_ids, at=tx.at)

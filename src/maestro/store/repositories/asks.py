@@ -1,0 +1,91 @@
+"""What agents have asked of people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from maestro.clock import from_micros, to_micros
+from maestro.domain.asks import Ask, Kind, Status
+from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_texts = msgspec.json.Decoder(list[str]).decode
+
+
+class Asks:
+    """Requests to the person, by id, project and session."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, ask: Ask) -> None:
+        self._rows.run(
+            "ask_insert",
+            id=ask.id,
+            project_id=ask.project_id,
+            session_id=ask.session_id,
+            kind=ask.kind.value,
+            title=ask.title,
+            text=ask.text,
+            choices=_encode(ask.choices).decode(),
+            task_id=ask.task_id,
+            message_id=ask.message_id,
+            status=ask.status.value,
+            created_at=to_micros(ask.created_at),
+        )
+
+    def get(self, ask_id: str) -> Ask | None:
+        row = self._rows.one("ask_get", id=ask_id)
+        return _ask(row) if row else None
+
+    def of_message(self, message_id: str) -> Ask | None:
+        """The open request that a message made."""
+        row = self._rows.one("ask_of_message", message_id=message_id)
+        return _ask(row) if row else None
+
+    def open(self, *, after: str, limit: int) -> list[Ask]:
+        """Everything that waits for the person, in all projects, oldest first."""
+        return self._many("asks_open", after=after, limit=limit)
+
+    def page(self, project_id: str, *, after: str, limit: int) -> list[Ask]:
+        """Every request of a project, whatever became of it."""
+        return self._many("asks_page", project_id=project_id, after=after, limit=limit)
+
+    def open_of_session(self, session_id: str, *, limit: int) -> list[Ask]:
+        return self._many("asks_of_session", session_id=session_id, limit=limit)
+
+    def close(self, ask_id: str, *, status: Status, answer: str | None, by: str, at: datetime) -> bool:
+        """Whether it was open until now."""
+        values = {"id": ask_id, "status": status.value, "answer": answer, "by": by, "at": to_micros(at)}
+        return self._rows.run("ask_close", **values) == 1
+
+    def unnotified(self, *, limit: int) -> list[Ask]:
+        return self._many("asks_unnotified", limit=limit)
+
+    def mark_notified(self, ask_id: str, *, at: datetime) -> None:
+        self._rows.run("ask_notified", id=ask_id, at=to_micros(at))
+
+    def _many(self, name: str, **values: object) -> list[Ask]:
+        return [_ask(row) for row in self._rows.page(name, **values)]
+
+
+def _ask(row: Row) -> Ask:
+    return Ask(
+        id=row[0],
+        project_id=row[1],
+        session_id=row[2],
+        asked_by=row[3] or "",
+        kind=Kind(row[4]),
+        title=row[5],
+        text=row[6],
+        choices=_texts(row[7]),
+        task_id=row[8],
+        message_id=row[9],
+        status=Status(row[10]),
+        answer=row[11],
+        answered_by=row[12],
+        created_at=from_micros(row[13]),
+        answered_at=from_micros(row[14]) if row[14] is not None else None,
+    )

@@ -1,0 +1,165 @@
+"""Boxes: what lies in them, how far each message has come, and who has claimed a conversation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from maestro import limits
+from maestro.clock import from_micros, to_micros
+from maestro.domain.messages import Attachment, Delivery, Received, Status, Step, Type, closes, is_shared
+from maestro.domain.tasks import Priority
+from maestro.store.repositories.mail import NEWEST, RANKS, Mail, message_fields
+from maestro.store.rows import Row, Rows
+
+_STATUSES = {status.value: status for status in Status}
+_LOWEST = len(RANKS)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which of a box's messages someone wants."""
+
+    type: Type | None = None
+    priority: Priority | None = None  # this urgent or more
+    task_id: str | None = None
+
+
+class Deliveries:
+    """One recipient's side of every message."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._mail = Mail(rows)
+
+    def insert(
+        self, box: str, seq: int, *, priority: Priority, type: Type, project_id: str | None, reason: str | None
+    ) -> None:
+        self._rows.run(
+            "delivery_insert",
+            box=box,
+            message_seq=seq,
+            priority=RANKS[priority],
+            type=type.value,
+            project_id=project_id,
+            reason=reason,
+        )
+
+    def open_in(
+        self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
+    ) -> list[Received]:
+        """What is still to be offered from a box to one reader, most urgent first."""
+        shared = {"reader": reader} if is_shared(box) else {}
+        return self._received(
+            "inbox_open_shared" if shared else "inbox_open",
+            box=box,
+            after_priority=after[0],
+            after_seq=after[1],
+            limit=limit,
+            **shared,
+            **_filter(wanted),
+        )
+
+    def all_in(self, box: str, *, wanted: Wanted, before: int = NEWEST, limit: int) -> list[Received]:
+        """Everything that ever came to a box, newest first."""
+        return self._received("inbox_all", box=box, before=before, limit=limit, **_filter(wanted))
+
+    def has_open(self, box: str, *, priority: Priority = Priority.LOW) -> bool:
+        return self._rows.one("inbox_has", box=box, priority=RANKS[priority]) is not None
+
+    def count_open(self, box: str) -> int:
+        row = self._rows.one("inbox_count", box=box, limit=limits.page_items_max)
+        return int(row[0]) if row else 0
+
+    def of_message(self, seq: int) -> list[Delivery]:
+        many = limits.broadcast_recipients_max
+        return [_delivery(row) for row in self._rows.page("deliveries_of_message", message_seq=seq, limit=many)]
+
+    def get(self, box: str, seq: int) -> Delivery | None:
+        row = self._rows.one("delivery_get", box=box, message_seq=seq)
+        return _delivery(row) if row else None
+
+    def take(self, step: Step, box: str, seq: int, *, via: str, by: str, at: datetime) -> bool:
+        """Take a delivery one step on from where it was read; whether it was there."""
+        values: dict[str, Any] = {"box": box, "message_seq": seq, "via": via, "by": by, "at": to_micros(at)}
+        match step:
+            case Step.DELIVERED:
+                return self._rows.run("delivery_deliver", **values) == 1
+            case Step.READ:
+                return self._rows.run("delivery_read", open=int(not closes(box, step)), **values) == 1
+            case Step.ACKNOWLEDGED:
+                return self._rows.run("delivery_acknowledge", **values) == 1
+
+    def expire(self, box: str, seq: int, *, via: str, reason: str, at: datetime) -> bool:
+        values = {"box": box, "message_seq": seq, "via": via, "reason": reason, "at": to_micros(at)}
+        return self._rows.run("delivery_expire", **values) == 1
+
+    def close(self, box: str, seq: int) -> None:
+        self._rows.run("delivery_close", box=box, message_seq=seq)
+
+    def note_shared(self, session_id: str, box: str, seq: int, *, at: datetime) -> None:
+        """A session has been shown a message that others see too."""
+        self._rows.run("shared_read_insert", session_id=session_id, box=box, message_seq=seq, at=to_micros(at))
+
+    def claim(self, thread_id: str, holder: str, *, at: datetime) -> bool:
+        """Whether the conversation was free until now."""
+        return self._rows.run("thread_claim", thread_id=thread_id, holder=holder, at=to_micros(at)) == 1
+
+    def holder(self, thread_id: str) -> str | None:
+        row = self._rows.one("thread_holder", thread_id=thread_id)
+        return row[0] if row else None
+
+    def release(self, thread_id: str, holder: str) -> bool:
+        return self._rows.run("thread_release", thread_id=thread_id, holder=holder) == 1
+
+    def held(self, holder: str, *, limit: int) -> list[str]:
+        """The conversations that someone has claimed."""
+        return [row[0] for row in self._rows.all("threads_held", holder=holder, limit=limit)]
+
+    def _received(self, name: str, **values: Any) -> list[Received]:
+        rows = self._rows.page(name, body_chars=limits.inbox_body_chars_max, **values)
+        return [_one(row, self._attachments(row)) for row in rows]
+
+    def _attachments(self, row: Row) -> list[Attachment]:
+        return self._mail.attachments(row[0]) if row[19] else []
+
+
+def _filter(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "type": wanted.type.value if wanted.type else None,
+        "priority": RANKS[wanted.priority] if wanted.priority else _LOWEST,
+        "task_id": wanted.task_id,
+    }
+
+
+def _one(row: Row, attachments: list[Attachment]) -> Received:
+    return Received(
+        **message_fields(row),
+        body=row[23] or "",
+        truncated=bool(row[24]),
+        box=row[25],
+        status=_STATUSES[row[26]],
+        reason=row[27],
+        claimed_by=row[28],
+        attachments=attachments,
+    )
+
+
+def _delivery(row: Row) -> Delivery:
+    return Delivery(
+        recipient=row[0],
+        box=row[0],
+        status=_STATUSES[row[1]],
+        via=row[2],
+        by=row[3],
+        reason=row[4],
+        delivered_at=_time(row[5]),
+        read_at=_time(row[6]),
+        acknowledged_at=_time(row[7]),
+        expired_at=_time(row[8]),
+    )
+
+
+def _time(micros: int | None) -> datetime | None:
+    return from_micros(micros) if micros is not None else None

@@ -1,0 +1,216 @@
+"""Messages, threads, attachments and the words in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from maestro import limits
+from maestro.clock import from_micros, to_micros
+from maestro.domain.documents import Content
+from maestro.domain.messages import Attachment, Message, Scope, Sender, SenderKind, Type
+from maestro.domain.tasks import Priority
+from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_texts = msgspec.json.Decoder(list[str]).decode
+PRIORITIES = tuple(Priority)
+RANKS = {priority: rank for rank, priority in enumerate(Priority)}
+_TYPES = {kind.value: kind for kind in Type}
+_KINDS = {kind.value: kind for kind in SenderKind}
+NEWEST = 2**62
+
+
+class Letter(msgspec.Struct, frozen=True):
+    """A message on its way into the store."""
+
+    id: str
+    thread_id: str
+    parent_id: str | None
+    project_id: str | None
+    type: Type
+    priority: Priority
+    subject: str
+    body: Content
+    task_id: str | None
+    sender: Sender
+    to: list[str]
+    scope: Scope | None
+    hops: int
+    attachments: int
+    created_at: datetime
+
+
+class Words(msgspec.Struct, frozen=True):
+    """What a search finds a message by."""
+
+    seq: int
+    scope: str
+    subject: str
+    body: str | None
+    blob: str | None
+
+
+class Mail:
+    """Messages by id, thread, task, sender and word."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, letter: Letter) -> int:
+        """A new message; its place among all."""
+        body = letter.body
+        row = self._rows.one(
+            "message_insert",
+            id=letter.id,
+            thread_id=letter.thread_id,
+            parent_id=letter.parent_id,
+            project_id=letter.project_id,
+            type=letter.type.value,
+            priority=RANKS[letter.priority],
+            subject=letter.subject,
+            body=body.body.decode() if body.body is not None else None,
+            blob=body.blob,
+            bytes=body.size,
+            task_id=letter.task_id,
+            sender=letter.sender.id,
+            sender_kind=letter.sender.kind.value,
+            sender_title=letter.sender.name,
+            sender_address=letter.sender.address,
+            human=letter.sender.human,
+            recipients=_encode(letter.to).decode(),
+            scope=letter.scope.value if letter.scope else None,
+            hops=letter.hops,
+            attachments=letter.attachments,
+            created_at=to_micros(letter.created_at),
+        )
+        assert row is not None
+        return int(row[0])
+
+    def get(self, message_id: str) -> Message | None:
+        row = self._rows.one("message_get", id=message_id)
+        return self._whole(row) if row else None
+
+    def head(self, seq: int) -> tuple[str, str]:
+        """A message's id and its sender."""
+        row = self._rows.one("message_head", seq=seq)
+        assert row is not None
+        return row[0], row[1]
+
+    def blob_of(self, message_id: str) -> str | None:
+        """The file a long body lies in."""
+        row = self._rows.one("message_get", id=message_id)
+        return row[21] if row else None
+
+    def of_thread(self, thread_id: str, *, after: int, limit: int) -> list[Message]:
+        return self._many("messages_of_thread", thread_id=thread_id, after=after, limit=limit)
+
+    def of_task(self, task_id: str, *, before: int, limit: int) -> list[Message]:
+        return self._many("messages_of_task", task_id=task_id, before=before, limit=limit)
+
+    def of_sender(self, sender: str, *, before: int, limit: int) -> list[Message]:
+        values = {"sender": sender, "before": before, "limit": limit}
+        return self._many("messages_of_sender", body_chars=limits.inbox_body_chars_max, **values)
+
+    def thread_of_task(self, task_id: str) -> str | None:
+        row = self._rows.one("thread_of_task", task_id=task_id)
+        return row[0] if row else None
+
+    def is_visible(self, message_id: str, project_id: str) -> bool:
+        """Whether a message came from a project or went to it."""
+        return self._rows.one("message_is_visible", id=message_id, project_id=project_id) is not None
+
+    def attach(self, attachment: Attachment, content: Content) -> None:
+        self._rows.run(
+            "attachment_insert",
+            id=attachment.id,
+            message_id=attachment.message_id,
+            file_name=attachment.file_name,
+            bytes=attachment.bytes,
+            sha256=attachment.sha256,
+            body=content.body,
+            blob=content.blob,
+        )
+
+    def attachments(self, message_id: str) -> list[Attachment]:
+        return [Attachment(*row) for row in self._rows.all("attachments_of_message", message_id=message_id)]
+
+    def attachment(self, attachment_id: str) -> tuple[Attachment, Content] | None:
+        row = self._rows.one("attachment_get", id=attachment_id)
+        if row is None:
+            return None
+        return Attachment(*row[:5]), Content(row[5], row[6], row[3], row[4])
+
+    # Search
+
+    def search_state(self) -> tuple[int, int]:
+        """How far the words are known, and how far there are messages."""
+        row = self._rows.one("search_state")
+        assert row is not None
+        return row[0], row[1]
+
+    def unindexed(self, *, after: int, limit: int) -> list[Words]:
+        return [Words(*row) for row in self._rows.all("search_unindexed", after=after, limit=limit)]
+
+    def add_words(self, found: Sequence[tuple[Words, str]]) -> None:
+        """Make messages findable; with each its whole body."""
+        for words, body in found:
+            self._rows.run("search_add", seq=words.seq, scope=words.scope, subject=words.subject, body=body)
+        if found:
+            self._rows.run("search_state_move", indexed_to=found[-1][0].seq)
+
+    def find(self, query: str, *, before: int, limit: int) -> list[Message]:
+        """The newest messages that fit an FTS query."""
+        seqs = [row[0] for row in self._rows.all("search_find", query=query, before=before, limit=limit)]
+        values = {"seqs": _encode(seqs).decode(), "body_chars": limits.inbox_body_chars_max}
+        return self._many("messages_by_seq", **values) if seqs else []
+
+    # Retention
+
+    def old(self, *, after: int, before: datetime, limit: int) -> list[tuple[int, str]]:
+        rows = self._rows.all("messages_old", after=after, before=to_micros(before), limit=limit)
+        return [(row[0], row[1]) for row in rows]
+
+    def is_open(self, seq: int) -> bool:
+        return self._rows.one("message_is_open", message_seq=seq) is not None
+
+    def known_words(self, seqs: Sequence[int]) -> list[Words]:
+        return [Words(*row) for row in self._rows.all("search_known", seqs=_encode(seqs).decode())]
+
+    def delete(self, words: Words, message_id: str, *, body: str, is_indexed: bool) -> None:
+        """A message and all that is only about it."""
+        if is_indexed:
+            self._rows.run("search_remove", seq=words.seq, scope=words.scope, subject=words.subject, body=body)
+        self._rows.run("message_delete_attachments", message_id=message_id)
+        for name in ("message_delete_deliveries", "message_delete_shared_reads", "message_delete"):
+            self._rows.run(name, message_seq=words.seq)
+
+    def _many(self, name: str, **values: Any) -> list[Message]:
+        return [self._whole(row) for row in self._rows.page(name, **values)]
+
+    def _whole(self, row: Row) -> Message:
+        attachments = self.attachments(row[0]) if row[19] else []
+        return Message(**message_fields(row), body=row[23] or "", truncated=bool(row[24]), attachments=attachments)
+
+
+def message_fields(row: Row) -> dict[str, Any]:
+    """The columns of a message, but for its body and its attachments."""
+    return {
+        "id": row[0],
+        "seq": row[1],
+        "thread_id": row[2],
+        "parent_id": row[3],
+        "type": _TYPES[row[4]],
+        "priority": PRIORITIES[row[5]],
+        "subject": row[6],
+        "sender": Sender(_KINDS[row[7]], row[8], row[9], row[10], row[11], row[12]),
+        "to": _texts(row[13]),
+        "scope": Scope(row[14]) if row[14] else None,
+        "task_id": row[15],
+        "task": f"{row[16]}#{row[17]}" if row[16] else None,
+        "hops": row[18],
+        "created_at": from_micros(row[20]),
+    }

@@ -1,0 +1,195 @@
+-- fragment: message
+m.id, m.seq, m.thread_id, m.parent_id, m.type, m.priority, m.subject, m.sender_kind, m.sender, m.sender_title,
+m.sender_address, m.human, sp.name, m.recipients, m.scope, m.task_id, tp.name, t.number, m.hops, m.attachments,
+m.created_at, m.blob, m.bytes
+
+-- fragment: message_source
+messages m LEFT JOIN projects sp ON sp.id = m.project_id
+           LEFT JOIN tasks t ON t.id = m.task_id LEFT JOIN projects tp ON tp.id = t.project_id
+
+-- fragment: received
+{message}, CASE WHEN length(m.body) > :body_chars THEN substr(m.body, 1, :body_chars) ELSE m.body END,
+coalesce(length(m.body) > :body_chars, 1), d.box, d.status, d.reason, c.holder
+
+-- fragment: received_source
+deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN projects sp ON sp.id = m.project_id
+             LEFT JOIN tasks t ON t.id = m.task_id LEFT JOIN projects tp ON tp.id = t.project_id
+             LEFT JOIN thread_claims c ON c.thread_id = m.thread_id
+
+-- fragment: delivery
+d.box, d.status, d.via, d.by, d.reason, d.delivered_at, d.read_at, d.acknowledged_at, d.expired_at
+
+-- name: message_insert
+-- A message; its place is its number.
+INSERT INTO messages (id, thread_id, parent_id, project_id, type, priority, subject, body, blob, bytes, task_id, sender,
+                      sender_kind, sender_title, sender_address, human, recipients, scope, hops, attachments, created_at)
+VALUES (:id, :thread_id, :parent_id, :project_id, :type, :priority, :subject, :body, :blob, :bytes, :task_id, :sender,
+        :sender_kind, :sender_title, :sender_address, :human, :recipients, :scope, :hops, :attachments, :created_at)
+RETURNING seq;
+
+-- name: delivery_insert
+-- One recipient; a box that has the message already keeps what it has.
+INSERT INTO deliveries (box, message_seq, priority, type, project_id, reason)
+VALUES (:box, :message_seq, :priority, :type, :project_id, :reason) ON CONFLICT (box, message_seq) DO NOTHING;
+
+-- name: message_get
+SELECT {message}, m.body, 0 FROM {message_source} WHERE m.id = :id;
+
+-- name: message_head
+SELECT id, sender FROM messages WHERE seq = :seq;
+
+-- name: messages_of_thread
+-- A conversation from its beginning.
+SELECT {message}, m.body, 0 FROM {message_source}
+ WHERE m.thread_id = :thread_id AND m.seq > :after ORDER BY m.seq LIMIT :limit;
+
+-- name: messages_of_task
+-- All mail of a task, newest first.
+SELECT {message}, m.body, 0 FROM {message_source}
+ WHERE m.task_id = :task_id AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
+
+-- name: messages_of_sender
+-- What one has sent, newest first.
+SELECT {message}, substr(m.body, 1, :body_chars), coalesce(length(m.body) > :body_chars, 1) FROM {message_source}
+ WHERE m.sender = :sender AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
+
+-- name: messages_by_seq
+SELECT {message}, substr(m.body, 1, :body_chars), coalesce(length(m.body) > :body_chars, 1) FROM {message_source}
+ WHERE m.seq IN (SELECT value FROM json_each(:seqs)) ORDER BY m.seq DESC;
+
+-- name: thread_of_task
+-- Where a task's conversation began.
+SELECT thread_id FROM messages WHERE task_id = :task_id ORDER BY seq LIMIT 1;
+
+-- name: message_is_visible
+-- Whether a message came from a project or went to it.
+SELECT 1 FROM messages m WHERE m.id = :id AND (m.project_id = :project_id OR EXISTS
+  (SELECT 1 FROM deliveries d WHERE d.message_seq = m.seq AND d.project_id = :project_id));
+
+-- name: inbox_open
+-- What is still to be offered from a box, most urgent first.
+SELECT {received} FROM {received_source}
+ WHERE d.box = :box AND d.open = 1 AND (d.priority, d.message_seq) > (:after_priority, :after_seq)
+   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
+ ORDER BY d.priority, d.message_seq LIMIT :limit;
+
+-- name: inbox_open_shared
+-- The same from a box that several look into: without what this one has been shown, or someone else has claimed.
+SELECT {received} FROM {received_source}
+ WHERE d.box = :box AND d.open = 1 AND (d.priority, d.message_seq) > (:after_priority, :after_seq)
+   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
+   AND (c.holder IS NULL OR c.holder = :reader) AND m.sender <> :reader
+   AND NOT EXISTS (SELECT 1 FROM shared_reads r
+                    WHERE r.session_id = :reader AND r.box = d.box AND r.message_seq = d.message_seq)
+ ORDER BY d.priority, d.message_seq LIMIT :limit;
+
+-- name: inbox_all
+-- Everything that ever came to a box, newest first.
+SELECT {received} FROM {received_source}
+ WHERE d.box = :box AND d.message_seq < :before
+   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
+ ORDER BY d.message_seq DESC LIMIT :limit;
+
+-- name: inbox_has
+-- Whether something from this urgency up is to be offered.
+SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority <= :priority LIMIT 1;
+
+-- name: inbox_count
+-- How much is to be offered, as far as anyone wants to count.
+SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 LIMIT :limit) AS some;
+
+-- name: deliveries_of_message
+SELECT {delivery} FROM deliveries d WHERE d.message_seq = :message_seq ORDER BY d.box LIMIT :limit;
+
+-- name: delivery_get
+SELECT {delivery} FROM deliveries d WHERE d.box = :box AND d.message_seq = :message_seq;
+
+-- name: delivery_deliver
+-- It was handed over; only the first time counts.
+UPDATE deliveries SET status = 'delivered', via = :via, by = :by, delivered_at = :at
+ WHERE box = :box AND message_seq = :message_seq AND status = 'sent';
+
+-- name: delivery_read
+UPDATE deliveries SET status = 'read', via = :via, by = :by, delivered_at = coalesce(delivered_at, :at), read_at = :at,
+                      open = :open
+ WHERE box = :box AND message_seq = :message_seq AND status IN ('sent', 'delivered');
+
+-- name: delivery_acknowledge
+UPDATE deliveries SET status = 'acknowledged', via = :via, by = :by, acknowledged_at = :at, open = 0
+ WHERE box = :box AND message_seq = :message_seq AND status IN ('sent', 'delivered', 'read');
+
+-- name: delivery_expire
+UPDATE deliveries SET status = 'expired', via = :via, reason = :reason, expired_at = :at, open = 0
+ WHERE box = :box AND message_seq = :message_seq AND status IN ('sent', 'delivered');
+
+-- name: delivery_close
+-- No longer offered, whatever its state.
+UPDATE deliveries SET open = 0 WHERE box = :box AND message_seq = :message_seq AND open = 1;
+
+-- name: shared_read_insert
+INSERT INTO shared_reads (session_id, box, message_seq, at) VALUES (:session_id, :box, :message_seq, :at)
+ON CONFLICT (session_id, box, message_seq) DO NOTHING;
+
+-- name: thread_claim
+-- The first to claim a conversation owns it.
+INSERT INTO thread_claims (thread_id, holder, at) VALUES (:thread_id, :holder, :at) ON CONFLICT (thread_id) DO NOTHING;
+
+-- name: thread_holder
+SELECT holder FROM thread_claims WHERE thread_id = :thread_id;
+
+-- name: thread_release
+DELETE FROM thread_claims WHERE thread_id = :thread_id AND holder = :holder;
+
+-- name: threads_held
+SELECT thread_id FROM thread_claims WHERE holder = :holder LIMIT :limit;
+
+-- name: attachment_insert
+INSERT INTO attachments (id, message_id, file_name, bytes, sha256, body, blob)
+VALUES (:id, :message_id, :file_name, :bytes, :sha256, :body, :blob);
+
+-- name: attachments_of_message
+SELECT id, message_id, file_name, bytes, sha256 FROM attachments WHERE message_id = :message_id ORDER BY id;
+
+-- name: attachment_get
+SELECT id, message_id, file_name, bytes, sha256, body, blob FROM attachments WHERE id = :id;
+
+-- name: search_state
+SELECT indexed_to, (SELECT coalesce(max(seq), 0) FROM messages) FROM search_state;
+
+-- name: search_state_move
+UPDATE search_state SET indexed_to = :indexed_to;
+
+-- name: search_unindexed
+-- The next messages whose words are not known yet, with the projects they concern.
+SELECT m.seq, coalesce(m.project_id, '') || ' ' || coalesce(
+         (SELECT group_concat(DISTINCT d.project_id) FROM deliveries d WHERE d.message_seq = m.seq), ''),
+       m.subject, m.body, m.blob
+  FROM messages m WHERE m.seq > :after ORDER BY m.seq LIMIT :limit;
+
+-- name: search_known
+-- The words of messages that are about to go, as they were indexed.
+SELECT m.seq, coalesce(m.project_id, '') || ' ' || coalesce(
+         (SELECT group_concat(DISTINCT d.project_id) FROM deliveries d WHERE d.message_seq = m.seq), ''),
+       m.subject, m.body, m.blob
+  FROM messages m WHERE m.seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: messages_old
+-- Messages from before a time that nobody is still to be offered; the newest always stays.
+SELECT m.seq, m.id FROM messages m
+ WHERE m.seq < (SELECT max(seq) FROM messages) AND m.seq > :after AND m.created_at < :before
+ ORDER BY m.seq LIMIT :limit;
+
+-- name: message_is_open
+SELECT 1 FROM deliveries WHERE message_seq = :message_seq AND open = 1 LIMIT 1;
+
+-- name: message_delete_deliveries
+DELETE FROM deliveries WHERE message_seq = :message_seq;
+
+-- name: message_delete_shared_reads
+DELETE FROM shared_reads WHERE message_seq = :message_seq;
+
+-- name: message_delete_attachments
+DELETE FROM attachments WHERE message_id = :message_id;
+
+-- name: message_delete
+DELETE FROM messages WHERE seq = :message_seq;

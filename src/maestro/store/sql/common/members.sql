@@ -1,0 +1,55 @@
+-- fragment: member
+m.id, m.project_id, m.name, m.role, m.identity, m.avatar, m.skills, m.model, m.tool, m.permission, m.allow, m.deny,
+m.archived_at, m.created_by, m.created_at, m.updated_at
+
+-- fragment: member_in_list
+m.id, m.project_id, m.name, m.role,
+CASE WHEN length(m.identity) > :identity_chars THEN substr(m.identity, 1, :identity_chars) || '…' ELSE m.identity END,
+m.avatar, m.skills, m.model, m.tool, m.permission, m.allow, m.deny, m.archived_at, m.created_by, m.created_at,
+m.updated_at
+
+-- name: member_insert
+-- A new member.
+INSERT INTO members (id, project_id, name, role, identity, avatar, skills, model, tool, permission, allow, deny,
+                     created_by, created_at, updated_at)
+VALUES (:id, :project_id, :name, :role, :identity, :avatar, :skills, :model, :tool, :permission, :allow, :deny,
+        :created_by, :created_at, :updated_at);
+
+-- name: member_get
+SELECT {member} FROM members m WHERE m.id = :id;
+
+-- name: member_by_name
+SELECT {member} FROM members m WHERE m.project_id = :project_id AND m.name = :name AND m.archived_at IS NULL;
+
+-- name: member_edit
+-- Changes what a member is; one that is archived stays as it was.
+UPDATE members
+   SET name = :name, role = :role, identity = :identity, avatar = :avatar, skills = :skills, model = :model,
+       tool = :tool, permission = :permission, allow = :allow, deny = :deny, updated_at = :updated_at
+ WHERE id = :id AND archived_at IS NULL;
+
+-- name: member_archive
+-- Puts a member out of sight and frees its name.
+UPDATE members SET archived_at = :at, updated_at = :at WHERE id = :id AND archived_at IS NULL;
+
+-- name: member_page
+-- A project's members by name, from after one on.
+SELECT {member_in_list} FROM members m
+ WHERE m.project_id = :project_id AND m.archived_at IS NULL AND (m.name, m.id) > (:after_name, :after_id)
+ ORDER BY m.name, m.id LIMIT :limit;
+
+-- name: member_page_archived
+-- The same with those that are archived, which may share a name.
+SELECT {member_in_list} FROM members m
+ WHERE m.project_id = :project_id AND (m.name, m.id) > (:after_name, :after_id)
+ ORDER BY m.name, m.id LIMIT :limit;
+
+-- name: members_of_team
+-- Who is in a team, by name; the archived are out of sight here too.
+SELECT {member_in_list} FROM team_members tm JOIN members m ON m.id = tm.member_id
+ WHERE tm.team_id = :team_id AND m.archived_at IS NULL ORDER BY m.name LIMIT :limit;
+
+-- name: member_open_tasks
+-- How many unfinished tasks are meant for a member.
+SELECT count(*) FROM tasks
+ WHERE project_id = :project_id AND member = :name AND status NOT IN ('completed', 'failed', 'cancelled');

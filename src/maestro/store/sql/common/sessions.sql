@@ -1,0 +1,156 @@
+-- fragment: session
+s.id, s.project_id, s.workspace_id, w.name, p.name, s.name, s.mode, s.status, s.parent_id, s.human, s.pid,
+s.pid_started, s.lease_until, s.created_at, s.updated_at, s.ended_at, m.name, s.tool, s.task_ids, s.status_source,
+s.status_at, s.status_until, s.seen_at, s.successor_id
+
+-- fragment: sessions
+sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN workspaces w ON w.id = s.workspace_id
+           LEFT JOIN members m ON m.id = s.member_id
+
+-- name: session_insert
+-- A new session; only the hash of its token is kept.
+INSERT INTO sessions (id, project_id, workspace_id, name, mode, status, parent_id, human, pid, pid_started, token_hash,
+                      lease_until, created_at, updated_at, member_id, tool, task_ids, status_source, status_at, seen_at)
+VALUES (:id, :project_id, :workspace_id, :name, :mode, :status, :parent_id, :human, :pid, :pid_started, :token_hash,
+        :lease_until, :created_at, :updated_at, :member_id, :tool, :task_ids, :status_source, :status_at, :seen_at);
+
+-- name: session_get
+SELECT {session} FROM {sessions} WHERE s.id = :id;
+
+-- name: session_caller
+-- All that is needed to know a session as a caller.
+SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.id = :id AND s.ended_at IS NULL;
+
+-- name: session_caller_by_token
+-- The same by its token, which is void once the session has ended.
+SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at IS NULL;
+
+-- name: session_by_name
+SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NULL;
+
+-- name: session_ended_by_name
+-- The last session of a name, once no live one has it.
+SELECT {session} FROM {sessions}
+ WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NOT NULL ORDER BY s.id DESC LIMIT 1;
+
+-- name: sessions_with_process
+-- Every process that is or was a session, to know callers by ancestry.
+SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER BY s.created_at, s.id;
+
+-- name: sessions_live_processes
+-- The processes of live sessions, to be watched.
+SELECT s.id, s.pid, s.pid_started FROM sessions s
+ WHERE s.pid IS NOT NULL AND s.ended_at IS NULL ORDER BY s.created_at DESC LIMIT :limit;
+
+-- name: session_is_live
+SELECT 1 FROM sessions WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_route
+-- What decides where mail for a session goes.
+SELECT id, project_id, name, ended_at, successor_id, parent_id, status FROM sessions WHERE id = :id;
+
+-- name: sessions_page
+SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: sessions_page_live
+SELECT {session} FROM {sessions}
+ WHERE s.project_id = :project_id AND s.ended_at IS NULL AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: sessions_page_by_status
+SELECT {session} FROM {sessions}
+ WHERE s.project_id = :project_id AND s.status = :status AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: sessions_children
+-- The live sessions under a parent.
+SELECT {session} FROM {sessions}
+ WHERE s.parent_id = :parent_id AND s.ended_at IS NULL AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: sessions_children_ever
+SELECT {session} FROM {sessions}
+ WHERE s.parent_id = :parent_id AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: session_ids_live
+-- Every live session of a project.
+SELECT id, name FROM sessions WHERE project_id = :project_id AND ended_at IS NULL ORDER BY id LIMIT :limit;
+
+-- name: session_ids_below
+-- Every live session below one, at any depth: also past one that has ended.
+WITH RECURSIVE below (id, depth) AS (
+  SELECT :id, 0
+  UNION
+  SELECT s.id, below.depth + 1 FROM below JOIN sessions s ON s.parent_id = below.id WHERE below.depth < 64
+)
+SELECT DISTINCT s.id, s.name FROM below JOIN sessions s ON s.id = below.id
+ WHERE s.ended_at IS NULL AND s.id <> :id ORDER BY s.id LIMIT :limit;
+
+-- name: session_ids_siblings
+SELECT id, name FROM sessions
+ WHERE parent_id = :parent_id AND ended_at IS NULL AND id <> :id ORDER BY id LIMIT :limit;
+
+-- name: session_ids_of_member
+SELECT id, name FROM sessions WHERE member_id = :member_id AND ended_at IS NULL ORDER BY id LIMIT :limit;
+
+-- name: session_ids_of_teammates
+-- Live sessions of members that share a team with one.
+SELECT DISTINCT s.id, s.name
+  FROM team_members mine JOIN team_members theirs ON theirs.team_id = mine.team_id
+  JOIN sessions s ON s.member_id = theirs.member_id
+ WHERE mine.member_id = :member_id AND s.ended_at IS NULL ORDER BY s.id LIMIT :limit;
+
+-- name: sessions_due
+-- Live sessions whose lease has run out.
+SELECT {session} FROM {sessions}
+ WHERE s.lease_until <= :at AND s.ended_at IS NULL ORDER BY s.lease_until LIMIT :limit;
+
+-- name: session_next_lease
+SELECT min(lease_until) FROM sessions WHERE ended_at IS NULL;
+
+-- name: session_renew
+-- A sign of life.
+UPDATE sessions SET lease_until = max(lease_until, :lease_until), seen_at = :at WHERE id = :id AND ended_at IS NULL;
+
+-- name: sessions_renew
+-- Signs of life of many.
+UPDATE sessions SET lease_until = max(lease_until, :lease_until), seen_at = :at
+ WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NULL;
+
+-- name: session_shorten
+-- Its process is gone: what is left of its lease is short.
+UPDATE sessions SET lease_until = min(lease_until, :lease_until) WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_defer
+-- Look again later: something still speaks for it.
+UPDATE sessions SET lease_until = :lease_until WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_status
+UPDATE sessions SET status = :status, status_source = :source, status_at = :at, status_until = :until, updated_at = :now
+ WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_end
+UPDATE sessions SET status = :status, status_source = :source, status_at = :at, status_until = NULL, ended_at = :at,
+                    updated_at = :at
+ WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_adopt
+UPDATE sessions SET parent_id = :parent_id, updated_at = :at WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_succeed
+-- Who goes on for a session.
+UPDATE sessions SET successor_id = :successor_id WHERE id = :id;
+
+-- name: sessions_unsettled
+-- Ended sessions whose unread mail has not gone on yet.
+SELECT {session} FROM {sessions}
+ WHERE s.ended_at IS NOT NULL AND s.mail_settled = 0 ORDER BY s.ended_at LIMIT :limit;
+
+-- name: session_settle
+UPDATE sessions SET mail_settled = 1 WHERE id = :id;
+
+-- name: signal_put
+INSERT INTO session_signals (session_id, source, status, at, until, detail)
+VALUES (:session_id, :source, :status, :at, :until, :detail)
+ON CONFLICT (session_id, source) DO UPDATE
+   SET status = excluded.status, at = excluded.at, until = excluded.until, detail = excluded.detail;
+
+-- name: signals_of
+SELECT source, status, at, until, detail FROM session_signals WHERE session_id = :session_id ORDER BY at DESC;

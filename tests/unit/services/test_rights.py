@@ -1,0 +1,60 @@
+"""Operations as a member's permissions name them, and who may set which."""
+
+from __future__ import annotations
+
+import pytest
+
+from maestro.domain.callers import Caller, Role, person
+from maestro.errors import Invalid, NotPermitted
+from maestro.services.rights import granted, named
+
+DANA = person("dana")
+COORDINATOR = Caller(Role.COORDINATOR, "ses_1", session_id="ses_1", project_id="prj_1")
+
+
+def test_an_operation_is_named_as_in_the_registry_or_as_a_command() -> None:
+    assert named(["task.create", "task create", " Task  Claim", "whoami"]) == [
+        "task.create",
+        "task.start",
+        "caller.whoami",
+    ]
+
+
+def test_an_unknown_one_is_answered_with_the_nearest() -> None:
+    with pytest.raises(Invalid, match=r"did you mean `task\.create`") as refused:
+        named(["task.creat"])
+    assert "task.create" in refused.value.data["nearest"]
+    with pytest.raises(Invalid, match=r"There is no operation 'xyzzy'\.") as refused:
+        named(["xyzzy"])
+    assert refused.value.data["nearest"] == []
+
+
+def test_what_is_not_given_stays() -> None:
+    before = (["task.cancel"], ["task.create"])
+    assert granted(DANA, allow=None, deny=None, before=before) == before
+    assert granted(DANA, allow=[], deny=None, before=before) == ([], ["task.create"])
+    assert granted(DANA, allow=None, deny=[], before=before) == (["task.cancel"], [])
+
+
+def test_nothing_is_both_allowed_and_denied_also_not_in_two_steps() -> None:
+    with pytest.raises(Invalid, match="both"):
+        granted(DANA, allow=["task.cancel"], deny=["task cancel"])
+    with pytest.raises(Invalid, match="both"):
+        granted(DANA, allow=None, deny=["task.cancel"], before=(["task.cancel"], []))
+
+
+def test_a_coordinator_narrows_and_never_widens() -> None:
+    before = (["task.cancel"], ["task.create"])
+    assert granted(COORDINATOR, allow=None, deny=["task.create", "task.edit"], before=before)[1] == [
+        "task.create",
+        "task.edit",
+    ]
+    assert granted(COORDINATOR, allow=["task.cancel"], deny=None, before=before) == before
+    with pytest.raises(NotPermitted, match="allowed"):
+        granted(COORDINATOR, allow=["task.cancel", "server.stop"], deny=None, before=before)
+    with pytest.raises(NotPermitted, match="allowed"):
+        granted(COORDINATOR, allow=["server.stop"], deny=[])
+    with pytest.raises(NotPermitted, match=r"takes back.*task\.create"):
+        granted(COORDINATOR, allow=None, deny=["task.edit"], before=before)
+    with pytest.raises(NotPermitted, match="takes back"):
+        granted(COORDINATOR, allow=None, deny=[], before=before)

@@ -1,0 +1,83 @@
+"""Members and teams as they are written on the command line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from maestro.domain.members import Team, Tool
+from maestro.operations.members import MemberList
+from maestro.operations.teams import TeamList
+from maestro.testing.factories import make_member
+
+ADA = make_member(role="Engineer")
+TEAM = Team(
+    id="tea_1",
+    project_id="prj_1",
+    name="backend",
+    leader=None,
+    members=["ada", "bob"],
+    created_by="dana",
+    created_at=datetime(2026, 1, 1, tzinfo=UTC),
+)
+
+
+@pytest.fixture(autouse=True)
+def answered(app: Any) -> None:
+    for name in ("member.create", "member.edit"):
+        app.answers[name] = ADA
+    for name in ("team.create", "team.add", "team.remove"):
+        app.answers[name] = TEAM
+    app.answers["member.list"] = MemberList(members=[ADA])
+    app.answers["team.list"] = TeamList(teams=[TEAM])
+
+
+async def test_lists_are_repeated_or_separated_and_old_names_understood(cli: Any, app: Any) -> None:
+    line = "member create ada --role Engineer --tool claude-code --permission readOnly --skill a,b --skill c"
+    ended = await cli.run(f'{line} --deny "task create,task.edit"')
+    assert ended.code == 0, ended.err
+    request = app.last.request
+    assert (request.tool, request.permission, request.skills) == (Tool.CLAUDE, "plan", ["a", "b", "c"])
+    assert request.deny == ["task create", "task.edit"]
+
+
+async def test_an_identity_comes_from_a_file(cli: Any, app: Any) -> None:
+    await cli.run("member create ada --role x --identity-file ada.md", files={"ada.md": b"You are Ada.\n"})
+    assert app.last.request.identity == "You are Ada."
+
+
+async def test_an_empty_text_takes_back_and_nothing_given_says_nothing(cli: Any, app: Any) -> None:
+    await cli.run("member edit ada --tool '' --permission '' --model '' --skill '' --allow ''")
+    request = app.last.request
+    assert (request.tool, request.permission, request.model, request.skills, request.allow) == ("", "", "", [], [])
+    assert request.role is request.identity is request.deny is request.name is None
+
+
+async def test_what_is_missing_or_unknown_is_answered_with_the_usage(cli: Any) -> None:
+    ended = await cli.run("member create ada")
+    assert ended.code == 2 and "--role ROLE is missing" in ended.err
+    assert "usage: maestro member create NAME --role ROLE" in ended.err
+    ended = await cli.run("member edit ada --tool claud")
+    assert ended.code == 2 and "did you mean `claude`" in ended.err
+    ended = await cli.run("team remove backend")
+    assert ended.code == 2 and "MEMBERS is missing" in ended.err
+
+
+async def test_members_of_a_team(cli: Any, app: Any) -> None:
+    await cli.run("team create backend --leader ada --member bob --member carl,dora")
+    assert (app.last.request.leader, app.last.request.members) == ("ada", ["bob", "carl", "dora"])
+    await cli.run("team add backend bob,carl dora")
+    assert (app.last.request.id, app.last.request.members) == ("backend", ["bob", "carl", "dora"])
+    await cli.run("team add backend --leader bob")
+    assert (app.last.request.members, app.last.request.leader) == ([], "bob")
+
+
+async def test_tab_offers_members_and_teams(cli: Any) -> None:
+    ended = await cli.run(["__complete", "--", "member", "show", "a"])
+    assert ended.out == "ada\tEngineer\n"
+    ended = await cli.run(["__complete", "--", "team", "create", "backend", "--leader", ""])
+    assert ended.out == "ada\tEngineer\n"
+    ended = await cli.run(["__complete", "--", "team", "show", ""])
+    assert ended.out == "backend\tada, bob\n"
