@@ -76,7 +76,7 @@ def test_another_user_is_nobody(live: LiveServer, project: Path) -> None:
         "import os, socket, sys\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
-        "body = b'maestro/1\\0python\\x000\\x00000\\x000\\0-\\0\\0' + b'task\\0list\\0--json\\0'\n"
+        "body = b'maestro/2\\0python\\x000\\x00000\\x000\\0-\\0\\0' + b'task\\0list\\0--json\\0'\n"
         "s.sendall(b'R' + len(body).to_bytes(4, 'big') + body)\n"
         "data = b''\n"
         "while (more := s.recv(65536)): data += more\n"

@@ -13,7 +13,7 @@ import sys
 
 from maestro import __version__
 
-PROTOCOL = b"maestro/1"
+PROTOCOL = b"maestro/2"
 PAYLOAD_BYTES_MAX = 1 << 20
 CHUNK_BYTES = 1 << 16
 SOCKET_NAME_BYTES_MAX = 103  # what a socket address holds on every system we run on
@@ -33,6 +33,13 @@ class Ended(Exception):
         self.message = message
 
 
+class Lost(Exception):
+    """The server went away while this command did nothing but wait: it may be asked again."""
+
+    def __init__(self, until: float) -> None:
+        self.until = until  # wall time, which survives becoming another process
+
+
 def main() -> None:
     """Runs the command; never returns."""
     try:
@@ -50,6 +57,11 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Asks the server, wherever it is, and gives the exit code."""
     path = socket_path()
+    if until := setting("MAESTRO_WAIT_UNTIL"):
+        # The native client lost its server while it waited, and has become this one.
+        from maestro.client import waiting
+
+        return waiting.ask_again(arguments, path, until=int(until) / 1000)
     sock = problem = None
     try:
         # A socket named beside a server's URL is the shorter way to the same server.
@@ -61,7 +73,12 @@ def run(arguments: list[str]) -> int:
         from maestro.client import local
 
         sock = local.without_server(arguments, path=path, problem=problem)
-    code = Exchange(sock).run(request(arguments))
+    try:
+        code = Exchange(sock).run(request(arguments))
+    except Lost as lost:
+        from maestro.client import waiting
+
+        return waiting.ask_again(arguments, path, until=lost.until)
     if code is None:
         from maestro.client import local
 
@@ -187,6 +204,7 @@ class Exchange:
         self.source = -1  # the descriptor that is being sent up, if any
         self.source_name = ""
         self.watches_reader = True
+        self.waits_until: float | None = None  # while the server has nothing to do but wait
 
     def run(self, payload: bytes) -> int | None:
         """The exit code; None if the command must run on this side."""
@@ -195,11 +213,16 @@ class Exchange:
         while True:
             kind, payload = self.next_frame()
             if kind == b"O":
+                self.waits_until = None
                 put(1, payload)
             elif kind == b"E":
                 put(2, payload)
             elif kind == b"C":
                 self.send(b"C")
+            elif kind == b"W" and payload.isdigit():
+                import time
+
+                self.waits_until = time.time() + int(payload) / 1000
             elif kind == b"I":
                 self.source, self.source_name = 0, "standard input"
             elif kind == b"F":
@@ -240,6 +263,8 @@ class Exchange:
             return self.receive()
         except ConnectionError:
             data = b""
+        if not data and self.waits_until is not None:
+            raise Lost(self.waits_until)
         if not data:
             raise Ended(NO_SERVER, "the server ended the connection before the answer was complete")
         return data

@@ -14,13 +14,14 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import Event
 from maestro.domain.identity import identify
 from maestro.domain.projects import Workspace
-from maestro.operations import projects, server, sessions, tasks
+from maestro.operations import projects, server, sessions
 from maestro.operations.app import Peer
-from maestro.operations.base import Operation
+from maestro.operations.base import Effect, Operation
 from maestro.remote.http import Api
 
 _NOT_HERE = frozenset({projects.INIT.name, server.BACKUP.name})
 _GRACE_SECONDS = 10.0
+_PAUSE_SECONDS = 0.5
 
 
 class RemoteApp:
@@ -71,9 +72,24 @@ class RemoteApp:
             request = msgspec.structs.replace(request, since=int(page.cursor))
 
     async def _ask(self, operation: Operation, request: msgspec.Struct, *, key: str = "") -> Any:
-        waits = operation.name == tasks.WAIT.name
-        seconds = request.timeout / 1000 + _GRACE_SECONDS if waits else None  # type: ignore[attr-defined]
-        return await asyncio.to_thread(self._api.call, operation, request, key=key, seconds=seconds)
+        if "timeout" not in request.__struct_fields__:
+            return await asyncio.to_thread(self._api.call, operation, request, key=key)
+        return await self._wait(operation, request, key)
+
+    async def _wait(self, operation: Operation, request: Any, key: str) -> Any:
+        """What waits and changes nothing asks again when the server went away, for the time that is left."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + request.timeout / 1000
+        while True:
+            seconds = request.timeout / 1000 + _GRACE_SECONDS
+            try:
+                return await asyncio.to_thread(self._api.call, operation, request, key=key, seconds=seconds)
+            except errors.NoServer:
+                left = int((ends - loop.time()) * 1000)
+                if operation.effect is not Effect.ACTION or left <= 0:
+                    raise
+            await asyncio.sleep(_PAUSE_SECONDS)
+            request = msgspec.structs.replace(request, timeout=left)
 
     async def _locate(self, path: str) -> projects.Place:
         """A checkout here is no workspace of a server elsewhere, but its remote names the project."""

@@ -50,6 +50,9 @@ class Terminal:
         except OSError as error:
             raise errors.Invalid(f"{error.strerror}: {path}.") from error
 
+    async def waiting(self, milliseconds: int) -> None:
+        """The app asks again by itself."""
+
     async def confirm(self) -> bool:
         return True
 

@@ -47,7 +47,7 @@ def test_arguments_arrive_as_they_are(ask, arguments):
 
 def test_it_says_who_asks(ask, client):
     request = ask("x")
-    assert request.protocol == b"maestro/1"
+    assert request.protocol == b"maestro/2"
     assert request.client == client.kind.encode()
     assert request.version == maestro.__version__.encode()
     assert request.terminals == b"000"

@@ -19,6 +19,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
@@ -36,6 +37,7 @@ static unsigned char outbox[2 * CHUNK]; /* what it is to hear: a piece of input,
 static size_t out_at, out_have;
 static int source = -1; /* the descriptor that is being sent up, if any */
 static char source_name[PATH_MAX];
+static long long waits_until; /* milliseconds since 1970, while the server has nothing to do but wait; else 0 */
 
 static void __attribute__((noreturn)) fail(int code, const char *what, const char *detail)
 {
@@ -201,7 +203,7 @@ static void send_request(void)
     if (request == NULL)
         fail(FAILED, "out of memory", "");
     fwrite("head.", HEAD, 1, request);
-    add(request, "maestro/1");
+    add(request, "maestro/2");
     add(request, "native");
     add(request, MAESTRO_VERSION);
     add(request, terminals);
@@ -338,6 +340,15 @@ static void wait_for_server(void)
     }
 }
 
+/* The server went away while it only waited: Python asks again as soon as there is one. */
+static void __attribute__((noreturn)) wait_elsewhere(void)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", waits_until);
+    setenv("MAESTRO_WAIT_UNTIL", text, 1);
+    become_python();
+}
+
 /* The next `size` bytes from the server, which stay where they are. */
 static unsigned char *peek(size_t size)
 {
@@ -349,6 +360,8 @@ static unsigned char *peek(size_t size)
         ssize_t got = recv(server, inbox + in_have, CHUNK, 0);
         if (got > 0)
             in_have += (size_t)got;
+        else if ((got == 0 || errno != EINTR) && waits_until > 0)
+            wait_elsewhere();
         else if (got == 0 || errno != EINTR)
             fail(NO_SERVER, "the server ended the connection before the answer was complete", "");
     }
@@ -368,6 +381,7 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
 {
     switch (kind) {
     case 'O':
+        waits_until = 0;
         put(1, payload, size);
         break;
     case 'E':
@@ -385,6 +399,14 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
         break;
     case 'L':
         become_python();
+    case 'W': {
+        struct timespec now;
+        char text[20];
+        snprintf(text, sizeof text, "%.*s", (int)size, (const char *)payload);
+        clock_gettime(CLOCK_REALTIME, &now);
+        waits_until = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 + atoll(text);
+        break;
+    }
     case 'X': {
         char text[8];
         snprintf(text, sizeof text, "%.*s", (int)size, (const char *)payload);

@@ -33,6 +33,9 @@ class Channel(Protocol):
     async def file(self, path: str) -> bytes:
         """All of a file, as the client reads it."""
 
+    async def waiting(self, milliseconds: int) -> None:
+        """From here on the command only waits: a client that loses the server may ask again."""
+
     async def confirm(self) -> bool:
         """Whether the client says that everything so far has left it."""
 

@@ -30,6 +30,7 @@ from maestro.surfaces.cli.render.base import Rendered
 from maestro.surfaces.cli.render.style import View, finish, indented
 
 TOKEN = "MAESTRO_TOKEN"
+WAIT_LEFT = "MAESTRO_WAIT_LEFT"
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,8 @@ class _Run:
             found[PROJECT] = where.project
             await self._note(where.notes)
         request = bind.request(parsed.spec, found)
+        if operation.effect is Effect.ACTION and "timeout" in request.__struct_fields__:
+            request = await self._waiting(request)
         if operation.effect is Effect.STREAM:
             return await self._stream(self.app.stream(operation, request, caller=caller), request, parsed)
         answer = await self.app.call(operation, request, caller=caller, key=bind.key(parsed.key))
@@ -105,6 +108,15 @@ class _Run:
         if receipt := getattr(answer, "receipt", ""):
             await self._confirm(receipt, caller)
         return code
+
+    async def _waiting(self, request: msgspec.Struct) -> msgspec.Struct:
+        """A wait changes nothing, so a client that loses the server asks again, for the time that is left."""
+        timeout: int = request.timeout  # type: ignore[attr-defined]
+        left = self.invocation.environment.get(WAIT_LEFT, "")
+        if left.isdecimal() and len(left) < 15:
+            timeout = min(timeout, int(left))
+        await self.channel.waiting(timeout)
+        return msgspec.structs.replace(request, timeout=timeout)
 
     async def _confirm(self, receipt: str, caller: Caller) -> None:
         """Mail counts as read once the client says that it has written it out; a client that dies first has only

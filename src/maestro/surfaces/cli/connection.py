@@ -105,6 +105,10 @@ class Connection:
     async def file(self, path: str) -> bytes:
         return await self._take(frames.FILE, path.encode(), most=limits.document_bytes_max, what=path)
 
+    async def waiting(self, milliseconds: int) -> None:
+        await self._put(frames.pack(frames.WAITING, b"%d" % milliseconds))
+        await self.flush()
+
     async def confirm(self) -> bool:
         kind, _ = await self._ask(frames.CONFIRM)
         self._asked = False

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from maestro import limits
 
-PROTOCOL = "maestro/1"
+PROTOCOL = "maestro/2"
 
 # From the client: its request, a piece of input, a refusal of input, a confirmation.
 REQUEST, DATA, NEGATIVE, CONFIRMED = b"R", b"D", b"N", b"C"
 # To the client.
-OUT, ERR, STDIN, FILE, CONFIRM, LOCAL, EXIT = b"O", b"E", b"I", b"F", b"C", b"L", b"X"
+OUT, ERR, STDIN, FILE, CONFIRM, LOCAL, WAITING, EXIT = b"O", b"E", b"I", b"F", b"C", b"L", b"W", b"X"
 
 columns_max = 10_000
 

@@ -76,6 +76,7 @@ class FakeChannel:
     written: bytes = b""
     said: str = ""
     flushes: int = 0
+    waits: int | None = None
 
     async def out(self, data: str | bytes) -> None:
         self.written += data.encode() if isinstance(data, str) else data
@@ -91,6 +92,9 @@ class FakeChannel:
 
     async def file(self, path: str) -> bytes:
         return self.files[path]
+
+    async def waiting(self, milliseconds: int) -> None:
+        self.waits = milliseconds
 
     async def confirm(self) -> bool:
         return True
