@@ -8,12 +8,16 @@ from collections.abc import Callable
 
 import uvloop
 
-from bench import command, http, idle, store
+from bench import command, http, idle, mail_command, mail_crowd, mail_http, mail_store, prompts, store
 from bench.report import Figure
 
 CASES: dict[str, Callable[[], list[Figure]]] = {
     "command": command.figures,
+    "mail-command": mail_command.figures,
     "http": lambda: [http.writes(), http.reads_under_writes()],
+    "mail-http": lambda: [mail_http.sends(), mail_http.wake_up()],
+    "mail-store": lambda: [uvloop.run(mail_store.broadcast()), *uvloop.run(mail_store.large_store())],
+    "mail-crowd": mail_crowd.figures,
     "commits": lambda: [uvloop.run(store.grouped_commits())],
     "ready": lambda: [uvloop.run(store.ready_list())],
     "edges": lambda: uvloop.run(
@@ -25,6 +29,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
             }
         )
     ),
+    "prompts": lambda: [prompts.composing()],
     "idle": lambda: [idle.idle()],
 }
 

@@ -47,14 +47,15 @@ class Connection(asyncio.Protocol):
             self.done.set_exception(exc or ConnectionError("the server closed the connection"))
 
 
-async def run(host: str, port: int, request: bytes, *, connections: int, seconds: float) -> tuple[float, int]:
-    """Requests answered well per second, and how many were not."""
+async def run(host: str, port: int, requests: list[bytes], *, connections: int, seconds: float) -> tuple[float, int]:
+    """Requests answered well per second, and how many were not. The connections share out the requests."""
     loop = asyncio.get_running_loop()
     began = time.perf_counter()
     waiting = []
-    for _ in range(connections):
+    for number in range(connections):
         done: asyncio.Future[tuple[int, int]] = loop.create_future()
-        await loop.create_connection(lambda done=done: Connection(request, began + seconds, done), host, port)
+        made = Connection(requests[number % len(requests)], began + seconds, done)
+        await loop.create_connection(lambda made=made: made, host, port)
         waiting.append(done)
     results = await asyncio.gather(*waiting)
     elapsed = time.perf_counter() - began
@@ -69,7 +70,7 @@ def main() -> None:
         run(
             order["host"],
             order["port"],
-            order["request"].encode(),
+            [request.encode() for request in order["requests"]],
             connections=order["connections"],
             seconds=order["seconds"],
         )

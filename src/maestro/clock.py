@@ -35,3 +35,11 @@ def to_micros(at: datetime) -> int:
 
 def from_micros(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
+
+
+def maybe_micros(at: datetime | None) -> int | None:
+    return to_micros(at) if at is not None else None
+
+
+def maybe_time(micros: int | None) -> datetime | None:
+    return from_micros(micros) if micros is not None else None

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from maestro.clock import to_micros
 
-Prefix = Literal["prj", "wsp", "tsk", "doc", "rep", "ses", "msg", "att", "mem", "tea", "req", "run"]
+Prefix = Literal["prj", "wsp", "tsk", "doc", "rep", "ses", "msg", "att", "mem", "tea", "req", "run", "gat"]
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]

@@ -92,15 +92,74 @@ webhook_seconds_max = 10
 
 # Sessions
 session_lease_seconds = 120
+session_lease_alone_seconds = 900  # without a process of its own nothing else would speak for it
 session_grace_seconds = 10  # after its process is gone
 sleep_grace_seconds = 90  # after the machine slept, or the server was away
 presence_seconds = 20  # how often signs of life are stored
 status_seconds = 600  # how long a word about a status counts by itself
 processes_watched_max = 4096
 session_tasks_max = 100
+runner_answer_seconds_max = 10
+spawn_depth_max = 4  # coordinators below coordinators
+spawns_of_one_coordinator_max = 32  # live at once
+spawns_of_one_project_max = 256
+report_tail_chars_max = 4_000
+stop_grace_seconds = 10
 sessions_in_tree_max = 20_000
 ancestry_depth_max = 64
 stop_seconds_max = 10
 
+# Prompts: both together fit into one argument of a program, which Linux bounds at 128 KiB.
+system_prompt_bytes_max = 48_000
+task_prompt_bytes_max = 80_000
+prompt_text_chars_max = 8_000  # one description, directive or identity; the whole of it is a call away
+prompt_line_chars_max = 500  # a title, an acceptance line, a gate
+prompt_items_max = 20  # of a list inside one task
+prompt_entries_max = 200  # tasks, siblings, members, commands
+roster_identity_chars_max = 1_000
+template_bytes_max = 16 * 1024
+templates_max = 100
+template_phases_max = 20
+
 # Upkeep: how much one round may do.
 upkeep_batch_rows_max = 500
+
+# Worktrees
+worktree_git_seconds_max = 60
+worktree_checkout_seconds_max = 900  # many files, or filters that fetch them
+worktree_tries_max = 5  # of `git worktree`, while others add and remove theirs
+worktree_retry_milliseconds = 50
+worktree_walk_entries_max = 200_000
+worktree_names_max = 500  # files or commits in one answer
+names_in_message_max = 5
+git_lock_milliseconds = 5_000
+checkout_settings_bytes_max = 64 * 1024
+copy_patterns_max = 50
+copy_pattern_chars_max = 1_000
+copy_files_max = 500
+copy_bytes_max = 64 * 1024 * 1024
+setup_seconds_default = 600
+setup_seconds_max = 24 * 3600
+setup_grace_seconds = 2  # between being asked to end and being ended
+setup_output_bytes_max = 64 * 1024
+diff_bytes_max = 1024 * 1024
+diff_file_bytes_max = 4 * 1024 * 1024
+diff_untracked_files_max = 50
+merge_seconds_max = 300
+merge_tries_max = 5
+merge_message_chars_max = 20_000
+author_chars_max = 255
+conflict_files_max = 50
+conflict_bytes_max = 8 * 1024  # of one file
+conflict_read_bytes_max = 1024 * 1024
+
+# Runs
+run_parallel_default = 4
+run_parallel_max = 64
+run_attempts_default = 2
+run_attempts_max = 16
+run_tasks_max = 5_000
+runs_live_max = 50
+gate_seconds_max = 1_800
+gates_parallel_max = 2  # tasks whose gates run at once
+gate_output_bytes_max = 256 * 1024

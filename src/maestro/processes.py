@@ -20,6 +20,7 @@ class Process(msgspec.Struct, frozen=True):
     pid: int
     parent: int
     started: str
+    ended: bool = False  # it only waits for its parent to take note
 
 
 class ChainBroken(Exception):
@@ -57,12 +58,14 @@ def _from_proc(pid: int) -> Process | None:
         os.close(descriptor)
     # The name in brackets may itself contain brackets and spaces.
     fields = text[text.rindex(b")") + 2 :].split()
-    return Process(pid, int(fields[1]), fields[19].decode())
+    return Process(pid, int(fields[1]), fields[19].decode(), fields[0] in (b"Z", b"X"))
 
 
 def _from_ps(pid: int) -> Process | None:
     answer = subprocess.run(
-        ["ps", "-o", "ppid=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False, timeout=5
+        ["ps", "-o", "ppid=,stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False, timeout=5
     )
     fields = answer.stdout.split()
-    return Process(pid, int(fields[0]), " ".join(fields[1:])) if answer.returncode == 0 and fields else None
+    if answer.returncode != 0 or not fields:
+        return None
+    return Process(pid, int(fields[0]), " ".join(fields[2:]), fields[1].startswith("Z"))

@@ -1,11 +1,45 @@
-"""The demo, as a newcomer runs it: a server, a repository and three agents of its own, and nothing left behind."""
+"""The demo, as a newcomer runs it: a server, a repository and agents of its own, and nothing left behind."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+# What each part of the second half must have shown, in this order.
+MAIL = (
+    r"lead  \$ maestro mail send dora --type assignment .* --wait-for read",
+    r"dora  ◂ assignment from lead: Write the display",
+    r"dora  \$ maestro mail send --to-coordinator --type query",
+    r"lead    ◂ query from dora: Celsius or Fahrenheit\?",
+    r"lead  \$ maestro mail reply msg_",
+    r"dora    ◂ response from lead: Re: Celsius or Fahrenheit\? \| Celsius",
+    r"lead  \$ maestro mail broadcast --scope my-workers --subject \"Hand in\"",
+    r"lead    reaches [^;]*; not lead itself",
+    r"lead    3 completions, one wait",
+    r"lead    ◂ CRITICAL status_update from dora",
+    r"lead    wanted 10, has \d: critical mail ends the wait at once",
+    r"lead    exit 7, accepted but not confirmed: .*fay sent",
+)
+# Noticed within seconds only where the system says when a process ends.
+KILLED = (
+    r"you   \$ kill -9 \d+",
+    r"you     The server sees it end, and gives it 10 s",
+    r"lead    ◂ HIGH notification: fay is lost",
+    r"lead    the 2 messages that fay had not read came back",
+    r"lead    process \d+ gone, lease over, nothing heard\. It ended as lost\.",
+    r"\$ maestro mail thread msg_",
+)
+# One worker needs the person, while the others go on.
+ASKING = (
+    r"emil  \$ maestro ask create",
+    r"you     needs you",
+    r"you     req_\w+ .* question  emil  Buy the boiling sound",
+    r"you   \$ maestro ask answer req_\w+ yes",
+    r"emil    dana says: yes",
+)
 
 
 def test_the_demo_runs_to_its_end_and_leaves_nothing(tmp_path: Path) -> None:
@@ -27,4 +61,16 @@ def test_the_demo_runs_to_its_end_and_leaves_nothing(tmp_path: Path) -> None:
     assert "(fence 2)" in done.stdout
     assert "8 files were written" in done.stdout
     assert "kettle#1 completed" in done.stdout
+    for part in (MAIL, KILLED if hasattr(os, "pidfd_open") else (), ASKING):
+        in_order(done.stdout, part)
+    assert re.search(r"reaches (?=.*dora)(?=.*emil)(?=.*fay)[^;]*;", done.stdout)
     assert not list(tmp_path.iterdir()), "something was left behind"
+
+
+def in_order(text: str, patterns: tuple[str, ...]) -> None:
+    """Each is there, after the one before."""
+    place = 0
+    for pattern in patterns:
+        found = re.compile(pattern).search(text, place)
+        assert found, f"{pattern!r} is missing, or too early, in:\n{text}"
+        place = found.end()

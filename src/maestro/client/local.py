@@ -29,6 +29,14 @@ def run(arguments: list[str]) -> int:
     return COMMANDS[name](rest)
 
 
+def after_silence(arguments: list[str]) -> int:
+    """The server went away before its first word. What runs on this side was not the server's to do anyway."""
+    os.environ.pop("MAESTRO_SILENCE", None)
+    if arguments and arguments[0] in COMMANDS:
+        return run(arguments)
+    raise thin.Ended(thin.NO_SERVER, thin.ENDED)
+
+
 def without_server(arguments: list[str], *, path: str, problem: OSError | None) -> _socket.socket:
     """Goes on when no server answered at `path`: gives a connection after all, or ends the command."""
     command = arguments[0] if arguments else ""

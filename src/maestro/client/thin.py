@@ -21,6 +21,8 @@ SENT_VARIABLES = {b"NO_COLOR", b"FORCE_COLOR", b"TERM", b"LANG", b"LC_ALL", b"CL
 
 FAILED, USAGE, NOT_PERMITTED, NO_SERVER, INTERRUPTED, CLOSED_PIPE = 1, 2, 4, 8, 130, 141
 
+ENDED = "the server ended the connection before the answer was complete"
+
 # After so long without a frame it is worth loading `select`, to notice that nobody reads the output any more.
 PATIENCE_SECONDS = 0.2
 
@@ -31,6 +33,10 @@ class Ended(Exception):
     def __init__(self, code: int, message: str = "") -> None:
         self.code = code
         self.message = message
+
+
+class Vanished(Exception):
+    """The server went away without a word: it was just being killed, or has carried the command out."""
 
 
 class Lost(Exception):
@@ -57,6 +63,10 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Asks the server, wherever it is, and gives the exit code."""
     path = socket_path()
+    if setting("MAESTRO_SILENCE"):  # what the native client met before it became this one
+        from maestro.client import local
+
+        return local.after_silence(arguments)
     if until := setting("MAESTRO_WAIT_UNTIL"):
         # The native client lost its server while it waited, and has become this one.
         from maestro.client import waiting
@@ -79,6 +89,10 @@ def run(arguments: list[str]) -> int:
         from maestro.client import waiting
 
         return waiting.ask_again(arguments, path, until=lost.until)
+    except Vanished:
+        from maestro.client import local
+
+        return local.after_silence(arguments)
     if code is None:
         from maestro.client import local
 
@@ -204,6 +218,7 @@ class Exchange:
         self.source = -1  # the descriptor that is being sent up, if any
         self.source_name = ""
         self.watches_reader = True
+        self.is_answered = False
         self.waits_until: float | None = None  # while the server has nothing to do but wait
 
     def run(self, payload: bytes) -> int | None:
@@ -212,6 +227,7 @@ class Exchange:
         self.sock.settimeout(PATIENCE_SECONDS)
         while True:
             kind, payload = self.next_frame()
+            self.is_answered = True
             if kind == b"O":
                 self.waits_until = None
                 put(1, payload)
@@ -265,8 +281,10 @@ class Exchange:
             data = b""
         if not data and self.waits_until is not None:
             raise Lost(self.waits_until)
+        if not data and not self.is_answered:
+            raise Vanished
         if not data:
-            raise Ended(NO_SERVER, "the server ended the connection before the answer was complete")
+            raise Ended(NO_SERVER, ENDED)
         return data
 
     def wait(self, *, long: bool = False) -> None:

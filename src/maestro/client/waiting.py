@@ -22,7 +22,10 @@ def ask_again(arguments: list[str], path: str, *, until: float) -> int:
     while (left := ends - time.monotonic()) > 0:
         os.environ["MAESTRO_WAIT_LEFT"] = str(int(left * 1000))
         try:
-            code = thin.Exchange(thin.connect(path)).run(thin.request(arguments))
+            exchange = thin.Exchange(thin.connect(path))
+            # It is known to do nothing but wait, also before the server says so again.
+            exchange.waits_until = until
+            code = exchange.run(thin.request(arguments))
         except (OSError, thin.Lost):
             time.sleep(min(pause, left))
             pause = min(pause * 2, _PAUSE_SECONDS_MAX)

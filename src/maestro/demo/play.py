@@ -1,8 +1,10 @@
-"""The play: a graph of tasks, three agents that work through it, one of them killed on the way."""
+"""The play. Its first part: a graph of tasks, and three agents that work through it, one killed on the way.
+
+The second part, mail between a coordinator and its workers, is in `letters`.
+"""
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -11,8 +13,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from maestro.demo import letters
 from maestro.demo.view import View
-from maestro.demo.world import World, command
+from maestro.demo.world import World, command, indented
 
 SECONDS_MAX = 90.0
 AGENTS = ("ada", "ben", "cleo")
@@ -33,12 +36,13 @@ DOOMED = "Write the heater driver"
 def main(arguments: list[str] | None = None) -> int:
     """Run the whole demo. 0 when everything went as it should."""
     began = time.monotonic()
-    print("Maestro: a project, a graph of tasks, and three agents as real processes.\n")
+    print("Maestro. First a graph of tasks, and three agents as real processes that work through it.\n")
     with World() as world:
         refs, parent = set_up(world)
         show_refusals(world, refs)
         finished = run_agents(world, refs, parent)
         show_end(world, parent)
+        finished = finished and letters.act(world)
     said = "Done" if finished else "NOT FINISHED"
     print(f"\n{said} in {time.monotonic() - began:.0f} s. Everything it made is gone again.")
     print(
@@ -79,7 +83,7 @@ def run_agents(world: World, refs: dict[str, str], parent: str) -> bool:
     view = View(tasks, depends_on, names)
     print(f"Three agents start: {', '.join(AGENTS)}. One of them will be killed in the middle of its work.\n")
     with ExitStack() as running:
-        events = running.enter_context(followed(world))
+        events = running.enter_context(world.followed(seconds_max=SECONDS_MAX))
         agents = {name: running.enter_context(agent(world, name, sessions[name], parent)) for name in AGENTS}
         view.draw()
         return watch(view, events, agents, refs[DOOMED], names)
@@ -93,7 +97,6 @@ def watch(
     names: dict[str, str],
 ) -> bool:
     """Follow the log to the end of the work, and kill one agent when it has begun."""
-    ends = time.monotonic() + SECONDS_MAX
     for event in events:
         view.hear(event)
         if event["kind"] == "task.started" and event["data"]["ref"] == doomed and event["data"]["fence"] == 1:
@@ -102,8 +105,6 @@ def watch(
             view.say(f"{holder} was killed (SIGKILL) while it held {doomed}; its lease runs on for 5 s")
         if view.done():
             return True
-        if time.monotonic() > ends:
-            return False
     return False
 
 
@@ -123,21 +124,6 @@ def agent(world: World, name: str, session: dict[str, Any], parent: str) -> Iter
         process.wait()
 
 
-@contextmanager
-def followed(world: World) -> Iterator[Iterator[dict[str, Any]]]:
-    """The event log from now on, as the command prints it."""
-    since = world.ask("status")["events"]
-    words = [*command(), "events", "--follow", "--since", str(since), "--json"]
-    process = subprocess.Popen(words, cwd=world.repository, env=world.environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield (json.loads(line) for line in process.stdout)
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
 def show_end(world: World, parent: str) -> None:
     task = world.ask("task", "show", parent)
     print(f"\n{task['ref']} {task['status']}: a parent completes when its children have.")
@@ -145,7 +131,3 @@ def show_end(world: World, parent: str) -> None:
     print(f"{written} files were written, one for each task, none twice.")
     events = world.ask("status")["events"]
     print(f"The log has {events} events, each written in the transaction of the change it tells.")
-
-
-def indented(text: str) -> str:
-    return "".join(f"  {line}\n" for line in text.splitlines())

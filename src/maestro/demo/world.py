@@ -8,6 +8,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,10 @@ class World:
         self.repository = self.root / "src" / "dana" / "kettle"
         self.repository.mkdir(parents=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
-        self.environment = kept | {"MAESTRO_HOME": str(self.root / "data")}
+        home = self.root / "data"
+        home.mkdir(mode=0o700)
+        (home / "config.toml").write_text('human = "dana"\nnotify_desktop = false\n')
+        self.environment = kept | {"MAESTRO_HOME": str(home)}
 
     def __enter__(self) -> World:
         self.git("init", "--quiet")
@@ -62,6 +68,25 @@ class World:
         """What the command answers, as JSON."""
         return json.loads(self.maestro(*words, "--json"))
 
+    @contextmanager
+    def followed(self, *, seconds_max: float) -> Iterator[Iterator[dict[str, Any]]]:
+        """The event log from now on, as the command prints it; it ends when the time is over."""
+        since = self.ask("status")["events"]
+        words = [*command(), "events", "--follow", "--since", str(since), "--json"]
+        process = subprocess.Popen(
+            words, cwd=self.repository, env=self.environment, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        deadline = threading.Timer(seconds_max, process.kill)
+        deadline.start()
+        try:
+            yield (json.loads(line) for line in process.stdout)
+        finally:
+            deadline.cancel()
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
 
 def command() -> list[str]:
     """The command as it is installed beside this interpreter, or as a module of it."""
@@ -69,3 +94,7 @@ def command() -> list[str]:
     if beside.exists():
         return [str(beside)]
     return [sys.executable, "-c", "from maestro.client.thin import main; main()"]
+
+
+def indented(text: str) -> str:
+    return "".join(f"  {line}".rstrip() + "\n" for line in text.splitlines())

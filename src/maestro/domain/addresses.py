@@ -49,13 +49,13 @@ _IDS = {"ses": Kind.SESSION, "mem": Kind.MEMBER, "prj": Kind.PROJECT, "wsp": Kin
 def parse(text: str) -> Address:
     """What an address says."""
     text = text.strip()
+    if ids.is_id(text) and text[:3] in _IDS:
+        return Address(_IDS[text[:3]], text, text)
     prefixed = _PREFIXED.fullmatch(text)
     if prefixed is not None:
         return Address(Kind(prefixed[1]), prefixed[2].removeprefix("@").strip(), text)
     if text.lower() in (Kind.COORDINATOR, Kind.HUMAN):
         return Address(Kind(text.lower()), "", text)
-    if ids.is_id(text) and text[:3] in _IDS:
-        return Address(_IDS[text[:3]], text, text)
     if text.startswith("@") and _WORD.fullmatch(text[1:]):
         return Address(Kind.MEMBER, text[1:], text)
     if _TASK.fullmatch(text):

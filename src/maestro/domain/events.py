@@ -44,6 +44,14 @@ class Kind(enum.StrEnum):
     SESSION_LOST = "session.lost"
     SESSION_ENDED = "session.ended"
 
+    GATE_PASSED = "gate.passed"
+    GATE_FAILED = "gate.failed"
+
+    RUN_STARTED = "run.started"
+    RUN_ATTEMPT = "run.attempt"
+    RUN_ENDED = "run.ended"
+    RUN_RESUMED = "run.resumed"
+
     MEMBER_CREATED = "member.created"
     MEMBER_CHANGED = "member.changed"
     TEAM_CREATED = "team.created"

@@ -17,6 +17,11 @@ from maestro.domain.events import Event
 EVERYTHING = "*"
 
 
+def box_key(box: str) -> str:
+    """Mail for a box: apart from all else that happens to the session or in the project it belongs to."""
+    return f"mail:{box}"
+
+
 class Subscription:
     """One listener's events, in order."""
 
@@ -81,7 +86,7 @@ class Hub:
         for event in events:
             told: set[Subscription] = set()
             # An event may name whom it is for: mail wakes those whose boxes it came to.
-            for key in (event.subject, event.project, EVERYTHING, *event.data.get("to", ())):
+            for key in (event.subject, event.project, EVERYTHING, *map(box_key, event.data.get("to", ()))):
                 if key is not None and key in self._listeners:
                     told |= self._listeners[key]
             for subscription in told:

@@ -61,6 +61,8 @@ class Command:
     aliases: tuple[str, ...] = ()
     # Fields the surface fills in itself and that no flag offers.
     hidden: tuple[str, ...] = ()
+    # The field that takes all words after `--`.
+    rest: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from maestro import limits
@@ -48,6 +49,20 @@ class DocumentContent(Document, frozen=True, kw_only=True):
     content: bytes
 
 
+class OneGate(InProject, frozen=True, kw_only=True):
+    id: Annotated[
+        str, Meta(min_length=1, max_length=100, description="What a gate said: its id.", extra={"label": "GATE"})
+    ]
+
+
+class GateOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a gate command said."""
+
+    id: str
+    task_id: str
+    content: bytes
+
+
 _ABOUT = (NotFound, Ambiguous, NotPermitted)
 
 ADD = Operation(
@@ -87,4 +102,17 @@ SHOW = Operation(
     errors=_ABOUT,
 )
 
-ALL = (ADD, LIST, SHOW)
+GATE = Operation(
+    "task.gate",
+    OneGate,
+    GateOutput,
+    callers=Callers.KNOWN,
+    http=GET("/api/gates/{id}"),
+    summary="Print what a gate command said.",
+    effect=Effect.SCAN,
+    command=Command("task gate", ("id",)),
+    examples=("maestro task gate gat_01…",),
+    errors=_ABOUT,
+)
+
+ALL = (ADD, LIST, SHOW, GATE)

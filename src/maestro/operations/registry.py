@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from maestro.operations import asks, documents, mail, members, projects, server, sessions, tasks, teams
+from maestro.operations import (
+    asks,
+    documents,
+    mail,
+    members,
+    projects,
+    runs,
+    server,
+    sessions,
+    spawning,
+    tasks,
+    teams,
+)
 from maestro.operations.base import Operation
 
 REGISTRY: dict[str, Operation] = {
     operation.name: operation
-    for module in (tasks, documents, projects, members, teams, sessions, mail, asks, server)
+    for module in (tasks, documents, projects, members, teams, sessions, spawning, runs, mail, asks, server)
     for operation in module.ALL
 }

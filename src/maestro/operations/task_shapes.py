@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from maestro import limits
 from maestro.domain.documents import Document, Report, ReportKind
+from maestro.domain.gates import GateResult
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import fields
 from maestro.operations.base import Cursor, InProject
@@ -65,6 +66,7 @@ class TaskDetail(WaitingTask, frozen=True, kw_only=True):
     found: list[TaskLink]
     reports: list[Report]
     documents: list[Document]
+    evidence: list[GateResult] = []
 
 
 class MovedTask(Task, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from maestro.events.hub import Hub
 from maestro.operations import server as ops
 from maestro.operations.app import Peer
 from maestro.operations.base import Operation
+from maestro.operations.registry import REGISTRY
 from maestro.server import settings
 from maestro.server.bindings import bindings
 from maestro.server.dispatch import Dispatcher
@@ -37,24 +38,32 @@ from maestro.services.mail.sending import Sending
 from maestro.services.mail.waits import MailWaits
 from maestro.services.places import Places
 from maestro.services.presence import Presence
+from maestro.services.runners import Runners
+from maestro.services.runs import RunControl
+from maestro.services.session_control import Control
 from maestro.services.session_views import Explaining
 from maestro.services.session_waits import SessionWaits
 from maestro.services.sessions import Heartbeats
+from maestro.services.spawning import Places as ServerPlaces
+from maestro.services.spawning import Spawning
 from maestro.services.upkeep.alarms import Alarms
 from maestro.services.upkeep.dead_letters import DeadLetters
+from maestro.services.upkeep.dispatching import Dispatching
+from maestro.services.upkeep.gates import Gates
 from maestro.services.upkeep.leases import Leases
 from maestro.services.upkeep.loop import Job, Upkeep
 from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.mail_retention import MailRetention
 from maestro.services.upkeep.notifications import Notifications
 from maestro.services.upkeep.processes import Processes
+from maestro.services.upkeep.reconcile import Reconcile
 from maestro.services.upkeep.retention import Retention
 from maestro.services.upkeep.signs_of_life import SignsOfLife
 from maestro.services.upkeep.stray_blobs import StrayBlobs
 from maestro.services.waiting import TaskWaits
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
-from maestro.store.layout import BLOBS, DATABASE
+from maestro.store.layout import BLOBS, DATABASE, SOCKET
 from maestro.store.sqlite import SqliteStore
 
 _SWITCH_SECONDS = 0.0005
@@ -64,8 +73,14 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_REJECTED: (Leases.name,),
     Kind.TASK_UNBLOCKED: (Leases.name,),
     Kind.SESSION_REGISTERED: (Processes.name,),
-    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name),
-    Kind.SESSION_LOST: (Processes.name, DeadLetters.name),
+    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name),
+    Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name),
+    Kind.TASK_READY: (Dispatching.name,),
+    Kind.TASK_COMPLETED: (Dispatching.name,),
+    Kind.TASK_FAILED: (Dispatching.name,),
+    Kind.TASK_IN_REVIEW: (Gates.name,),
+    Kind.RUN_STARTED: (Dispatching.name,),
+    Kind.RUN_RESUMED: (Dispatching.name,),
     Kind.MAIL_SENT: (Search.name,),
     Kind.ASK_OPENED: (Notifications.name,),
 }
@@ -95,8 +110,10 @@ class Server:
         human = settings.human_name(self.settings)
         self.identities = Identities(self.store, self.secrets, self.presence, human=human)
         self.dispatcher = Dispatcher(self.store, bindings(self))
-        self.processes = Processes(self.store, shortened=lambda: self.upkeep.nudge(LostSessions.name))
+        self.processes = Processes(self.store, self.presence, shortened=lambda: self.upkeep.nudge(LostSessions.name))
+        self.gates = Gates(self.store, self.blobs, clock=self.clock)
         self.upkeep = Upkeep(self._jobs(), clock=self.clock)
+        self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
         self.store.on_commit(self._react)
         self.stopping = asyncio.Event()
@@ -116,6 +133,16 @@ class Server:
         self.explaining = Explaining(self.store, self.presence)
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
+        self.runners = Runners(self.home)
+        self.control = Control(self.store, self.runners, self.receipt_waits)
+        self.spawning = Spawning(
+            self.store,
+            self.runners,
+            ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url),
+            token_of=self.secrets.session_token,
+            operations=lambda: list(REGISTRY.values()),
+        )
+        self.run_control = RunControl(self.store, self.hub, self.runners)
 
     def _jobs(self) -> list[Job]:
         store, clock, chosen = self.store, self.clock, self.settings
@@ -127,6 +154,9 @@ class Server:
             SignsOfLife(store, self.presence, clock=clock),
             LostSessions(store, self.presence, clock=clock),
             self.processes,
+            Dispatching(store, self.spawning, self.runners),
+            self.gates,
+            Reconcile(store, self.runners, self.spawning, clock=clock),
             DeadLetters(store),
             self.search,
             Alarms(store, self.guard),
@@ -145,6 +175,7 @@ class Server:
     async def close(self) -> None:
         """Stop the background work, then finish every write that was accepted."""
         await self.upkeep.close()
+        await self.gates.close()
         await self.processes.close()
         await self.store.close()
 

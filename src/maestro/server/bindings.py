@@ -11,8 +11,10 @@ from maestro.operations import documents as document_ops
 from maestro.operations import mail as mail_ops
 from maestro.operations import members as member_ops
 from maestro.operations import projects as project_ops
+from maestro.operations import runs as run_ops
 from maestro.operations import server as server_ops
 from maestro.operations import sessions as session_ops
+from maestro.operations import spawning as spawn_ops
 from maestro.operations import tasks as task_ops
 from maestro.operations import teams as team_ops
 from maestro.server.dispatch import Binding
@@ -23,6 +25,9 @@ from maestro.services import (
     members,
     moves,
     projects,
+    runner_reports,
+    runs,
+    session_control,
     session_reports,
     session_views,
     sessions,
@@ -42,6 +47,8 @@ def bindings(server: Server) -> dict[str, Binding]:
         **_projects(server),
         **_members(),
         **_sessions(server),
+        **_spawning(server),
+        **_runs(server),
         **_mail(server),
         **_asks(server),
         **_server(server),
@@ -79,6 +86,7 @@ def _tasks(server: Server) -> dict[str, Binding]:
         document_ops.ADD.name: Binding(documents.add, prepare=documents.prepare),
         document_ops.LIST.name: Binding(documents.list_of),
         document_ops.SHOW.name: Binding(documents.show),
+        document_ops.GATE.name: Binding(documents.gate),
     }
 
 
@@ -124,6 +132,33 @@ def _sessions(server: Server) -> dict[str, Binding]:
         session_ops.REPORT.name: Binding(session_reports.report),
         session_ops.ADOPT.name: Binding(adoption.adopt),
         session_ops.WHOAMI.name: Binding(sessions.whoami),
+    }
+
+
+def _spawning(server: Server) -> dict[str, Binding]:
+    spawning, control = server.spawning, server.control
+    return {
+        spawn_ops.SPAWN.name: Binding(spawning.spawn, after=spawning.launch),
+        spawn_ops.PROMPT.name: Binding(session_control.prompt, after=control.push),
+        spawn_ops.INTERRUPT.name: Binding(control.interrupt),
+        spawn_ops.STOP.name: Binding(control.stop),
+        spawn_ops.LOGS.name: Binding(control.logs),
+        spawn_ops.MANIFEST.name: Binding(session_control.manifest),
+        spawn_ops.PROMPTS.name: Binding(control.prompts),
+        spawn_ops.TEMPLATES.name: Binding(session_control.list_templates),
+        spawn_ops.TEMPLATE.name: Binding(session_control.show_template),
+        spawn_ops.REPORT.name: Binding(runner_reports.heard),
+    }
+
+
+def _runs(server: Server) -> dict[str, Binding]:
+    control = server.run_control
+    return {
+        run_ops.START.name: Binding(control.start, stream=control.start_and_follow),
+        run_ops.LIST.name: Binding(runs.list_page),
+        run_ops.SHOW.name: Binding(runs.show),
+        run_ops.STOP.name: Binding(control.stop),
+        run_ops.RESUME.name: Binding(control.resume, stream=control.resume_and_follow),
     }
 
 

@@ -13,7 +13,7 @@ from maestro.domain.callers import Caller, nobody, person
 from maestro.operations.app import Peer
 from maestro.server.secrets import Secrets
 from maestro.services.presence import Presence
-from maestro.services.sessions import hash_token
+from maestro.services.sessions import hash_token, revive
 from maestro.store.base import Store, Tx
 
 
@@ -56,6 +56,9 @@ class Identities:
             return known
         changes = self._changes
         caller = await self._store.read(lambda tx: tx.sessions.caller_by_token(hashed), quick=True)
+        if caller is None:
+            lost = await self._store.read(lambda tx: tx.sessions.lost_by_token(hashed), quick=True)
+            caller = await self._store.write(lambda tx: revive(tx, hashed)) if lost else None
         if caller is None:
             raise errors.NotAuthenticated(
                 "This token is not valid: its session has ended, or it never was one.",

@@ -73,6 +73,5 @@ def _may_adopt(tx: Tx, caller: Caller, session: Session) -> None:
         above = tx.sessions.get(session.parent_id)
     if above is not None and above.ended_at is not None and above.project_id == caller.project_id:
         return
-    raise errors.NotPermitted(
-        f"{session.name} has a coordinator that is there.", hint="Ask that one, or the person, to hand it over."
-    )
+    whose = "has a coordinator that is there" if above is not None else "has nobody above it, and is there"
+    raise errors.NotPermitted(f"{session.name} {whose}.", hint="Ask that one, or the person, to hand it over.")

@@ -72,8 +72,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListAsks) -> ops.AskList:
     many = request.limit + 1
     if caller.is_session or request.all:
         project = project_of(tx, caller, request.project)
-        found = tx.asks.page(project.id, after=request.cursor, limit=many)
-        found = found if request.all else [ask for ask in found if ask.status is Status.OPEN]
+        found = tx.asks.page(project.id, after=request.cursor, limit=many, only_open=not request.all)
     else:
         found = tx.asks.open(after=request.cursor, limit=many)
     shown = found[: request.limit]

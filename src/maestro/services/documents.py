@@ -57,3 +57,11 @@ class Documents:
             raise errors.NotFound(f"There is no document {request.id!r}.")
         content = self._blobs.load(tx.documents.content(document))
         return ops.DocumentContent(**msgspec.structs.asdict(document), content=content)
+
+    def gate(self, tx: Tx, caller: Caller, request: ops.OneGate) -> ops.GateOutput:
+        """What a gate command said about a task."""
+        found = tx.gates.output(request.id)
+        if found is None:
+            raise errors.NotFound(f"There is no gate result {request.id!r}.", hint="maestro task show ID lists them.")
+        content = self._blobs.load(found[1])
+        return ops.GateOutput(id=request.id, task_id=found[0], content=content)

@@ -191,7 +191,7 @@ def _tasks_left(tx: Tx, member: Member) -> list[str]:
 def _box_left(tx: Tx, member: Member) -> list[str]:
     """Nothing new reaches the box of an archived member; what lies there waits for its live sessions only."""
     live = len(tx.sessions.ids_of_member(member.id, limit=limits.page_items_max))
-    unread = tx.deliveries.count_open(member.id)
+    unread = tx.deliveries.count_open(member.id, reader="")
     said = (
         [f"{_counted(live, 'live session')} still {'works' if live == 1 else 'work'} as {member.name}."]
         if live

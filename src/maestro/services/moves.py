@@ -66,9 +66,8 @@ def complete(tx: Tx, caller: Caller, request: ops.CompleteTask) -> ops.MovedTask
         task = current(tx, caller, request.id, project=request.project)
         may_move(tx, caller, task, fence=request.fence)
         _record(tx, caller, task, ReportKind.COMPLETE, request.summary)
-    moved = _moved(tx, caller, request, lambda task: _completion(tx, caller, task))
-    reports.told(tx, caller, moved, ReportKind.COMPLETE, request.summary or f"{moved.ref} is {moved.status}.")
-    return moved
+    said = (ReportKind.COMPLETE, request.summary)
+    return _moved(tx, caller, request, lambda task: _completion(tx, caller, task), said=said)
 
 
 def reject(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
@@ -76,9 +75,8 @@ def reject(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
 
 
 def block(tx: Tx, caller: Caller, request: ops.BlockTask) -> ops.MovedTask:
-    moved = _moved(tx, caller, request, lambda task: tasks.block(task, reason=request.reason, at=tx.at))
-    reports.told(tx, caller, moved, ReportKind.BLOCKED, request.reason)
-    return moved
+    said = (ReportKind.BLOCKED, request.reason)
+    return _moved(tx, caller, request, lambda task: tasks.block(task, reason=request.reason, at=tx.at), said=said)
 
 
 def unblock(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
@@ -86,9 +84,8 @@ def unblock(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
 
 
 def fail(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
-    moved = _moved(tx, caller, request, lambda task: tasks.fail(task, reason=request.reason, at=tx.at))
-    reports.told(tx, caller, moved, ReportKind.ERROR, request.reason or f"{moved.ref} has failed.")
-    return moved
+    said = (ReportKind.ERROR, request.reason or "It has failed.")
+    return _moved(tx, caller, request, lambda task: tasks.fail(task, reason=request.reason, at=tx.at), said=said)
 
 
 def cancel(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
@@ -108,13 +105,16 @@ def report(tx: Tx, caller: Caller, request: ops.ReportTask) -> ops.ReportedTask:
     may_move(tx, caller, task, fence=request.fence)
     if caller.session_id is not None and tx.tasks.renew(caller.session_id, at=tx.at):
         task = tx.tasks.get(task.id) or task
+    if task.status is Status.BLOCKED and request.kind in (ReportKind.PROGRESS, ReportKind.COMPLETE):
+        # Whoever goes on, or is done, is no longer blocked.
+        task = Outcome(tx, caller).apply(tasks.unblock(task, at=tx.at))
     move = _reported_move(tx, caller, task, request)
     kept = _record(tx, caller, task, request.kind, request.text)
     outcome = Outcome(tx, caller)
     if move is not None:
         outcome.apply(move)
     answer = msgspec.structs.asdict(outcome.answer(task))
-    reports.told(tx, caller, task, request.kind, request.text)
+    reports.told(tx, caller, task, request.kind, request.text, of_itself=task.holder == caller.session_id)
     return ops.ReportedTask(**answer, report=kept)
 
 
@@ -149,11 +149,18 @@ def _completion(tx: Tx, caller: Caller, task: Task) -> Move:
     return tasks.complete(task, accepted=accepted, at=tx.at)
 
 
-def _moved(tx: Tx, caller: Caller, request: ops.HeldTask, move: _Decide) -> ops.MovedTask:
+def _moved(
+    tx: Tx, caller: Caller, request: ops.HeldTask, move: _Decide, *, said: tuple[ReportKind, str] | None = None
+) -> ops.MovedTask:
+    """One move. `said`: what it tells of the session that holds the task, where that one makes it itself."""
     task = current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task, fence=request.fence)
     outcome = Outcome(tx, caller)
-    return outcome.answer(outcome.apply(move(task)))
+    moved = outcome.answer(outcome.apply(move(task)))
+    if said is not None and task.holder == caller.session_id:
+        kind, text = said
+        reports.told(tx, caller, moved, kind, text or f"{moved.ref} is {moved.status}.")
+    return moved
 
 
 def _record(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str) -> Report:

@@ -17,6 +17,7 @@ _TELLING = {
     Status.NEEDS_INPUT: ("needs input", Priority.HIGH),
     Status.COMPLETED: ("is done", Priority.NORMAL),
     Status.FAILED: ("has failed", Priority.HIGH),
+    Status.STOPPED: ("has stopped", Priority.NORMAL),
     Status.LOST: ("is lost", Priority.HIGH),
 }
 # What the person hears of a session that has no coordinator; the rest is on the board.
@@ -42,7 +43,7 @@ def to_coordinator(
         return
     if target.box == HUMAN and not person_too:
         return
-    _post(tx, _from(tx, session), session.project_id, target, subject, text, priority, task_id)
+    _post(tx, _from(tx, session), session.project_id, [target], subject, text, priority, task_id)
 
 
 def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> None:
@@ -63,29 +64,32 @@ def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> Non
 
 def coordinator_gone(tx: Tx, coordinator: Session, status: Status) -> None:
     """Workers of a coordinator that is no more: whom they have now."""
-    for worker in tx.sessions.children(coordinator.id, limit=limits.upkeep_batch_rows_max):
-        instead = routing.to_session(tx, coordinator.id)
-        _post(
-            tx,
-            of_the_server(),
-            coordinator.project_id,
-            Target(worker.id, worker.project_id, name=worker.name),
-            f"Your coordinator {coordinator.name} is {status}",
-            f"Go on with your work. Mail for your coordinator goes to {instead.name or instead.box} until someone "
-            "adopts you (maestro session adopt).",
-            Priority.HIGH,
-            None,
-        )
+    workers = tx.sessions.ids_siblings("", coordinator.id, limit=limits.broadcast_recipients_max)
+    if not workers:
+        return
+    instead = routing.to_session(tx, coordinator.id)
+    _post(
+        tx,
+        of_the_server(),
+        coordinator.project_id,
+        [Target(session_id, coordinator.project_id, name=name) for session_id, name in workers],
+        f"Your coordinator {coordinator.name} is {status}",
+        f"Go on with your work. Mail for your coordinator goes to {instead.name or instead.box} until someone "
+        "adopts you (maestro session adopt).",
+        Priority.HIGH,
+        None,
+        to=f"workers of {coordinator.name}",
+    )
 
 
 def to_session(tx: Tx, session: Session, *, subject: str, text: str, priority: Priority = Priority.NORMAL) -> None:
     """Something a session must know."""
     target = Target(session.id, session.project_id, name=session.name)
-    _post(tx, of_the_server(), session.project_id, target, subject, text, priority, None)
+    _post(tx, of_the_server(), session.project_id, [target], subject, text, priority, None)
 
 
 def to_person(tx: Tx, project_id: str | None, *, subject: str, text: str) -> None:
-    _post(tx, of_the_server(), project_id, routing.PERSON, subject, text, Priority.HIGH, None)
+    _post(tx, of_the_server(), project_id, [routing.PERSON], subject, text, Priority.HIGH, None)
 
 
 def _from(tx: Tx, session: Session) -> Sender:
@@ -98,19 +102,21 @@ def _post(
     tx: Tx,
     sender: Sender,
     project_id: str | None,
-    target: Target,
+    targets: list[Target],
     subject: str,
     text: str,
     priority: Priority,
     task_id: str | None,
+    *,
+    to: str = "",
 ) -> None:
     post(
         tx,
         Draft(
             sender=sender,
             project_id=project_id,
-            to=[target.name or target.box],
-            targets=[target],
+            to=[to or targets[0].name or targets[0].box],
+            targets=targets,
             type=Type.NOTIFICATION,
             priority=priority,
             subject=subject[: limits.subject_chars_max],

@@ -5,6 +5,7 @@ Any call that a session makes is a sign of life; a session that waits on an open
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,11 +21,13 @@ class Presence:
         self._clock = clock
         self._seen: dict[str, float] = {}
         self._attached: Counter[str] = Counter()
+        self._orphaned: set[str] = set()  # their process has ended: that something still waits for them says nothing
         self._unstored: dict[str, None] = {}
 
     def heard(self, session_id: str) -> None:
         """A sign of life."""
         self._seen[session_id] = self._clock.monotonic()
+        self._orphaned.discard(session_id)
         self._unstored[session_id] = None
 
     @contextmanager
@@ -36,21 +39,36 @@ class Presence:
         self._attached[session_id] += 1
         try:
             yield
+        except asyncio.CancelledError:
+            raise  # to hang up is no sign of life
+        except BaseException:
+            self.heard(session_id)
+            raise
+        else:
+            self.heard(session_id)
         finally:
             self._attached[session_id] -= 1
             if not self._attached[session_id]:
                 del self._attached[session_id]
-            self.heard(session_id)
 
     def was_heard(self, session_id: str, *, seconds: float = limits.session_lease_seconds) -> bool:
         """Whether a session is on the line, or was within this time."""
         seen = self._seen.get(session_id)
-        return session_id in self._attached or (seen is not None and self._clock.monotonic() - seen < seconds)
+        if session_id in self._attached and session_id not in self._orphaned:
+            return True
+        return seen is not None and self._clock.monotonic() - seen < seconds
+
+    def process_ended(self, session_id: str) -> None:
+        """What was heard before says nothing of now; only a new call does."""
+        self._seen.pop(session_id, None)
+        self._unstored.pop(session_id, None)
+        self._orphaned.add(session_id)
 
     def forget(self, session_id: str) -> None:
         """A session has ended."""
         self._seen.pop(session_id, None)
         self._unstored.pop(session_id, None)
+        self._orphaned.discard(session_id)
 
     def take_unstored(self, limit: int) -> list[str]:
         """Sessions whose signs of life are not in the store yet, some at a time."""
@@ -65,4 +83,4 @@ class Presence:
 
     def on_the_line(self) -> list[str]:
         """Sessions with an open connection: all of them give a sign of life."""
-        return list(self._attached)
+        return [session_id for session_id in self._attached if session_id not in self._orphaned]

@@ -47,9 +47,11 @@ class ProcessWatch:
     def _watch(self, session_id: str, pid: int, started: str) -> None:
         try:
             descriptor = os.pidfd_open(pid)
-        except OSError:
+        except ProcessLookupError:
             self._tell(session_id)
             return
+        except OSError:
+            return  # too many open files: that it cannot be watched does not mean that it has ended
         found = processes.look_up(pid)
         if found is None or found.started != started:  # the number was given again
             os.close(descriptor)

@@ -19,28 +19,30 @@ _MEANS = {
     ReportKind.ERROR: Status.FAILED,
 }
 _WORDS = {
-    ReportKind.PROGRESS: "goes on",
-    ReportKind.COMPLETE: "has completed",
-    ReportKind.BLOCKED: "is blocked",
-    ReportKind.ERROR: "reports an error",
+    ReportKind.PROGRESS: ("goes on", "goes on with"),
+    ReportKind.COMPLETE: ("has completed", "has completed"),
+    ReportKind.BLOCKED: ("is blocked", "is blocked on"),
+    ReportKind.ERROR: ("reports an error", "reports an error on"),
 }
 
 
-def told(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str) -> None:
-    """A session has said something about a task, after the task has moved by it."""
+def told(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str, *, of_itself: bool = True) -> None:
+    """A session has said something about a task, after the task has moved by it; about another's, it says nothing of
+    itself."""
     session = tx.sessions.get(caller.session_id) if caller.session_id else None
     if session is not None:
         tell(tx, session, kind, text, task)
-        settle(tx, session, kind, text)
+        if of_itself:
+            settle(tx, session, kind, text)
 
 
 def tell(tx: Tx, session: Session, kind: ReportKind, text: str, task: Task | None) -> None:
-    about = f" {task.ref}" if task else ""
+    alone, about = _WORDS[kind]
     urgent = kind in (ReportKind.BLOCKED, ReportKind.ERROR)
     notices.to_coordinator(
         tx,
         session,
-        subject=f"{session.name} {_WORDS[kind]}{about}",
+        subject=f"{session.name} {about} {task.ref}" if task else f"{session.name} {alone}",
         text=text,
         priority=Priority.HIGH if urgent else Priority.NORMAL,
         task_id=task.id if task else None,
@@ -53,8 +55,25 @@ def settle(tx: Tx, session: Session, kind: ReportKind, text: str) -> None:
     means = _MEANS[kind]
     if kind in (ReportKind.COMPLETE, ReportKind.ERROR) and holds(tx, session):
         means = Status.WORKING
+    elif kind is ReportKind.COMPLETE and _awaits_review(tx, session):
+        means = Status.IDLE  # its gates have the word
     if means is not session.status:
         status.say(tx, session, means, source=Source.REPORT, detail=text[:500], actor=session.id, quietly=True)
+
+
+def reviewed(tx: Tx, session: Session, *, passed: bool) -> None:
+    """A task's gates have spoken: whoever holds it goes on with it, or is done."""
+    if session.ended_at is not None:
+        return
+    busy = bool(holds(tx, session)) or _awaits_review(tx, session)
+    means = Status.COMPLETED if passed and not busy else Status.WORKING
+    if session.status in (Status.IDLE, Status.WORKING) and means is not session.status:
+        status.say(tx, session, means, source=Source.REPORT, detail="its gates have spoken", actor=session.id)
+
+
+def _awaits_review(tx: Tx, session: Session) -> bool:
+    found = tx.tasks.of_holder(session.id, limit=limits.page_items_default)
+    return any(task.status is TaskStatus.IN_REVIEW for task in found)
 
 
 def holds(tx: Tx, session: Session) -> list[Task]:
@@ -66,7 +85,7 @@ def holds(tx: Tx, session: Session) -> list[Task]:
 def started(tx: Tx, caller: Caller) -> None:
     """A session that takes up a task is at work."""
     route = tx.sessions.route(caller.session_id) if caller.session_id else None
-    if route is not None and route.status is not Status.WORKING:
+    if route is not None and route.status not in (Status.WORKING, Status.SPAWNING):
         session = tx.sessions.get(route.id)
         assert session is not None
         status.say(tx, session, Status.WORKING, source=Source.REPORT, detail="started a task", actor=caller.name)

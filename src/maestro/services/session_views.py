@@ -13,15 +13,16 @@ from maestro.operations import sessions as ops
 from maestro.services import kin
 from maestro.services.presence import Presence
 from maestro.services.scope import project_of
-from maestro.services.sessions import is_running
+from maestro.services.sessions import is_running, lease_seconds
 from maestro.store.base import Store, Tx
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListSessions) -> ops.SessionList:
-    """A page of sessions, in the order in which they came."""
+    """A page of sessions, in the order in which they came; it goes on also where some of it do not fit."""
     found = _listed(tx, caller, request, limit=request.limit + 1)
-    more = len(found) > request.limit
-    return ops.SessionList(sessions=found[: request.limit], cursor=found[request.limit - 1].id if more else None)
+    page = found[: request.limit]
+    cursor = page[-1].id if len(found) > request.limit else None
+    return ops.SessionList(sessions=[one for one in page if _fits(one, caller, request)], cursor=cursor)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
@@ -34,7 +35,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
         siblings=[_contact(tx, other) for other in siblings if other.id != session.id],
         workers=[_contact(tx, worker) for worker in _children(tx, session.id)],
         held=[task.ref for task in tx.tasks.of_holder(session.id, limit=limits.page_items_default)],
-        unread=tx.deliveries.count_open(session.id),
+        unread=tx.deliveries.count_open(session.id, reader=session.id),
         asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default),
     )
 
@@ -53,7 +54,7 @@ class Explaining:
 
         session, signals, is_over = await self._store.read(look, quick=True)
         lives = await asyncio.to_thread(is_running, session) if session.pid is not None else None
-        heard = self._presence.was_heard(session.id)
+        heard = self._presence.was_heard(session.id, seconds=lease_seconds(session.pid))
         return ops.Explanation(
             session=session,
             signals=signals,
@@ -86,12 +87,10 @@ def _listed(tx: Tx, caller: Caller, request: ops.ListSessions, *, limit: int) ->
     if request.siblings or request.my_workers:
         own = kin.own(tx, caller)
         parent_id = own.parent_id if request.siblings else own.id
-        found = tx.sessions.children(parent_id, after=request.cursor, limit=limit, ever=ever) if parent_id else []
-        return [one for one in found if one.id != own.id and _fits(one, request)]
+        return tx.sessions.children(parent_id, after=request.cursor, limit=limit, ever=ever) if parent_id else []
     project = project_of(tx, caller, request.project)
     status = _wanted(request)
-    found = tx.sessions.page(project.id, after=request.cursor, limit=limit, active=request.active, status=status)
-    return [one for one in found if not request.active or one.ended_at is None]
+    return tx.sessions.page(project.id, after=request.cursor, limit=limit, active=request.active, status=status)
 
 
 def _wanted(request: ops.ListSessions) -> Status | None:
@@ -100,9 +99,10 @@ def _wanted(request: ops.ListSessions) -> Status | None:
     return Status(request.status.value)
 
 
-def _fits(session: Session, request: ops.ListSessions) -> bool:
+def _fits(session: Session, caller: Caller, request: ops.ListSessions) -> bool:
     wanted = _wanted(request)
-    return wanted is None or session.status is wanted
+    is_own = request.siblings and session.id == caller.session_id
+    return not is_own and (wanted is None or session.status is wanted)
 
 
 def _children(tx: Tx, parent_id: str) -> list[Session]:

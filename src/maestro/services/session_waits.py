@@ -43,7 +43,7 @@ class SessionWaits:
                 async with asyncio.timeout(request.timeout / 1000):
                     now, seq, changed = await self._store.read(look, quick=True)
                     heard = changed
-                    while (reached := _reached(request.until, now, heard=heard)) is None:
+                    while (reached := _reached(request, now, heard=heard)) is None:
                         await subscription.wait()
                         heard = bool(subscription.take()) or subscription.lagging or heard
                         now, seq, _ = await self._store.read(look, quick=True)
@@ -52,11 +52,14 @@ class SessionWaits:
         return ops.WaitedSessions(sessions=now, reached=reached, seq=seq)
 
 
-def _reached(until: ops.Until, now: list[Session], *, heard: bool) -> bool | None:
+def _reached(request: ops.WaitSessions, now: list[Session], *, heard: bool) -> bool | None:
     """True: all are where they should be. False: one never will be. None: wait on."""
-    if until is ops.Until.ANY_CHANGE:
-        return True if heard or any(session.ended_at is not None for session in now) else None
-    done = [_one_reached(until, session) for session in now]
+    if request.until is ops.Until.ANY_CHANGE:
+        ended = [session.ended_at is not None for session in now]
+        # Whoever says since when has seen the ends before that: they answer only if nothing else can come.
+        over = any(ended) if request.since is None else all(ended)
+        return True if heard or over else None
+    done = [_one_reached(request.until, session) for session in now]
     if False in done:
         return False
     return True if all(done) else None

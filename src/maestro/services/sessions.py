@@ -17,6 +17,7 @@ from maestro.domain.identity import RESERVED
 from maestro.domain.members import Member
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import ACTIVE, FINAL, Mode, Session, Signal, Source, Status, role_of
+from maestro.domain.tasks import Priority
 from maestro.domain.tasks import Status as TaskStatus
 from maestro.operations import sessions as ops
 from maestro.services import asks, kin, notices, status
@@ -34,7 +35,12 @@ def hash_token(token: str) -> str:
 
 
 def register(
-    tx: Tx, caller: Caller, request: ops.RegisterSession, token_of: Callable[[str], str]
+    tx: Tx,
+    caller: Caller,
+    request: ops.RegisterSession,
+    token_of: Callable[[str], str],
+    *,
+    is_spawned: bool = False,
 ) -> ops.RegisteredSession:
     """A new session with a token of its own. One that a session registers is its child."""
     project = project_of(tx, caller, request.project)
@@ -44,6 +50,8 @@ def register(
     if caller.role is Role.WORKER and role_of(request.mode) is Role.COORDINATOR:
         raise errors.NotPermitted("A worker cannot register a coordinator.")
     session = _new_session(tx, caller, request, project, parent_id, member)
+    if is_spawned:  # its process will speak for it
+        session = msgspec.structs.replace(session, status=Status.SPAWNING, status_source=Source.PROCESS)
     token = token_of(session.id)
     tx.sessions.insert(session, token_hash=hash_token(token), member_id=member.id if member else None)
     tx.sessions.put_signal(session.id, Signal(session.status_source, session.status, tx.at, None, "registered"))
@@ -67,7 +75,7 @@ def heartbeat(tx: Tx, caller: Caller, request: ops.Heartbeat) -> ops.Beat:
             f"A heartbeat cannot say {request.status}.",
             hint=f"It can say: {', '.join(sorted(ACTIVE))}. To end a session: maestro session end",
         )
-    tx.sessions.renew(session.id, lease_until=tx.at + timedelta(seconds=limits.session_lease_seconds), at=tx.at)
+    tx.sessions.renew(session.id, at=tx.at)
     if request.status is not None:
         status.say(tx, session, request.status, source=Source.HEARTBEAT, actor=caller.name)
     renewed = tx.tasks.renew(session.id, at=tx.at)
@@ -91,8 +99,7 @@ class Heartbeats:
 def _remembered(tx: Tx, caller: Caller, request: ops.Heartbeat) -> ops.Beat | None:
     """The answer to a beat that changes nothing yet and needs no writing."""
     session = kin.own(tx, caller)
-    left = (session.lease_until - tx.at).total_seconds()
-    fresh = left > limits.session_lease_seconds - limits.presence_seconds
+    fresh = (tx.at - session.seen_at).total_seconds() < limits.presence_seconds
     if request.status not in (None, session.status) or not fresh or tx.tasks.has_lease(session.id):
         return None
     return ops.Beat(**msgspec.structs.asdict(session), renewed=0)
@@ -140,7 +147,7 @@ def whoami(tx: Tx, caller: Caller, request: ops.WhoAmI) -> ops.Identity:
         address=session.address if session else None,
         held=[task.ref for task in held],
         coordinator=coordinator_contact(tx, caller),
-        unread=sum(tx.deliveries.count_open(box) for box in own_boxes(caller)),
+        unread=sum(tx.deliveries.count_open(box, reader=caller.name) for box in own_boxes(caller)),
     )
 
 
@@ -171,7 +178,7 @@ def _new_session(
         human=caller.human,
         pid=request.pid,
         pid_started=started,
-        lease_until=tx.at + timedelta(seconds=limits.session_lease_seconds),
+        lease_until=tx.at + timedelta(seconds=lease_seconds(request.pid)),
         created_at=tx.at,
         updated_at=tx.at,
         ended_at=None,
@@ -186,12 +193,45 @@ def _new_session(
     )
 
 
+def lease_seconds(pid: int | None) -> int:
+    """How long a session may be silent: longer where no process speaks for it."""
+    return limits.session_lease_seconds if pid is not None else limits.session_lease_alone_seconds
+
+
+def revive(tx: Tx, token_hash: str) -> Caller | None:
+    """A session that was called lost, and speaks: it was not. What it held has gone to others meanwhile."""
+    session = tx.sessions.lost_by_token(token_hash)
+    if session is None:
+        return None
+    taken = tx.sessions.by_name(session.project_id, session.name) is not None
+    name = f"{session.name}-{session.id[-4:]}" if taken else session.name
+    if not tx.sessions.revive(session.id, name=name):
+        return None
+    tx.sessions.renew(session.id, at=tx.at)
+    back = tx.sessions.get(session.id)
+    assert back is not None
+    status.say(tx, back, Status.WORKING, source=Source.HEARTBEAT, detail="it spoke again", actor=session.id)
+    notices.to_session(
+        tx,
+        back,
+        subject="You were taken for lost",
+        text=f"Nothing was heard of you since {session.seen_at:%H:%M:%S} UTC. Your tasks and conversations were "
+        "given back, your mail was sent on. Claim what you still work on: maestro task claim ID",
+        priority=Priority.HIGH,
+    )
+    notices.to_coordinator(tx, back, subject=f"{name} is back", text="It was not lost: it has spoken again.")
+    return tx.sessions.caller(session.id)
+
+
 def _free_name(tx: Tx, caller: Caller, project: Project, name: str) -> None:
-    """A name belongs to one live session; one whose lease is over and whose process is gone gives it up."""
+    """A name belongs to one live session; one whose lease is over and whose process is gone gives it up.
+
+    Where no process was recorded, only upkeep can say: it knows who was heard of, and whether the clock jumped.
+    """
     there = tx.sessions.by_name(project.id, name)
     if there is None:
         return
-    if there.lease_until > tx.at or is_running(there):
+    if there.pid is None or there.lease_until > tx.at or is_running(there):
         raise errors.NameTaken(
             f"A live session of {project.name} is already called {name!r}: {there.id}.",
             hint=f"Choose another name, or end that one: maestro session end {there.id}",
@@ -202,7 +242,7 @@ def _free_name(tx: Tx, caller: Caller, project: Project, name: str) -> None:
 def is_running(session: Session) -> bool:
     """Whether the process that was recorded for a session is still the same, and there."""
     found = processes.look_up(session.pid) if session.pid is not None else None
-    return found is not None and found.started == session.pid_started
+    return found is not None and not found.ended and found.started == session.pid_started
 
 
 def _member(tx: Tx, caller: Caller, project: Project, name: str | None) -> Member | None:

@@ -26,8 +26,10 @@ def say(
 ) -> Session:
     """Take in what one source says; log it if the status changes by it, and tell it unless that was done already."""
     until = None if source in _STANDS else tx.at + timedelta(seconds=limits.status_seconds)
-    tx.sessions.put_signal(session.id, Signal(source, status, tx.at, until, detail))
-    now = judge(tx.sessions.signals(session.id), tx.at)
+    said = Signal(source, status, tx.at, until, detail)
+    tx.sessions.put_signal(session.id, said)
+    others = [signal for signal in tx.sessions.signals(session.id) if signal.source is not source]
+    now = judge([*others, said], tx.at)  # last: of two words of one moment, this one is the newer
     tx.sessions.set_status(session.id, now, at=tx.at)
     if now.status is not session.status:
         data = {"from": session.status.value, "status": now.status.value, "source": now.source.value}

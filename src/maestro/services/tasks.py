@@ -14,7 +14,7 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Status, Task
 from maestro.operations import task_shapes as ops
-from maestro.services import dependencies, moves
+from maestro.services import cursors, dependencies, moves
 from maestro.services.consequences import Outcome, is_open
 from maestro.services.scope import may_move, may_write, project_of, task_of
 from maestro.store.base import Tx
@@ -172,7 +172,7 @@ def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListTasks) -> ops.TaskList:
     project = project_of(tx, caller, request.project)
-    after, limit = _number(request.cursor), request.limit + 1
+    after, limit = cursors.number(request.cursor), request.limit + 1
     if request.mine:
         found = tx.tasks.of_holder_in(project.id, caller.name, after=after, limit=limit, status=request.status)
     else:
@@ -197,7 +197,7 @@ def ready(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
 
 def blocked(tx: Tx, caller: Caller, request: ops.Page) -> ops.WaitingTasks:
     project = project_of(tx, caller, request.project)
-    found = tx.tasks.waiting(project.id, after=_number(request.cursor), limit=request.limit + 1)
+    found = tx.tasks.waiting(project.id, after=cursors.number(request.cursor), limit=request.limit + 1)
     page = _page(found, request.limit)
     waiting = [ops.WaitingTask(**msgspec.structs.asdict(task), **_waits(tx, task)) for task in page.tasks]
     return ops.WaitingTasks(tasks=waiting, cursor=page.cursor)
@@ -205,7 +205,7 @@ def blocked(tx: Tx, caller: Caller, request: ops.Page) -> ops.WaitingTasks:
 
 def children(tx: Tx, caller: Caller, request: ops.ChildrenOf) -> ops.TaskList:
     parent = task_of(tx, caller, request.id, project=request.project)
-    found = tx.tasks.children(parent.id, after=_number(request.cursor), limit=request.limit + 1)
+    found = tx.tasks.children(parent.id, after=cursors.number(request.cursor), limit=request.limit + 1)
     return _page(found, request.limit)
 
 
@@ -221,6 +221,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.TaskDetail:
         found=_links(tx.tasks.found_in(task.id, limit=many)),
         reports=tx.documents.reports(task.id, limit=many),
         documents=tx.documents.of_task(task.id, limit=many),
+        evidence=tx.gates.of_task(task.id, limit=many),
     )
 
 
@@ -257,20 +258,12 @@ def _page(found: list[Task], limit: int) -> ops.TaskList:
     return ops.TaskList(tasks=found[:limit], cursor=str(found[limit - 1].number) if more else None)
 
 
-def _number(cursor: str) -> int:
-    if not cursor:
-        return 0
-    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
-        raise errors.Invalid(f"{cursor!r} is not a cursor of this list.")
-    return int(cursor)
-
-
 def _place(cursor: str) -> tuple[int, int]:
     """A place in the list of ready tasks: priority and number."""
     if not cursor:
         return (-1, 0)
     rank, _, number = cursor.partition(".")
-    return (_number(rank), _number(number))
+    return (cursors.number(rank), cursors.number(number))
 
 
 def _parent(tx: Tx, caller: Caller, ref: str, project: Project, *, below: int = 0) -> Task:

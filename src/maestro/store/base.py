@@ -16,11 +16,14 @@ from maestro.store.repositories.asks import Asks
 from maestro.store.repositories.deliveries import Deliveries
 from maestro.store.repositories.documents import Documents
 from maestro.store.repositories.events import Events
+from maestro.store.repositories.gates import Gates
 from maestro.store.repositories.idempotency import Idempotency
 from maestro.store.repositories.mail import Mail
 from maestro.store.repositories.members import Members
 from maestro.store.repositories.projects import Projects
+from maestro.store.repositories.runs import Runs
 from maestro.store.repositories.sessions import Sessions
+from maestro.store.repositories.spawns import Spawns
 from maestro.store.repositories.tasks import Tasks
 from maestro.store.rows import Rows
 
@@ -40,6 +43,9 @@ class Repositories:
         self.mail = Mail(rows)
         self.deliveries = Deliveries(rows)
         self.asks = Asks(rows)
+        self.spawns = Spawns(rows)
+        self.runs = Runs(rows)
+        self.gates = Gates(rows)
         self.events = Events(rows)
         self.idempotency = Idempotency(rows)
 
@@ -57,6 +63,9 @@ class Tx:
         self.mail = repositories.mail
         self.deliveries = repositories.deliveries
         self.asks = repositories.asks
+        self.spawns = repositories.spawns
+        self.runs = repositories.runs
+        self.gates = repositories.gates
         self.events = repositories.events
         self.idempotency = repositories.idempotency
         self.logged: list[tuple[Change, str]] = []
@@ -65,6 +74,13 @@ class Tx:
         """Put what happened into the log: written with this transaction, or not at all."""
         for change in changes:
             self.logged.append((change, actor))
+
+
+class Undo(Exception):
+    """Raised by work that has found out what it wanted to, and wants nothing kept: its caller gets the answer."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
 
 
 class Store(Protocol):

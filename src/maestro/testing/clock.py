@@ -22,3 +22,7 @@ class FakeClock:
         """Let this much time pass."""
         self._now += timedelta(seconds=seconds)
         self._monotonic += seconds
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock, or let the machine sleep: for the monotonic clock no time has passed."""
+        self._now += timedelta(seconds=seconds)

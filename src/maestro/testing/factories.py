@@ -6,7 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from maestro import ids
+from maestro.domain.asks import Ask
+from maestro.domain.asks import Kind as AskKind
+from maestro.domain.asks import Status as AskStatus
 from maestro.domain.members import Member
+from maestro.domain.messages import Message, Received, Sender, SenderKind, Type
+from maestro.domain.messages import Status as MailStatus
 from maestro.domain.sessions import Mode, Session, Source
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Priority, Status, Task
@@ -103,3 +108,51 @@ def make_member(**fields: Any) -> Member:
         "updated_at": _AT,
     }
     return Member(**(values | fields))
+
+
+def make_ask(**fields: Any) -> Ask:
+    """A question of session parser that nobody has answered yet."""
+    values: dict[str, Any] = {
+        "id": ids.new("req", _AT),
+        "project_id": "prj_00000000000000000000000000",
+        "session_id": "ses_1",
+        "asked_by": "parser",
+        "kind": AskKind.QUESTION,
+        "title": "Which port?",
+        "text": "",
+        "choices": [],
+        "task_id": None,
+        "message_id": None,
+        "status": AskStatus.OPEN,
+        "answer": None,
+        "answered_by": None,
+        "created_at": _AT,
+        "answered_at": None,
+    }
+    return Ask(**(values | fields))
+
+
+def make_message(kind: type[Message] = Message, **fields: Any) -> Any:
+    """A directive from session boss to parser; or what a recipient sees of it, with `kind`."""
+    message_id = fields.get("id", ids.new("msg", _AT))
+    values: dict[str, Any] = {
+        "id": message_id,
+        "seq": 1,
+        "thread_id": message_id,
+        "parent_id": None,
+        "type": Type.DIRECTIVE,
+        "priority": Priority.NORMAL,
+        "subject": "Grammar changed",
+        "body": "Rebase before you go on.",
+        "sender": Sender(SenderKind.SESSION, "ses_2", "boss", "dave/vc", "dana", "vc"),
+        "to": ["parser"],
+        "scope": None,
+        "task_id": None,
+        "task": None,
+        "hops": 0,
+        "attachments": [],
+        "created_at": _AT,
+    }
+    if kind is Received:
+        values |= {"box": "ses_1", "status": MailStatus.SENT, "reason": None, "claimed_by": None}
+    return kind(**(values | fields))

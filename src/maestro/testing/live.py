@@ -7,13 +7,15 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from maestro.store.layout import SERVER, TOKEN
 
+PYTHON_CLIENT = (sys.executable, "-c", "from maestro.client.thin import main; main()")
 _START_SECONDS_MAX = 30.0
 _STOP_SECONDS_MAX = 30.0
 
@@ -84,13 +86,31 @@ class LiveServer:
     ) -> subprocess.CompletedProcess[bytes]:
         """Run the `maestro` command to its end."""
         return subprocess.run(
-            [sys.executable, "-c", "from maestro.client.thin import main; main()", *words],
+            [*PYTHON_CLIENT, *words],
             cwd=cwd or self.home,
             env=self.environment(**(env or {})),
             input=stdin,
             capture_output=True,
             timeout=timeout,
             check=False,
+        )
+
+    def begin(
+        self,
+        *words: str,
+        program: Sequence[str] = (),
+        cwd: Path | str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdout: int | IO[bytes] = subprocess.PIPE,
+    ) -> subprocess.Popen[bytes]:
+        """Start the `maestro` command, or another client, and go on; whoever starts it ends it."""
+        return subprocess.Popen(
+            [*(program or PYTHON_CLIENT), *words],
+            cwd=cwd or self.home,
+            env=self.environment(**(env or {})),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
         )
 
     def __enter__(self) -> LiveServer:

@@ -1,9 +1,9 @@
-"""What every store must do. A new driver adds itself to `open_store` and passes all of this."""
+"""What every store must do. A new driver adds itself to `store` in conftest.py and passes all of this."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,7 @@ from maestro.store.sqlite import SqliteStore
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_task
 
-PROJECT = Project("prj_00000000000000000000000000", "example.org/vc", "vc", ["plan"], FakeClock().now())
-
-
-@pytest.fixture(params=["sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Store]:
-    opened: Store = {"sqlite": lambda: SqliteStore(tmp_path / "maestro.db", clock=clock)}[request.param]()
-    await opened.write(lambda tx: tx.projects.insert(PROJECT))
-    yield opened
-    await opened.close()
+PROJECT = Project("prj_00000000000000000000000000", "example.org/vc", "vc", ["plan"], FakeClock().now())  # is there
 
 
 def say(text: str) -> Callable[[Tx], str]:

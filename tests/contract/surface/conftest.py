@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from maestro import errors
-from maestro.operations import projects, sessions
+from maestro.operations import mail, projects, sessions
 from maestro.operations.base import Operation
 from maestro.server.app import Server
 from maestro.testing.live import LiveServer
@@ -29,6 +29,8 @@ class Way(Protocol):
 
 class ServiceWay:
     """Straight to the dispatcher."""
+
+    shows_as = "sent"  # what mail is after it was shown, without another word
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -45,6 +47,8 @@ class ServiceWay:
 
 class RestWay:
     """Over HTTP."""
+
+    shows_as = "delivered"
 
     def __init__(self, live: LiveServer, client: httpx.AsyncClient) -> None:
         self.client = client
@@ -69,6 +73,8 @@ class RestWay:
 
 class CommandWay:
     """By the installed command."""
+
+    shows_as = "read"
 
     def __init__(self, live: LiveServer, folder: Path) -> None:
         self.live = live
@@ -111,8 +117,16 @@ class CommandWay:
             file.write_bytes(value)
             return [name, str(file)]
         if isinstance(value, list):
-            return [word for item in value for word in (name, str(item))]
+            return [word for item in value for word in (name, self.item(item))]
         return [name, str(plain(value))]
+
+    def item(self, value: Any) -> str:
+        """One of a repeated flag; a file is given by its path."""
+        if not isinstance(value, dict):
+            return str(value)
+        file = self.folder / value["file_name"]
+        file.write_bytes(value["content"])
+        return str(file)
 
 
 def _extra(kind: Any) -> dict[str, Any]:
@@ -125,10 +139,23 @@ def _extra(kind: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    """As it goes over a wire."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-EXITS = {"Invalid": 2, "TimedOut": 3, "NotPermitted": 4, "NotAuthenticated": 4, "Conflict": 5, "NotFound": 6}
+EXITS = {
+    "Invalid": 2,
+    "TimedOut": 3,
+    "NotPermitted": 4,
+    "NotAuthenticated": 4,
+    "Conflict": 5,
+    "NotFound": 6,
+    "NotConfirmed": 7,
+}
 
 
 def rebuilt(body: dict[str, Any], exit_code: int | None = None) -> errors.MaestroError:
@@ -160,6 +187,14 @@ class Surface:
         session: dict[str, Any] = await self.call(sessions.REGISTER, name=name, mode=mode, **fields)
         self.tokens[name] = session["token"]
         return session
+
+    async def come_out(self, operation: Operation, *, by: str = "dana", **fields: Any) -> Any:
+        """Call something that shows mail, and let what it shows come out: the command says so by itself, everyone
+        else with the cursor of their next call."""
+        shown = await self.call(operation, by=by, **fields)
+        if shown["receipt"] and self.way.shows_as != "read":
+            await self.call(mail.INBOX, by=by, cursor=shown["receipt"], peek=True)
+        return shown
 
     async def another_project(self) -> str:
         """The name of a second project."""

@@ -1,17 +1,23 @@
-"""Reaching a server over HTTP, and folding its log."""
+"""Reaching a server over HTTP or by command, as the person or as a session, and folding its log."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from maestro.testing.live import LiveServer
+import maestro
+from maestro.client import script
+from maestro.client.native import build
+from maestro.testing.live import PYTHON_CLIENT, LiveServer
 
 SECONDS_MAX = 30.0
 _LETS_GO = ("released", "claim_expired", "completed", "failed", "cancelled", "reopened")
@@ -142,6 +148,90 @@ def init(tmp_path: Path) -> Callable[[Api, str], str]:
         return str(place["project"]["id"])
 
     return register
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A session, or the person, as someone who runs commands."""
+
+    server: LiveServer
+    folder: Path
+    id: str
+    name: str
+    token: str
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"MAESTRO_TOKEN": self.token}
+
+    def run(self, *words: str, code: int = 0) -> Any:
+        """The answer of one command, which must end so."""
+        done = self.server.command(*words, "--json", cwd=self.folder, env=self.env)
+        assert done.returncode == code, f"{' '.join(words)}: {done}"
+        return json.loads(done.stdout or "null")
+
+    def begin(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a command; options as for `LiveServer.begin`."""
+        return self.server.begin(*words, cwd=self.folder, **{**options, "env": self.env | options.get("env", {})})
+
+
+class Office:
+    """A project on a server, with the person and whoever joins."""
+
+    def __init__(self, server: LiveServer, folder: Path) -> None:
+        folder.mkdir()
+        self.server = server
+        self.folder = folder
+        self.person = Seat(server, folder, "human", "human", server.token)
+        self.project = self.person.run("init")["project"]["id"]
+
+    def join(self, name: str, *words: str, by: Seat | None = None) -> Seat:
+        made = (by or self.person).run("session", "register", "--name", name, *words)
+        return Seat(self.server, self.folder, made["id"], name, made["token"])
+
+    def send(self, to: str, subject: str, *words: str, by: Seat | None = None) -> str:
+        """Mail whose text is its subject; its id."""
+        words = ("--subject", subject, *(words or ("--message", subject)))
+        sent: dict[str, str] = (by or self.person).run("mail", "send", to, *words)
+        return sent["id"]
+
+    def receipts(self, message: str) -> dict[str, str]:
+        """How far a message is with each recipient."""
+        told = self.person.run("mail", "status", message)
+        return {one["box"]: one["status"] for one in told["deliveries"]}
+
+
+@pytest.fixture
+def make_office(tmp_path: Path) -> Callable[[LiveServer], Office]:
+    return lambda server: Office(server, tmp_path / "vc")
+
+
+@pytest.fixture
+def office(live: LiveServer, make_office: Callable[[LiveServer], Office]) -> Office:
+    return make_office(live)
+
+
+@pytest.fixture(scope="session")
+def clients(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ...]]:
+    """How each client is called: the Python one, and the native one beside it where there is a compiler."""
+    directory = tmp_path_factory.mktemp("bin")
+    python = directory / "maestro-py"
+    python.write_text(Path(script.__file__).read_text().replace("#!python", f"#!{sys.executable}", 1))
+    python.chmod(0o755)
+    (directory / "python").symlink_to(sys.executable)
+    found = {"python": PYTHON_CLIENT}
+    if build.compiler():
+        assert build.compile_client(directory / "maestro", version=maestro.__version__)
+        found["native"] = (str(directory / "maestro"),)
+    return found
+
+
+@pytest.fixture(params=["python", "native"])
+def client(request: pytest.FixtureRequest, clients: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """One client after the other."""
+    if request.param not in clients:
+        pytest.skip("no C compiler on this machine")
+    return clients[request.param]
 
 
 class Log:

@@ -1,4 +1,4 @@
-"""A store with one project, and services called straight on it: no server between."""
+"""A store with two projects, and services called straight on it: no server between."""
 
 from __future__ import annotations
 
@@ -10,22 +10,48 @@ import pytest
 
 from maestro.domain.callers import Caller, Role, person
 from maestro.domain.events import Event
-from maestro.domain.projects import Project
+from maestro.domain.members import Member
+from maestro.domain.messages import Received
+from maestro.domain.projects import Project, Workspace
+from maestro.domain.sessions import Session
+from maestro.events.hub import Hub
+from maestro.operations import mail_shapes
+from maestro.operations import sessions as session_ops
+from maestro.operations.members import CreateMember
+from maestro.operations.task_shapes import CreateTask, StartTask
+from maestro.services import members, moves, sessions, tasks
+from maestro.services.mail.guard import Guard
+from maestro.services.mail.reading import Reading
+from maestro.services.mail.sending import Sending
+from maestro.services.mail.waits import MailWaits
+from maestro.services.presence import Presence
+from maestro.store.base import Tx
+from maestro.store.blobs import Blobs
 from maestro.store.sqlite import SqliteStore
 from maestro.testing.clock import FakeClock
 
 AT = FakeClock().now()
 VC = Project("prj_00000000000000000000000000", "example.org/vc", "vc", ["plan"], AT)
 OTHER = Project("prj_00000000000000000000000001", "example.org/other", "other", ["plan"], AT)
+DAVE = Workspace("wsp_00000000000000000000000000", VC.id, "dave", "dave/vc", "/src/dave/vc", AT)
 
 
 class World:
     """Runs services as some caller."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteStore, clock: FakeClock, blobs: Path) -> None:
         self.store = store
+        self.clock = clock
         self.dana = person("dana")
         self.coordinator = Caller(Role.COORDINATOR, "ses_c", session_id="ses_c", project_id=VC.id, human="dana")
+        self.hub = Hub()
+        store.on_commit(self.hub.publish)
+        self.blobs = Blobs(blobs)
+        self.presence = Presence(clock)
+        self.guard = Guard(per_minute=20)
+        self.sending = Sending(self.blobs, self.guard)
+        self.reading = Reading(store, self.blobs)
+        self.waits = MailWaits(store, self.hub, self.presence)
 
     async def do(self, service: Callable[..., Any], request: Any, *, by: Caller | None = None) -> Any:
         """One use case in a transaction of its own."""
@@ -34,10 +60,95 @@ class World:
     async def log(self) -> list[Event]:
         return await self.store.read(lambda tx: tx.events.after(0, limit=1000))
 
+    # Sessions and what they work on
+
+    async def join(
+        self, name: str, *, under: Caller | None = None, by: Caller | None = None, **fields: Any
+    ) -> Caller:
+        """A session that has just registered: by the person, or `by` another; `under` names its coordinator."""
+        self.clock.advance(0.01)  # so that ids are in the order of their making
+        request = session_ops.RegisterSession(
+            name=name, project=fields.pop("project", VC.id), parent=under.name if under else None, **fields
+        )
+        made = await self.do(_register, request, by=by)
+        return await self.caller(made.id)
+
+    async def boss(self, name: str, *, under: Caller | None = None, **fields: Any) -> Caller:
+        return await self.join(name, under=under, mode=session_ops.Mode.COORDINATE, **fields)
+
+    async def caller(self, session_id: str) -> Caller:
+        """A session as it is known now."""
+        found = await self.store.read(lambda tx: tx.sessions.caller(session_id))
+        assert found is not None
+        return found
+
+    async def session(self, caller: Caller) -> Session:
+        found = await self.store.read(lambda tx: tx.sessions.get(caller.name))
+        assert found is not None
+        return found
+
+    async def end(self, caller: Caller, status: str = "stopped") -> None:
+        await self.do(sessions.end, session_ops.EndSession(id=caller.name, status=session_ops.Status(status)))
+
+    async def member(self, name: str, **fields: Any) -> Member:
+        made: Member = await self.do(members.create, CreateMember(project=VC.id, name=name, role="x", **fields))
+        return made
+
+    async def task(self, *, held_by: Caller | None = None, by: Caller | None = None, **fields: Any) -> Any:
+        made = await self.do(tasks.create, CreateTask(project=VC.id, title="t", **fields), by=by)
+        if held_by is not None:
+            await self.do(moves.start, StartTask(id=made.id), by=held_by)
+        return made
+
+    # Mail
+
+    async def send(self, by: Caller | None, *to: str, **fields: Any) -> mail_shapes.SentMail:
+        values: dict[str, Any] = {"subject": "s", "message": "b"} | fields
+        if by is None or not by.is_session:
+            values.setdefault("project", VC.id)
+        request = mail_shapes.SendMail(to=list(to), **values)
+        enclosed = self.sending.prepare(request) if self.sending.needs_files(request) else None
+        sent: mail_shapes.SentMail = await self.store.write(
+            lambda tx: self.sending.send(tx, by or self.dana, request, enclosed)
+        )
+        return sent
+
+    async def reply(self, by: Caller | None, message: Any, text: str = "answer", **fields: Any) -> Any:
+        request = mail_shapes.Reply(id=getattr(message, "id", message), message=text, **fields)
+        return await self.do(self.sending.reply, request, by=by)
+
+    async def unread(self, caller: Caller | None = None, **fields: Any) -> list[Received]:
+        """What an inbox offers; nothing is marked."""
+        request = mail_shapes.ReadInbox(peek=True, **fields)
+        return (await self.reading.inbox(caller or self.dana, request)).messages
+
+    async def subjects(self, caller: Caller | None = None, **fields: Any) -> list[str]:
+        return [message.subject for message in await self.unread(caller, **fields)]
+
+    async def read(self, caller: Caller | None = None, **fields: Any) -> list[Received]:
+        """What an inbox offers, and all of it comes out."""
+        by = caller or self.dana
+        inbox = await self.reading.inbox(by, mail_shapes.ReadInbox(**fields))
+        if inbox.receipt:
+            await self.reading.inbox(by, mail_shapes.ReadInbox(cursor=inbox.receipt))
+        return inbox.messages
+
+    async def states(self, message: Any) -> dict[str, str]:
+        """How far a message has come, by box."""
+        found = await self.store.read(lambda tx: tx.mail.get(getattr(message, "id", message)))
+        assert found is not None
+        deliveries = await self.store.read(lambda tx: tx.deliveries.of_message(found.seq))
+        return {delivery.box: delivery.status.value for delivery in deliveries}
+
+
+def _register(tx: Tx, caller: Caller, request: session_ops.RegisterSession) -> session_ops.RegisteredSession:
+    return sessions.register(tx, caller, request, lambda session_id: f"token of {session_id}")
+
 
 @pytest.fixture
 async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
     store = SqliteStore(tmp_path / "maestro.db", clock=clock)
     await store.write(lambda tx: [tx.projects.insert(project) for project in (VC, OTHER)])
-    yield World(store)
+    await store.write(lambda tx: tx.projects.insert_workspace(DAVE))
+    yield World(store, clock, tmp_path / "blobs")
     await store.close()

@@ -18,7 +18,6 @@ from maestro.operations.projects import InitProject
 from maestro.operations.sessions import EndSession, RegisterSession
 from maestro.operations.task_shapes import BlockTask, CreateTask, ListTasks, OneTask, StartTask
 from maestro.server.app import Server
-from maestro.testing.clock import FakeClock
 
 Join = Callable[..., Awaitable[Caller]]
 
@@ -77,17 +76,6 @@ async def test_a_sessions_stream_ends_with_it(server: Server, dana: Caller, join
 async def test_a_cursor_beyond_the_end_is_told_so(server: Server, dana: Caller, vc: str) -> None:
     page = await server.call(server_ops.EVENTS, server_ops.ReadEvents(since=10_000), caller=dana)
     assert page.resync is not None
-
-
-async def test_a_name_comes_free_when_its_session_is_gone(
-    server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock
-) -> None:
-    first = await join("w")
-    with pytest.raises(errors.NameTaken):
-        await join("w")
-    clock.advance(1000)
-    second = await join("w")
-    assert second.session_id != first.session_id
 
 
 async def test_a_session_ends_what_it_started_however_far_below(server: Server, dana: Caller, join: Join) -> None:

@@ -293,6 +293,8 @@ class Model:
     def report(self, actor: Actor, task_id: str, kind: str, fence: int | None, at: datetime) -> None:
         self.may_move(actor, task_id, fence)
         self.renew(actor, at)
+        if self.tasks[task_id].status == "blocked" and kind in ("progress", "complete"):
+            self.unblock(actor, task_id, fence)
         moves = {"complete": self.complete, "blocked": self.block, "error": self.fail}
         if kind in moves:
             moves[kind](actor, task_id, fence)

@@ -37,6 +37,7 @@ static unsigned char outbox[2 * CHUNK]; /* what it is to hear: a piece of input,
 static size_t out_at, out_have;
 static int source = -1; /* the descriptor that is being sent up, if any */
 static char source_name[PATH_MAX];
+static int answered; /* whether the server has said anything yet */
 static long long waits_until; /* milliseconds since 1970, while the server has nothing to do but wait; else 0 */
 
 static void __attribute__((noreturn)) fail(int code, const char *what, const char *detail)
@@ -340,6 +341,13 @@ static void wait_for_server(void)
     }
 }
 
+/* The server went away before its first word: Python knows what may run without it. */
+static void __attribute__((noreturn)) after_silence(void)
+{
+    setenv("MAESTRO_SILENCE", "1", 1);
+    become_python();
+}
+
 /* The server went away while it only waited: Python asks again as soon as there is one. */
 static void __attribute__((noreturn)) wait_elsewhere(void)
 {
@@ -358,10 +366,14 @@ static unsigned char *peek(size_t size)
         in_at = 0;
         wait_for_server();
         ssize_t got = recv(server, inbox + in_have, CHUNK, 0);
-        if (got > 0)
+        if (got > 0) {
             in_have += (size_t)got;
+            answered = 1;
+        }
         else if ((got == 0 || errno != EINTR) && waits_until > 0)
             wait_elsewhere();
+        else if ((got == 0 || errno != EINTR) && !answered)
+            after_silence();
         else if (got == 0 || errno != EINTR)
             fail(NO_SERVER, "the server ended the connection before the answer was complete", "");
     }

@@ -42,14 +42,22 @@ def _siblings(tx: Tx, caller: Caller, session_id: str) -> list[_Named]:
 
 
 def _team(tx: Tx, caller: Caller, session_id: str) -> list[_Named]:
-    """Those of the same team, else of the same member, as far as they work for the same coordinator."""
+    """Those of the same team, else of the same member, as far as no other coordinator is above them."""
     if caller.member_id is None:
         raise errors.Invalid("You are no member of a team.", hint="Register with --member NAME.")
     found = tx.sessions.ids_of_teammates(caller.member_id, limit=_MOST)
     found = found or tx.sessions.ids_of_member(caller.member_id, limit=_MOST)
     around = [*_siblings(tx, caller, session_id), *tx.sessions.ids_below(session_id, limit=_MOST)]
     near = {caller.parent_id, *(other for other, _ in around)}
-    return [named for named in found if named[0] != session_id and (named[0] in near or caller.parent_id is None)]
+    return [
+        named for named in found if named[0] != session_id and (named[0] in near or _both_alone(tx, caller, named))
+    ]
+
+
+def _both_alone(tx: Tx, caller: Caller, named: _Named) -> bool:
+    """Whether neither the caller nor another has a coordinator."""
+    route = tx.sessions.route(named[0]) if caller.parent_id is None else None
+    return route is not None and route.parent_id is None
 
 
 def _own(caller: Caller, scope: Scope) -> str:

@@ -45,6 +45,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     priority: Priority = Priority.NORMAL
     subject: str
     body: Content
+    preview: str = ""  # of a body that lies in a file
     task_id: str | None = None
     parent: Message | None = None
     thread_id: str | None = None
@@ -77,6 +78,7 @@ def post(tx: Tx, draft: Draft) -> Posted:
             priority=draft.priority,
             subject=draft.subject,
             body=draft.body,
+            preview=draft.preview,
             task_id=draft.task_id,
             sender=draft.sender,
             to=draft.to,
@@ -101,9 +103,10 @@ def post(tx: Tx, draft: Draft) -> Posted:
 
 
 def _attach(tx: Tx, message_id: str, files: Sequence[tuple[str, Content]]) -> None:
-    for name, content in files:
-        made = Attachment(ids.new("att", tx.at), message_id, name, content.size, content.sha256)
-        tx.mail.attach(made, content)
+    # Ids of one moment are in no order; sorted, the files come back in theirs.
+    fresh = sorted(ids.new("att", tx.at) for _ in files)
+    for attachment_id, (name, content) in zip(fresh, files, strict=True):
+        tx.mail.attach(Attachment(attachment_id, message_id, name, content.size, content.sha256), content)
 
 
 def _log(tx: Tx, draft: Draft, message_id: str, thread_id: str, boxes: list[str]) -> None:
@@ -150,5 +153,5 @@ def small(text: str) -> Content:
 
 
 def is_small(text: str) -> bool:
-    """Whether a body needs no file of its own."""
-    return len(text) * 4 <= limits.inline_bytes_max or len(text.encode()) <= limits.inline_bytes_max
+    """Whether a body needs no file of its own: all that an inbox shows whole lies in its row."""
+    return len(text) <= limits.inbox_body_chars_max

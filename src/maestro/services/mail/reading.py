@@ -10,6 +10,7 @@ from maestro.domain.documents import Content
 from maestro.domain.messages import Message, Received, Status
 from maestro.domain.sessions import Contact, contact
 from maestro.operations import mail_shapes as ops
+from maestro.services import cursors
 from maestro.services.kin import may_look_into
 from maestro.services.mail import receipts
 from maestro.services.mail.post import own_boxes
@@ -18,7 +19,7 @@ from maestro.services.scope import project_of, task_of
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.repositories.deliveries import Wanted
-from maestro.store.repositories.mail import NEWEST, RANKS
+from maestro.store.repositories.mail import RANKS
 
 _NOWHERE = (-1, 0)
 _UNREAD = (Status.SENT, Status.DELIVERED)
@@ -78,13 +79,13 @@ class Reading:
     def of_task(self, tx: Tx, caller: Caller, request: ops.TaskMail) -> ops.MessageList:
         """All mail about a task, newest first."""
         task = task_of(tx, caller, request.id, project=request.project)
-        found = tx.mail.of_task(task.id, before=_before(request.cursor), limit=request.limit + 1)
+        found = tx.mail.of_task(task.id, before=cursors.before(request.cursor), limit=request.limit + 1)
         seen = [message for message in found if _may_see(tx, caller, message)]
         return _page([self._whole(tx, message) for message in seen], request.limit)
 
     def sent(self, tx: Tx, caller: Caller, request: ops.SentPage) -> ops.SentList:
         """What the caller wrote, and how far it has come."""
-        found = tx.mail.of_sender(caller.name, before=_before(request.cursor), limit=request.limit + 1)
+        found = tx.mail.of_sender(caller.name, before=cursors.before(request.cursor), limit=request.limit + 1)
         shown = [receipts.status_of(tx, message) for message in found[: request.limit]]
         more = str(found[request.limit - 1].seq) if len(found) > request.limit else None
         return ops.SentList(messages=shown, cursor=more)
@@ -96,7 +97,9 @@ class Reading:
             raise errors.NotPermitted(f"Only agents of {project.name} look into its inbox.")
         many = request.limit + 1
         if request.all:
-            found = tx.deliveries.all_in(project.id, wanted=Wanted(), before=_before(request.cursor), limit=many)
+            found = tx.deliveries.all_in(
+                project.id, wanted=Wanted(), before=cursors.before(request.cursor), limit=many
+            )
         else:
             after = _position(request.cursor) if request.cursor else _NOWHERE
             found = tx.deliveries.open_in(project.id, reader="", wanted=Wanted(), after=after, limit=many)
@@ -107,7 +110,7 @@ class Reading:
 
     def _whole(self, tx: Tx, message: Message) -> Message:
         """A message with its body, wherever that lies."""
-        blob = tx.mail.blob_of(message.id) if not message.body else None
+        blob = tx.mail.blob_of(message.id) if message.truncated else None
         if blob is None:
             return message
         body = self._blobs.load(Content(None, blob, 0, blob)).decode()
@@ -154,7 +157,7 @@ def _inbox(tx: Tx, caller: Caller, request: ops.ReadInbox, position: tuple[int, 
     owner = may_look_into(tx, caller, request.of, project=request.project) if request.of else caller
     peek = request.peek or owner is not caller
     if request.all:
-        page = _history(tx, owner, wanted, before=position[1] or NEWEST, limit=request.limit, peek=peek)
+        page = _history(tx, owner, wanted, before=position[1] or cursors.NEWEST, limit=request.limit, peek=peek)
     else:
         found = unread(tx, owner, wanted, after=position, limit=request.limit + 1)
         more = len(found) > request.limit
@@ -219,11 +222,3 @@ def _position(cursor: str) -> tuple[int, int]:
     if not (rank.isascii() and rank.isdigit() and seq.isascii() and seq.isdigit() and len(cursor) < 30):
         raise errors.Invalid(f"{cursor[:40]!r} is not a cursor of this list.")
     return int(rank), int(seq)
-
-
-def _before(cursor: str) -> int:
-    if not cursor:
-        return NEWEST
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise errors.Invalid(f"{cursor[:40]!r} is not a cursor of this list.")
-    return int(cursor)

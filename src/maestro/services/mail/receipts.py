@@ -35,9 +35,10 @@ def take(tx: Tx, caller: Caller, step: Step, box: str, seq: int, *, via: str) ->
         tx.deliveries.note_shared(caller.session_id, box, seq, at=tx.at)
     if not tx.deliveries.take(step, box, seq, via=via, by=caller.name, at=tx.at):
         return False
-    message_id, sender = tx.mail.head(seq)
+    message_id, sender, project_id = tx.mail.head(seq)
     data = {"box": box, "by": caller.name, "via": via, "from": sender}
-    tx.log(Change(_KINDS[step], message_id, caller.project_id, data), actor=caller.name)
+    # In the sender's project: it is the sender who wants to know.
+    tx.log(Change(_KINDS[step], message_id, project_id, data), actor=caller.name)
     return True
 
 
@@ -56,9 +57,13 @@ def confirm(tx: Tx, caller: Caller, request: ops.Confirm) -> ops.Confirmed:
     boxes = {_letter(box): box for box in own_boxes(caller)}
     count = 0
     for letter, seq, was_cut in _items(request.receipt):
-        if letter in boxes:  # what is not the caller's is not the caller's to confirm
-            step = Step.DELIVERED if was_cut else request.step
-            count += take(tx, caller, step, boxes[letter], seq, via=request.via)
+        if letter not in boxes:  # what is not the caller's is not the caller's to confirm
+            continue
+        step = Step.DELIVERED if was_cut else request.step
+        for box in boxes.values():
+            # It was shown once, from the nearest; it came out of each of the caller's boxes that it lay in.
+            if box == boxes[letter] or tx.deliveries.get(box, seq):
+                count += take(tx, caller, step, box, seq, via=request.via)
     return ops.Confirmed(count=count)
 
 
@@ -136,23 +141,25 @@ class ReceiptWaits:
         with self._hub.subscribe([answer.id]) as subscription:
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    now = await self._look(answer)
+                    now = await self.look(answer)
                     while not _settled(now.deliveries, request.wait_for):
                         await subscription.wait()
                         subscription.take()
-                        now = await self._look(answer)
+                        now = await self.look(answer)
             except TimeoutError:
-                now = await self._look(answer)
+                now = await self.look(answer)
         if all(has_reached(delivery.status, request.wait_for) for delivery in now.deliveries):
             return now
         raise _not_confirmed(now, request.wait_for)
 
-    async def _look(self, answer: ops.SentMail) -> ops.SentMail:
-        def look(tx: Tx) -> ops.SentMail:
+    async def look(self, answer: ops.SentMail) -> ops.SentMail:
+        """A message with its receipts as they are now."""
+
+        def now(tx: Tx) -> ops.SentMail:
             message = tx.mail.get(answer.id)
             return msgspec.structs.replace(answer, deliveries=recipients(tx, message) if message else [])
 
-        return await self._store.read(look, quick=True)
+        return await self._store.read(now, quick=True)
 
 
 def _settled(deliveries: Sequence[Delivery], step: Step) -> bool:

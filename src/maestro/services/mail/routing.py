@@ -58,7 +58,12 @@ def coordinator_of(tx: Tx, caller: Caller, *, project: str = "") -> Target:
 
 def to_session(tx: Tx, session_id: str) -> Target:
     """A session's box; one that has ended sends on: to its successor, else its coordinator, else the person."""
-    first = route = tx.sessions.route(session_id)
+    return along(tx, tx.sessions.route(session_id))
+
+
+def along(tx: Tx, first: Route | None) -> Target:
+    """Where a session's mail goes, from what is known of it on."""
+    route = first
     for _ in range(limits.ancestry_depth_max):
         if first is None or route is None:
             break
@@ -90,8 +95,9 @@ def _next(tx: Tx, route: Route) -> Route | None:
 
 
 def _session(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
-    if tx.sessions.route(address.name) is not None:
-        return to_session(tx, address.name)
+    route = tx.sessions.route(address.name)
+    if route is not None:
+        return along(tx, route)
     owner = project_of(tx, caller, project)
     found = tx.sessions.by_name(owner.id, address.name) or tx.sessions.ended_by_name(owner.id, address.name)
     if found is None:

@@ -11,10 +11,11 @@ from maestro.clock import Clock
 from maestro.domain.callers import Caller, Role
 from maestro.domain.documents import Content
 from maestro.operations import mail_shapes as ops
+from maestro.services import cursors
 from maestro.services.scope import project_of
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
-from maestro.store.repositories.mail import NEWEST, Words
+from maestro.store.repositories.mail import Words
 
 _TERM = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -67,7 +68,7 @@ def _find(tx: Tx, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
         if caller.is_session and project.id != caller.project_id:
             raise errors.NotPermitted("A session searches the mail of its own project.")
         query = f'scope : "{project.id}" AND ({query})'
-    before = _before(request.cursor)
+    before = cursors.before(request.cursor)
     found = tx.mail.find(query, before=before, limit=request.limit + 1)
     more = str(found[request.limit - 1].seq) if len(found) > request.limit else None
     return ops.MessageList(messages=found[: request.limit], cursor=more)
@@ -85,11 +86,3 @@ def _query(text: str) -> str:
     if not terms:
         raise errors.Invalid("There is no word to search for.")
     return f"{{subject body}} : ({' AND '.join(terms)})"
-
-
-def _before(cursor: str) -> int:
-    if not cursor:
-        return NEWEST
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise errors.Invalid(f"{cursor[:40]!r} is not a cursor of this list.")
-    return int(cursor)

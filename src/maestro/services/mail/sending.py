@@ -56,7 +56,8 @@ class Sending:
         if size > limits.attachments_bytes_max:
             raise errors.TooLarge(f"Attachments have at most {limits.attachments_bytes_max // 1024**2} MiB together.")
         files = [(file.file_name, self._blobs.keep(file.content)) for file in request.attach]
-        return Enclosed(self._blobs.keep(request.message.encode()), files)
+        text = request.message
+        return Enclosed(small(text) if is_small(text) else self._blobs.keep(text.encode()), files)
 
     def send(self, tx: Tx, caller: Caller, request: ops.SendMail, enclosed: Enclosed | None = None) -> ops.SentMail:
         written = [*request.to, *(f"member:{name}" for name in request.to_member)]
@@ -94,20 +95,22 @@ class Sending:
     def reply(self, tx: Tx, caller: Caller, request: ops.Reply, enclosed: Enclosed | None = None) -> ops.SentMail:
         """An answer in the same conversation: it acknowledges what it answers."""
         parent = message_of(tx, caller, request.id)
-        hops = self._guard.hop(caller, parent, at=tx.at)
+        last = tx.mail.last_of_thread(parent.thread_id) if parent.hops else parent
+        hops = self._guard.hop(caller, last or parent, at=tx.at)
         targets = self._answered(tx, caller, parent)
         for target in targets:
             self._guard.count(caller, target.box, name=target.name, at=tx.at)
         body = enclosed or Enclosed(small(request.message))
         draft = Draft(
             sender=sender_of(tx, caller),
-            project_id=caller.project_id or _project_id(tx, caller, request.project),
+            project_id=caller.project_id or tx.mail.head(parent.seq)[2],  # the conversation's, wherever one stands
             to=[target.name for target in targets],
             targets=targets,
             type=request.type,
             priority=request.priority or parent.priority,
             subject=request.subject or reply_subject(parent.subject),
             body=body.body,
+            preview=request.message[: limits.inbox_body_chars_max],
             task_id=parent.task_id,
             parent=parent,
             hops=hops,
@@ -185,6 +188,7 @@ class Sending:
             priority=request.priority,
             subject=request.subject.strip(),
             body=enclosed.body,
+            preview=request.message[: limits.inbox_body_chars_max],
             task_id=task.id if task else None,
             thread_id=tx.mail.thread_of_task(task.id) if task and _is_task_address(written) else None,
             attachments=enclosed.files,

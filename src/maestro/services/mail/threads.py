@@ -60,8 +60,7 @@ def release_all(tx: Tx, session_id: str, *, actor: str) -> None:
 
 def let_go(tx: Tx, holder: str, thread_id: str, *, actor: str) -> None:
     tx.deliveries.release(thread_id, holder)
-    root = tx.mail.get(thread_id)
-    boxes = [delivery.box for delivery in tx.deliveries.of_message(root.seq)] if root else []
+    tx.deliveries.unsee(thread_id)
     # Whoever waits for mail of these boxes is woken: it is on offer again.
-    data = {"by": holder, "to": boxes}
+    data = {"by": holder, "to": tx.deliveries.boxes_of_thread(thread_id)}
     tx.log(Change(Kind.THREAD_RELEASED, thread_id, None, data), actor=actor)

@@ -8,7 +8,7 @@ from maestro import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Received
 from maestro.domain.tasks import Priority
-from maestro.events.hub import Hub, Subscription
+from maestro.events.hub import Hub, Subscription, box_key
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import reading, receipts
 from maestro.services.mail.post import own_boxes
@@ -31,7 +31,8 @@ class MailWaits:
             given = ops.Confirm(receipt=request.cursor)
             await self._store.write(lambda tx: receipts.confirm(tx, caller, given), quick=True)
         wanted = await self._store.read(lambda tx: reading.wanted_by(tx, caller, request), quick=True)
-        with self._hub.subscribe(own_boxes(caller)) as subscription, self._presence.attached(caller.session_id):
+        keys = [caller.session_id or "", *map(box_key, own_boxes(caller))]  # its own, to hear of its own end
+        with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
                     await self._gather(subscription, caller, request, wanted)
@@ -42,7 +43,7 @@ class MailWaits:
     async def _gather(
         self, subscription: Subscription, caller: Caller, request: ops.WaitMail, wanted: Wanted
     ) -> None:
-        """Until enough is there and it is quiet, or something critical is."""
+        """Until enough is there and it is quiet, or something critical is; what others took is not there."""
         found = await self._look(caller, wanted)
         if len(found) >= request.count:
             return
@@ -50,13 +51,31 @@ class MailWaits:
             await subscription.wait()
             subscription.take()
             found = await self._look(caller, wanted)
-        while not _is_urgent(found) and await _stirs(subscription, request.debounce / 1000):
+            if _is_enough(found, request.count):
+                found = await self._quietly(subscription, caller, wanted, found, seconds=request.debounce / 1000)
+
+    async def _quietly(
+        self, subscription: Subscription, caller: Caller, wanted: Wanted, found: list[Received], *, seconds: float
+    ) -> list[Received]:
+        """What is there once nothing more that is wanted has come for a while, or no more fits into an answer."""
+        loop = asyncio.get_running_loop()
+        quiet_at = loop.time() + seconds
+        stirs = True
+        while stirs and not _is_urgent(found) and len(found) < limits.wait_messages_max:
+            stirs = await _stirs(subscription, quiet_at - loop.time())
             subscription.take()
-            found = await self._look(caller, wanted)
+            known, found = {one.seq for one in found}, await self._look(caller, wanted)
+            if any(one.seq not in known for one in found):
+                quiet_at = loop.time() + seconds
+        return found
 
     async def _look(self, caller: Caller, wanted: Wanted) -> list[Received]:
-        many = limits.wait_messages_max
-        return await self._store.read(lambda tx: reading.unread(tx, caller, wanted, limit=many), quick=True)
+        def look(tx: Tx) -> list[Received]:
+            if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
+                raise errors.NotAuthenticated("This session has ended.", hint="Its mail has gone on to others.")
+            return reading.unread(tx, caller, wanted, limit=limits.wait_messages_max)
+
+        return await self._store.read(look, quick=True)
 
     async def _answer(self, caller: Caller, request: ops.WaitMail, wanted: Wanted) -> ops.Inbox:
         def look(tx: Tx) -> ops.Inbox:

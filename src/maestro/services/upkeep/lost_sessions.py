@@ -19,6 +19,7 @@ from maestro.store.base import Store, Tx
 
 _SERVER = Caller(Role.PERSON, SERVER)
 _AGAIN = timedelta(seconds=limits.session_lease_seconds // 2)
+_GRACE = timedelta(seconds=limits.sleep_grace_seconds)
 # More than this between the two clocks is no drift.
 _JUMP_SECONDS = 5.0
 
@@ -39,8 +40,8 @@ class LostSessions:
     async def run_once(self) -> datetime | None:
         due = await self._store.read(lambda tx: (tx.sessions.next_lease(), tx.at))
         now = due[1]
-        if self._is_first and due[0] is not None and due[0] <= now:
-            self._be_patient()  # leases ran out while no server was there to renew them
+        if self._is_first and due[0] is not None and due[0] <= now + _GRACE:
+            self._be_patient()  # leases ran down while no server was there to renew them
         self._is_first = False
         if self._is_patient():
             left = self._patient_until - self._clock.monotonic()
@@ -76,12 +77,11 @@ class LostSessions:
             session = tx.sessions.get(seen.id)  # read anew: it may have been heard of just now
             if session is None or session.ended_at is not None or session.lease_until > tx.at:
                 continue
-            heard = self._presence.was_heard(session.id)
+            heard = self._presence.was_heard(session.id, seconds=sessions.lease_seconds(session.pid))
             if is_lost(lease_is_over=True, was_heard=heard, process_lives=session.id in running):
                 _lose(tx, session)
             elif heard:
-                until = tx.at + timedelta(seconds=limits.session_lease_seconds)
-                tx.sessions.renew(session.id, lease_until=until, at=tx.at)
+                tx.sessions.renew(session.id, at=tx.at)
             else:
                 tx.sessions.defer(session.id, lease_until=tx.at + _AGAIN)
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from maestro import limits
 from maestro.domain.sessions import Signal, Source, Status
+from maestro.services.presence import Presence
 from maestro.services.process_watch import ProcessWatch
 from maestro.store.base import Store, Tx
 
@@ -16,8 +17,9 @@ class Processes:
 
     name = "processes"
 
-    def __init__(self, store: Store, *, shortened: Callable[[], None]) -> None:
+    def __init__(self, store: Store, presence: Presence, *, shortened: Callable[[], None]) -> None:
         self._store = store
+        self._presence = presence
         self._shortened = shortened
         self._watch = ProcessWatch(store, self._gone)
         self._told: set[str] = set()
@@ -34,6 +36,7 @@ class Processes:
         if session_id in self._told:
             return
         self._told.add(session_id)
+        self._presence.process_ended(session_id)  # what was heard before says nothing of now
         await self._store.write(lambda tx: _shorten(tx, session_id))
         self._shortened()
 

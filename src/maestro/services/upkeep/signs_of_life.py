@@ -30,6 +30,5 @@ class SignsOfLife:
 
 
 def _renew(tx: Tx, session_ids: list[str]) -> None:
-    until = tx.at + timedelta(seconds=limits.session_lease_seconds)
-    tx.sessions.renew_many(session_ids, lease_until=until, at=tx.at)
+    tx.sessions.renew(*session_ids, at=tx.at)
     tx.tasks.renew_many(session_ids, at=tx.at)

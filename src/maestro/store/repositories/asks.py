@@ -49,9 +49,10 @@ class Asks:
         """Everything that waits for the person, in all projects, oldest first."""
         return self._many("asks_open", after=after, limit=limit)
 
-    def page(self, project_id: str, *, after: str, limit: int) -> list[Ask]:
-        """Every request of a project, whatever became of it."""
-        return self._many("asks_page", project_id=project_id, after=after, limit=limit)
+    def page(self, project_id: str, *, after: str, limit: int, only_open: bool = False) -> list[Ask]:
+        """Every request of a project, whatever became of it, or what is open of it."""
+        name = "asks_page_open" if only_open else "asks_page"
+        return self._many(name, project_id=project_id, after=after, limit=limit)
 
     def open_of_session(self, session_id: str, *, limit: int) -> list[Ask]:
         return self._many("asks_of_session", session_id=session_id, limit=limit)

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from maestro import limits
-from maestro.clock import from_micros, to_micros
+from maestro.clock import maybe_time, to_micros
 from maestro.domain.messages import Attachment, Delivery, Received, Status, Step, Type, closes, is_shared
 from maestro.domain.tasks import Priority
-from maestro.store.repositories.mail import NEWEST, RANKS, Mail, message_fields
+from maestro.store.repositories.mail import RANKS, Mail, message_fields
 from maestro.store.rows import Row, Rows
 
 _STATUSES = {status.value: status for status in Status}
@@ -61,15 +61,18 @@ class Deliveries:
             **_filter(wanted),
         )
 
-    def all_in(self, box: str, *, wanted: Wanted, before: int = NEWEST, limit: int) -> list[Received]:
+    def all_in(self, box: str, *, wanted: Wanted, before: int, limit: int) -> list[Received]:
         """Everything that ever came to a box, newest first."""
         return self._received("inbox_all", box=box, before=before, limit=limit, **_filter(wanted))
 
     def has_open(self, box: str, *, priority: Priority = Priority.LOW) -> bool:
         return self._rows.one("inbox_has", box=box, priority=RANKS[priority]) is not None
 
-    def count_open(self, box: str) -> int:
-        row = self._rows.one("inbox_count", box=box, limit=limits.page_items_max)
+    def count_open(self, box: str, *, reader: str) -> int:
+        """How much one reader is to be offered, up to a limit."""
+        shared = {"reader": reader} if is_shared(box) else {}
+        name = "inbox_count_shared" if shared else "inbox_count"
+        row = self._rows.one(name, box=box, limit=limits.page_items_max, **shared)
         return int(row[0]) if row else 0
 
     def of_message(self, seq: int) -> list[Delivery]:
@@ -113,6 +116,15 @@ class Deliveries:
     def release(self, thread_id: str, holder: str) -> bool:
         return self._rows.run("thread_release", thread_id=thread_id, holder=holder) == 1
 
+    def unsee(self, thread_id: str) -> None:
+        """Offer a conversation anew."""
+        self._rows.run("thread_unsee", thread_id=thread_id)
+
+    def boxes_of_thread(self, thread_id: str) -> list[str]:
+        """The boxes from which a conversation is offered to several."""
+        rows = self._rows.all("thread_boxes", thread_id=thread_id, limit=limits.broadcast_recipients_max)
+        return [row[0] for row in rows if is_shared(row[0])]
+
     def held(self, holder: str, *, limit: int) -> list[str]:
         """The conversations that someone has claimed."""
         return [row[0] for row in self._rows.all("threads_held", holder=holder, limit=limit)]
@@ -154,12 +166,8 @@ def _delivery(row: Row) -> Delivery:
         via=row[2],
         by=row[3],
         reason=row[4],
-        delivered_at=_time(row[5]),
-        read_at=_time(row[6]),
-        acknowledged_at=_time(row[7]),
-        expired_at=_time(row[8]),
+        delivered_at=maybe_time(row[5]),
+        read_at=maybe_time(row[6]),
+        acknowledged_at=maybe_time(row[7]),
+        expired_at=maybe_time(row[8]),
     )
-
-
-def _time(micros: int | None) -> datetime | None:
-    return from_micros(micros) if micros is not None else None

@@ -21,7 +21,6 @@ PRIORITIES = tuple(Priority)
 RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 _TYPES = {kind.value: kind for kind in Type}
 _KINDS = {kind.value: kind for kind in SenderKind}
-NEWEST = 2**62
 
 
 class Letter(msgspec.Struct, frozen=True):
@@ -35,6 +34,7 @@ class Letter(msgspec.Struct, frozen=True):
     priority: Priority
     subject: str
     body: Content
+    preview: str  # of a body that lies in a file
     task_id: str | None
     sender: Sender
     to: list[str]
@@ -72,7 +72,7 @@ class Mail:
             type=letter.type.value,
             priority=RANKS[letter.priority],
             subject=letter.subject,
-            body=body.body.decode() if body.body is not None else None,
+            body=body.body.decode() if body.body is not None else letter.preview,
             blob=body.blob,
             bytes=body.size,
             task_id=letter.task_id,
@@ -94,11 +94,11 @@ class Mail:
         row = self._rows.one("message_get", id=message_id)
         return self._whole(row) if row else None
 
-    def head(self, seq: int) -> tuple[str, str]:
-        """A message's id and its sender."""
+    def head(self, seq: int) -> tuple[str, str, str | None]:
+        """A message's id, its sender and the sender's project."""
         row = self._rows.one("message_head", seq=seq)
         assert row is not None
-        return row[0], row[1]
+        return row[0], row[1], row[2]
 
     def blob_of(self, message_id: str) -> str | None:
         """The file a long body lies in."""
@@ -107,6 +107,11 @@ class Mail:
 
     def of_thread(self, thread_id: str, *, after: int, limit: int) -> list[Message]:
         return self._many("messages_of_thread", thread_id=thread_id, after=after, limit=limit)
+
+    def last_of_thread(self, thread_id: str) -> Message | None:
+        """Who spoke last in a conversation; without what was said."""
+        row = self._rows.one("message_last_of_thread", thread_id=thread_id)
+        return self._whole(row) if row else None
 
     def of_task(self, task_id: str, *, before: int, limit: int) -> list[Message]:
         return self._many("messages_of_task", task_id=task_id, before=before, limit=limit)
@@ -185,7 +190,8 @@ class Mail:
         if is_indexed:
             self._rows.run("search_remove", seq=words.seq, scope=words.scope, subject=words.subject, body=body)
         self._rows.run("message_delete_attachments", message_id=message_id)
-        for name in ("message_delete_deliveries", "message_delete_shared_reads", "message_delete"):
+        about = ("message_delete_deliveries", "message_delete_shared_reads", "message_delete_claim")
+        for name in (*about, "message_delete"):
             self._rows.run(name, message_seq=words.seq)
 
     def _many(self, name: str, **values: Any) -> list[Message]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from maestro import limits
-from maestro.clock import from_micros, to_micros
+from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import Mode, Session, Signal, Source, Status, role_of
 from maestro.store.rows import Row, Rows
@@ -99,7 +98,7 @@ class Sessions:
     ) -> list[Session]:
         values = {"project_id": project_id, "after": after, "limit": limit}
         if status is not None:
-            return self._many("sessions_page_by_status", status=status.value, **values)
+            return self._many("sessions_page_by_status", status=status.value, active=int(active), **values)
         return self._many("sessions_page_live" if active else "sessions_page", **values)
 
     def children(self, parent_id: str, *, after: str = "", limit: int, ever: bool = False) -> list[Session]:
@@ -128,12 +127,22 @@ class Sessions:
         row = self._rows.one("session_next_lease")
         return from_micros(row[0]) if row and row[0] is not None else None
 
-    def renew(self, session_id: str, *, lease_until: datetime, at: datetime) -> None:
-        self._rows.run("session_renew", id=session_id, lease_until=to_micros(lease_until), at=to_micros(at))
+    def renew(self, *session_ids: str, at: datetime) -> None:
+        """Signs of life."""
+        self._rows.run(
+            "sessions_renew",
+            ids=_encode(session_ids).decode(),
+            lease=limits.session_lease_seconds * 1_000_000,
+            lease_alone=limits.session_lease_alone_seconds * 1_000_000,
+            at=to_micros(at),
+        )
 
-    def renew_many(self, session_ids: Sequence[str], *, lease_until: datetime, at: datetime) -> None:
-        ids = _encode(session_ids).decode()
-        self._rows.run("sessions_renew", ids=ids, lease_until=to_micros(lease_until), at=to_micros(at))
+    def lost_by_token(self, token_hash: str) -> Session | None:
+        return _one(self._rows.one("session_lost_by_token", token_hash=token_hash))
+
+    def revive(self, session_id: str, *, name: str) -> bool:
+        """Whether it was lost until now."""
+        return self._rows.run("session_revive", id=session_id, name=name) == 1
 
     def shorten(self, session_id: str, *, lease_until: datetime) -> None:
         self._rows.run("session_shorten", id=session_id, lease_until=to_micros(lease_until))
@@ -148,7 +157,7 @@ class Sessions:
             status=signal.status.value,
             source=signal.source.value,
             at=to_micros(signal.at),
-            until=_micros(signal.until),
+            until=maybe_micros(signal.until),
             now=to_micros(at),
         )
 
@@ -176,13 +185,15 @@ class Sessions:
             source=signal.source.value,
             status=signal.status.value,
             at=to_micros(signal.at),
-            until=_micros(signal.until),
+            until=maybe_micros(signal.until),
             detail=signal.detail,
         )
 
     def signals(self, session_id: str) -> list[Signal]:
         rows = self._rows.all("signals_of", session_id=session_id)
-        return [Signal(Source(row[0]), Status(row[1]), from_micros(row[2]), _time(row[3]), row[4]) for row in rows]
+        return [
+            Signal(Source(row[0]), Status(row[1]), from_micros(row[2]), maybe_time(row[3]), row[4]) for row in rows
+        ]
 
     def _many(self, name: str, **values: object) -> list[Session]:
         return [_session(row) for row in self._rows.page(name, **values)]
@@ -212,13 +223,13 @@ def _session(row: Row) -> Session:
         lease_until=from_micros(row[12]),
         created_at=from_micros(row[13]),
         updated_at=from_micros(row[14]),
-        ended_at=_time(row[15]),
+        ended_at=maybe_time(row[15]),
         member=row[16],
         tool=row[17],
         tasks=_texts(row[18]),
         status_source=Source(row[19]),
         status_at=from_micros(row[20]),
-        status_until=_time(row[21]),
+        status_until=maybe_time(row[21]),
         seen_at=from_micros(row[22]),
         successor_id=row[23],
     )
@@ -242,11 +253,3 @@ def _caller(row: Row | None) -> Caller | None:
         allow=frozenset(_texts(allow)) if allow else frozenset(),
         deny=frozenset(_texts(deny)) if deny else frozenset(),
     )
-
-
-def _micros(at: datetime | None) -> int | None:
-    return to_micros(at) if at is not None else None
-
-
-def _time(micros: int | None) -> datetime | None:
-    return from_micros(micros) if micros is not None else None

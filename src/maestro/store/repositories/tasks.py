@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from maestro import errors, limits
-from maestro.clock import from_micros, to_micros
+from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.graph import RANK_STEP
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.store.repositories.graph import TaskGraph
@@ -63,11 +63,11 @@ class Tasks:
             holder=after.holder,
             fence=after.fence,
             lease_seconds=after.lease_seconds,
-            lease_until=_micros(after.lease_until),
+            lease_until=maybe_micros(after.lease_until),
             reason=after.reason,
             updated_at=to_micros(after.updated_at),
-            started_at=_micros(after.started_at),
-            finished_at=_micros(after.finished_at),
+            started_at=maybe_micros(after.started_at),
+            finished_at=maybe_micros(after.finished_at),
             expected_status=before.status.value,
             expected_fence=before.fence,
         )
@@ -142,6 +142,14 @@ class Tasks:
         """How many levels there are below a task."""
         row = self._rows.one("task_height", id=task_id, limit=limits.task_depth_max)
         return int(row[0]) if row else 0
+
+    def leaves(self, task_id: str, *, limit: int) -> list[Task]:
+        """Everything below a task that has nothing below itself."""
+        return self._tasks("tasks_below", id=task_id, limit=limit)
+
+    def in_review(self, *, limit: int) -> list[Task]:
+        """Tasks whose gates are to be run, those that wait longest first."""
+        return self._tasks("tasks_in_review", limit=limit)
 
     def found_in(self, task_id: str, *, limit: int) -> list[Task]:
         return self._tasks("task_found_in", id=task_id, limit=limit)
@@ -238,20 +246,12 @@ def _task(row: Row) -> Task:
         holder=row[16],
         fence=row[17],
         lease_seconds=row[18],
-        lease_until=_time(row[19]),
+        lease_until=maybe_time(row[19]),
         open_blockers=open_blockers,
         stage_held=stage_held,
         created_by=row[22],
         created_at=from_micros(row[23]),
         updated_at=from_micros(row[24]),
-        started_at=_time(row[25]),
-        finished_at=_time(row[26]),
+        started_at=maybe_time(row[25]),
+        finished_at=maybe_time(row[26]),
     )
-
-
-def _micros(at: datetime | None) -> int | None:
-    return to_micros(at) if at is not None else None
-
-
-def _time(micros: int | None) -> datetime | None:
-    return from_micros(micros) if micros is not None else None

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from maestro import limits
 from maestro.clock import Clock
 from maestro.domain.events import Event
-from maestro.store.base import Published, Repositories, Tx
+from maestro.store.base import Published, Repositories, Tx, Undo
 from maestro.store.sqlite.connection import SqliteRows, connect_reader, connect_writer, translated
 from maestro.store.sqlite.migrate import migrate, version_of
 from maestro.store.sqlite.writer import Job, Writer
@@ -47,7 +47,10 @@ class SqliteStore:
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
         job = Job(work, self._loop.create_future(), quick=quick)
         self._writer.submit(job)
-        answer: T = await job.future
+        try:
+            answer: T = await job.future
+        except Undo as undone:
+            answer = undone.answer
         return answer
 
     async def read(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:

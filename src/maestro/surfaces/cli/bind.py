@@ -125,6 +125,8 @@ def key(text: str) -> str:
 def _of(spec: Spec) -> Iterable[Parameter]:
     yield from spec.positionals
     yield from (flag.parameter for flag in spec.options)
+    if spec.rest is not None:
+        yield spec.rest
 
 
 def _is_remote(parameter: Parameter, texts: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -57,7 +58,9 @@ async def _troubled(app: App, project: str, caller: Caller) -> list[Session]:
             project=project, status=status, active=status is not sessions.StatusFilter.LOST
         )
         found += (await app.call(sessions.LIST, wanted, caller=caller)).sessions[-shown_max:]
-    return found
+    # What went wrong days ago needs nobody any more.
+    newest = max((session.status_at for session in found), default=None)
+    return [session for session in found if newest is None or newest - session.status_at < timedelta(days=1)]
 
 
 async def _where(app: App, parsed: Parsed, invocation: Invocation, caller: Caller) -> place.Where | None:

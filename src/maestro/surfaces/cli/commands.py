@@ -20,6 +20,7 @@ from maestro.operations.registry import REGISTRY
 from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
 from maestro.surfaces.cli import bind, exit_codes, own, place
+from maestro.surfaces.cli.attention import Attention
 from maestro.surfaces.cli.channel import Channel, Gone
 from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.grammar import PROJECT, Grammar
@@ -43,6 +44,7 @@ class CommandLine:
         self.version = version
         self.grammar = Grammar(registry)
         self.offers = Offers(app, self.grammar)
+        self.attention = Attention(app)
 
     async def run(self, invocation: Invocation, channel: Channel, *, peer: Peer | None) -> int | None:
         """Carry out one command: its exit code, or None where the client must do it itself.
@@ -71,6 +73,7 @@ class _Run:
         self.app = commands.app
         self.grammar = commands.grammar
         self.offers = commands.offers
+        self.attention = commands.attention
         self.invocation = invocation
         self.channel = channel
         self.peer = peer
@@ -105,6 +108,8 @@ class _Run:
             return await self._stream(self.app.stream(operation, request, caller=caller), request, parsed)
         answer = await self.app.call(operation, request, caller=caller, key=bind.key(parsed.key))
         code = await self._answer(answer, parsed)
+        if self.peer is not None and self.channel.stderr_tty:
+            await self._note(await self.attention.notes(caller))
         if receipt := getattr(answer, "receipt", ""):
             await self._confirm(receipt, caller)
         return code

@@ -60,6 +60,7 @@ class Spec:
     has_project: bool
     here: tuple[Parameter, ...]  # fields that the client's directory fills
     aliases: tuple[str, ...] = ()
+    rest: Parameter | None = None  # takes all words after `--`
     examples: tuple[str, ...] = ()
     operation: Operation | None = None
     hidden: bool = False
@@ -69,6 +70,8 @@ class Spec:
     def usage(self) -> str:
         """The whole command on one line."""
         parts = [PROGRAM, self.words, *map(_argument, self.positionals), *map(_option, self.options)]
+        if self.rest is not None:
+            parts.append(f"[-- {self.rest.placeholder} …]")
         return " ".join(part for part in parts if part)
 
     @cached_property
@@ -141,7 +144,7 @@ def _of_operation(operation: Operation) -> Spec:
     assert command is not None
     fields = parameters(operation.request)
     arguments = tuple(fields[name] for name in command.positional)
-    rest = fields.keys() - {*command.positional, *command.hidden, PROJECT}
+    rest = fields.keys() - {*command.positional, *command.hidden, command.rest, PROJECT}
     return Spec(
         words=command.words,
         request=operation.request,
@@ -152,6 +155,7 @@ def _of_operation(operation: Operation) -> Spec:
         has_project=PROJECT in fields,
         here=tuple(fields[name] for name in command.hidden if name == "path"),
         aliases=command.aliases,
+        rest=fields[command.rest] if command.rest else None,
         examples=operation.examples,
         operation=operation,
     )

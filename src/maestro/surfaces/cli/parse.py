@@ -76,6 +76,8 @@ def parse(grammar: Grammar, arguments: list[str]) -> Parsed:
         return parsed  # the client reads the rest itself
     for name, value in walk.flags:
         _take_flag(parsed, spec, name, value)
+    if spec.rest is not None and walk.rest:
+        parsed.texts[spec.rest.field] = walk.rest
     _take_arguments(parsed, spec, walk.words)
     _check_complete(parsed, spec)
     return parsed
@@ -88,14 +90,18 @@ class _Walk:
         self.grammar = grammar
         self.node = grammar.root
         self.words: list[str] = []
+        self.rest: list[str] = []  # after `--`
         self.flags: list[tuple[str, str | None]] = []
         self.waiting = deque(arguments)
         while self.waiting:
             self._take(self.waiting.popleft())
+        if self.node.spec is None or self.node.spec.rest is None:
+            self.words += self.rest
+            self.rest = []
 
     def _take(self, argument: str) -> None:
         if argument == "--":
-            self.words.extend(self.waiting)
+            self.rest = list(self.waiting)
             self.waiting.clear()
         elif _FLAG.fullmatch(argument):
             self._flag(argument)

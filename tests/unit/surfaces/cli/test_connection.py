@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from maestro import limits
+from maestro.operations.asks import AskList
 from maestro.operations.server import Stopped
 from maestro.operations.task_shapes import TaskList
 from maestro.surfaces.cli import connection, frames
@@ -28,7 +29,7 @@ class Client:
         self.writer = writer
 
     def ask(
-        self, *arguments: str | bytes, protocol: str = "maestro/1", version: str = "1.2.3", tty: str = "000"
+        self, *arguments: str | bytes, protocol: str = "maestro/2", version: str = "1.2.3", tty: str = "000"
     ) -> None:
         head = [protocol, "python", version, tty, "0", "/src/dave/vc", "TERM=xterm"]
         words = [word.encode() if isinstance(word, str) else word for word in arguments]
@@ -145,6 +146,7 @@ async def test_nonsense_during_a_command_ends_it(connect: Any, app: Any) -> None
     client = await connect()
     client.ask("task", "wait", "#1")
     await within(waiting.started)
+    assert (await client.frame())[0] == frames.WAITING
     client.send(pack(b"Q", b"?"))
     await within(waiting.cancelled)
     assert await client.closed()
@@ -166,7 +168,7 @@ async def test_input_that_nobody_asked_for_ends_the_command(connect: Any, app: A
         b"R\xff\xff\xff\xff",
         pack(b"D", b"data first"),
         pack(b"R", b"not a request"),
-        pack(b"R", b"maestro/1\0\0"),
+        pack(b"R", b"maestro/2\0\0"),
     ],
 )
 async def test_garbage_is_cut_off(connect: Any, garbage: bytes) -> None:
@@ -177,7 +179,7 @@ async def test_garbage_is_cut_off(connect: Any, garbage: bytes) -> None:
 
 async def test_a_request_cut_short_is_forgotten(connect: Any, app: Any) -> None:
     client = await connect()
-    client.send(b"R\0\0\0\x40maestro/1")
+    client.send(b"R\0\0\0\x40maestro/2")
     client.writer.write_eof()
     assert await client.closed()
     assert app.asked == []
@@ -191,17 +193,17 @@ async def test_a_client_that_says_nothing_is_cut_off(connect: Any, monkeypatch: 
 
 async def test_another_protocol_is_told_what_to_do(connect: Any) -> None:
     client = await connect()
-    client.ask("task", "list", protocol="maestro/2", version="9.0")
+    client.ask("task", "list", protocol="maestro/9", version="9.0")
     found = await client.rest()
     assert found[b"X"] == b"1"
-    for word in (b"maestro/2", b"9.0", b"maestro/1", b"1.2.3", b"maestro down"):
+    for word in (b"maestro/9", b"9.0", b"maestro/2", b"1.2.3", b"maestro down"):
         assert word in found[b"E"]
 
 
 async def test_the_remedy_for_another_protocol_works(connect: Any, app: Any) -> None:
     app.answers["server.stop"] = Stopped(pid=7)
     client = await connect()
-    client.ask("down", protocol="maestro/2")
+    client.ask("down", protocol="maestro/9")
     assert (await client.rest())[b"X"] == b"0"
 
 
@@ -212,6 +214,7 @@ async def test_another_version_is_noted_on_a_terminal(
     connect: Any, app: Any, tty: str, version: str, noted: bool
 ) -> None:
     app.answers["task.list"] = TaskList(tasks=[])
+    app.answers["ask.list"] = AskList(asks=[])
     client = await connect()
     client.ask("task", "list", "--json", tty=tty, version=version)
     assert (b"E" in await client.rest()) is noted

@@ -7,7 +7,7 @@ import pytest
 from maestro import limits
 from maestro.surfaces.cli import frames
 
-HEAD = b"maestro/1\0python\x000.1.0\x00011\x00120\0/src/vc\0MAESTRO_TOKEN=secret\0TERM=xterm"
+HEAD = b"maestro/2\0python\x000.1.0\x00011\x00120\0/src/vc\0MAESTRO_TOKEN=secret\0TERM=xterm"
 
 
 def reader_of(data: bytes) -> asyncio.StreamReader:
@@ -20,7 +20,7 @@ def reader_of(data: bytes) -> asyncio.StreamReader:
 def test_a_request_is_read() -> None:
     found = frames.invocation(HEAD + b"\0\0task\0list\0\0")
     assert found.arguments == [b"task", b"list", b""]
-    assert (found.protocol, found.client, found.version) == ("maestro/1", "python", "0.1.0")
+    assert (found.protocol, found.client, found.version) == ("maestro/2", "python", "0.1.0")
     assert (found.stdin_tty, found.stdout_tty, found.stderr_tty) == (False, True, True)
     assert found.columns == 120
     assert found.directory == "/src/vc"
@@ -34,13 +34,13 @@ def test_no_argument_and_one_empty_argument_differ() -> None:
 
 @pytest.mark.parametrize("directory", [b"-", b"/caf\xe9", b"relative"])
 def test_a_directory_that_cannot_be_used_is_none(directory: bytes) -> None:
-    payload = b"\0".join([b"maestro/1", b"native", b"1", b"000", b"x", directory]) + b"\0\0"
+    payload = b"\0".join([b"maestro/2", b"native", b"1", b"000", b"x", directory]) + b"\0\0"
     found = frames.invocation(payload)
     assert found.directory == ""
     assert found.columns == 0
 
 
-@pytest.mark.parametrize("payload", [b"", b"\0\0", b"GET / HTTP/1.1\r\n", b"maestro/1\0\0", b"a\0b\0c\0d\0e\0f\0\0"])
+@pytest.mark.parametrize("payload", [b"", b"\0\0", b"GET / HTTP/1.1\r\n", b"maestro/2\0\0", b"a\0b\0c\0d\0e\0f\0\0"])
 def test_what_is_no_request_is_garbled(payload: bytes) -> None:
     with pytest.raises(frames.Garbled):
         frames.invocation(payload)

@@ -30,6 +30,7 @@ def test_every_field_can_be_written(operation: Operation) -> None:
     written = {parameter.field for parameter in spec.positionals}
     written |= {flag.parameter.field for flag in spec.flags.values()}
     assert operation.command
+    written |= {spec.rest.field} if spec.rest else set()
     assert written | set(operation.command.hidden) | {PROJECT} >= set(operation.request.__struct_fields__)
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from maestro.domain.callers import Caller, Role
 from maestro.errors import NotFound
-from maestro.operations.projects import ProjectDetail
 from maestro.operations.registry import REGISTRY
 from maestro.operations.task_shapes import TaskList
 from maestro.testing.factories import make_task
@@ -69,37 +67,6 @@ async def test_a_command_can_be_checked(cli: Any, app: Any, command: str, code: 
     app.caller = WORKER
     assert (await cli.run(["commands", "--check", command])).code == code
     assert (await cli.run(["commands", "--check", f"maestro {command}", "--json"])).code == code
-
-
-@pytest.fixture
-def board(app: Any, project: Any) -> Any:
-    detail = ProjectDetail(**msgspec.structs.asdict(project), workspaces=[], tasks={"todo": 3, "ready": 1})
-    app.answers["project.show"] = detail
-    app.answers["task.list"] = TaskList(tasks=[make_task(number=2, title="Running")])
-    app.answers["task.ready"] = TaskList(tasks=[make_task(number=3, title="Waiting for you")])
-    return detail
-
-
-async def test_the_board(cli: Any, app: Any, board: Any) -> None:
-    ended = await cli.run("")
-    assert ended.code == 0
-    assert "vc  github.com/acme/vc\ntasks: 3 todo (1 ready)\n" in ended.out
-    assert "Running" in ended.out and "Waiting for you" in ended.out
-    assert ended.err == "next: maestro task start vc#3\n"
-    assert (await cli.run("--json")).json["ready"][0]["ref"] == "vc#3"
-
-
-async def test_the_board_of_another_project(cli: Any, app: Any, board: Any) -> None:
-    await cli.run("--project other")
-    assert {call.request.project for call in app.calls} == {"other"}
-
-
-async def test_the_board_outside_a_project(cli: Any, app: Any, board: Any) -> None:
-    app.answers["project.locate"] = NotFound("Not a checkout.")
-    ended = await cli.run("")
-    assert ended.code == 0 and ended.out == "" and "maestro init" in ended.err
-    app.caller = NOBODY
-    assert "maestro help" in (await cli.run("")).err
 
 
 @pytest.mark.parametrize(

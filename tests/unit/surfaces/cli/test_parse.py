@@ -95,19 +95,31 @@ def test_help_wins(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "nearest"),
     [
-        (("tsk", "list"), "maestro task list"),
         (("task", "lst"), "maestro task list"),
         (("task", "ls"), "maestro task list"),
         (("task", "new", "x"), "maestro task create"),
         (("create", "task"), "maestro task create"),
-        (("claim", "#4"), "maestro task claim"),
+        (("unblock", "#4"), "maestro task unblock"),
         (("stat",), "maestro status"),
     ],
 )
 def test_an_unknown_command_is_answered_with_the_nearest(arguments: tuple[str, ...], nearest: str) -> None:
     error = refused(*arguments)
     assert f"did you mean `{nearest}`" in error.message
-    assert error.hint.startswith(f"usage: {nearest.replace('claim', 'start')}")
+    assert error.hint.startswith(f"usage: {nearest}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (("tsk", "list"), ["task list", "ask list"]),
+        (("claim", "#4"), ["task claim", "mail claim"]),
+    ],
+)
+def test_where_several_are_as_near_all_are_named(arguments: tuple[str, ...], nearest: list[str]) -> None:
+    error = refused(*arguments)
+    assert error.data["nearest"] == nearest and "maestro help" in error.hint
+    assert all(f"`maestro {command}`" in error.message for command in nearest)
 
 
 def test_a_group_alone_names_its_commands() -> None:

@@ -22,6 +22,10 @@ SELECT {ask} FROM {asks} WHERE a.status = 'open' AND a.id > :after ORDER BY a.id
 -- name: asks_page
 SELECT {ask} FROM {asks} WHERE a.project_id = :project_id AND a.id > :after ORDER BY a.id LIMIT :limit;
 
+-- name: asks_page_open
+SELECT {ask} FROM {asks}
+ WHERE a.project_id = :project_id AND a.status = 'open' AND a.id > :after ORDER BY a.id LIMIT :limit;
+
 -- name: asks_of_session
 SELECT {ask} FROM {asks} WHERE a.session_id = :session_id AND a.status = 'open' ORDER BY a.id LIMIT :limit;
 

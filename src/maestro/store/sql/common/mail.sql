@@ -9,7 +9,7 @@ messages m LEFT JOIN projects sp ON sp.id = m.project_id
 
 -- fragment: received
 {message}, CASE WHEN length(m.body) > :body_chars THEN substr(m.body, 1, :body_chars) ELSE m.body END,
-coalesce(length(m.body) > :body_chars, 1), d.box, d.status, d.reason, c.holder
+(m.blob IS NOT NULL OR length(m.body) > :body_chars), d.box, d.status, d.reason, c.holder
 
 -- fragment: received_source
 deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN projects sp ON sp.id = m.project_id
@@ -33,28 +33,31 @@ INSERT INTO deliveries (box, message_seq, priority, type, project_id, reason)
 VALUES (:box, :message_seq, :priority, :type, :project_id, :reason) ON CONFLICT (box, message_seq) DO NOTHING;
 
 -- name: message_get
-SELECT {message}, m.body, 0 FROM {message_source} WHERE m.id = :id;
+SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source} WHERE m.id = :id;
 
 -- name: message_head
-SELECT id, sender FROM messages WHERE seq = :seq;
+SELECT id, sender, project_id FROM messages WHERE seq = :seq;
 
 -- name: messages_of_thread
 -- A conversation from its beginning.
-SELECT {message}, m.body, 0 FROM {message_source}
+SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source}
  WHERE m.thread_id = :thread_id AND m.seq > :after ORDER BY m.seq LIMIT :limit;
+
+-- name: message_last_of_thread
+SELECT {message}, '', 0 FROM {message_source} WHERE m.thread_id = :thread_id ORDER BY m.seq DESC LIMIT 1;
 
 -- name: messages_of_task
 -- All mail of a task, newest first.
-SELECT {message}, m.body, 0 FROM {message_source}
+SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source}
  WHERE m.task_id = :task_id AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
 
 -- name: messages_of_sender
 -- What one has sent, newest first.
-SELECT {message}, substr(m.body, 1, :body_chars), coalesce(length(m.body) > :body_chars, 1) FROM {message_source}
+SELECT {message}, substr(m.body, 1, :body_chars), (m.blob IS NOT NULL OR length(m.body) > :body_chars) FROM {message_source}
  WHERE m.sender = :sender AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
 
 -- name: messages_by_seq
-SELECT {message}, substr(m.body, 1, :body_chars), coalesce(length(m.body) > :body_chars, 1) FROM {message_source}
+SELECT {message}, substr(m.body, 1, :body_chars), (m.blob IS NOT NULL OR length(m.body) > :body_chars) FROM {message_source}
  WHERE m.seq IN (SELECT value FROM json_each(:seqs)) ORDER BY m.seq DESC;
 
 -- name: thread_of_task
@@ -95,8 +98,19 @@ SELECT {received} FROM {received_source}
 SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority <= :priority LIMIT 1;
 
 -- name: inbox_count
--- How much is to be offered, as far as anyone wants to count.
-SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 LIMIT :limit) AS some;
+-- How much is to be offered, as far as anyone wants to count. The priority leads to the index of what is open: by the
+-- box alone, all that it ever held would be looked through.
+SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority >= 0 LIMIT :limit) AS some;
+
+-- name: inbox_count_shared
+SELECT count(*) FROM (
+  SELECT 1 FROM deliveries d JOIN messages m ON m.seq = d.message_seq
+    LEFT JOIN thread_claims c ON c.thread_id = m.thread_id
+   WHERE d.box = :box AND d.open = 1 AND d.priority >= 0
+     AND (c.holder IS NULL OR c.holder = :reader) AND m.sender <> :reader
+     AND NOT EXISTS (SELECT 1 FROM shared_reads r
+                      WHERE r.session_id = :reader AND r.box = d.box AND r.message_seq = d.message_seq)
+   LIMIT :limit) AS some;
 
 -- name: deliveries_of_message
 SELECT {delivery} FROM deliveries d WHERE d.message_seq = :message_seq ORDER BY d.box LIMIT :limit;
@@ -139,6 +153,15 @@ SELECT holder FROM thread_claims WHERE thread_id = :thread_id;
 
 -- name: thread_release
 DELETE FROM thread_claims WHERE thread_id = :thread_id AND holder = :holder;
+
+-- name: thread_unsee
+-- A conversation is on offer again, also to those who had passed it by.
+DELETE FROM shared_reads WHERE message_seq IN (SELECT seq FROM messages WHERE thread_id = :thread_id);
+
+-- name: thread_boxes
+-- Where messages of a conversation are still offered.
+SELECT DISTINCT d.box FROM messages m JOIN deliveries d ON d.message_seq = m.seq
+ WHERE m.thread_id = :thread_id AND d.open = 1 LIMIT :limit;
 
 -- name: threads_held
 SELECT thread_id FROM thread_claims WHERE holder = :holder LIMIT :limit;
@@ -187,6 +210,12 @@ DELETE FROM deliveries WHERE message_seq = :message_seq;
 
 -- name: message_delete_shared_reads
 DELETE FROM shared_reads WHERE message_seq = :message_seq;
+
+-- name: message_delete_claim
+-- The last message of a conversation takes its claim along.
+DELETE FROM thread_claims
+ WHERE thread_id = (SELECT thread_id FROM messages WHERE seq = :message_seq)
+   AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.thread_id = thread_claims.thread_id AND m.seq <> :message_seq);
 
 -- name: message_delete_attachments
 DELETE FROM attachments WHERE message_id = :message_id;

@@ -26,6 +26,7 @@ SELECT count(*) FROM documents WHERE task_id = :task_id;
 -- name: blob_in_use
 SELECT 1 FROM documents WHERE blob = :blob
 UNION ALL SELECT 1 FROM messages WHERE blob = :blob
+UNION ALL SELECT 1 FROM gate_results WHERE blob = :blob
 UNION ALL SELECT 1 FROM attachments WHERE blob = :blob LIMIT 1;
 
 -- name: events_after

@@ -58,7 +58,8 @@ SELECT {session} FROM {sessions}
 
 -- name: sessions_page_by_status
 SELECT {session} FROM {sessions}
- WHERE s.project_id = :project_id AND s.status = :status AND s.id > :after ORDER BY s.id LIMIT :limit;
+ WHERE s.project_id = :project_id AND s.status = :status AND (:active = 0 OR s.ended_at IS NULL) AND s.id > :after
+ ORDER BY s.id LIMIT :limit;
 
 -- name: sessions_children
 -- The live sessions under a parent.
@@ -105,13 +106,10 @@ SELECT {session} FROM {sessions}
 -- name: session_next_lease
 SELECT min(lease_until) FROM sessions WHERE ended_at IS NULL;
 
--- name: session_renew
--- A sign of life.
-UPDATE sessions SET lease_until = max(lease_until, :lease_until), seen_at = :at WHERE id = :id AND ended_at IS NULL;
-
 -- name: sessions_renew
--- Signs of life of many.
-UPDATE sessions SET lease_until = max(lease_until, :lease_until), seen_at = :at
+-- Signs of life. Without a process that speaks for it, a session may be silent for longer.
+UPDATE sessions
+   SET lease_until = max(lease_until, :at + CASE WHEN pid IS NULL THEN :lease_alone ELSE :lease END), seen_at = :at
  WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NULL;
 
 -- name: session_shorten
@@ -130,6 +128,13 @@ UPDATE sessions SET status = :status, status_source = :source, status_at = :at, 
 UPDATE sessions SET status = :status, status_source = :source, status_at = :at, status_until = NULL, ended_at = :at,
                     updated_at = :at
  WHERE id = :id AND ended_at IS NULL;
+
+-- name: session_lost_by_token
+-- A session that was called lost, by its token: nobody has ended it.
+SELECT {session} FROM {sessions} WHERE s.token_hash = :token_hash AND s.status = 'lost' AND s.pid IS NULL;
+
+-- name: session_revive
+UPDATE sessions SET ended_at = NULL, name = :name, mail_settled = 0 WHERE id = :id AND status = 'lost';
 
 -- name: session_adopt
 UPDATE sessions SET parent_id = :parent_id, updated_at = :at WHERE id = :id AND ended_at IS NULL;

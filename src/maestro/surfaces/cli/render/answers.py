@@ -9,8 +9,10 @@ import msgspec
 from maestro.domain import asks as domain_asks
 from maestro.domain import documents as domain_documents
 from maestro.domain import events as domain_events
+from maestro.domain import manifests as domain_manifests
 from maestro.domain import members as domain_members
 from maestro.domain import projects as domain_projects
+from maestro.domain import runs as domain_runs
 from maestro.domain import sessions as domain_sessions
 from maestro.domain import tasks as domain_tasks
 from maestro.operations import asks as ask_ops
@@ -18,12 +20,26 @@ from maestro.operations import documents as document_ops
 from maestro.operations import mail_shapes as mail_ops
 from maestro.operations import members as member_ops
 from maestro.operations import projects as project_ops
+from maestro.operations import runs as run_ops
 from maestro.operations import server as server_ops
 from maestro.operations import sessions as session_ops
+from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes as task_ops
 from maestro.operations import teams as team_ops
 from maestro.surfaces.cli import own as own_ops
-from maestro.surfaces.cli.render import asks, documents, mail, members, own, projects, server, sessions, tasks
+from maestro.surfaces.cli.render import (
+    asks,
+    documents,
+    mail,
+    members,
+    own,
+    projects,
+    runs,
+    server,
+    sessions,
+    spawning,
+    tasks,
+)
 from maestro.surfaces.cli.render.base import Rendered, Renderer, pairs
 from maestro.surfaces.cli.render.style import View, line
 
@@ -40,6 +56,7 @@ RENDERERS: dict[type, Renderer] = {
     domain_documents.Document: documents.document,
     document_ops.DocumentList: documents.document_list,
     document_ops.DocumentContent: documents.content,
+    document_ops.GateOutput: documents.content,
     domain_projects.Project: projects.project,
     project_ops.ProjectList: projects.project_list,
     project_ops.ProjectDetail: projects.detail,
@@ -62,6 +79,16 @@ RENDERERS: dict[type, Renderer] = {
     session_ops.WaitedSessions: sessions.waited,
     session_ops.ReportedSession: sessions.reported,
     session_ops.Adopted: sessions.adopted,
+    domain_runs.Run: runs.run,
+    run_ops.RunList: runs.run_list,
+    run_ops.RunView: runs.run_view,
+    spawn_ops.SpawnedSession: spawning.spawned,
+    spawn_ops.Prompts: spawning.prompts,
+    spawn_ops.Logs: spawning.logs,
+    spawn_ops.TemplateList: spawning.template_list,
+    spawn_ops.TemplateDetail: spawning.template,
+    spawn_ops.Heard: spawning.heard,
+    domain_manifests.Manifest: spawning.manifest,
     mail_ops.SentMail: mail.sent,
     mail_ops.MailStatus: mail.status,
     mail_ops.SentList: mail.sent_list,

@@ -36,8 +36,17 @@ def table(found: list[Ask]) -> str:
             when(one.created_at),
             paint(one.kind, "red" if one.kind is Kind.PERMISSION else "yellow"),
             line(one.asked_by),
-            line(one.title) + (f"  [{' / '.join(map(line, one.choices))}]" if one.choices else ""),
+            line(one.title) + _outcome(one),
         ]
         for one in found
     ]
     return aligned(rows)
+
+
+def _outcome(one: Ask) -> str:
+    """What can be answered, or what was."""
+    if one.status is Status.ANSWERED:
+        return paint(f"  answered: {line(one.answer or '')}", "dim")
+    if one.status is Status.WITHDRAWN:
+        return paint("  withdrawn", "dim")
+    return f"  [{' / '.join(map(line, one.choices))}]" if one.choices else ""

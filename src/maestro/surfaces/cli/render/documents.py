@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from maestro.domain.documents import Document, Report
-from maestro.operations.documents import DocumentContent, DocumentList
+from maestro.domain.gates import GateResult
+from maestro.operations.documents import DocumentContent, DocumentList, GateOutput
 from maestro.operations.mail_shapes import AttachmentContent
 from maestro.surfaces.cli.render.base import Rendered, listed, more, size, when
 from maestro.surfaces.cli.render.style import View, aligned, body, indented, line, paint
@@ -22,14 +23,31 @@ def document_list(value: DocumentList, view: View) -> Rendered:
     return Rendered(listed([_row(one) for one in value.documents], _HEAD, view), more(value.cursor))
 
 
-def content(value: DocumentContent | AttachmentContent, view: View) -> Rendered:
+def content(value: DocumentContent | AttachmentContent | GateOutput, view: View) -> Rendered:
     """The very bytes, for whatever reads them; a terminal gets them as text that cannot command it."""
     if not view.tty:
         return Rendered(value.content)
     if b"\0" in value.content:
-        return Rendered(notes=[f"this is no text ({size(value.bytes)}): send it to a file with > FILE"])
+        return Rendered(notes=[f"this is no text ({size(len(value.content))}): send it to a file with > FILE"])
     text = body(value.content.decode(errors="replace"))
     return Rendered(text if text.endswith("\n") else text + "\n")
+
+
+def evidence(found: list[GateResult]) -> str:
+    """What gates said, newest first."""
+    if not found:
+        return ""
+    rows = [
+        [
+            one.id,
+            paint("passed", "green") if one.passed else paint("failed", "red"),
+            f"{one.seconds:.1f} s",
+            line(one.command),
+            when(one.created_at),
+        ]
+        for one in found
+    ]
+    return f"\n{paint('evidence', 'dim')}\n" + aligned(rows, indent="  ")
 
 
 def reports(found: list[Report]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from maestro.domain.messages import Attachment, Message, Received, SenderKind, Status
-from maestro.domain.sessions import Contact
+from maestro.domain.sessions import FINAL, Contact
 from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.surfaces.cli.render.base import Rendered, more, pairs, size, when
@@ -21,10 +21,9 @@ _STATUSES = {
 
 
 def sent(value: ops.SentMail, view: View) -> Rendered:
-    to = ", ".join(f"{line(one.name)} {status_word(one.status)}" for one in value.deliveries[:10])
-    rest = f" and {len(value.deliveries) - 10} more" if len(value.deliveries) > 10 else ""
+    to = _reached(value.deliveries, 10)
     notes = [line(one.reason) for one in value.deliveries if one.reason]
-    return Rendered(f"{value.id}  {to}{rest}\n", notes)
+    return Rendered(f"{value.id}  {to}\n", notes)
 
 
 def status(value: ops.MailStatus, view: View) -> Rendered:
@@ -45,7 +44,7 @@ def sent_list(value: ops.SentList, view: View) -> Rendered:
         [
             one.id,
             when(one.created_at),
-            ", ".join(f"{line(to.name)} {status_word(to.status)}" for to in one.deliveries[:5]),
+            _reached(one.deliveries, 5),
             line(one.subject),
         ]
         for one in value.messages
@@ -56,8 +55,7 @@ def sent_list(value: ops.SentList, view: View) -> Rendered:
 
 def inbox(value: ops.Inbox, view: View) -> Rendered:
     """Whole messages, below each other; by conversation if that was asked for."""
-    shown = _by_thread(value.messages) if value.grouped else value.messages
-    parts = [_received(message, grouped=value.grouped) for message in shown]
+    parts = _by_thread(value.messages) if value.grouped else [_received(message) for message in value.messages]
     notes = coordinator_notes(value.coordinator)
     if not value.messages:
         notes.append("no mail")
@@ -121,16 +119,17 @@ def status_word(word: Status) -> str:
 
 
 def coordinator_notes(coordinator: Contact | None) -> list[str]:
-    """What a worker must know of a coordinator that is silent."""
+    """What a worker must know of a coordinator that is silent, or gone."""
     if coordinator is None or coordinator.fresh:
         return []
-    return [
-        f"your coordinator {line(coordinator.name)} is {coordinator.status}, "
-        f"last heard of at {when(coordinator.last_seen)}: mail for it goes to whoever stands in"
-    ]
+    who, since = line(coordinator.name), when(coordinator.last_seen)
+    if coordinator.status in FINAL:
+        gone = f"your coordinator {who} is {coordinator.status}, last heard of at {since}"
+        return [f"{gone}: its mail goes to whoever stands in"]
+    return [f"nothing was heard of your coordinator {who} ({coordinator.status}) since {since}"]
 
 
-def _received(value: Received, *, grouped: bool) -> str:
+def _received(value: Received, *, grouped: bool = False) -> str:
     standing = [line(value.reason)] if value.reason else []
     if value.box.startswith("prj_") and not value.claimed_by:
         standing.append(f"to the whole project; take it with: maestro mail claim {value.thread_id}")
@@ -164,10 +163,25 @@ def _files(found: Iterable[Attachment]) -> str:
     return "".join(f"  + {line(one.file_name)}  {size(one.bytes)}  {one.id}\n" for one in found)
 
 
-def _by_thread(found: list[Received]) -> list[Received]:
-    """Conversations in the order of their most urgent message, each in its own order."""
-    order = {message.thread_id: place for place, message in reversed(list(enumerate(found)))}
-    return sorted(found, key=lambda message: (order[message.thread_id], message.seq))
+def _by_thread(found: list[Received]) -> list[str]:
+    """Conversations in the order of their most urgent message, each in its own order and under its name."""
+    threads: dict[str, list[Received]] = {}
+    for one in found:
+        threads.setdefault(one.thread_id, []).append(one)
+    return [_conversation(sorted(messages, key=lambda one: one.seq)) for messages in threads.values()]
+
+
+def _conversation(messages: list[Received]) -> str:
+    first = messages[0]
+    many = "1 message" if len(messages) == 1 else f"{len(messages)} messages"
+    head = f"{paint(line(first.subject), 'bold')}  {paint(f'{many} of conversation {first.thread_id}', 'dim')}\n"
+    return head + "".join(_received(message, grouped=True) for message in messages)
+
+
+def _reached(deliveries: list[ops.Recipient], many: int) -> str:
+    """To whom, and how far it has come with each."""
+    shown = ", ".join(f"{line(one.name)}: {status_word(one.status)}" for one in deliveries[:many])
+    return f"{shown} and {len(deliveries) - many} more" if len(deliveries) > many else shown
 
 
 def _step(one: ops.Recipient) -> str:

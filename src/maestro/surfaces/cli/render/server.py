@@ -76,7 +76,8 @@ def resync(value: Resync, view: View) -> Rendered:
 
 
 def _setting(value: Any) -> str:
-    return value if isinstance(value, str) else _compact(value)
+    """Also one that is empty is shown: how else would anyone know that it is there?"""
+    return value if isinstance(value, str) and value else _compact(value)
 
 
 def _compact(value: Any) -> str:

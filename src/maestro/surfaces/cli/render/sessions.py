@@ -56,7 +56,7 @@ def session_list(value: SessionList, view: View) -> Rendered:
             line(one.name),
             one.mode,
             status_word(one.status),
-            f"by {one.status_source} since {when(one.status_at)}",
+            _said(one),
             f"seen {when(one.seen_at)}",
             line(f"@{one.member}" if one.member else one.address or ""),
         ]
@@ -69,7 +69,7 @@ def session_list(value: SessionList, view: View) -> Rendered:
 def detail(value: SessionDetail, view: View) -> Rendered:
     facts = pairs(
         [
-            ("status", f"{status_word(value.status)} by {value.status_source} since {when(value.status_at)}"),
+            ("status", f"{status_word(value.status)} {_said(value)}"),
             ("seen", when(value.seen_at)),
             ("ended", when(value.ended_at) if value.ended_at else None),
             ("agent", line(value.address or "")),
@@ -152,6 +152,12 @@ def identity(value: Identity, view: View) -> Rendered:
         ),
         coordinator_notes(value.coordinator),
     )
+
+
+def _said(value: Session) -> str:
+    """By what a status is known, since when, and until when that counts."""
+    until = f" until {when(value.status_until)}" if value.status_until else ""
+    return f"by {value.status_source} since {when(value.status_at)}{until}"
 
 
 def _words(value: Session) -> str:

@@ -147,7 +147,8 @@ def detail(value: ops.TaskDetail, view: View) -> Rendered:
         ("found on the way", value.found),
     ):
         parts.append(_links(name, links))
-    parts += [documents.reports(value.reports), documents.attached(value.documents, view)]
+    parts += [documents.evidence(value.evidence), documents.reports(value.reports)]
+    parts.append(documents.attached(value.documents, view))
     return Rendered("".join(parts))
 
 

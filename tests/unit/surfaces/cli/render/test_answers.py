@@ -36,6 +36,8 @@ def hostile(declared: inspect.Type) -> Any:
             return cls(**{field.name: hostile(field.type) for field in fields})
         case inspect.ListType(item_type=item):
             return [hostile(item), hostile(item)]
+        case inspect.VarTupleType(item_type=item):
+            return (hostile(item), hostile(item))
         case inspect.DictType(key_type=key, value_type=value):
             return {hostile(key): hostile(value), "ref": hostile(value)}
         case inspect.EnumType(cls=cls):
@@ -48,6 +50,8 @@ def hostile(declared: inspect.Type) -> Any:
             return HOSTILE.encode()
         case inspect.DateTimeType():
             return datetime(2026, 1, 1, 12, tzinfo=UTC)
+        case inspect.FloatType():
+            return 1.5
         case inspect.StrType() | inspect.AnyType():
             return HOSTILE
     raise TypeError(declared)
@@ -69,7 +73,7 @@ def test_every_answer_has_a_renderer_of_its_own(operation: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_hostile_text_stays_text(kind: type, view: View) -> None:
     value = hostile(inspect.type_info(kind))
-    if kind.__name__ == "DocumentContent" and not view.tty:
+    if kind.__name__ in ("DocumentContent", "AttachmentContent", "GateOutput") and not view.tty:
         assert answers.render(value, view).out == HOSTILE.encode()  # byte for byte, for whatever reads it
         return
     text = shown(value, view)

@@ -1,0 +1,36 @@
+"""Any program as an agent: scripts, tests, demos, and tools nobody has heard of yet.
+
+It finds its prompts in files that its environment names, and on its standard input what it is told while it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from maestro import errors
+from maestro.agents.base import Abilities, Launch, Reach, Start
+
+
+class Command:
+    """A program that was named word by word."""
+
+    name = "command"
+    aliases: tuple[str, ...] = ()
+    abilities = Abilities(
+        prompt_while_busy=True,
+        wakes_when_idle=True,
+        asks_permission=False,
+        tells_usage=False,
+        resumes=False,
+        confirms_prompts=False,
+        exit_means_done=True,
+        reach=Reach.COMMANDS,
+    )
+
+    def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
+        if not start.words:
+            raise errors.Invalid("No program was named.", hint="Say it after two dashes: -- PROGRAM ARGS…")
+        return Launch(words=start.words, environment=dict(environment))
+
+    def prompt(self, text: str) -> bytes | None:
+        return text.encode() + b"\n"

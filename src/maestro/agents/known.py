@@ -1,0 +1,17 @@
+"""Every tool there is, by name."""
+
+from __future__ import annotations
+
+from maestro import errors
+from maestro.agents.base import Agent
+from maestro.agents.command import Command
+
+TOOLS: dict[str, Agent] = {agent.name: agent for agent in (Command(),)}
+
+
+def find(name: str) -> Agent:
+    """A tool by its name or an old one."""
+    for agent in TOOLS.values():
+        if name == agent.name or name in agent.aliases:
+            return agent
+    raise errors.NotFound(f"There is no agent tool {name!r}.", hint=f"There are: {', '.join(TOOLS)}.")

@@ -1,0 +1,116 @@
+"""The coordinator of the second part: it starts three workers, and everything after that goes by mail.
+
+It never looks whether something has happened. It waits, and one wait hears everything.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from maestro.demo.agent import Agent, from_arguments, title
+
+CREW = ("dora", "emil", "fay")
+WORK = {
+    "dora": ("Write the display", "Two lines of sixteen characters."),
+    "emil": ("Choose a sound", "Something that says: it boils."),
+    "fay": ("Calibrate the sensor", "At 20, 60 and 100 degrees."),
+}
+
+
+def main() -> None:
+    agent, words = from_arguments()
+    agent.register("--mode", "coordinate")
+    with crew(agent):
+        assign(agent)
+        answer_questions(agent)
+        gather(agent)
+        be_interrupted(agent)
+        stop_all(agent)
+        if "kill" in words:
+            miss_one(agent)
+        agent.do("mail", "broadcast", "--scope", "my-workers", "--subject", "Go home", "--message", "Well done.")
+        agent.call("session", "wait", "dora,emil")
+    agent.call("session", "end", "--status", "completed")
+
+
+@contextmanager
+def crew(agent: Agent) -> Iterator[None]:
+    """Three processes below this one. Each registers itself, and so becomes this session's worker."""
+    program = [sys.executable, "-m", "maestro.demo.hand"]
+    rest = [str(agent.began), "--", *agent.command]
+    workers = [subprocess.Popen([*program, name, *rest], stdin=subprocess.DEVNULL) for name in CREW]
+    try:
+        agent.say(f"starts {', '.join(CREW)}. Each registers its own process, becomes lead's worker, and reports in.")
+        agent.wait("--count", "3")
+        yield
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+def assign(agent: Agent) -> None:
+    title("Directives. Sent is not received, so each send waits for its receipt.")
+    for name, (subject, text) in WORK.items():
+        words = ("--type", "assignment", "--subject", subject, "--message", text, "--wait-for", "read")
+        delivery = agent.do("mail", "send", name, *words)["deliveries"][0]
+        agent.say(f"  {name}: {delivery['status']}, via {delivery['via']}")
+
+
+def answer_questions(agent: Agent) -> None:
+    """Until every draft is there. What is asked of the person is left to the person."""
+    title("Questions. One for the coordinator, one that only the person may answer.")
+    drafts: set[str] = set()
+    while drafts != set(CREW):
+        for message in agent.wait():
+            if message["type"] == "query":
+                agent.do("mail", "reply", message["id"], "--message", "Celsius, and nothing else.")
+            elif message["body"] == "the draft is there":
+                drafts.add(message["sender"]["name"])
+
+
+def gather(agent: Agent) -> None:
+    title("A broadcast to its own workers, and three that finish in the same moment.")
+    words = ("--scope", "my-workers", "--subject", "Hand in", "--message", "All at once, please.")
+    sent = agent.do("mail", "broadcast", *words)
+    names = ", ".join(one["name"] for one in sent["deliveries"])
+    agent.say(f"  reaches {names}; not lead itself, and not ada, ben and cleo, who are not its workers")
+    found = agent.wait("--count", "3")
+    done = [message for message in found if message["body"] == "my part is done"]
+    agent.say(f"  {len(done)} completions, one wait")
+
+
+def be_interrupted(agent: Agent) -> None:
+    title("Something critical. The coordinator would wait for ten messages, but not if the house is on fire.")
+    agent.do("mail", "send", *CREW, "--subject", "Try it out", "--message", "With water, please.")
+    found = agent.wait("--count", "10")
+    agent.say(f"  wanted 10, has {len(found)}: critical mail ends the wait at once, and comes first")
+
+
+def stop_all(agent: Agent) -> None:
+    title("Who has heard it, and who has not even looked?")
+    words = ("--priority", "critical", "--subject", "Stop", "--message", "Pull the plug.")
+    confirmed = ("--wait-for", "acknowledged", "--timeout", "2s")
+    code, answer = agent.attempt("mail", "send", *CREW, *words, *confirmed)
+    states = ", ".join(f"{one['name']} {one['status']}" for one in answer["data"]["deliveries"])
+    agent.say(f"  exit {code}, accepted but not confirmed: {states}")
+
+
+def miss_one(agent: Agent) -> None:
+    title("A worker is killed. It cannot say so any more; its coordinator hears of it all the same.")
+    agent.do("mail", "send", "fay", "--subject", "Are you there?", "--message", "You do not look at your mail.")
+    lost, back = False, 0
+    while not (lost and back == 2):
+        found = agent.wait()
+        lost = lost or any(message["subject"] == "fay is lost" for message in found)
+        back += sum(bool(message["reason"]) for message in found)
+    agent.say(f"  the {back} messages that fay had not read came back: nothing is dropped without a word")
+    found = agent.do("session", "explain", "fay")
+    agent.say(f"  process {found['session']['pid']} gone, lease over, nothing heard. {found['verdict']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Runs: a tree of tasks worked off by sessions, with no model in the loop: what may be started next.
+
+Pure: a run is looked at as it stands, and the answer is what to do about it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from maestro.domain.tasks import FINAL, Status, Task
+
+
+class Strategy(enum.StrEnum):
+    """How a run works off its tasks."""
+
+    DAG = "dag"  # whatever is ready, as many as fit
+    BATCH = "batch"  # all that is ready together, then all that is ready then
+    PIPELINE = "pipeline"  # one after another, each handing on to the next
+    RACE = "race"  # several attempts at one task; the first to pass wins
+
+
+class RunStatus(enum.StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    id: str
+    project_id: str
+    task_id: str
+    strategy: Strategy
+    max_parallel: int
+    attempts_max: int
+    member: str | None
+    tool: str
+    words: list[str]
+    worktrees: bool
+    directory: str
+    branch: str | None  # where finished work comes together
+    status: RunStatus
+    note: str
+    started_by: str
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class Outcome(enum.StrEnum):
+    """How an attempt ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    LOST = "lost"
+    STOPPED = "stopped"
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One session's try at one task of a run."""
+
+    run_id: str
+    task_id: str
+    number: int
+    session_id: str
+    outcome: Outcome | None
+    started_at: datetime
+    ended_at: datetime | None
+
+
+_BACKOFF_SECONDS = 2
+_BACKOFF_SECONDS_MAX = 300
+
+
+def retry_at(attempt: Attempt) -> datetime:
+    """When a task may be tried again after an attempt: each time later."""
+    ended = attempt.ended_at or attempt.started_at
+    if attempt.outcome in (Outcome.LOST, Outcome.STOPPED):
+        return ended  # it was not the task's fault
+    return ended + timedelta(seconds=min(_BACKOFF_SECONDS * 2 ** (attempt.number - 1), _BACKOFF_SECONDS_MAX))
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A task of a run, with its attempts so far, the last one last."""
+
+    task: Task
+    attempts: list[Attempt]
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self.attempts) and self.attempts[-1].outcome is None
+
+    @property
+    def failures(self) -> int:
+        return sum(attempt.outcome in (Outcome.FAILED, Outcome.LOST) for attempt in self.attempts)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What to do about a run now."""
+
+    start: list[Task] = []
+    look_again: datetime | None = None  # when a retry is due
+    verdict: RunStatus | None = None  # it is over, like this
+    note: str = ""
+
+
+def plan(run: Run, standing: Sequence[Standing], at: datetime) -> Plan:
+    """What a run does next: starts, waits, or is over."""
+    running = [one for one in standing if one.is_running]
+    over = _verdict(run, standing, running)
+    if over is not None:
+        return over
+    candidates = [one for one in standing if one.task.ready and not one.is_running]
+    given_up = [one for one in candidates if one.failures >= run.attempts_max]
+    due = {one.task.id: retry_at(one.attempts[-1]) for one in candidates if one.attempts}
+    ready = [one.task for one in candidates if one not in given_up and due.get(one.task.id, at) <= at]
+    later = [when for one in candidates if one not in given_up and (when := due.get(one.task.id, at)) > at]
+    room = _room(run, running)
+    ordered = sorted(ready, key=lambda task: (task.priority.rank, task.number))
+    return Plan(start=ordered[:room], look_again=min(later, default=None))
+
+
+def _room(run: Run, running: Sequence[Standing]) -> int:
+    """How many more may be started now."""
+    match run.strategy:
+        case Strategy.PIPELINE:
+            return 0 if running else 1
+        case Strategy.BATCH:
+            return 0 if running else run.max_parallel
+        case _:
+            return max(run.max_parallel - len(running), 0)
+
+
+def _verdict(run: Run, standing: Sequence[Standing], running: Sequence[Standing]) -> Plan | None:
+    """Whether the run is over: everything done, or nothing left that could be."""
+    if run.strategy is Strategy.RACE:
+        return _race_verdict(run, standing, running)
+    work = [one for one in standing if one.task.status is not Status.CANCELLED]
+    if all(one.task.status is Status.COMPLETED for one in work):
+        return Plan(verdict=RunStatus.COMPLETED)
+    if running or any(_can_go_on(run, one) for one in work):
+        return None
+    stuck = [one.task.ref for one in work if one.task.status is not Status.COMPLETED]
+    return Plan(verdict=RunStatus.FAILED, note=f"Nothing more can be done. Open: {', '.join(stuck[:20])}.")
+
+
+def _race_verdict(run: Run, standing: Sequence[Standing], running: Sequence[Standing]) -> Plan | None:
+    if any(one.task.status is Status.COMPLETED for one in standing):
+        return Plan(verdict=RunStatus.COMPLETED)
+    if running or any(_can_go_on(run, one) for one in standing):
+        return None
+    return Plan(verdict=RunStatus.FAILED, note="No attempt has passed.")
+
+
+def _can_go_on(run: Run, one: Standing) -> bool:
+    """Whether something will still happen to a task by itself."""
+    task = one.task
+    if task.status in (Status.IN_PROGRESS, Status.IN_REVIEW):
+        return True
+    return task.ready and one.failures < run.attempts_max and task.status not in FINAL

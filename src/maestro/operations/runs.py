@@ -1,0 +1,148 @@
+"""Runs: a tree of tasks worked off by sessions, with no model in the loop."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.callers import Callers
+from maestro.domain.runs import Run, Strategy
+from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.tasks import Status
+from maestro.errors import Conflict, NotFound, NotPermitted
+from maestro.operations import fields
+from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+
+_RunRef = Annotated[str, Meta(min_length=1, max_length=100, description="A run's id.", extra={"label": "RUN"})]
+_Word = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
+
+
+class StartRun(InProject, frozen=True, kw_only=True):
+    task: fields.TaskRef
+    strategy: Annotated[Strategy, Meta(description="How its tasks are worked off.")] = Strategy.DAG
+    max_parallel: Annotated[
+        int, Meta(ge=1, le=limits.run_parallel_max, description="How many sessions at once.", extra={"label": "N"})
+    ] = limits.run_parallel_default
+    attempts: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=limits.run_attempts_max,
+            description="How often a task is tried; in a race, how many try it at once.",
+            extra={"label": "N"},
+        ),
+    ] = limits.run_attempts_default
+    member: Annotated[fields.Name, Meta(description="Who works on them.", extra={"label": "NAME"})] | None = None
+    tool: (
+        Annotated[str, Meta(max_length=64, pattern=fields.NAME, description="The program.", extra={"label": "T"})]
+        | None
+    ) = None
+    detach: Annotated[bool, Meta(description="Do not follow it.")] = False
+    words: Annotated[
+        list[_Word],
+        Meta(max_length=500, description="A program as the agent.", extra={"repeat": True, "label": "PROGRAM"}),
+    ] = []
+    path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT)] = ""
+
+
+class OneRun(InProject, frozen=True, kw_only=True):
+    id: _RunRef
+
+
+class RunTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task of a run as one sees it at a glance."""
+
+    id: str
+    ref: str
+    title: str
+    status: Status
+    ready: bool
+    attempts: int
+    session: str | None
+    session_status: SessionStatus | None
+    since: datetime | None
+    waits_on: list[str]
+
+
+class RunView(Run, frozen=True, kw_only=True):
+    """A run and where each of its tasks stands."""
+
+    task: str
+    tasks: list[RunTask]
+    counts: dict[str, int]
+
+
+class ListRuns(InProject, frozen=True, kw_only=True):
+    limit: fields.Limit = limits.page_items_default
+    cursor: fields.PageCursor = ""
+
+
+class RunList(Cursor, frozen=True, kw_only=True):
+    runs: list[Run]
+
+
+START = Operation(
+    "run.start",
+    StartRun,
+    RunView,
+    callers=Callers.OWNERS,
+    http=POST("/api/runs"),
+    summary="Work off a task and all below it with sessions, and follow how it goes.",
+    effect=Effect.STREAM,
+    command=Command("run", ("task",), hidden=("path",), rest="words"),
+    examples=('maestro run "#1" --max-parallel 4 -- ./work.sh', 'maestro run "#1" --strategy race --attempts 3'),
+    errors=(NotFound, NotPermitted, Conflict),
+)
+LIST = Operation(
+    "run.list",
+    ListRuns,
+    RunList,
+    callers=Callers.KNOWN,
+    http=GET("/api/runs"),
+    summary="List a project's runs, newest first.",
+    effect=Effect.READ,
+    command=Command("run list"),
+    examples=("maestro run list",),
+)
+SHOW = Operation(
+    "run.show",
+    OneRun,
+    RunView,
+    callers=Callers.KNOWN,
+    http=GET("/api/runs/{id}"),
+    summary="Show a run and where each of its tasks stands.",
+    effect=Effect.READ,
+    command=Command("run show", ("id",)),
+    examples=("maestro run show run_01…",),
+    errors=(NotFound,),
+)
+STOP = Operation(
+    "run.stop",
+    OneRun,
+    Run,
+    callers=Callers.OWNERS,
+    http=POST("/api/runs/{id}/stop"),
+    summary="Stop a run and the sessions it started; it can be resumed.",
+    effect=Effect.ACTION,
+    command=Command("run stop", ("id",)),
+    examples=("maestro run stop run_01…",),
+    errors=(NotFound, Conflict),
+)
+RESUME = Operation(
+    "run.resume",
+    OneRun,
+    RunView,
+    callers=Callers.OWNERS,
+    http=POST("/api/runs/{id}/resume"),
+    summary="Go on with a run that was stopped or had failed.",
+    effect=Effect.STREAM,
+    command=Command("run resume", ("id",)),
+    examples=("maestro run resume run_01…",),
+    errors=(NotFound, Conflict),
+)
+
+ALL = (START, LIST, SHOW, STOP, RESUME)

@@ -1,0 +1,313 @@
+"""Sessions that Maestro starts itself: spawning, telling, stopping, and what they were told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.callers import Callers
+from maestro.domain.manifests import Manifest
+from maestro.domain.members import Permission
+from maestro.domain.messages import Step
+from maestro.domain.sessions import Mode, Session
+from maestro.errors import Conflict, Invalid, NotConfirmed, NotFound, NotPermitted, NotReady
+from maestro.operations import fields
+from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation, Request
+from maestro.operations.mail_shapes import SentMail
+from maestro.operations.sessions import OneSession
+
+_Word = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
+_Text = Annotated[
+    str,
+    Meta(
+        max_length=limits.message_chars_max,
+        pattern=fields.TEXT,
+        description="What it is to do, in your own words.",
+        extra={"text": True, "label": "TEXT"},
+    ),
+]
+
+_Model = Annotated[str, Meta(max_length=100, pattern=fields.LINE, description="Its model.", extra={"label": "M"})]
+_TemplateName = Annotated[
+    str, Meta(max_length=100, pattern=fields.NAME, description="Its workflow.", extra={"label": "NAME"})
+]
+_Subject = Annotated[
+    str,
+    Meta(max_length=limits.subject_chars_max, description="Its directive on one line.", extra={"label": "S"}),
+]
+
+
+class SpawnSession(InProject, frozen=True, kw_only=True):
+    task: Annotated[
+        list[fields.TaskRef],
+        Meta(max_length=limits.session_tasks_max, description="The tasks it is for.", extra={"label": "IDS"}),
+    ] = []
+    mode: Annotated[Mode, Meta(description="What it is for.")] = Mode.EXECUTE
+    strategy: Annotated[
+        str, Meta(max_length=64, pattern=fields.NAME_OR_EMPTY, description="How it works.", extra={"label": "S"})
+    ] = ""
+    member: Annotated[
+        list[fields.Name], Meta(max_length=20, description="The members it takes on.", extra={"label": "NAMES"})
+    ] = []
+    team: Annotated[fields.Name, Meta(description="The team it leads or works in.", extra={"label": "T"})] | None = (
+        None
+    )
+    skill: Annotated[
+        list[_Word], Meta(max_length=limits.skills_max, description="A skill.", extra={"repeat": True, "label": "S"})
+    ] = []
+    reference: Annotated[
+        list[fields.TaskRef],
+        Meta(max_length=50, description="Tasks to read for background.", extra={"label": "IDS"}),
+    ] = []
+    tool: (
+        Annotated[str, Meta(max_length=64, pattern=fields.NAME, description="The program.", extra={"label": "T"})]
+        | None
+    ) = None
+    model: (
+        Annotated[str, Meta(max_length=100, pattern=fields.LINE, description="Its model.", extra={"label": "M"})]
+        | None
+    ) = None
+    permission: Annotated[Permission, Meta(description="What it may do to files on its own.")] | None = None
+    template: (
+        Annotated[
+            str, Meta(max_length=100, pattern=fields.NAME, description="Its workflow.", extra={"label": "NAME"})
+        ]
+        | None
+    ) = None
+    subject: Annotated[
+        str, Meta(max_length=limits.subject_chars_max, description="Its directive on one line.", extra={"label": "S"})
+    ] = ""
+    message: _Text = ""
+    worktree: Annotated[bool, Meta(description="A checkout and branch of its own.")] = False
+    name: fields.Name | None = None
+    dry_run: Annotated[bool, Meta(description="Only show what it would be told.")] = False
+    words: Annotated[
+        list[_Word],
+        Meta(max_length=500, description="A program as the agent.", extra={"repeat": True, "label": "PROGRAM"}),
+    ] = []
+    path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The directory to start in.")] = ""
+
+
+class SpawnedSession(Session, frozen=True, kw_only=True):
+    """A session that is being started. With a dry run, nothing is: this is what it would be told."""
+
+    strategy: str
+    template: str
+    permission: Permission
+    directory: str
+    branch: str | None = None
+    dry_run: bool = False
+    manifest: Manifest | None = None
+    system_prompt: str | None = None
+    task_prompt: str | None = None
+
+
+class RunnerReport(Request, frozen=True, kw_only=True):
+    report: Annotated[
+        str,
+        Meta(
+            max_length=limits.frame_bytes_max,
+            description="What a runner has to say, as JSON.",
+            extra={"label": "JSON"},
+        ),
+    ]
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    kind: str
+
+
+class PromptSession(OneSession, frozen=True, kw_only=True):
+    text: Annotated[_Text, Meta(min_length=1)]
+    wait_for: Annotated[Step, Meta(description="Block until it is so far.")] | None = None
+    timeout: fields.Timeout = limits.wait_seconds_default * 1000
+
+
+class StopSession(OneSession, frozen=True, kw_only=True):
+    """Which one."""
+
+
+class ShowPrompt(OneSession, frozen=True, kw_only=True):
+    system: Annotated[bool, Meta(description="Only the system prompt.")] = False
+    task: Annotated[bool, Meta(description="Only the task prompt.")] = False
+
+
+class Prompts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session was told when it started, as text."""
+
+    session_id: str
+    system_prompt: str | None
+    task_prompt: str | None
+
+
+class ReadLogs(OneSession, frozen=True, kw_only=True):
+    limit: Annotated[
+        int, Meta(ge=1, le=8 * 1024 * 1024, description="How many bytes at most, from the end.", extra={"label": "N"})
+    ] = 64 * 1024
+
+
+class Logs(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of what a session's terminal showed."""
+
+    session_id: str
+    text: str
+    truncated: bool
+
+
+class TemplateInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A workflow that sessions can follow."""
+
+    name: str
+    mode: Mode
+    strategy: str
+    summary: str
+    phases: list[str]
+    source: str
+    aliases: list[str]
+
+
+class TemplateList(msgspec.Struct, frozen=True, kw_only=True):
+    templates: list[TemplateInfo]
+
+
+class ListTemplates(InProject, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT)] = ""
+
+
+class OneTemplate(ListTemplates, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=100, description="A workflow.", extra={"label": "NAME"})]
+
+
+class TemplateDetail(TemplateInfo, frozen=True, kw_only=True):
+    intro: str
+    texts: dict[str, Any]
+
+
+SPAWN = Operation(
+    "session.spawn",
+    SpawnSession,
+    SpawnedSession,
+    callers=Callers.OWNERS,
+    http=POST("/api/sessions/spawn"),
+    summary="Start an agent on tasks, with all it needs to know.",
+    effect=Effect.WRITE,
+    command=Command("session spawn", hidden=("path",), rest="words"),
+    examples=(
+        'maestro session spawn --task "#4" --member dana --subject "Parser" --message "Keep the grammar."',
+        'maestro session spawn --task "#4" --dry-run',
+        "maestro session spawn --name tests -- make test",
+    ),
+    errors=(NotFound, NotPermitted, NotReady, Conflict, Invalid),
+)
+REPORT = Operation(
+    "runner.report",
+    RunnerReport,
+    Heard,
+    callers=Callers.SESSIONS,
+    http=POST("/api/runners/report"),
+    summary="What a runner tells of the agent it runs.",
+    effect=Effect.WRITE,
+    command=Command("runner report", ("report",)),
+    examples=('maestro runner report \'{"kind": "started"}\'',),
+    errors=(Invalid,),
+)
+PROMPT = Operation(
+    "session.prompt",
+    PromptSession,
+    SentMail,
+    callers=Callers.OWNERS,
+    http=POST("/api/sessions/{id}/prompt"),
+    summary="Tell a running agent something now.",
+    effect=Effect.WRITE,
+    command=Command("session prompt", ("id", "text")),
+    examples=('maestro session prompt parser "Stop: the grammar changed."',),
+    errors=(NotFound, NotPermitted, Conflict, NotConfirmed),
+)
+INTERRUPT = Operation(
+    "session.interrupt",
+    OneSession,
+    Session,
+    callers=Callers.OWNERS,
+    http=POST("/api/sessions/{id}/interrupt"),
+    summary="Interrupt what an agent is doing, as Ctrl-C would.",
+    effect=Effect.ACTION,
+    command=Command("session interrupt", ("id",)),
+    examples=("maestro session interrupt parser",),
+    errors=(NotFound, NotPermitted, Conflict),
+)
+STOP = Operation(
+    "session.stop",
+    StopSession,
+    Session,
+    callers=Callers.OWNERS,
+    http=POST("/api/sessions/{id}/stop"),
+    summary="End an agent, with everything it started.",
+    effect=Effect.ACTION,
+    command=Command("session stop", ("id",)),
+    examples=("maestro session stop parser",),
+    errors=(NotFound, NotPermitted, Conflict),
+)
+LOGS = Operation(
+    "session.logs",
+    ReadLogs,
+    Logs,
+    callers=Callers.KNOWN,
+    http=GET("/api/sessions/{id}/logs"),
+    summary="Show the end of what a session's terminal showed.",
+    effect=Effect.ACTION,
+    command=Command("session logs", ("id",)),
+    examples=("maestro session logs parser",),
+    errors=(NotFound,),
+)
+MANIFEST = Operation(
+    "manifest.show",
+    OneSession,
+    Manifest,
+    callers=Callers.KNOWN,
+    http=GET("/api/sessions/{id}/manifest"),
+    summary="Show all that a session was told when it started.",
+    effect=Effect.READ,
+    command=Command("manifest show", ("id",)),
+    examples=("maestro manifest show parser --json",),
+    errors=(NotFound,),
+)
+PROMPTS = Operation(
+    "prompt.show",
+    ShowPrompt,
+    Prompts,
+    callers=Callers.KNOWN,
+    http=GET("/api/sessions/{id}/prompts"),
+    summary="Print the prompts that a session was started with.",
+    effect=Effect.ACTION,
+    command=Command("prompt show", ("id",)),
+    examples=("maestro prompt show parser --task",),
+    errors=(NotFound,),
+)
+TEMPLATES = Operation(
+    "template.list",
+    ListTemplates,
+    TemplateList,
+    callers=Callers.KNOWN,
+    http=GET("/api/templates"),
+    summary="List the workflows that sessions can follow.",
+    effect=Effect.ACTION,
+    command=Command("template list", hidden=("path",)),
+    examples=("maestro template list",),
+)
+TEMPLATE = Operation(
+    "template.show",
+    OneTemplate,
+    TemplateDetail,
+    callers=Callers.KNOWN,
+    http=GET("/api/templates/{name}"),
+    summary="Show a workflow, phase by phase.",
+    effect=Effect.ACTION,
+    command=Command("template show", ("name",), hidden=("path",)),
+    examples=("maestro template show coordinate-dag",),
+    errors=(NotFound, Invalid),
+)
+
+ALL = (SPAWN, PROMPT, INTERRUPT, STOP, LOGS, MANIFEST, PROMPTS, TEMPLATES, TEMPLATE, REPORT)

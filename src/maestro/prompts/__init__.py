@@ -1,0 +1,1 @@
+"""What a session is told: a manifest and a template become two prompts. Knows values and files of text, no store."""

@@ -1,0 +1,100 @@
+"""The agent's own process: started in a session of its own, on a terminal or on pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+import struct
+import termios
+from dataclasses import dataclass
+
+from maestro.runner.order import Order
+
+_NOT_STARTED = 127
+
+
+class CannotStart(Exception):
+    """The program could not be run, and why."""
+
+
+@dataclass
+class Agent:
+    """A running program."""
+
+    pid: int
+    output: int  # a descriptor with all it says
+    input: int  # a descriptor it listens to; -1 once that is closed
+    terminal: bool
+
+    def resize(self, columns: int, rows: int) -> None:
+        if self.terminal:
+            fcntl.ioctl(self.output, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Everyone in the agent's own process group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def close(self) -> None:
+        for descriptor in {self.output, self.input} - {-1}:
+            os.close(descriptor)
+        self.output = self.input = -1
+
+
+def start(order: Order) -> Agent:
+    """Run the program; CannotStart if it is not there or may not be run."""
+    told, telling = os.pipe()
+    agent = _on_terminal(order, telling) if order.terminal else _on_pipes(order, telling)
+    os.close(telling)
+    problem = os.read(told, 4096)  # ends without a word once the program runs
+    os.close(told)
+    if problem:
+        with contextlib.suppress(ChildProcessError):  # someone may have taken note of its end already
+            os.waitpid(agent.pid, 0)
+        agent.close()
+        raise CannotStart(problem.decode("utf-8", "replace"))
+    os.set_blocking(agent.output, False)
+    agent.resize(order.columns, order.rows)
+    return agent
+
+
+def _on_terminal(order: Order, telling: int) -> Agent:
+    pid, master = os.forkpty()
+    if pid == 0:
+        _become(order, telling)
+    os.set_inheritable(master, False)
+    return Agent(pid, master, master, terminal=True)
+
+
+def _on_pipes(order: Order, telling: int) -> Agent:
+    heard, says = os.pipe()
+    reads, tells = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        os.dup2(reads, 0)
+        os.dup2(says, 1)
+        os.dup2(says, 2)
+        _become(order, telling)
+    os.close(says)
+    os.close(reads)
+    return Agent(pid, heard, tells, terminal=False)
+
+
+def _become(order: Order, telling: int) -> None:
+    """In the child: never returns."""
+    try:
+        for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.chdir(order.directory)
+        os.execvpe(order.words[0], order.words, order.environment)
+    except OSError as error:
+        place = order.directory if error.filename == order.directory else order.words[0]
+        said = f"{os.strerror(error.errno or errno.EINVAL)}: {place}"
+        os.write(telling, said.encode())
+    finally:
+        os._exit(_NOT_STARTED)

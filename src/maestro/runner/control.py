@@ -1,0 +1,136 @@
+"""The runner's own socket: the server and attached terminals speak to it in the frames of docs/frames.md.
+
+Q  a request, as JSON        A  its answer, as JSON
+D  input for the agent       O  output of the agent, to whoever is attached
+Z  the size of the terminal  X  the agent has ended, with this code
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+from collections.abc import Callable
+from typing import Any
+
+SOCKET = "control.sock"
+_HEAD = 5
+_FRAME_BYTES_MAX = 1 << 20
+_BEHIND_BYTES_MAX = 4 << 20  # an attached terminal that reads no more is let go
+
+Handle = Callable[["Peer", bytes, bytes], None]
+
+
+class Peer:
+    """One connection."""
+
+    def __init__(self, sock: socket.socket, selector: selectors.BaseSelector, gone: Callable[[Peer], None]) -> None:
+        self.attached = False
+        self._sock = sock
+        self._selector = selector
+        self._gone = gone
+        self._in = bytearray()
+        self._out = bytearray()
+
+    def say(self, kind: bytes, payload: bytes = b"") -> None:
+        """One frame, sent as fast as the other side takes it."""
+        self._out += kind + len(payload).to_bytes(4, "big") + payload
+        if len(self._out) > _BEHIND_BYTES_MAX:
+            self.close()
+        else:
+            self.flush()
+
+    def answer(self, **facts: Any) -> None:
+        self.say(b"A", json.dumps(facts).encode())
+
+    def flush(self) -> None:
+        try:
+            while self._out:
+                del self._out[: self._sock.send(self._out)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.close()
+            return
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
+        self._selector.modify(self._sock, events, self.ready)
+
+    def ready(self, handle: Handle, events: int) -> None:
+        """The socket has something, or takes something."""
+        if events & selectors.EVENT_WRITE:
+            self.flush()
+        if not events & selectors.EVENT_READ or self._sock.fileno() < 0:
+            return
+        try:
+            data = self._sock.recv(1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return
+        self._in += data
+        self._take_frames(handle)
+
+    def _take_frames(self, handle: Handle) -> None:
+        while len(self._in) >= _HEAD:
+            size = int.from_bytes(self._in[1:_HEAD], "big")
+            if size > _FRAME_BYTES_MAX:
+                self.close()
+                return
+            if len(self._in) < _HEAD + size:
+                return
+            kind, payload = bytes(self._in[:1]), bytes(self._in[_HEAD : _HEAD + size])
+            del self._in[: _HEAD + size]
+            handle(self, kind, payload)
+
+    def close(self) -> None:
+        if self._sock.fileno() >= 0:
+            self._selector.unregister(self._sock)
+            self._sock.close()
+            self._gone(self)
+
+
+class Control:
+    """Listens for the server and for terminals."""
+
+    def __init__(self, folder: str, selector: selectors.BaseSelector) -> None:
+        self._selector = selector
+        self.peers: set[Peer] = set()
+        os.chdir(folder)  # a bare name fits into every socket address
+        if os.path.exists(SOCKET):
+            os.unlink(SOCKET)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            self._listener.bind(SOCKET)
+        finally:
+            os.umask(before)
+        self._listener.listen(64)
+        self._listener.setblocking(False)
+        selector.register(self._listener, selectors.EVENT_READ, self._accept)
+
+    def show(self, data: bytes) -> None:
+        """Output, for all attached terminals."""
+        for peer in [peer for peer in self.peers if peer.attached]:
+            peer.say(b"O", data)
+
+    def close(self, code: int) -> None:
+        for peer in list(self.peers):
+            peer.say(b"X", b"%d" % code)
+            peer.close()
+        self._selector.unregister(self._listener)
+        self._listener.close()
+        os.unlink(SOCKET)
+
+    def _accept(self, handle: Handle, events: int) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:
+            return
+        sock.setblocking(False)
+        peer = Peer(sock, self._selector, self.peers.discard)
+        self.peers.add(peer)
+        self._selector.register(sock, selectors.EVENT_READ, peer.ready)

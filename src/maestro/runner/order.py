@@ -1,0 +1,33 @@
+"""What a runner is told to do, once, when it starts: which program, where, and how it reports."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Order:
+    """One agent to be run. Comes as JSON on standard input, for it holds the session's token."""
+
+    session_id: str
+    token: str
+    socket: str  # the server's
+    folder: str  # the runner's own: control socket, transcript, spool
+    words: list[str]
+    directory: str
+    environment: dict[str, str]
+    terminal: bool = True
+    rows: int = 40
+    columns: int = 120
+    input: str | None = None  # what the program finds on its standard input, where it has no terminal
+    stop_seconds: float = 10.0
+    heartbeat_seconds: float = 30.0
+    transcript_bytes_max: int = 8 * 1024 * 1024
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def read(data: bytes) -> Order:
+    """The order as it was given."""
+    return Order(**json.loads(data))

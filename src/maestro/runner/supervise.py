@@ -1,0 +1,259 @@
+"""The runner's loop: passes output on, takes orders, gives signs of life, and ends everything when the agent ends."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import selectors
+import signal
+import time
+from typing import Any
+
+from maestro.runner import agent as agents
+from maestro.runner import tree
+from maestro.runner.control import Control, Peer
+from maestro.runner.order import Order
+from maestro.runner.reports import Reports
+from maestro.runner.transcript import Transcript
+
+NOTE = "runner.json"
+_SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
+_TAIL_BYTES = 4096
+_LEFTOVERS_SECONDS = 2.0
+_REPORT_SECONDS = 10.0
+_CHUNK = 1 << 16
+
+
+class Runner:
+    """One agent, from its start to its end."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._selector = selectors.DefaultSelector()
+        self._reports = Reports(order)
+        self._control = Control(order.folder, self._selector)
+        self._transcript = Transcript(
+            order.folder, columns=order.columns, rows=order.rows, bytes_max=order.transcript_bytes_max
+        )
+        self._agent: agents.Agent | None = None
+        self._tail = b""
+        self._pending = bytearray()  # input that the agent has not taken yet
+        self._stop_at: float | None = None  # when it is told to end for the last time
+        self._asked: str | None = None  # by whom it was told to stop
+        self._statuses: dict[int, int] = {}  # of every child that ended, also before we knew it as the agent
+
+    def run(self) -> int:
+        """Until the agent has ended, and the server knows."""
+        tree.adopt_orphans()
+        woken, waking = os.pipe()
+        for end in (woken, waking):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._signalled)
+        self._selector.register(woken, selectors.EVENT_READ, lambda handle, events: os.read(woken, 4096))
+        try:
+            self._start()
+        except agents.CannotStart as problem:
+            return self._end({"code": 127, "problem": str(problem)})
+        self._watch()
+        return self._end(_how(self._status()))
+
+    def _start(self) -> None:
+        self._agent = agents.start(self._order)
+        pid, started = self._agent.pid, tree.started(self._agent.pid)
+        note = {
+            "runner": os.getpid(),
+            "runner_started": tree.started(os.getpid()),
+            "agent": pid,
+            "agent_started": started,
+        }
+        with open(NOTE, "w", encoding="utf-8") as file:
+            json.dump(note, file)
+        self._reports.tell("started", pid=pid, pid_started=started, runner=os.getpid())
+        self._selector.register(self._agent.output, selectors.EVENT_READ, self._heard)
+        if self._order.input is not None:
+            self._write(self._order.input.encode(), then_close=not self._order.terminal)
+
+    def _watch(self) -> None:
+        """Everything that happens, until the agent's own process has ended and its output is drained."""
+        beat_at = time.monotonic() + self._order.heartbeat_seconds
+        while self._status() is None:
+            now = time.monotonic()
+            due = min(beat_at, self._stop_at or beat_at)
+            for key, events in self._selector.select(max(due - now, 0)):
+                key.data(self._handle, events)
+            if self._agent is not None and self._pending:
+                self._drain_input()
+            if time.monotonic() >= beat_at:
+                self._reports.beat()
+                beat_at = time.monotonic() + self._order.heartbeat_seconds
+            if self._stop_at is not None and time.monotonic() >= self._stop_at:
+                tree.signal_all(tree.descendants(os.getpid()), signal.SIGKILL)
+                self._stop_at = time.monotonic() + 1.0
+
+    def _signalled(self, number: int, frame: object) -> None:
+        if number == signal.SIGCHLD:
+            self._reap()
+        elif self._asked is None:
+            self._stop("signal")
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._statuses[pid] = status
+
+    def _status(self) -> int | None:
+        """How the agent's own process ended, if it has."""
+        return self._statuses.get(self._agent.pid) if self._agent else None
+
+    def _heard(self, handle: Any, events: int) -> None:
+        assert self._agent is not None
+        try:
+            data = os.read(self._agent.output, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # a terminal whose last process has gone says EIO
+            data = b""
+        if not data:
+            self._selector.unregister(self._agent.output)
+            return
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
+        self._transcript.output(data)
+        self._control.show(data)
+
+    # Orders
+
+    def _handle(self, peer: Peer, kind: bytes, payload: bytes) -> None:
+        if kind == b"D":
+            self._write(payload)
+        elif kind == b"Z":
+            self._resize(payload)
+        elif kind == b"Q":
+            self._request(peer, payload)
+        else:
+            peer.close()
+
+    def _request(self, peer: Peer, payload: bytes) -> None:
+        try:
+            asked = json.loads(payload)
+            do = asked["do"]
+        except (ValueError, KeyError, TypeError):
+            peer.answer(ok=False, problem="not a request")
+            return
+        if do == "state":
+            peer.answer(ok=True, **self._state())
+        elif do == "attach":
+            peer.attached = True
+            peer.answer(ok=True, **self._state())
+            peer.say(b"O", self._tail)
+        elif do == "write":
+            self._write(base64.b64decode(asked["data"]))
+            peer.answer(ok=True)
+        elif do == "signal" and asked.get("name") in _SIGNALS:
+            self._transcript.mark(f"signal {asked['name']}")
+            if self._agent is not None:
+                self._agent.signal_group(_SIGNALS[asked["name"]])
+            peer.answer(ok=True)
+        elif do == "stop":
+            self._stop(str(asked.get("by", "")))
+            peer.answer(ok=True)
+        else:
+            peer.answer(ok=False, problem=f"cannot {do}")
+
+    def _state(self) -> dict[str, Any]:
+        pid = self._agent.pid if self._agent else None
+        return {"runner": os.getpid(), "agent": pid, "terminal": self._order.terminal, "stopping": self._asked}
+
+    def _stop(self, by: str) -> None:
+        """Ask it to end, with all it started; after a grace it is ended."""
+        self._asked = self._asked or by or "someone"
+        self._stop_at = time.monotonic() + self._order.stop_seconds
+        self._transcript.mark(f"stop by {self._asked}")
+        if self._agent is not None:
+            self._agent.signal_group(signal.SIGTERM)
+        tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
+
+    def _resize(self, payload: bytes) -> None:
+        columns, _, rows = payload.partition(b" ")
+        if columns.isdigit() and rows.isdigit() and self._agent is not None:
+            self._agent.resize(int(columns), int(rows))
+            self._transcript.resized(int(columns), int(rows))
+
+    def _write(self, data: bytes, *, then_close: bool = False) -> None:
+        self._transcript.input(data)
+        self._pending += data
+        self._closes_input = then_close
+        self._drain_input()
+
+    _closes_input = False
+
+    def _drain_input(self) -> None:
+        agent = self._agent
+        if agent is None or agent.input < 0:
+            self._pending.clear()
+            return
+        os.set_blocking(agent.input, False)
+        try:
+            while self._pending:
+                del self._pending[: os.write(agent.input, self._pending)]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._pending.clear()
+        if self._closes_input and agent.input != agent.output:
+            os.close(agent.input)
+            agent.input = -1
+
+    # The end
+
+    def _end(self, how: dict[str, Any]) -> int:
+        self._drain_output()
+        self._end_leftovers()
+        self._transcript.mark(f"ended with {how.get('code')}")
+        self._transcript.close()
+        tail = self._tail.decode("utf-8", "replace")
+        self._reports.tell("exited", **how, asked=self._asked, tail=tail)
+        self._reports.close(seconds=_REPORT_SECONDS)
+        self._control.close(int(how.get("code") or 0))
+        return 0
+
+    def _drain_output(self) -> None:
+        """What it said last."""
+        agent = self._agent
+        while agent is not None and agent.output >= 0:
+            try:
+                data = os.read(agent.output, _CHUNK)
+            except OSError:
+                break
+            if not data:
+                break
+            self._tail = (self._tail + data)[-_TAIL_BYTES:]
+            self._transcript.output(data)
+            self._control.show(data)
+
+    def _end_leftovers(self) -> None:
+        """Whatever the agent left behind ends with it: first asked, then not."""
+        ends = time.monotonic() + _LEFTOVERS_SECONDS
+        left = tree.descendants(os.getpid())
+        tree.signal_all(left, signal.SIGTERM)
+        while left:
+            self._reap()
+            if time.monotonic() > ends:
+                tree.signal_all(left, signal.SIGKILL)
+            time.sleep(0.02)
+            left = tree.descendants(os.getpid())
+
+
+def _how(status: int | None) -> dict[str, Any]:
+    if status is None:
+        return {"code": None}
+    if os.WIFSIGNALED(status):
+        return {"code": 128 + os.WTERMSIG(status), "signal": signal.Signals(os.WTERMSIG(status)).name}
+    return {"code": os.WEXITSTATUS(status)}

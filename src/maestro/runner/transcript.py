@@ -1,0 +1,77 @@
+"""What an agent's terminal showed, as an asciicast (version 2): bounded, and readable while it is written.
+
+When the file is full it becomes the older half and a new one begins, so the end is always there.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import json
+import os
+import time
+
+FILE = "transcript.cast"
+OLDER = "transcript-older.cast"
+
+
+class Transcript:
+    """Appends events to a file that never grows beyond its limit."""
+
+    def __init__(self, folder: str, *, columns: int, rows: int, bytes_max: int) -> None:
+        self._folder = folder
+        self._size = (columns, rows)
+        self._bytes_max = bytes_max // 2  # two halves
+        self._began = time.time()
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._written = 0
+        self._file = -1
+        self._open()
+
+    def output(self, data: bytes) -> None:
+        """What came from the terminal."""
+        text = self._decode(data)
+        if text:
+            self._event("o", text)
+
+    def input(self, data: bytes) -> None:
+        """What someone typed or was sent."""
+        self._event("i", data.decode("utf-8", "replace"))
+
+    def resized(self, columns: int, rows: int) -> None:
+        self._size = (columns, rows)
+        self._event("r", f"{columns}x{rows}")
+
+    def mark(self, label: str) -> None:
+        """Something that happened, for whoever replays it."""
+        self._event("m", label)
+
+    def close(self) -> None:
+        rest = self._decode(b"", True)
+        if rest:
+            self._event("o", rest)
+        os.close(self._file)
+
+    def _event(self, kind: str, text: str) -> None:
+        line = json.dumps([round(time.time() - self._began, 6), kind, text], ensure_ascii=False) + "\n"
+        data = line.encode("utf-8", "replace")
+        if self._written + len(data) > self._bytes_max:
+            self._turn()
+        self._written += len(data)
+        with contextlib.suppress(OSError):  # a full disk must not stop the agent
+            os.write(self._file, data)
+
+    def _turn(self) -> None:
+        os.close(self._file)
+        os.replace(self._path(FILE), self._path(OLDER))
+        self._open()
+
+    def _open(self) -> None:
+        self._file = os.open(self._path(FILE), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        columns, rows = self._size
+        head = {"version": 2, "width": columns, "height": rows, "timestamp": int(self._began)}
+        data = json.dumps(head).encode() + b"\n"
+        self._written = os.write(self._file, data)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name)

@@ -1,0 +1,165 @@
+"""The server's side of runners: starting one, and speaking with those that live.
+
+A runner outlives the server. What is known of it is in its folder: who it is, its socket, what it could not report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.processes import look_up
+
+FOLDER = "runs"
+CONTROL = "control.sock"
+LOCK = "runner.lock"
+NOTE = "runner.json"
+SPOOL = "spool.json"
+_encode = msgspec.json.Encoder().encode
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Who a runner and its agent are: pid and start time each."""
+
+    runner: int
+    runner_started: str
+    agent: int
+    agent_started: str
+
+
+class Runners:
+    """Runners by the session they run. The server's own directory is its home, so paths from there are short."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._running: dict[str, asyncio.subprocess.Process] = {}
+        self.on_end: Callable[[], None] = lambda: None  # a runner of ours has ended
+
+    def folder(self, session_id: str) -> Path:
+        return self._home / FOLDER / session_id
+
+    async def start(self, order: dict[str, Any], session_id: str) -> int:
+        """Start a runner and hand it its order; its pid."""
+        folder = self.folder(session_id)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (folder / "runner.log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-P",
+                "-m",
+                "maestro.runner",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env=_own_environment(),
+                start_new_session=True,
+            )
+        assert process.stdin is not None
+        process.stdin.write(_encode({**order, "folder": str(folder)}))
+        process.stdin.close()
+        self._running[session_id] = process
+        waiting = asyncio.ensure_future(process.wait())
+        waiting.add_done_callback(lambda _: self._ended(session_id))
+        return process.pid
+
+    def _ended(self, session_id: str) -> None:
+        self._running.pop(session_id, None)
+        self.on_end()
+
+    def is_starting(self, session_id: str) -> bool:
+        """Whether a runner that we started has not ended yet, also if it holds nothing so far."""
+        return session_id in self._running
+
+    def note(self, session_id: str) -> Note | None:
+        """What a runner wrote about itself."""
+        try:
+            return msgspec.json.decode((self.folder(session_id) / NOTE).read_bytes(), type=Note)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def is_alive(self, session_id: str) -> bool:
+        """Whether a runner has this session: it holds the lock for as long as it lives."""
+        try:
+            descriptor = os.open(self.folder(session_id) / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def end_orphan(self, session_id: str) -> bool:
+        """End an agent whose runner is gone: only the very process that was noted, with its group."""
+        note = self.note(session_id)
+        found = look_up(note.agent) if note else None
+        if note is None or found is None or found.started != note.agent_started:
+            return False
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(note.agent, signal.SIGKILL)
+        return True
+
+    def spooled(self, session_id: str) -> list[dict[str, Any]]:
+        """What a runner could not report before it ended."""
+        try:
+            found: list[dict[str, Any]] = msgspec.json.decode((self.folder(session_id) / SPOOL).read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return []
+        return found
+
+    def forget_spool(self, session_id: str) -> None:
+        (self.folder(session_id) / SPOOL).unlink(missing_ok=True)
+
+    async def write(self, session_id: str, data: bytes) -> None:
+        """Input for the agent."""
+        await self.ask(session_id, do="write", data=base64.b64encode(data).decode())
+
+    async def ask(self, session_id: str, **request: Any) -> dict[str, Any]:
+        """One request to a runner, and its answer; NotFound if none is there."""
+        try:
+            async with asyncio.timeout(limits.runner_answer_seconds_max):
+                answer = await self._exchange(session_id, request)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            raise errors.Conflict(
+                "Its runner does not answer.", hint="maestro session explain says what is known of it."
+            ) from error
+        if not answer.get("ok"):
+            raise errors.Conflict(str(answer.get("problem", "The runner refused.")))
+        return answer
+
+    async def _exchange(self, session_id: str, request: dict[str, Any]) -> dict[str, Any]:
+        path = os.path.relpath(self.folder(session_id) / CONTROL)
+        reader, writer = await asyncio.open_unix_connection(path)
+        try:
+            payload = _encode(request)
+            writer.write(b"Q" + len(payload).to_bytes(4, "big") + payload)
+            while True:
+                head = await reader.readexactly(5)
+                body = await reader.readexactly(int.from_bytes(head[1:], "big"))
+                if head[:1] == b"A":
+                    answer: dict[str, Any] = msgspec.json.decode(body)
+                    return answer
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
+def _own_environment() -> dict[str, str]:
+    """What a Python of ours needs to start; the agent's own environment is in its order."""
+    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+    return {name: os.environ[name] for name in kept if name in os.environ}

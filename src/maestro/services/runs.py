@@ -1,0 +1,227 @@
+"""Runs as records: starting, looking, stopping, going on. What a run does next is `dispatching`'s."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from maestro import errors, ids, limits
+from maestro.domain.callers import Caller
+from maestro.domain.events import Change, Kind
+from maestro.domain.runs import Attempt, Run, RunStatus, Standing, Strategy
+from maestro.domain.tasks import Status, Task
+from maestro.events.hub import Hub
+from maestro.operations import runs as ops
+from maestro.operations import task_shapes
+from maestro.services import tasks as task_service
+from maestro.services.runners import Runners
+from maestro.services.scope import may_write, project_of, task_of
+from maestro.services.spawning import directory_of, tool_of
+from maestro.store.base import Store, Tx
+
+_SHOWN_AGAIN_SECONDS = 0.2
+
+
+def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
+    """A new run of a task: of all that is below it, or of itself if nothing is."""
+    task = task_of(tx, caller, request.task, project=request.project)
+    project = project_of(tx, caller, task.project_id)
+    may_write(caller, project, what="start runs")
+    there = tx.runs.of_task(task.id)
+    if there is not None:
+        raise errors.Conflict(f"{there.id} works off {task.ref} already.", hint=f"maestro run show {there.id}")
+    if task.status is Status.COMPLETED:
+        raise errors.Conflict(f"{task.ref} is completed already.", hint=f"maestro task reopen '{task.ref}'")
+    run = Run(
+        id=ids.new("run", tx.at),
+        project_id=project.id,
+        task_id=task.id,
+        strategy=request.strategy,
+        max_parallel=request.max_parallel,
+        attempts_max=request.attempts,
+        member=request.member,
+        tool=tool_of(tx, project, request.tool, request.words, [request.member] if request.member else []).name,
+        words=request.words,
+        worktrees=False,
+        directory=directory_of(tx, request.path, project),
+        branch=None,
+        status=RunStatus.RUNNING,
+        note="",
+        started_by=caller.name,
+        created_at=tx.at,
+        ended_at=None,
+    )
+    tx.runs.insert(run)
+    if run.strategy is Strategy.RACE:
+        _line_up(tx, caller, run, task)
+    data = {"task": task.ref, "strategy": run.strategy.value}
+    tx.log(Change(Kind.RUN_STARTED, run.id, project.id, data), actor=caller.name)
+    return run
+
+
+def _line_up(tx: Tx, caller: Caller, run: Run, task: Task) -> None:
+    """In a race each attempt is a child task with its own claim; the run holds the parent."""
+    for number in range(1, run.attempts_max + 1):
+        made = task_shapes.CreateTask(
+            project=task.project_id,
+            title=f"Attempt {number}: {task.title}"[: limits.title_chars_max],
+            description=task.description,
+            parent=task.id,
+            accept=task.accept,
+            gates=task.gates,
+            priority=task.priority,
+        )
+        task_service.create(tx, caller, made)
+
+
+def standing(tx: Tx, run: Run) -> list[Standing]:
+    """A run's tasks with their attempts."""
+    task = tx.tasks.get(run.task_id)
+    found = tx.tasks.leaves(run.task_id, limit=limits.run_tasks_max) or ([task] if task else [])
+    attempts = tx.runs.attempts(run.id)
+    return [Standing(one, attempts.get(one.id, [])) for one in found]
+
+
+def view(tx: Tx, run: Run) -> ops.RunView:
+    """A run as one sees it at a glance."""
+    found = standing(tx, run)
+    root = tx.tasks.get(run.task_id)
+    counts = Counter("ready" if one.task.ready else one.task.status.value for one in found)
+    return ops.RunView(
+        **msgspec.structs.asdict(run),
+        task=root.ref if root else run.task_id,
+        tasks=[_shown(tx, one) for one in found],
+        counts=dict(counts),
+    )
+
+
+def _shown(tx: Tx, one: Standing) -> ops.RunTask:
+    last = one.attempts[-1] if one.attempts else None
+    session = tx.sessions.route(last.session_id) if last else None
+    blockers = tx.tasks.blockers(one.task.id, limit=5) if one.task.open_blockers else []
+    return ops.RunTask(
+        id=one.task.id,
+        ref=one.task.ref,
+        title=one.task.title,
+        status=one.task.status,
+        ready=one.task.ready,
+        attempts=len(one.attempts),
+        session=session.name if session else None,
+        session_status=session.status if session else None,
+        since=last.started_at if last and one.is_running else None,
+        waits_on=[blocker.ref for blocker in blockers],
+    )
+
+
+def show(tx: Tx, caller: Caller, request: ops.OneRun) -> ops.RunView:
+    return view(tx, run_of(tx, caller, request.id))
+
+
+def list_page(tx: Tx, caller: Caller, request: ops.ListRuns) -> ops.RunList:
+    project = project_of(tx, caller, request.project)
+    found = tx.runs.page(project.id, before=request.cursor or "run_~", limit=request.limit + 1)
+    shown = found[: request.limit]
+    return ops.RunList(runs=shown, cursor=shown[-1].id if len(found) > request.limit else None)
+
+
+def run_of(tx: Tx, caller: Caller, run_id: str) -> Run:
+    run = tx.runs.get(run_id)
+    if run is None or (caller.is_session and caller.project_id != run.project_id):
+        raise errors.NotFound(f"There is no run {run_id!r}.", hint="maestro run list")
+    return run
+
+
+def resume(tx: Tx, caller: Caller, request: ops.OneRun) -> Run:
+    """Go on where it stood; what had failed may be tried anew."""
+    run = run_of(tx, caller, request.id)
+    if run.status is RunStatus.RUNNING:
+        return run
+    if run.status is RunStatus.COMPLETED:
+        raise errors.Conflict("This run is completed.", data={"status": run.status})
+    tx.runs.move(run, RunStatus.RUNNING, note="", at=None)
+    tx.log(Change(Kind.RUN_RESUMED, run.id, run.project_id, {}), actor=caller.name)
+    return tx.runs.get(run.id) or run
+
+
+def end(tx: Tx, run: Run, status: RunStatus, *, note: str, actor: str) -> None:
+    """A run is over."""
+    if tx.runs.move(run, status, note=note, at=tx.at):
+        data = {"status": status.value, "note": note}
+        tx.log(Change(Kind.RUN_ENDED, run.id, run.project_id, data), actor=actor)
+
+
+class RunControl:
+    """Starting and following, stopping and resuming."""
+
+    def __init__(self, store: Store, hub: Hub, runners: Runners) -> None:
+        self._store = store
+        self._hub = hub
+        self._runners = runners
+
+    async def start(self, caller: Caller, request: ops.StartRun) -> ops.RunView:
+        run = await self._store.write(lambda tx: start(tx, caller, request))
+        return await self._view(run.id)
+
+    async def start_and_follow(self, caller: Caller, request: ops.StartRun) -> AsyncIterator[ops.RunView]:
+        run = await self._store.write(lambda tx: start(tx, caller, request))
+        if request.detach:
+            yield await self._view(run.id)
+            return
+        async for shown in self._follow(run.id):
+            yield shown
+
+    async def resume(self, caller: Caller, request: ops.OneRun) -> ops.RunView:
+        run = await self._store.write(lambda tx: resume(tx, caller, request))
+        return await self._view(run.id)
+
+    async def resume_and_follow(self, caller: Caller, request: ops.OneRun) -> AsyncIterator[ops.RunView]:
+        run = await self._store.write(lambda tx: resume(tx, caller, request))
+        async for shown in self._follow(run.id):
+            yield shown
+
+    async def stop(self, caller: Caller, request: ops.OneRun) -> Run:
+        """No more is started, and what runs is stopped; tasks are given back by their sessions' ends."""
+
+        def write(tx: Tx) -> tuple[Run, list[Attempt]]:
+            run = run_of(tx, caller, request.id)
+            if run.status is not RunStatus.RUNNING:
+                raise errors.Conflict(f"This run is {run.status} already.", data={"status": run.status})
+            end(tx, run, RunStatus.STOPPED, note=f"stopped by {caller.title or caller.name}", actor=caller.name)
+            running = [one.attempts[-1] for one in standing(tx, run) if one.is_running]
+            return tx.runs.get(run.id) or run, running
+
+        run, running = await self._store.write(write)
+        await stop_sessions(self._runners, [attempt.session_id for attempt in running], by=f"the end of {run.id}")
+        return run
+
+    async def _follow(self, run_id: str) -> AsyncIterator[ops.RunView]:
+        """The run whenever something has changed, until it is over."""
+        shown = await self._view(run_id)
+        with self._hub.subscribe([shown.project_id]) as subscription:
+            while True:
+                subscription.take()
+                now = await self._view(run_id)
+                if now != shown or now.status is not RunStatus.RUNNING:
+                    yield now
+                shown = now
+                if now.status is not RunStatus.RUNNING:
+                    return
+                await subscription.wait()
+                await asyncio.sleep(_SHOWN_AGAIN_SECONDS)  # a burst is one picture
+
+    async def _view(self, run_id: str) -> ops.RunView:
+        def look(tx: Tx) -> ops.RunView:
+            run = tx.runs.get(run_id)
+            assert run is not None
+            return view(tx, run)
+
+        return await self._store.read(look)
+
+
+async def stop_sessions(runners: Runners, session_ids: list[str], *, by: str) -> None:
+    """Ask the runners of sessions to end them; one that is gone already has ended."""
+    asked = [runners.ask(session_id, do="stop", by=by) for session_id in session_ids]
+    await asyncio.gather(*asked, return_exceptions=True)

@@ -1,0 +1,169 @@
+"""Speaking with agents that run: a prompt, an interrupt, a stop; and what they have shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from maestro import errors
+from maestro.agents import known
+from maestro.domain import manifests as shapes
+from maestro.domain.callers import Caller
+from maestro.domain.manifests import Manifest
+from maestro.domain.messages import Step, Type
+from maestro.domain.sessions import Session
+from maestro.domain.tasks import Priority
+from maestro.domain.templates import Template
+from maestro.operations import mail_shapes
+from maestro.operations import sessions as session_ops
+from maestro.operations import spawning as ops
+from maestro.prompts import compose, templates
+from maestro.services import kin
+from maestro.services.mail import receipts
+from maestro.services.mail.post import Draft, Target, post, sender_of, small
+from maestro.services.runners import Runners
+from maestro.services.session_views import require_live
+from maestro.store.base import Store, Tx
+
+_FILES = ("transcript-older.cast", "transcript.cast")
+
+
+def prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.SentMail:
+    """A prompt is mail first, so that it is on record and cannot be lost; then it is pushed."""
+    session = kin.named(tx, caller, request.id, project=request.project)
+    kin.may_act_on(tx, caller, session, what="prompt")
+    require_live(session)
+    draft = Draft(
+        sender=sender_of(tx, caller),
+        project_id=session.project_id,
+        to=[session.name],
+        targets=[Target(session.id, session.project_id, name=session.name)],
+        type=Type.DIRECTIVE,
+        priority=Priority.HIGH,
+        subject=request.text.strip().splitlines()[0][:200] if request.text.strip() else "Prompt",
+        body=small(request.text),
+    )
+    return receipts.just_sent(tx, draft, post(tx, draft))
+
+
+def manifest(tx: Tx, caller: Caller, request: session_ops.OneSession) -> Manifest:
+    session = kin.named(tx, caller, request.id, project=request.project)
+    data = tx.spawns.manifest(session.id)
+    if data is None:
+        raise errors.NotFound(f"{session.name} was not started by Maestro: it was told nothing.")
+    return shapes.decode(data)
+
+
+class Control:
+    """What goes through a runner."""
+
+    def __init__(self, store: Store, runners: Runners, waits: receipts.ReceiptWaits) -> None:
+        self._store = store
+        self._runners = runners
+        self._waits = waits
+
+    async def push(
+        self, caller: Caller, request: ops.PromptSession, sent: mail_shapes.SentMail
+    ) -> mail_shapes.SentMail:
+        """After the commit: into the running agent. What does not get through lies in its inbox."""
+        session_id = sent.deliveries[0].box
+        spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
+        data = known.find(spawn.tool).prompt(request.text) if spawn else None
+        if data is not None:
+            await self._runners.write(session_id, data)
+            await self._store.write(lambda tx: _handed_over(tx, session_id, sent.id), quick=True)
+            sent = await self._waits.look(sent)
+        return await self._waits.after(caller, request, sent)
+
+    async def interrupt(self, caller: Caller, request: session_ops.OneSession) -> Session:
+        session = await self._named(caller, request, what="interrupt")
+        await self._runners.ask(session.id, do="signal", name="int")
+        return session
+
+    async def stop(self, caller: Caller, request: ops.StopSession) -> Session:
+        """Asked to end, with everything it started; its runner reports when it has."""
+        session = await self._named(caller, request, what="stop")
+        await self._runners.ask(session.id, do="stop", by=caller.title or caller.name)
+        return session
+
+    async def logs(self, caller: Caller, request: ops.ReadLogs) -> ops.Logs:
+        session = await self._store.read(
+            lambda tx: kin.named(tx, caller, request.id, project=request.project), quick=True
+        )
+        folder = self._runners.folder(session.id)
+        text = await asyncio.to_thread(lambda: "".join(_shown(folder)))
+        return ops.Logs(session_id=session.id, text=text[-request.limit :], truncated=len(text) > request.limit)
+
+    async def prompts(self, caller: Caller, request: ops.ShowPrompt) -> ops.Prompts:
+        found = await self._store.read(lambda tx: manifest(tx, caller, request), quick=True)
+        both = request.system == request.task
+        library = await asyncio.to_thread(templates.load, Path(found.project.directory) / templates.FOLDER)
+        template = library.get(found.session.template)
+        return ops.Prompts(
+            session_id=found.session.id,
+            system_prompt=compose.system_prompt(found, template) if both or request.system else None,
+            task_prompt=compose.task_prompt(found) if both or request.task else None,
+        )
+
+    async def _named(self, caller: Caller, request: session_ops.OneSession, *, what: str) -> Session:
+        def look(tx: Tx) -> Session:
+            session = kin.named(tx, caller, request.id, project=request.project)
+            kin.may_act_on(tx, caller, session, what=what)
+            require_live(session)
+            return session
+
+        return await self._store.read(look, quick=True)
+
+
+def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:
+    caller, message = tx.sessions.caller(session_id), tx.mail.get(message_id)
+    if caller is not None and message is not None:
+        receipts.take(tx, caller, Step.DELIVERED, session_id, message.seq, via="prompt")
+
+
+def _shown(folder: Path) -> Iterator[str]:
+    """What the terminal showed, from the transcript."""
+    for name in _FILES:
+        try:
+            lines = (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+        for line in lines[1:]:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue  # the last line, half written
+            if isinstance(event, list) and len(event) == 3 and event[1] == "o":
+                yield event[2]
+
+
+async def list_templates(caller: Caller, request: ops.ListTemplates) -> ops.TemplateList:
+    library = await asyncio.to_thread(templates.load, _folder(request))
+    return ops.TemplateList(templates=[_info(found) for found in library.listing()])
+
+
+async def show_template(caller: Caller, request: ops.OneTemplate) -> ops.TemplateDetail:
+    library = await asyncio.to_thread(templates.load, _folder(request))
+    found = library.get(request.name)
+    info = msgspec.structs.asdict(_info(found))
+    return ops.TemplateDetail(**info, intro=found.intro, texts={one.name: one.text for one in found.phases})
+
+
+def _folder(request: ops.ListTemplates) -> Path | None:
+    return Path(request.path) / templates.FOLDER if request.path else None
+
+
+def _info(found: Template) -> ops.TemplateInfo:
+    return ops.TemplateInfo(
+        name=found.name,
+        mode=found.mode,
+        strategy=found.strategy,
+        summary=found.summary,
+        phases=[phase.name for phase in found.phases],
+        source=found.source,
+        aliases=list(found.aliases),
+    )

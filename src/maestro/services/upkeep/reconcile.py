@@ -1,0 +1,87 @@
+"""Brings records and runners together: after a restart, and whenever a runner may have gone without a word.
+
+A runner that lives reports by itself. One that is gone has left its last words in its spool, or nothing: then its
+session is lost, whatever still runs of its agent is ended, and a run tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+
+from maestro import errors, limits
+from maestro.clock import EPOCH, Clock
+from maestro.domain.callers import Caller, Role
+from maestro.domain.messages import SERVER
+from maestro.domain.sessions import Source, Status
+from maestro.domain.spawns import Spawn
+from maestro.services import runner_reports, sessions
+from maestro.services.runners import Runners
+from maestro.services.spawning import Spawning
+from maestro.store.base import Store, Tx
+
+log = logging.getLogger(__name__)
+_SERVER = Caller(Role.PERSON, SERVER)
+_EVERY = timedelta(seconds=limits.presence_seconds)
+
+
+class Reconcile:
+    """Looks at every spawned session that has not been heard to end."""
+
+    name = "reconcile"
+
+    def __init__(self, store: Store, runners: Runners, spawning: Spawning, *, clock: Clock) -> None:
+        self._store = store
+        self._runners = runners
+        self._spawning = spawning
+        self._clock = clock
+        self._after = EPOCH
+
+    async def run_once(self) -> datetime | None:
+        many = limits.upkeep_batch_rows_max
+        found = await self._store.read(lambda tx: tx.spawns.live(after=self._after, limit=many))
+        for spawn in found:
+            if not await asyncio.to_thread(self._runners.is_alive, spawn.session_id):
+                await self._settle(spawn)
+        self._after = found[-1].created_at if len(found) == many else EPOCH
+        if not found:
+            return None
+        return self._clock.now() if len(found) == many else self._clock.now() + _EVERY
+
+    async def _settle(self, spawn: Spawn) -> None:
+        """A session whose runner is not there."""
+        spooled = await asyncio.to_thread(self._runners.spooled, spawn.session_id)
+        told = [report for one in spooled if (report := runner_reports.decoded(one)) is not None]
+        if told:
+            await self._store.write(lambda tx: _take(tx, spawn, told))
+            await asyncio.to_thread(self._runners.forget_spool, spawn.session_id)
+        elif self._runners.note(spawn.session_id) is None and not self._runners.is_starting(spawn.session_id):
+            await self._start(spawn)
+        elif not self._runners.is_starting(spawn.session_id):
+            await asyncio.to_thread(self._runners.end_orphan, spawn.session_id)
+            await self._store.write(lambda tx: _lose(tx, spawn))
+
+    async def _start(self, spawn: Spawn) -> None:
+        """It was written, but never started: the server was killed in between."""
+        try:
+            await self._spawning.start_or_fail(spawn.session_id)
+        except (errors.MaestroError, OSError) as error:
+            log.warning("%s could not be started: %s", spawn.session_id, error)
+
+
+def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Started | runner_reports.Exited]) -> None:
+    for report in told:
+        session = tx.sessions.get(spawn.session_id)
+        caller = tx.sessions.caller(spawn.session_id) or _SERVER
+        if session is not None:
+            runner_reports.take(tx, session, spawn, report, caller)
+
+
+def _lose(tx: Tx, spawn: Spawn) -> None:
+    why = "its runner is gone, and has left no word"
+    if not tx.spawns.end(spawn.session_id, code=None, signal=None, tail=why, at=tx.at):
+        return
+    session = tx.sessions.get(spawn.session_id)
+    if session is not None and session.ended_at is None:
+        sessions.finish(tx, session, Status.LOST, source=Source.PROCESS, actor=_SERVER, detail=why)

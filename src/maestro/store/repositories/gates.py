@@ -1,0 +1,52 @@
+"""What gates said."""
+
+from __future__ import annotations
+
+from maestro.clock import from_micros, to_micros
+from maestro.domain.documents import Content
+from maestro.domain.gates import GateResult
+from maestro.store.rows import Rows
+
+
+class Gates:
+    """Evidence, by task."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, result: GateResult, output: Content) -> None:
+        self._rows.run(
+            "gate_insert",
+            id=result.id,
+            task_id=result.task_id,
+            session_id=result.session_id,
+            command=result.command,
+            passed=result.passed,
+            exit_code=result.exit_code,
+            seconds=result.seconds,
+            output=output.body,
+            blob=output.blob,
+            created_at=to_micros(result.created_at),
+        )
+
+    def of_task(self, task_id: str, *, limit: int) -> list[GateResult]:
+        """Newest first."""
+        rows = self._rows.all("gates_of_task", task_id=task_id, limit=limit)
+        return [
+            GateResult(
+                id=row[0],
+                task_id=row[1],
+                session_id=row[2],
+                command=row[3],
+                passed=bool(row[4]),
+                exit_code=row[5],
+                seconds=row[6],
+                created_at=from_micros(row[7]),
+            )
+            for row in rows
+        ]
+
+    def output(self, result_id: str) -> tuple[str, Content] | None:
+        """The task it is about, and what was said."""
+        row = self._rows.one("gate_output", id=result_id)
+        return (row[0], Content(row[1], row[2], 0, "")) if row else None

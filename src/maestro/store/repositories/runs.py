@@ -1,0 +1,130 @@
+"""Runs, and their attempts at tasks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime
+
+import msgspec
+
+from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Strategy
+from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_texts = msgspec.json.Decoder(list[str]).decode
+
+
+class Runs:
+    """Runs by id, project and task."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, run: Run) -> None:
+        self._rows.run(
+            "run_insert",
+            id=run.id,
+            project_id=run.project_id,
+            task_id=run.task_id,
+            strategy=run.strategy.value,
+            max_parallel=run.max_parallel,
+            attempts_max=run.attempts_max,
+            member=run.member,
+            tool=run.tool,
+            words=_encode(run.words).decode(),
+            worktrees=run.worktrees,
+            directory=run.directory,
+            branch=run.branch,
+            status=run.status.value,
+            started_by=run.started_by,
+            created_at=to_micros(run.created_at),
+        )
+
+    def get(self, run_id: str) -> Run | None:
+        return _one(self._rows.one("run_get", id=run_id))
+
+    def of_task(self, task_id: str) -> Run | None:
+        """The run that works off a task now."""
+        return _one(self._rows.one("run_of_task", task_id=task_id))
+
+    def live(self, *, limit: int) -> list[Run]:
+        return [_run(row) for row in self._rows.all("runs_live", limit=limit)]
+
+    def page(self, project_id: str, *, before: str, limit: int) -> list[Run]:
+        rows = self._rows.all("runs_page", project_id=project_id, before=before, limit=limit)
+        return [_run(row) for row in rows]
+
+    def move(self, run: Run, status: RunStatus, *, note: str, at: datetime | None) -> bool:
+        """Whether it was still where it was read."""
+        values = {"status": status.value, "note": note, "ended_at": maybe_micros(at), "expected": run.status.value}
+        return self._rows.run("run_move", id=run.id, **values) == 1
+
+    def begin(self, attempt: Attempt) -> None:
+        self._rows.run(
+            "attempt_insert",
+            run_id=attempt.run_id,
+            task_id=attempt.task_id,
+            number=attempt.number,
+            session_id=attempt.session_id,
+            started_at=to_micros(attempt.started_at),
+        )
+
+    def end(self, attempt: Attempt, outcome: Outcome, *, at: datetime) -> None:
+        self._rows.run(
+            "attempt_end",
+            run_id=attempt.run_id,
+            task_id=attempt.task_id,
+            number=attempt.number,
+            outcome=outcome.value,
+            ended_at=to_micros(at),
+        )
+
+    def attempts(self, run_id: str) -> dict[str, list[Attempt]]:
+        """A run's attempts by task, each in order."""
+        found: defaultdict[str, list[Attempt]] = defaultdict(list)
+        for row in self._rows.all("attempts_of_run", run_id=run_id):
+            found[row[1]].append(_attempt(row))
+        return found
+
+    def attempt_of(self, session_id: str) -> Attempt | None:
+        row = self._rows.one("attempt_of_session", session_id=session_id)
+        return _attempt(row) if row else None
+
+
+def _one(row: Row | None) -> Run | None:
+    return _run(row) if row is not None else None
+
+
+def _run(row: Row) -> Run:
+    return Run(
+        id=row[0],
+        project_id=row[1],
+        task_id=row[2],
+        strategy=Strategy(row[3]),
+        max_parallel=row[4],
+        attempts_max=row[5],
+        member=row[6],
+        tool=row[7],
+        words=_texts(row[8]),
+        worktrees=bool(row[9]),
+        directory=row[10],
+        branch=row[11],
+        status=RunStatus(row[12]),
+        note=row[13],
+        started_by=row[14],
+        created_at=from_micros(row[15]),
+        ended_at=maybe_time(row[16]),
+    )
+
+
+def _attempt(row: Row) -> Attempt:
+    return Attempt(
+        run_id=row[0],
+        task_id=row[1],
+        number=row[2],
+        session_id=row[3],
+        outcome=Outcome(row[4]) if row[4] else None,
+        started_at=from_micros(row[5]),
+        ended_at=maybe_time(row[6]),
+    )

@@ -1,0 +1,91 @@
+"""How sessions were started."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from maestro.clock import from_micros, maybe_time, to_micros
+from maestro.domain.members import Permission
+from maestro.domain.spawns import Spawn
+from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_texts = msgspec.json.Decoder(list[str]).decode
+
+
+class Spawns:
+    """Starts of agent programs, by session."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, spawn: Spawn, *, manifest: bytes) -> None:
+        self._rows.run(
+            "spawn_insert",
+            session_id=spawn.session_id,
+            tool=spawn.tool,
+            words=_encode(spawn.words).decode(),
+            model=spawn.model,
+            permission=spawn.permission.value,
+            strategy=spawn.strategy,
+            template=spawn.template,
+            directory=spawn.directory,
+            manifest=manifest,
+            run_id=spawn.run_id,
+            created_at=to_micros(spawn.created_at),
+        )
+
+    def get(self, session_id: str) -> Spawn | None:
+        row = self._rows.one("spawn_get", session_id=session_id)
+        return _spawn(row) if row else None
+
+    def manifest(self, session_id: str) -> bytes | None:
+        row = self._rows.one("spawn_manifest", session_id=session_id)
+        return bytes(row[0]) if row else None
+
+    def live(self, *, after: datetime, limit: int) -> list[Spawn]:
+        """Those whose program has not been heard to end, oldest first."""
+        return [_spawn(row) for row in self._rows.all("spawns_live", after=to_micros(after), limit=limit)]
+
+    def set_runner(self, session_id: str, *, pid: int, started: str) -> None:
+        self._rows.run("spawn_runner", session_id=session_id, runner_pid=pid, runner_started=started)
+
+    def set_process(self, session_id: str, *, pid: int, started: str) -> None:
+        """The agent's own process is the session's."""
+        self._rows.run("session_process", id=session_id, pid=pid, pid_started=started)
+
+    def end(self, session_id: str, *, code: int | None, signal: str | None, tail: str | None, at: datetime) -> bool:
+        """Whether it had not ended before."""
+        values = {"exit_code": code, "exit_signal": signal, "tail": tail, "ended_at": to_micros(at)}
+        return self._rows.run("spawn_ended", session_id=session_id, **values) == 1
+
+    def count_below(self, parent_id: str) -> int:
+        row = self._rows.one("spawns_below", parent_id=parent_id)
+        return int(row[0]) if row else 0
+
+    def count_in_project(self, project_id: str) -> int:
+        row = self._rows.one("spawns_in_project", project_id=project_id)
+        return int(row[0]) if row else 0
+
+
+def _spawn(row: Row) -> Spawn:
+    return Spawn(
+        session_id=row[0],
+        tool=row[1],
+        words=_texts(row[2]),
+        model=row[3],
+        permission=Permission(row[4]),
+        strategy=row[5],
+        template=row[6],
+        directory=row[7],
+        run_id=row[8],
+        runner_pid=row[9],
+        runner_started=row[10],
+        exit_code=row[11],
+        exit_signal=row[12],
+        tail=row[13],
+        created_at=from_micros(row[14]),
+        ended_at=maybe_time(row[15]),
+    )

@@ -1,0 +1,17 @@
+-- name: gate_insert
+-- What a gate said.
+INSERT INTO gate_results (id, task_id, session_id, command, passed, exit_code, seconds, output, blob, created_at)
+VALUES (:id, :task_id, :session_id, :command, :passed, :exit_code, :seconds, :output, :blob, :created_at);
+
+-- name: gates_of_task
+-- What gates said about a task, newest first.
+SELECT id, task_id, session_id, command, passed, exit_code, seconds, created_at FROM gate_results
+ WHERE task_id = :task_id ORDER BY id DESC LIMIT :limit;
+
+-- name: gate_output
+SELECT task_id, output, blob FROM gate_results WHERE id = :id;
+
+-- name: tasks_in_review
+-- Tasks whose gates are to be run.
+SELECT {task_in_list} FROM {tasks}
+ WHERE t.status = 'in_review' AND t.gates <> '[]' AND t.archived = 0 ORDER BY t.updated_at LIMIT :limit;

@@ -1,0 +1,55 @@
+-- fragment: run
+r.id, r.project_id, r.task_id, r.strategy, r.max_parallel, r.attempts_max, r.member, r.tool, r.words, r.worktrees,
+r.directory, r.branch, r.status, r.note, r.started_by, r.created_at, r.ended_at
+
+-- fragment: attempt
+a.run_id, a.task_id, a.number, a.session_id, a.outcome, a.started_at, a.ended_at
+
+-- name: run_insert
+INSERT INTO runs (id, project_id, task_id, strategy, max_parallel, attempts_max, member, tool, words, worktrees,
+                  directory, branch, status, started_by, created_at)
+VALUES (:id, :project_id, :task_id, :strategy, :max_parallel, :attempts_max, :member, :tool, :words, :worktrees,
+        :directory, :branch, :status, :started_by, :created_at);
+
+-- name: run_get
+SELECT {run} FROM runs r WHERE r.id = :id;
+
+-- name: run_move
+-- From the status it was read with.
+UPDATE runs SET status = :status, note = :note, ended_at = :ended_at WHERE id = :id AND status = :expected;
+
+-- name: runs_live
+SELECT {run} FROM runs r WHERE r.status = 'running' ORDER BY r.id LIMIT :limit;
+
+-- name: runs_page
+-- A project's runs, newest first.
+SELECT {run} FROM runs r WHERE r.project_id = :project_id AND r.id < :before ORDER BY r.id DESC LIMIT :limit;
+
+-- name: run_of_task
+-- The run that works off a task now.
+SELECT {run} FROM runs r WHERE r.task_id = :task_id AND r.status = 'running' LIMIT 1;
+
+-- name: attempt_insert
+INSERT INTO attempts (run_id, task_id, number, session_id, started_at)
+VALUES (:run_id, :task_id, :number, :session_id, :started_at);
+
+-- name: attempt_end
+UPDATE attempts SET outcome = :outcome, ended_at = :ended_at
+ WHERE run_id = :run_id AND task_id = :task_id AND number = :number AND outcome IS NULL;
+
+-- name: attempts_of_run
+SELECT {attempt} FROM attempts a WHERE a.run_id = :run_id ORDER BY a.task_id, a.number;
+
+-- name: attempt_of_session
+SELECT {attempt} FROM attempts a WHERE a.session_id = :session_id LIMIT 1;
+
+-- name: tasks_below
+-- Every task below one, at any depth, that has no children itself: what there is to do.
+WITH RECURSIVE below (id, depth) AS (
+  SELECT t.id, 1 FROM tasks t WHERE t.parent_id = :id
+  UNION ALL
+  SELECT t.id, below.depth + 1 FROM below JOIN tasks t ON t.parent_id = below.id WHERE below.depth < 64
+)
+SELECT {task_in_list} FROM {tasks}
+ WHERE t.id IN (SELECT id FROM below) AND NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id)
+ ORDER BY t.number LIMIT :limit;

@@ -1,0 +1,42 @@
+-- fragment: spawn
+w.session_id, w.tool, w.words, w.model, w.permission, w.strategy, w.template, w.directory, w.run_id, w.runner_pid,
+w.runner_started, w.exit_code, w.exit_signal, w.tail, w.created_at, w.ended_at
+
+-- name: spawn_insert
+-- How a session is started; written before its program is.
+INSERT INTO spawns (session_id, tool, words, model, permission, strategy, template, directory, manifest, run_id,
+                    created_at)
+VALUES (:session_id, :tool, :words, :model, :permission, :strategy, :template, :directory, :manifest, :run_id,
+        :created_at);
+
+-- name: spawn_get
+SELECT {spawn} FROM spawns w WHERE w.session_id = :session_id;
+
+-- name: spawn_manifest
+SELECT manifest FROM spawns WHERE session_id = :session_id;
+
+-- name: spawns_live
+-- Those whose program has not been heard to end.
+SELECT {spawn} FROM spawns w WHERE w.ended_at IS NULL AND w.created_at > :after ORDER BY w.created_at LIMIT :limit;
+
+-- name: spawn_runner
+-- Which process runs it.
+UPDATE spawns SET runner_pid = :runner_pid, runner_started = :runner_started WHERE session_id = :session_id;
+
+-- name: spawn_ended
+-- How its program ended; only the first word counts.
+UPDATE spawns SET exit_code = :exit_code, exit_signal = :exit_signal, tail = :tail, ended_at = :ended_at
+ WHERE session_id = :session_id AND ended_at IS NULL;
+
+-- name: spawns_below
+-- How many spawned sessions of a coordinator are live.
+SELECT count(*) FROM sessions s JOIN spawns w ON w.session_id = s.id
+ WHERE s.parent_id = :parent_id AND s.ended_at IS NULL;
+
+-- name: spawns_in_project
+SELECT count(*) FROM sessions s JOIN spawns w ON w.session_id = s.id
+ WHERE s.project_id = :project_id AND s.ended_at IS NULL;
+
+-- name: session_process
+-- The process that a session is.
+UPDATE sessions SET pid = :pid, pid_started = :pid_started WHERE id = :id AND ended_at IS NULL;

@@ -1,0 +1,62 @@
+"""Spawned sessions, prompts, transcripts and templates as text."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from maestro.domain.manifests import Manifest
+from maestro.operations import spawning as ops
+from maestro.surfaces.cli.render.base import Rendered, pairs
+from maestro.surfaces.cli.render.sessions import status_word
+from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
+
+# What moves a cursor or changes a colour; of no use outside the terminal it was meant for.
+_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+
+
+def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
+    if value.dry_run:
+        parts = [value.system_prompt or "", value.task_prompt or ""]
+        return Rendered(body("\n".join(parts)), ["a dry run: nothing was started"])
+    facts = pairs(
+        [
+            ("tool", line(value.tool or "")),
+            ("template", line(value.template)),
+            ("permission", value.permission),
+            ("directory", line(value.directory)),
+            ("branch", line(value.branch or "")),
+        ],
+        indent="  ",
+    )
+    return Rendered(f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}\n{facts}")
+
+
+def prompts(value: ops.Prompts, view: View) -> Rendered:
+    return Rendered(body("\n".join(text for text in (value.system_prompt, value.task_prompt) if text)))
+
+
+def manifest(value: Manifest, view: View) -> Rendered:
+    return Rendered(body(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n")
+
+
+def logs(value: ops.Logs, view: View) -> Rendered:
+    """The text of a terminal; what would command this one is made visible."""
+    text = _SEQUENCES.sub("", value.text).replace("\r\n", "\n")
+    return Rendered(body(text), ["there is more: --limit shows it"] if value.truncated else [])
+
+
+def template_list(value: ops.TemplateList, view: View) -> Rendered:
+    rows = [[line(one.name), line(one.summary), paint(" → ".join(one.phases), "dim")] for one in value.templates]
+    return Rendered(aligned(rows))
+
+
+def template(value: ops.TemplateDetail, view: View) -> Rendered:
+    parts = [f"{paint(line(value.name), 'bold')}  {line(value.summary)}\n", f"\n{body(value.intro)}\n"]
+    parts += [f"\n{paint(line(name), 'bold')}\n{body(str(text))}\n" for name, text in value.texts.items()]
+    return Rendered("".join(parts))
+
+
+def heard(value: ops.Heard, view: View) -> Rendered:
+    return Rendered(f"{line(value.kind)}\n")

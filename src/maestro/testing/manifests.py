@@ -1,0 +1,195 @@
+"""Manifests for tests and figures: a small team at work on a few tasks, or as many as are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maestro.domain.manifests import (
+    Command,
+    Coordinator,
+    Directive,
+    Document,
+    Limits,
+    Manifest,
+    Project,
+    Session,
+    Sibling,
+    Skill,
+    Task,
+    TaskLink,
+    TeamMember,
+    Workspace,
+)
+from maestro.domain.members import Permission
+from maestro.domain.messages import SenderKind
+from maestro.domain.sessions import Mode
+from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.tasks import Priority, Status
+
+_NAMES = ("ada", "grace", "linus", "barbara")
+_COMMANDS = (
+    ("caller.whoami", "whoami", "Say who the server takes you for."),
+    ("mail.inbox", "mail inbox", "Read what is unread, most urgent first."),
+    ("mail.send", "mail send", "Send a message; it is stored before this answers."),
+    ("mail.wait", "mail wait", "Block until there is mail; a burst comes back as one answer."),
+    ("session.report", "session report", "Tell your coordinator how it goes; the report moves the task you hold."),
+    ("task.show", "task show", "Show one task with everything around it."),
+)
+
+
+def make_member(number: int = 0, **fields: Any) -> TeamMember:
+    """A member of the roster."""
+    name = _NAMES[number] if number < len(_NAMES) else f"member-{number}"
+    values: dict[str, Any] = {
+        "id": f"mem_{number:026d}",
+        "name": name,
+        "role": "Backend engineer" if number % 2 == 0 else "Tester",
+        "identity": f"You are {name}. You prefer small changes, and tests that fail first.",
+        "avatar": "🛠",
+        "mail_id": f"@{name}",
+        "skills": ("sql",),
+        "model": "opus",
+        "agent_tool": "claude",
+    }
+    return TeamMember(**{**values, **fields})
+
+
+def make_link(number: int, *, status: Status = Status.TODO) -> TaskLink:
+    """A task as another mentions it."""
+    return TaskLink(id=f"tsk_{number:026d}", ref=f"vc#{number}", title=f"Part {number}", status=status)
+
+
+def make_task(number: int = 12, **fields: Any) -> Task:
+    """A task with something in each of its fields."""
+    values: dict[str, Any] = {
+        "id": f"tsk_{number:026d}",
+        "ref": f"vc#{number}",
+        "title": f"Parse the header of version {number}",
+        "description": "Headers of the new version have a length in front.\n\nKeep reading the old ones, too.",
+        "status": Status.TODO,
+        "ready": True,
+        "priority": Priority.HIGH,
+        "stage": "implement",
+        "acceptance": ("Old and new headers are read", "A broken length is refused with its offset"),
+        "gates": ("make test",),
+        "depends_on": (make_link(3, status=Status.COMPLETED),),
+        "documents": (Document(id="doc_00000000000000000000000001", title="The format", file_name="format.md"),),
+    }
+    return Task(**{**values, **fields})
+
+
+def make_manifest(mode: Mode = Mode.EXECUTE, **fields: Any) -> Manifest:
+    """What a worker, a planner or a coordinator of project vc is told."""
+    alone = mode is Mode.COORDINATE
+    values: dict[str, Any] = {
+        "session": Session(
+            id="ses_00000000000000000000000001",
+            name="boss" if alone else "parser",
+            mode=mode,
+            strategy="default" if alone else "simple",
+            template="coordinate-default" if alone else "execute-simple",
+            address="dave/vc",
+        ),
+        "project": Project(
+            id="prj_00000000000000000000000001",
+            name="vc",
+            key="github.com/steveyegge/vc",
+            directory="/src/dave/vc",
+        ),
+        "human": "dana",
+        "permission": Permission.EDIT if mode is Mode.EXECUTE else Permission.PLAN,
+        "workspace": Workspace(directory="/src/dave/vc", address="dave/vc", branch="main"),
+        "members": (make_member(0),),
+        "team": "backend",
+        "roster": tuple(make_member(number) for number in range(3)),
+        "tasks": (make_task(),),
+        "commands": tuple(Command(operation=name, words=words, summary=said) for name, words, said in _COMMANDS),
+        **(_above() if alone else _beside()),
+    }
+    return Manifest(**{**values, **fields})
+
+
+def make_large_manifest(mode: Mode, *, tasks: int, members: int, description: str) -> Manifest:
+    """Many tasks, each waiting on the one before and with children of its own, and a large team."""
+    return make_manifest(
+        mode,
+        tasks=tuple(
+            make_task(
+                number,
+                description=description,
+                depends_on=(make_link(number - 1),) if number else (),
+                children=(make_link(1_000 + number), make_link(2_000 + number)),
+            )
+            for number in range(tasks)
+        ),
+        roster=tuple(make_member(number) for number in range(members)),
+        siblings=tuple(
+            Sibling(session_id=f"ses_{number:026d}", name=f"worker-{number}", mode=Mode.EXECUTE)
+            for number in range(members)
+        ),
+    )
+
+
+def _above() -> dict[str, Any]:
+    """What only a coordinator is told."""
+    parts = tuple(make_link(number) for number in (13, 14))
+    return {
+        "directive": Directive(
+            subject="The new headers",
+            text="All of it by Friday, please.",
+            sender="dana",
+            sender_kind=SenderKind.PERSON,
+            message_id="msg_00000000000000000000000001",
+        ),
+        "tasks": (make_task(children=parts), make_task(13, parent="vc#12", gates=(), documents=())),
+        "limits": Limits(workers_max=8, depth_left=2),
+    }
+
+
+def _beside() -> dict[str, Any]:
+    """What only those are told who work for a coordinator."""
+    return {
+        "coordinator": Coordinator(
+            session_id="ses_00000000000000000000000002",
+            name="boss",
+            member_id="mem_00000000000000000000000001",
+            member_name="grace",
+            address="dave/vc",
+        ),
+        "directive": Directive(
+            subject="Read both versions",
+            text='Only the reader; the writer is linus\' part.\nDo not touch "lex.py".',
+            sender="boss",
+            sender_kind=SenderKind.SESSION,
+        ),
+        "workspace": Workspace(
+            directory="/src/worktrees/parser", address="parser/vc", branch="parser", base="main", worktree=True
+        ),
+        "siblings": (
+            Sibling(
+                session_id="ses_00000000000000000000000003",
+                name="writer",
+                mode=Mode.EXECUTE,
+                status=SessionStatus.WORKING,
+                member="linus",
+                tasks=(make_link(14, status=Status.IN_PROGRESS),),
+            ),
+        ),
+        "skills": (Skill(name="sql", summary="How queries are written here.", path="/src/skills/sql"),),
+        "reference_tasks": (
+            make_task(
+                4,
+                title="Write down the format",
+                status=Status.COMPLETED,
+                documents=(
+                    Document(
+                        id="doc_00000000000000000000000002",
+                        title="The decision",
+                        file_name="decision.md",
+                        bytes=61,
+                        text="A length comes first, in four bytes, and then the old header.",
+                    ),
+                ),
+            ),
+        ),
+    }

@@ -1,0 +1,75 @@
+"""An event loop in which waiting takes no time: when nothing is left to do, its clock jumps to the next timer.
+
+Work in threads is real and is waited for, so that "nothing left to do" means what it says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable
+from concurrent.futures import Executor
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+_THREAD_SECONDS_MAX = 30.0
+
+
+class _Selector(selectors.DefaultSelector):
+    """Never sleeps for a timer; only for a thread that is at work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.in_threads = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        events = super().select(0)
+        if events or (timeout is not None and timeout <= 0):
+            return events
+        if self.in_threads or timeout is None:
+            return super().select(_THREAD_SECONDS_MAX)
+        self.now += timeout
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """Time passes only when everybody waits for it."""
+
+    def __init__(self) -> None:
+        self._own = _Selector()
+        super().__init__(self._own)
+
+    def time(self) -> float:
+        return self._own.now
+
+    @property
+    def in_threads(self) -> int:
+        """How many pieces of work are in threads."""
+        return self._own.in_threads
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        self._own.in_threads += 1
+        future = super().run_in_executor(executor, func, *args)
+        future.add_done_callback(self._returned)
+        return future
+
+    def _returned(self, future: asyncio.Future[Any]) -> None:
+        self._own.in_threads -= 1
+
+
+class LoopClock:
+    """Both clocks of a server, as its loop has them."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> datetime:
+        return _START + timedelta(seconds=self._loop.time())
+
+    def monotonic(self) -> float:
+        return self._loop.time()

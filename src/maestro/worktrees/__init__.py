@@ -1,0 +1,48 @@
+"""Worktrees, on the git side alone: made, prepared, looked at, merged and removed. No store, no tasks, no sessions.
+
+Everything stands on `maestro.git`. Uncommitted or unmerged work is never deleted, and nobody's checkout is touched.
+"""
+
+from maestro.worktrees.branches import ensure_branch
+from maestro.worktrees.conflicts import FileConflict
+from maestro.worktrees.copies import Skipped
+from maestro.worktrees.creation import Created, create
+from maestro.worktrees.diffs import DiffStat, FileStat, diff, diff_stat
+from maestro.worktrees.listing import Worktree, list_all
+from maestro.worktrees.merges import Author, Conflicted, Merged, Merges, merge
+from maestro.worktrees.preparation import Prepared, prepare
+from maestro.worktrees.removal import Removed, remove
+from maestro.worktrees.settings import Settings, read_settings
+from maestro.worktrees.setup_command import SetupRun
+from maestro.worktrees.states import Operation, State, state
+from maestro.worktrees.temporary import sweep
+
+__all__ = [
+    "Author",
+    "Conflicted",
+    "Created",
+    "DiffStat",
+    "FileConflict",
+    "FileStat",
+    "Merged",
+    "Merges",
+    "Operation",
+    "Prepared",
+    "Removed",
+    "Settings",
+    "SetupRun",
+    "Skipped",
+    "State",
+    "Worktree",
+    "create",
+    "diff",
+    "diff_stat",
+    "ensure_branch",
+    "list_all",
+    "merge",
+    "prepare",
+    "read_settings",
+    "remove",
+    "state",
+    "sweep",
+]

@@ -1,0 +1,117 @@
+"""Files that git does not carry (`.env` and its like), copied from one checkout into a new worktree.
+
+Nothing outside of either is read or written, and nothing that is there already is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from io import BufferedReader
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.errors import MaestroError, TooLarge
+from maestro.worktrees import patterns, plain_files, records
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A file that fits a pattern and was not copied, and why."""
+
+    path: str
+    reason: str
+
+
+class Copies(msgspec.Struct, frozen=True):
+    """What came over: name → SHA-256, and what did not."""
+
+    done: dict[str, str]
+    skipped: tuple[Skipped, ...]
+
+
+class _Unfit(Exception):
+    """This one file is left out; the message says why."""
+
+
+def copy(wanted: tuple[str, ...], *, source: str, target: str, known: dict[str, str]) -> Copies:
+    """Copy what fits `wanted`. `known` are names that were copied in before, with their SHA-256."""
+    done: dict[str, str] = {}
+    skipped: list[Skipped] = []
+    made: list[Path] = []
+    for name in _chosen(wanted, source):
+        try:
+            done[name] = _copied(name, source=source, target=target, known=known.get(name), made=made)
+        except _Unfit as reason:
+            skipped.append(Skipped(name, str(reason)))
+        except OSError as error:
+            for path in made:
+                path.unlink(missing_ok=True)
+            raise errors.storage_fault(error, f"{name} cannot be copied into {target}") from error
+    return Copies(done, tuple(skipped))
+
+
+def _chosen(wanted: tuple[str, ...], source: str) -> list[str]:
+    """The names to copy; an error before the first copy when they are too many or too large."""
+    walk = patterns.Walk(source)
+    sizes: dict[str, int] = {}
+    for pattern in wanted:
+        for name, entry in walk.matches(pattern):
+            with contextlib.suppress(FileNotFoundError):
+                sizes[name] = entry.stat(follow_symlinks=False).st_size
+            if len(sizes) > limits.copy_files_max:
+                raise _too_much(f"more than {limits.copy_files_max} files")
+    if sum(sizes.values()) > limits.copy_bytes_max:
+        raise _too_much(f"more than {limits.copy_bytes_max} bytes")
+    return list(sizes)
+
+
+def _too_much(what: str) -> MaestroError:
+    hint = "Copy less, or let the set-up command fetch it."
+    return TooLarge(f"[worktree] copy names {what}: nothing was copied.", hint=hint)
+
+
+def _copied(name: str, *, source: str, target: str, known: str | None, made: list[Path]) -> str:
+    """The SHA-256 of the copy, made now or before."""
+    present = Path(target, name)
+    if present.is_symlink() or present.exists():
+        digest = records.digest(str(present))
+        if known and digest == known:
+            return digest
+        raise _Unfit("the worktree has a file of that name")
+    with _opened(Path(source, name)) as reader:
+        _make_folders(target, PurePosixPath(name).parent)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        mode = stat.S_IMODE(os.fstat(reader.fileno()).st_mode)
+        with os.fdopen(os.open(present, flags, mode), "wb") as writer:
+            made.append(present)
+            shutil.copyfileobj(reader, writer)
+    return records.digest(str(present))
+
+
+def _opened(path: Path) -> BufferedReader:
+    if path.is_symlink():
+        raise _Unfit("it is a symbolic link")
+    if path.is_dir():
+        raise _Unfit(f"it is a folder: write {path.name}/** for all in it")
+    try:
+        opened = plain_files.open_plain(str(path))
+    except OSError as error:
+        raise _Unfit(f"it cannot be read: {error.strerror}") from None
+    if opened is None:
+        raise _Unfit("it is not a plain file")
+    return opened
+
+
+def _make_folders(target: str, parent: PurePosixPath) -> None:
+    """Like mkdir -p, but the branch may have a link in the way that leads out of the worktree."""
+    folder = Path(target)
+    for part in parent.parts:
+        folder /= part
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+        if folder.is_symlink() or not folder.is_dir():
+            raise _Unfit(f"the worktree has no folder {parent}")

@@ -1,0 +1,155 @@
+"""Merges a branch into an integration branch: in a worktree of its own, then by moving the ref if it is as it was.
+
+Nobody's checkout is touched, no hook runs, and a conflict leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from maestro import limits
+from maestro.errors import Conflict, Invalid, MaestroError
+from maestro.worktrees import branches, commands, conflicts, listing, repositories, temporary
+from maestro.worktrees.conflicts import FileConflict
+
+
+class Author(msgspec.Struct, frozen=True):
+    """Who a merge commit is by."""
+
+    name: str
+    email: str
+
+
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """The integration branch holds all of the branch now."""
+
+    commit: str
+    into: str
+    previous: str  # where the integration branch was; the same commit when there was nothing new
+    # Someone has the integration branch checked out there: the files are still those of `previous`.
+    checked_out_at: str = ""
+    is_checkout_clean: bool = True  # just before: no file that git knows was changed there
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was anything to merge."""
+        return self.commit != self.previous
+
+
+class Conflicted(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing was merged: these files clash. Details are given for the first of them."""
+
+    files: tuple[str, ...]
+    details: tuple[FileConflict, ...]
+    files_total: int
+    into: str
+    into_commit: str
+    branch_commit: str
+
+
+class Merges:
+    """One merge at a time in each repository, whichever of its worktrees it is named by. Made once, passed down."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def merge(
+        self, repository: str, *, branch: str, into: str, message: str, author: Author
+    ) -> Merged | Conflicted:
+        """Like `merge`, when its turn has come."""
+        async with self.lock(await repositories.common_dir(repository)):
+            return await merge(repository, branch=branch, into=into, message=message, author=author)
+
+    def lock(self, common_dir: str) -> asyncio.Lock:
+        """The lock of the repository with this shared directory."""
+        return self._locks.setdefault(common_dir, asyncio.Lock())
+
+
+async def merge(repository: str, *, branch: str, into: str, message: str, author: Author) -> Merged | Conflicted:
+    """Merge `branch` into the branch `into`, always with a commit of its own, which says what came in.
+
+    When `into` moves meanwhile it is tried again on top of what came.
+    """
+    _check(message, author)
+    for _ in range(limits.merge_tries_max):
+        found = await _tried(repository, branch, into, message, author)
+        if found is not None:
+            return found
+    raise Conflict(
+        f"The branch {into} moved {limits.merge_tries_max} times while {branch} was being merged into it.",
+        hint="Try again when others are done.",
+    )
+
+
+def _check(message: str, author: Author) -> None:
+    if not message.strip() or "\0" in message or len(message) > limits.merge_message_chars_max:
+        raise Invalid(f"A merge needs a message of at most {limits.merge_message_chars_max} characters.")
+    for text in (author.name, author.email):
+        if not text.strip(" .,:;<>\"\\'\n") or "\0" in text or len(text) > limits.author_chars_max:
+            raise Invalid(f"{author.name!r} <{author.email!r}> cannot be the author of a commit.")
+
+
+async def _tried(repository: str, branch: str, into: str, message: str, author: Author) -> Merged | Conflicted | None:
+    """One attempt; None when the integration branch moved meanwhile."""
+    old = await branches.known_tip(repository, into)
+    new = await branches.known_tip(repository, branch)
+    if await branches.contains(repository, commit=new, within=old):
+        checkout, is_clean = await _checkout_of(repository, into)
+        return Merged(commit=old, into=into, previous=old, checked_out_at=checkout, is_checkout_clean=is_clean)
+    if await commands.line("merge-base", old, new, cwd=repository) is None:
+        raise Conflict(f"{branch} and {into} have no commit in common.", hint="They are no branches of one history.")
+    async with temporary.worktree(repository, at=old) as tree:
+        if not await _merged_in(tree, new, message, author):
+            return await _conflicted(tree, into=into, into_commit=old, branch_commit=new)
+        commit = (await commands.run("rev-parse", "HEAD", cwd=tree)).strip()
+        checkout, is_clean = await _checkout_of(repository, into)
+        reason = f"maestro: merge {branch}"
+        if not await branches.move(repository, into, to=commit, old=old, reason=reason):
+            return None
+    return Merged(commit=commit, into=into, previous=old, checked_out_at=checkout, is_checkout_clean=is_clean)
+
+
+async def _merged_in(tree: str, commit: str, message: str, author: Author) -> bool:
+    """Make the merge commit in a worktree; False when files clash."""
+    identity = tuple(
+        f"{who}.{field}={value}"
+        for who in ("user", "author", "committer")
+        for field, value in (("name", author.name), ("email", author.email))
+    )
+    words = ("--no-ff", "--no-edit", "--no-stat", "--no-log", "--quiet", "--cleanup=whitespace", "-m", message)
+    config = (*temporary.CONFIG, *identity)
+    try:
+        await commands.run("merge", *words, commit, cwd=tree, seconds=limits.merge_seconds_max, config=config)
+    except MaestroError as error:
+        if commands.exit_code(error) != 1 or not await conflicts.unmerged(tree):
+            raise
+        return False
+    return True
+
+
+async def _conflicted(tree: str, *, into: str, into_commit: str, branch_commit: str) -> Conflicted:
+    found = await conflicts.unmerged(tree)
+    first = found[: limits.conflict_files_max]
+    details = await asyncio.to_thread(lambda: tuple(conflicts.described(tree, file) for file in first))
+    return Conflicted(
+        files=tuple(commands.shown(file.name) for file in found[: limits.worktree_names_max]),
+        details=details,
+        files_total=len(found),
+        into=into,
+        into_commit=into_commit,
+        branch_commit=branch_commit,
+    )
+
+
+async def _checkout_of(repository: str, branch: str) -> tuple[str, bool]:
+    """Where a branch is checked out (empty for nowhere), and whether no file that git knows is changed there."""
+    listed = await listing.list_all(repository)
+    for path in (one.path for one in listed if one.branch == branch and not one.is_bare):
+        if Path(path).is_dir():
+            changed = await commands.run("status", "--porcelain", "-z", "--untracked-files=no", cwd=path)
+            return path, not changed
+    return "", True

@@ -1,0 +1,48 @@
+"""What Maestro remembers of one worktree, in a file beside git's own about it: it goes when the worktree goes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import msgspec
+
+from maestro.worktrees import plain_files
+
+_NAME = "maestro.json"
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Where a worktree began, and what was copied into it: name → SHA-256."""
+
+    base: str = ""
+    copied: dict[str, str] = {}
+
+
+def read(git_dir: str) -> Record:
+    """The record; an empty one when there is none to be read, so that nothing counts as copied."""
+    try:
+        return msgspec.convert(json.loads(Path(git_dir, _NAME).read_bytes()), Record)
+    except (OSError, ValueError, RecursionError):
+        return Record()
+
+
+def write(git_dir: str, record: Record) -> None:
+    """Store the record, whole or not at all."""
+    part = Path(git_dir, f"{_NAME}.part")
+    # The standard library's JSON: it keeps names that are no UTF-8.
+    part.write_text(json.dumps(msgspec.structs.asdict(record)), encoding="ascii")
+    part.rename(Path(git_dir, _NAME))
+
+
+def digest(path: str) -> str:
+    """The SHA-256 of a plain file; empty for anything else."""
+    try:
+        opened = plain_files.open_plain(path)
+    except OSError:
+        return ""
+    if opened is None:
+        return ""
+    with opened as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

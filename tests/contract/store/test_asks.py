@@ -1,0 +1,67 @@
+"""Requests to the person as rows: open until closed once, told of once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from maestro import ids
+from maestro.domain.asks import Ask, Status
+from maestro.domain.sessions import Session
+from maestro.store.base import Store
+from maestro.testing.clock import FakeClock
+from maestro.testing.factories import make_ask
+
+Enter = Callable[..., Awaitable[Session]]
+OTHER = "prj_00000000000000000000000001"
+
+
+async def put(store: Store, clock: FakeClock, session: Session, **fields: Any) -> Ask:
+    clock.advance(0.01)
+    values = {"id": ids.new("req", clock.now()), "session_id": session.id, "created_at": clock.now()}
+    ask = make_ask(asked_by=session.name, **(values | fields))
+    await store.write(lambda tx: tx.asks.insert(ask))
+    return ask
+
+
+async def close(store: Store, ask: Ask, status: Status = Status.ANSWERED, answer: str | None = "yes") -> bool:
+    return await store.write(lambda tx: tx.asks.close(ask.id, status=status, answer=answer, by="dana", at=tx.at))
+
+
+async def test_a_request_comes_back_as_it_was_and_closes_once(store: Store, enter: Enter, clock: FakeClock) -> None:
+    session = await enter("w")
+    ask = await put(store, clock, session, choices=["yes", "no, never"], text="a\nb", message_id="msg_1")
+    assert await store.read(lambda tx: tx.asks.get(ask.id)) == ask
+    assert await store.read(lambda tx: tx.asks.of_message("msg_1")) == ask
+    assert await close(store, ask) and not await close(store, ask, Status.WITHDRAWN, None)
+    closed = await store.read(lambda tx: tx.asks.get(ask.id))
+    assert closed is not None
+    assert (closed.status, closed.answer, closed.answered_by) == (Status.ANSWERED, "yes", "dana")
+    assert closed.answered_at == clock.now()
+    assert await store.read(lambda tx: tx.asks.of_message("msg_1")) is None  # only an open one
+
+
+async def test_what_is_open_everywhere_and_all_of_one_project(store: Store, enter: Enter, clock: FakeClock) -> None:
+    here, there = await enter("w"), await enter("x", project_id=OTHER)
+    one = await put(store, clock, here)
+    two = await put(store, clock, there, project_id=OTHER)
+    three = await put(store, clock, here)
+    await close(store, one)
+
+    async def opened(after: str = "", limit: int = 9) -> list[str]:
+        return [ask.id for ask in await store.read(lambda tx: tx.asks.open(after=after, limit=limit))]
+
+    assert await opened() == [two.id, three.id]
+    assert await opened(limit=1) == [two.id] and await opened(after=two.id) == [three.id]
+    page = await store.read(lambda tx: tx.asks.page(here.project_id, after="", limit=9))
+    assert [ask.id for ask in page] == [one.id, three.id]
+    own = await store.read(lambda tx: tx.asks.open_of_session(here.id, limit=9))
+    assert [ask.id for ask in own] == [three.id]
+
+
+async def test_each_is_told_of_once(store: Store, enter: Enter, clock: FakeClock) -> None:
+    session = await enter("w")
+    one, two = await put(store, clock, session), await put(store, clock, session)
+    assert [ask.id for ask in await store.read(lambda tx: tx.asks.unnotified(limit=9))] == [one.id, two.id]
+    await store.write(lambda tx: tx.asks.mark_notified(one.id, at=tx.at))
+    assert [ask.id for ask in await store.read(lambda tx: tx.asks.unnotified(limit=9))] == [two.id]

@@ -1,0 +1,195 @@
+"""Session records: what each source said, leases, kinship, and who has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from maestro import limits
+from maestro.domain.callers import Role
+from maestro.domain.sessions import Mode, Session, Signal, Source, Status
+from maestro.store.base import Store, Tx
+from maestro.testing.clock import FakeClock
+from maestro.testing.factories import make_member
+
+Enter = Callable[..., Awaitable[Session]]
+VC, OTHER = "prj_00000000000000000000000000", "prj_00000000000000000000000001"
+
+
+async def end(store: Store, session: Session, status: Status = Status.STOPPED) -> bool:
+    return await store.write(lambda tx: tx.sessions.end(session.id, status=status, source=Source.REPORT, at=tx.at))
+
+
+async def get(store: Store, session: Session) -> Session:
+    found = await store.read(lambda tx: tx.sessions.get(session.id))
+    assert found is not None
+    return found
+
+
+async def test_each_source_has_one_word_and_the_newest_is_first(store: Store, enter: Enter, clock: FakeClock) -> None:
+    session = await enter("w")
+
+    async def say(source: Source, status: Status, until: int | None = None) -> Signal:
+        clock.advance(1)
+        ends = clock.now() + timedelta(seconds=until) if until else None
+        signal = Signal(source, status, clock.now(), ends, f"{source} says")
+        await store.write(lambda tx: tx.sessions.put_signal(session.id, signal))
+        return signal
+
+    await say(Source.REPORT, Status.WORKING)
+    beat = await say(Source.HEARTBEAT, Status.IDLE, until=60)
+    report = await say(Source.REPORT, Status.NEEDS_INPUT)
+    assert await store.read(lambda tx: tx.sessions.signals(session.id)) == [report, beat]
+    await store.write(lambda tx: tx.sessions.set_status(session.id, beat, at=tx.at))
+    now = await get(store, session)
+    assert (now.status, now.status_source, now.status_at, now.status_until) == (
+        Status.IDLE,
+        Source.HEARTBEAT,
+        beat.at,
+        beat.until,
+    )
+
+
+async def test_an_end_is_once_and_for_all(store: Store, enter: Enter) -> None:
+    session = await enter("w")
+    assert await end(store, session, Status.FAILED) and not await end(store, session, Status.COMPLETED)
+    ended = await get(store, session)
+    assert ended.status is Status.FAILED and ended.ended_at is not None
+    signal = Signal(Source.HEARTBEAT, Status.WORKING, ended.ended_at, None)
+    await store.write(lambda tx: tx.sessions.set_status(session.id, signal, at=tx.at))
+    await store.write(lambda tx: tx.sessions.adopt(session.id, parent_id=session.id, at=tx.at))
+    assert await get(store, session) == ended
+    assert await store.read(lambda tx: (tx.sessions.is_live(session.id), tx.sessions.caller(session.id))) == (
+        False,
+        None,
+    )
+
+
+async def test_a_name_is_the_live_ones_and_else_the_last_ones(store: Store, enter: Enter) -> None:
+    first = await enter("w")
+    await end(store, first)
+    second = await enter("w")
+    await end(store, second)
+    last = await store.read(lambda tx: tx.sessions.ended_by_name(VC, "w"))
+    assert last is not None and last.id == second.id
+    assert await store.read(lambda tx: tx.sessions.by_name(VC, "w")) is None
+    third = await enter("w")
+    found = await store.read(lambda tx: tx.sessions.by_name(VC, "w"))
+    assert found is not None and found.id == third.id
+    assert await store.read(lambda tx: tx.sessions.by_name(OTHER, "w")) is None
+
+
+async def test_leases_run_out_in_order_and_are_renewed_for_the_living(
+    store: Store, enter: Enter, clock: FakeClock
+) -> None:
+    now = clock.now()
+    late = await enter("late", lease_until=now + timedelta(seconds=20))
+    soon = await enter("soon", lease_until=now + timedelta(seconds=10), pid=7, pid_started="x")
+    gone = await enter("gone", lease_until=now)
+    await end(store, gone)
+    assert await store.read(lambda tx: tx.sessions.next_lease()) == soon.lease_until
+    clock.advance(30)
+    due = await store.read(lambda tx: tx.sessions.due(tx.at, limit=9))
+    assert [session.id for session in due] == [soon.id, late.id]
+    assert len(await store.read(lambda tx: tx.sessions.due(tx.at, limit=1))) == 1
+    await store.write(lambda tx: tx.sessions.renew(late.id, soon.id, gone.id, at=tx.at))
+    with_process, alone, ended = await get(store, soon), await get(store, late), await get(store, gone)
+    assert with_process.lease_until == clock.now() + timedelta(seconds=limits.session_lease_seconds)
+    assert alone.lease_until == clock.now() + timedelta(seconds=limits.session_lease_alone_seconds)
+    assert with_process.seen_at == alone.seen_at == clock.now()
+    assert ended.lease_until == gone.lease_until
+
+
+async def test_a_lease_is_shortened_never_lengthened_by_a_death(store: Store, enter: Enter, clock: FakeClock) -> None:
+    session = await enter("w", lease_until=clock.now() + timedelta(seconds=60))
+    for seconds, left in ((90, 60), (10, 10), (30, 10)):
+        until = session.created_at + timedelta(seconds=seconds)
+        await store.write(lambda tx, until=until: tx.sessions.shorten(session.id, lease_until=until))
+        kept = (await get(store, session)).lease_until
+        assert abs((kept - session.created_at).total_seconds() - left) < 1
+
+
+async def test_who_is_above_below_and_beside(store: Store, enter: Enter) -> None:
+    top = await enter("top", mode=Mode.COORDINATE)
+    mid = await enter("mid", mode=Mode.COORDINATE, parent_id=top.id)
+    one = await enter("one", parent_id=mid.id)
+    two = await enter("two", parent_id=mid.id)
+    side = await enter("side", parent_id=top.id)
+    elsewhere = await enter("far", project_id=OTHER)
+
+    def names(found: list[tuple[str, str]]) -> list[str]:
+        return [name for _, name in found]
+
+    def look(tx: Tx) -> list[list[str]]:
+        every = limits.broadcast_recipients_max
+        return [
+            names(tx.sessions.ids_below(top.id, limit=every)),
+            names(tx.sessions.ids_below(mid.id, limit=every)),
+            names(tx.sessions.ids_siblings(one.id, mid.id, limit=every)),
+            names(tx.sessions.ids_siblings(mid.id, top.id, limit=every)),
+            names(tx.sessions.ids_live(VC, limit=every)),
+            names(tx.sessions.ids_live(OTHER, limit=every)),
+        ]
+
+    everyone = ["top", "mid", "one", "two", "side"]
+    assert await store.read(look) == [everyone[1:], ["one", "two"], ["two"], ["side"], everyone, ["far"]]
+    await end(store, mid)
+    assert (await store.read(look))[0] == ["one", "two", "side"]  # past one that has ended
+    assert [s.name for s in await store.read(lambda tx: tx.sessions.children(top.id, limit=9))] == ["side"]
+    ever = await store.read(lambda tx: tx.sessions.children(top.id, limit=9, ever=True))
+    assert [session.id for session in ever] == [mid.id, side.id]
+    assert two.parent_id == mid.id and elsewhere.parent_id is None
+
+
+async def test_sessions_of_a_member_and_of_its_teams(store: Store, enter: Enter) -> None:
+    ada, bob, eve = (make_member(name=name) for name in ("ada", "bob", "eve"))
+    await store.write(lambda tx: [tx.members.insert(member) for member in (ada, bob, eve)])
+    await enter("a1", member_id=ada.id)
+    a2 = await enter("a2", member_id=ada.id)
+    await enter("b1", member_id=bob.id)
+    await enter("e1", member_id=eve.id)
+    of_ada = await store.read(lambda tx: tx.sessions.ids_of_member(ada.id, limit=9))
+    assert [name for _, name in of_ada] == ["a1", "a2"]
+    assert await store.read(lambda tx: tx.sessions.ids_of_teammates(ada.id, limit=9)) == []
+    await end(store, a2)
+    assert len(await store.read(lambda tx: tx.sessions.ids_of_member(ada.id, limit=9))) == 1
+
+
+async def test_a_caller_is_known_by_its_token_until_its_end(store: Store, enter: Enter) -> None:
+    ada = make_member(name="ada", allow=["task.cancel"], deny=["mail.broadcast"])
+    await store.write(lambda tx: tx.members.insert(ada))
+    boss = await enter("boss", mode=Mode.COORDINATE)
+    session = await enter("w", parent_id=boss.id, member_id=ada.id)
+    caller = await store.read(lambda tx: tx.sessions.caller_by_token(f"hash of {session.id}"))
+    assert caller is not None
+    assert (caller.role, caller.title, caller.parent_id, caller.member_id) == (Role.WORKER, "w", boss.id, ada.id)
+    assert (caller.allow, caller.deny) == ({"task.cancel"}, {"mail.broadcast"})
+    await end(store, session)
+    assert await store.read(lambda tx: tx.sessions.caller_by_token(f"hash of {session.id}")) is None
+
+
+async def test_mail_of_the_ended_is_settled_one_by_one(store: Store, enter: Enter, clock: FakeClock) -> None:
+    one, two, live = await enter("one"), await enter("two"), await enter("live")
+    await end(store, one)
+    clock.advance(1)
+    await end(store, two)
+    assert [s.id for s in await store.read(lambda tx: tx.sessions.unsettled(limit=9))] == [one.id, two.id]
+    await store.write(lambda tx: tx.sessions.settle(one.id))
+    assert [s.id for s in await store.read(lambda tx: tx.sessions.unsettled(limit=9))] == [two.id]
+    await store.write(lambda tx: tx.sessions.succeed(two.id, successor_id=live.id))
+    route = await store.read(lambda tx: tx.sessions.route(two.id))
+    assert route is not None and (route.is_live, route.successor_id, route.status) == (False, live.id, Status.STOPPED)
+
+
+async def test_pages_of_a_project(store: Store, enter: Enter) -> None:
+    one, two, three = [await enter(name) for name in ("one", "two", "three")]
+    await end(store, two, Status.LOST)
+
+    def page(**more: object) -> Callable[[Tx], list[str]]:
+        return lambda tx: [s.name for s in tx.sessions.page(VC, **({"after": "", "limit": 9} | more))]  # type: ignore[arg-type]
+
+    assert await store.read(page()) == ["one", "two", "three"]
+    assert await store.read(page(after=one.id, limit=1)) == ["two"]
+    assert await store.read(page(active=True)) == ["one", "three"]
+    assert await store.read(page(status=Status.LOST)) == ["two"]
+    assert three.status is Status.WORKING

@@ -1,0 +1,286 @@
+"""Clocks that jump, machines that sleep, servers that were away, ten thousand sessions: nobody is called lost who is not.
+
+Time here is told by the test. The jobs are led by hand, in the order in which a server would run them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as evolve
+
+from maestro import limits, processes
+from maestro.clock import to_micros
+from maestro.domain.callers import Caller
+from maestro.domain.sessions import Session, Status
+from maestro.operations import sessions as ops
+from maestro.server.app import Server
+from maestro.services.upkeep.lost_sessions import LostSessions
+from maestro.services.upkeep.signs_of_life import SignsOfLife
+from maestro.testing.clock import FakeClock
+from maestro.testing.factories import make_session
+
+HOUR, DAY = 3600, 24 * 3600
+ROUNDS_MAX = 10_000
+STEP_SECONDS = 10
+LONGEST = limits.session_lease_alone_seconds + limits.sleep_grace_seconds + limits.session_lease_seconds
+
+
+class World:
+    """One server whose jobs run when the world says so."""
+
+    def __init__(self, server: Server, clock: FakeClock, dana: Caller, project: str) -> None:
+        self.server = server
+        self.clock = clock
+        self.dana = dana
+        self.project = project
+        self.tokens: dict[str, str] = {}
+        self.start()
+
+    def start(self) -> None:
+        """The jobs of a server that has just come up."""
+        self.lost_sessions = LostSessions(self.server.store, self.server.presence, clock=self.clock)
+        self.signs_of_life = SignsOfLife(self.server.store, self.server.presence, clock=self.clock)
+
+    async def register(self, name: str, *, pid: int | None = None) -> None:
+        request = ops.RegisterSession(project=self.project, name=name, pid=pid)
+        self.tokens[name] = (await self.server.call(ops.REGISTER, request, caller=self.dana)).token
+
+    async def beat(self, name: str) -> None:
+        caller = await self.server.identify(token=self.tokens[name], peer=None)
+        await self.server.call(ops.HEARTBEAT, ops.Heartbeat(), caller=caller)
+
+    async def look(self) -> None:
+        """One round of upkeep: as many batches as are due."""
+        await self.signs_of_life.run_once()
+        for _ in range(ROUNDS_MAX):
+            due = await self.lost_sessions.run_once()
+            if due is None or due > self.clock.now():
+                return
+        raise AssertionError("the upkeep never comes to an end")
+
+    async def pass_time(self, seconds: int, *, beats: dict[str, int]) -> None:
+        """Let time pass, with a heartbeat of each of these every so many seconds."""
+        for second in range(0, seconds, STEP_SECONDS):
+            for name, every in beats.items():
+                if second % every == 0:
+                    await self.beat(name)
+            await self.look()
+            self.clock.advance(STEP_SECONDS)
+
+    async def statuses(self) -> dict[str, Status]:
+        request = ops.ListSessions(project=self.project, limit=limits.page_items_max)
+        found = await self.server.call(ops.LIST, request, caller=self.dana)
+        return {session.name: session.status for session in found.sessions}
+
+
+@pytest.fixture
+async def world(server: Server, clock: FakeClock, dana: Caller, vc: str) -> World:
+    await server.upkeep.close()  # time passes here only when the test says so
+    made = World(server, clock, dana, vc)
+    await made.register("beats")
+    await made.register("rarely")
+    await made.register("process", pid=os.getpid())
+    await made.register("gone")
+    return made
+
+
+BEATS = {"beats": 60, "rarely": 600}
+
+
+@pytest.mark.parametrize(
+    "jumps",
+    [[HOUR], [-HOUR], [DAY], [-DAY], [HOUR, -HOUR], [-HOUR, HOUR], [6], [DAY, DAY, DAY], [30 * DAY]],
+    ids=lambda jumps: " then ".join(f"{jump:+}s" for jump in jumps),
+)
+async def test_the_wall_clock_jumps_or_the_machine_sleeps(world: World, jumps: list[int]) -> None:
+    """A jump of the wall clock alone is also what a sleep looks like: the other one stood still."""
+    await world.pass_time(100, beats=BEATS)
+    for jump in jumps:
+        world.clock.jump(jump)
+        await world.look()
+        assert Status.LOST not in (await world.statuses()).values(), "nobody had time to be heard"
+        await world.pass_time(40, beats={"beats": 20})
+    await world.pass_time(2 * LONGEST, beats=BEATS)
+    statuses = await world.statuses()
+    assert {name for name, status in statuses.items() if status is Status.LOST} <= {"gone"}
+    if sum(jumps) >= 0:
+        assert statuses["gone"] is Status.LOST, "whoever is really gone is noticed in the end"
+
+
+async def test_a_clock_that_jumps_again_and_again(world: World) -> None:
+    for number in range(60):
+        world.clock.jump(HOUR if number % 2 else -HOUR)
+        await world.pass_time(60, beats={"beats": 60, "rarely": 600} if number % 10 == 0 else {"beats": 60})
+        assert Status.LOST not in (await world.statuses()).values()
+
+
+async def test_the_clocks_drift(world: World) -> None:
+    """A second a minute is no jump, and takes nobody's time to be heard away."""
+    for number in range(120):
+        world.clock.jump(1 if number < 60 else -1)
+        await world.pass_time(60, beats={"beats": 60, "rarely": 60} if number % 10 == 0 else {"beats": 60})
+    statuses = await world.statuses()
+    assert statuses.pop("gone") is Status.LOST
+    assert Status.LOST not in statuses.values()
+
+
+@pytest.mark.parametrize("away", [30, 119, 121, 890, HOUR, DAY], ids=lambda seconds: f"{seconds}s")
+async def test_a_server_that_was_away(world: World, away: int) -> None:
+    """Nobody could be heard meanwhile; whoever speaks within the grace after the start was never lost."""
+    await world.pass_time(200, beats=BEATS)
+    for session in await world.server.store.read(lambda tx: tx.sessions.ids_live(world.project, limit=10)):
+        world.server.presence.forget(session[0])  # a new server remembers nobody
+    world.clock.advance(away)
+    world.start()
+    await world.look()
+    world.clock.advance(limits.sleep_grace_seconds - STEP_SECONDS)
+    await world.look()
+    assert Status.LOST not in (await world.statuses()).values()
+    await world.pass_time(2 * LONGEST, beats=BEATS)
+    statuses = await world.statuses()
+    assert statuses.pop("gone") is Status.LOST
+    assert Status.LOST not in statuses.values()
+
+
+async def test_another_who_wants_the_name_of_one_that_is_there(world: World) -> None:
+    """A lease that a jump of the clock made look over is no reason to give a name away."""
+    await world.beat("beats")
+    world.clock.jump(DAY)
+    with pytest.raises(Exception, match="already called"):
+        await world.register("beats")
+    assert (await world.statuses())["beats"] is Status.WORKING
+
+
+# Ten thousand.
+
+
+def many(project: str, prefix: str, count: int, at: datetime, **fields: Any) -> Iterator[Session]:
+    for number in range(count):
+        times = dict.fromkeys(("created_at", "updated_at", "seen_at", "status_at", "lease_until"), at)
+        yield make_session(project_id=project, name=f"{prefix}-{number}", **(times | fields))
+
+
+async def insert(world: World, sessions: list[Session]) -> None:
+    def write(tx: Any) -> None:
+        for session in sessions:
+            tx.sessions.insert(session, token_hash=session.id, member_id=None)
+
+    await world.server.store.write(write)
+
+
+async def counts(world: World) -> Counter[str]:
+    """How many of each kind are lost."""
+    found: Counter[str] = Counter()
+    after = ""
+    for _ in range(ROUNDS_MAX):
+        page = await world.server.store.read(
+            lambda tx: tx.sessions.page(world.project, after=after, limit=500, status=Status.LOST)  # noqa: B023
+        )
+        if not page:
+            return found
+        after = page[-1].id
+        found.update(session.name.partition("-")[0] for session in page)
+    raise AssertionError("too many")
+
+
+PROCESSES = 300
+
+
+@pytest.fixture
+def sleepers() -> Iterator[list[int]]:
+    """Processes that live and say nothing."""
+    begun = [subprocess.Popen(["sleep", "600"]) for _ in range(PROCESSES)]
+    yield [process.pid for process in begun]
+    for process in begun:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, sleepers: list[int]) -> World:
+    """All leases are over. Some were heard of just now, some have a process that lives, and some are gone."""
+    await server.upkeep.close()
+    world = World(server, clock, dana, vc)
+    at = clock.now() - timedelta(seconds=1)
+    heard = list(many(vc, "heard", 9_000 - PROCESSES, at))
+    gone = list(many(vc, "gone", 500, at))
+    killed = [
+        evolve(one, pid=2**22 + place, pid_started="1") for place, one in enumerate(many(vc, "killed", 500, at))
+    ]
+    running = []
+    for pid, session in zip(sleepers, many(vc, "process", PROCESSES, at), strict=True):
+        found = processes.look_up(pid)
+        assert found is not None
+        running.append(evolve(session, pid=pid, pid_started=found.started))
+    await insert(world, [*heard, *gone, *killed, *running])
+    world.start()
+    await world.lost_sessions.run_once()  # the first look after a start only begins the grace
+    clock.advance(limits.sleep_grace_seconds + 1)
+    for session in heard:
+        server.presence.heard(session.id)
+    return world
+
+
+async def test_each_round_is_bounded_and_nobody_is_lost_who_is_not(ten_thousand: World) -> None:
+    world, lost, rounds = ten_thousand, 0, 0
+    for _ in range(ROUNDS_MAX):
+        due = await world.lost_sessions.run_once()
+        rounds += 1
+        now = (await counts(world)).total()
+        assert now - lost <= limits.upkeep_batch_rows_max, "a round did more than its share"
+        lost = now
+        if due is not None and due > world.clock.now():
+            break
+    assert await counts(world) == {"gone": 500, "killed": 500}
+    assert rounds <= 10_000 / limits.upkeep_batch_rows_max + 1, "rows were looked at more than once"
+
+
+async def test_signs_of_life_of_all_are_one_write(ten_thousand: World) -> None:
+    world = ten_thousand
+    await world.signs_of_life.run_once()
+    assert not world.server.presence.has_unstored
+    until = to_micros(world.clock.now() + timedelta(seconds=limits.session_lease_alone_seconds))
+    page = await world.server.store.read(lambda tx: tx.sessions.due(world.clock.now(), limit=10_000))
+    assert not [session for session in page if session.name.startswith("heard")]
+    found = await world.server.store.read(lambda tx: tx.sessions.by_name(world.project, "heard-8699"))
+    assert found is not None and to_micros(found.lease_until) == until
+
+
+@pytest.fixture
+def few_files() -> Iterator[None]:
+    """This process may open no more than a few files more."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/dev/fd").iterdir()]) + 50, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_more_processes_than_can_be_watched(ten_thousand: World, few_files: None) -> None:
+    """That a process cannot be watched is no sign that it has ended."""
+    world = ten_thousand
+
+    def leases(tx: Any) -> set[datetime]:
+        found = [tx.sessions.by_name(world.project, f"process-{number}") for number in range(PROCESSES)]
+        return {session.lease_until for session in found}
+
+    before = await world.server.store.read(leases)
+    await world.server.processes.run_once()
+    await settled(world.server)
+    assert await world.server.store.read(leases) == before
+
+
+async def settled(server: Server) -> None:
+    """Until what the watch has found out is stored: a write of ours comes after those that it began."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+    await server.store.write(lambda tx: None)

@@ -1,0 +1,143 @@
+"""Agents that answer each other by themselves are stopped, and the person hears of it, once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from maestro import limits
+from maestro.testing.live import PYTHON_CLIENT
+
+SECONDS_MAX = 100.0
+CONFLICT = 5
+# An agent that thanks for every message it gets, whatever that is, and whether or not it was refused before.
+POLITE = """
+import json, subprocess, sys
+client = json.loads(sys.argv[1])
+for _ in range(200):
+    words = ["mail", "wait", "--timeout", "3s", "--debounce", "0ms", "--json"]
+    got = subprocess.run([*client, *words], capture_output=True)
+    if got.returncode == 3:
+        break
+    for message in json.loads(got.stdout)["messages"]:
+        words = ["mail", "reply", message["id"], "--message", "Thank you!", "--json"]
+        done = subprocess.run([*client, *words], capture_output=True)
+        told = json.loads(done.stdout or done.stderr)
+        print(json.dumps([done.returncode, told.get("code", "")]), flush=True)
+"""
+
+Begin = Callable[[Any], subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def begin_agent() -> Iterator[Begin]:
+    """Starts a polite agent in a process of its own."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def begin(seat: Any) -> subprocess.Popen[bytes]:
+        program = (sys.executable, "-c", POLITE)
+        begun.append(seat.begin(json.dumps(PYTHON_CLIENT), program=program))
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def outcomes(agents: list[subprocess.Popen[bytes]]) -> list[tuple[int, str]]:
+    """How each reply of each agent ended."""
+    found: list[tuple[int, str]] = []
+    for agent in agents:
+        out, err = agent.communicate(timeout=SECONDS_MAX)
+        assert agent.returncode == 0, err
+        found += [tuple(json.loads(line)) for line in out.splitlines()]
+    return found
+
+
+def told(office: Any) -> list[str]:
+    """What the person was told about conversations that were stopped."""
+    messages = office.person.run("mail", "inbox", "--all", "--peek")["messages"]
+    return [message["subject"] for message in messages if message["sender"]["kind"] == "maestro"]
+
+
+def hear(office: Any) -> None:
+    """Until the person has been told something."""
+    office.person.run("mail", "wait", "--peek", "--timeout", "30s")
+
+
+def test_two_polite_agents(office: Any, begin_agent: Begin) -> None:
+    ada, bob = office.join("ada"), office.join("bob")
+    agents = [begin_agent(ada), begin_agent(bob)]
+    first = office.send("bob", "Hello", by=ada)
+    done = outcomes(agents)
+    assert done.count((0, "")) == limits.mail_hops_max, "they should get so far, and no further"
+    assert [outcome for outcome in done if outcome != (0, "")] == [(CONFLICT, "looping")]
+    thread = office.person.run("mail", "thread", first)["messages"]
+    assert len(thread) == 1 + limits.mail_hops_max
+    hear(office)
+    (subject,) = told(office)
+    assert "ada" in subject and "bob" in subject
+    # The person reads it, and is left in peace, although it is tried again.
+    (message,) = office.person.run("mail", "inbox")["messages"]
+    assert first in message["body"]
+    stopped = next(seat for seat in (ada, bob) if seat.id != thread[-1]["sender"]["id"])
+    for _ in range(3):
+        stopped.run("mail", "reply", thread[-1]["id"], "--message", "Thank you!", code=CONFLICT)
+    office.send("human", "a marker", by=stopped)
+    assert [one["subject"] for one in office.person.run("mail", "inbox")["messages"]] == ["a marker"]
+    assert len(told(office)) == 1
+
+
+def test_the_person_may_let_it_go_on(office: Any, begin_agent: Begin) -> None:
+    """What the person writes is no automatic answer: the count begins anew."""
+    ada, bob = office.join("ada"), office.join("bob")
+    first = office.send("bob", "Hello", by=ada)
+    outcomes([begin_agent(ada), begin_agent(bob)])
+    last = office.person.run("mail", "thread", first)["messages"][-1]
+    asker = next(seat for seat in (ada, bob) if seat.id == last["sender"]["id"])
+    answerer = next(seat for seat in (ada, bob) if seat is not asker)
+    answerer.run("mail", "reply", last["id"], "--message", "again", code=CONFLICT)
+    word = office.person.run("mail", "reply", last["id"], "--message", "Stop it, but tell me why.")
+    asker.run("mail", "reply", word["id"], "--message", "Sorry.")
+    answerer.run("mail", "reply", word["id"], "--message", "Sorry too.")
+
+
+def test_a_restart_does_not_let_them_begin_anew(office: Any, begin_agent: Begin) -> None:
+    ada, bob = office.join("ada"), office.join("bob")
+    first = office.send("bob", "Hello", by=ada)
+    last, turn = first, (bob, ada)
+    for number in range(limits.mail_hops_max):
+        if number % 8 == 0:
+            office.server.kill()
+            office.server.start()
+        last = turn[number % 2].run("mail", "reply", last, "--message", "Thank you!")["id"]
+    turn[limits.mail_hops_max % 2].run("mail", "reply", last, "--message", "Thank you!", code=CONFLICT)
+    hear(office)
+    assert len(told(office)) == 1
+
+
+def test_one_that_writes_without_end(office: Any, connect: Any) -> None:
+    """No answers, but messages of its own: so many a minute to one recipient, and others are not affected."""
+    ada, bob = office.join("ada"), office.join("bob")
+    api = connect(office.server, ada.token)
+    refused = []
+    for number in range(limits.mail_per_minute_default + 20):
+        body = json.dumps({"to": ["bob"], "subject": f"m{number}", "message": ""}).encode()
+        answer, text = api.send("POST", "/api/mail", body)
+        if answer.status != 200:
+            refused.append(json.loads(text)["code"])
+    assert refused == ["too_fast"] * 20
+    api.call("POST", "/api/mail", to=["human"], subject="still heard", message="")
+    api.call("POST", "/api/mail", to=["ada"], subject="to myself", message="")
+    connect(office.server, bob.token).call("POST", "/api/mail", to=["ada"], subject="from bob", message="")
+    for _ in range(100):
+        if told(office):
+            break
+    assert len(told(office)) == 1

@@ -1,0 +1,190 @@
+"""A mailbox of a million: looking into it costs what looking into a small one costs.
+
+Nothing is timed. The database says how many steps it took, and which index it used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from maestro import ids, limits
+from maestro.domain.callers import Caller
+from maestro.domain.messages import Sender, SenderKind, Type
+from maestro.domain.sessions import Status
+from maestro.domain.tasks import Priority
+from maestro.operations import mail, sessions
+from maestro.operations import mail_shapes as shapes
+from maestro.server.app import Server
+from maestro.services.mail import reading
+from maestro.services.mail.post import small
+from maestro.services.upkeep.dead_letters import DeadLetters
+from maestro.store import statements
+from maestro.store.base import Repositories, Tx
+from maestro.store.layout import DATABASE
+from maestro.store.repositories.deliveries import Wanted
+from maestro.store.repositories.mail import Letter
+from maestro.store.sqlite.connection import SqliteRows, connect_reader
+from maestro.testing.clock import FakeClock
+
+FEW = 1_000
+BATCH = 10_000
+EVERYTHING = Wanted()
+# How much more a look into the large one may take: trees grow by a level or two.
+RATIO_MAX = 1.5
+Join = Callable[..., Any]
+
+
+class Steps:
+    """Counts what the database does, in its own steps."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.connection = connect_reader(server.home / DATABASE)
+        self.repositories = Repositories(SqliteRows(self.connection))
+
+    def of(self, work: Callable[[Tx], Any]) -> int:
+        count = 0
+
+        def step() -> int:
+            nonlocal count
+            count += 1
+            return 0
+
+        tx = Tx(self.repositories, self.server.clock.now())
+        work(tx)  # once beforehand, for what is prepared only once
+        self.connection.set_progress_handler(step, 1)
+        work(tx)
+        self.connection.set_progress_handler(None, 1)
+        return count
+
+
+@pytest.fixture
+def steps(server: Server) -> Iterator[Steps]:
+    counting = Steps(server)
+    yield counting
+    counting.connection.close()
+
+
+@pytest.fixture
+async def fill(server: Server, vc: str, clock: FakeClock) -> Callable[..., Any]:
+    """Puts so many unread messages into a box."""
+    sender = Sender(SenderKind.PERSON, "dana", "dana", None, "dana", "vc")
+
+    def letter() -> Letter:
+        new = ids.new("msg", clock.now())
+        return Letter(
+            id=new,
+            thread_id=new,
+            parent_id=None,
+            project_id=vc,
+            type=Type.DIRECTIVE,
+            priority=Priority.NORMAL,
+            subject="one of many",
+            body=small("a body of some length, as bodies go"),
+            task_id=None,
+            sender=sender,
+            to=["w"],
+            scope=None,
+            hops=0,
+            attachments=0,
+            created_at=clock.now(),
+        )
+
+    async def put(box: str, count: int) -> None:
+        def write(tx: Tx) -> None:
+            for _ in range(min(count, BATCH)):
+                one = letter()
+                seq = tx.mail.insert(one)
+                tx.deliveries.insert(box, seq, priority=one.priority, type=one.type, project_id=vc, reason=None)
+
+        for _ in range(0, count, BATCH):
+            await server.store.write(write)
+
+    return put
+
+
+def looks(caller: Caller) -> dict[str, Callable[[Tx], Any]]:
+    """What every `inbox`, `wait` and `whoami` asks of the database."""
+    own, urgent = caller.session_id or "", Wanted(priority=Priority.HIGH)
+    return {
+        "inbox": lambda tx: reading.unread(tx, caller, EVERYTHING, limit=limits.page_items_default + 1),
+        "later page": lambda tx: reading.unread(tx, caller, EVERYTHING, after=(2, FEW // 2), limit=51),
+        "wait": lambda tx: reading.unread(tx, caller, EVERYTHING, limit=limits.wait_messages_max),
+        "wait for what is urgent": lambda tx: reading.unread(tx, caller, urgent, limit=limits.wait_messages_max),
+        "count": lambda tx: tx.deliveries.count_open(own, reader=own),
+        "history": lambda tx: tx.deliveries.all_in(own, wanted=EVERYTHING, before=2**62, limit=51),
+    }
+
+
+async def compare(server: Server, steps: Steps, join: Join, fill: Any, *, many: int) -> None:
+    few, lot = await join("few"), await join("lot")
+    await fill(few.session_id, FEW)
+    small_ones = {name: steps.of(look) for name, look in looks(few).items()}
+    await fill(lot.session_id, many)
+    large_ones = {name: steps.of(look) for name, look in looks(lot).items()}
+    assert all(count > 0 for count in small_ones.values())
+    for name, count in large_ones.items():
+        assert count <= RATIO_MAX * small_ones[name] + 100, f"{name}: {count} steps, not {small_ones[name]}"
+    # The same over the whole way, and a wait that has something there answers at once.
+    page = await server.call(mail.INBOX, shapes.ReadInbox(), caller=lot)
+    assert len(page.messages) == limits.page_items_default and page.more
+    answer = await server.call(mail.WAIT, shapes.WaitMail(cursor=page.cursor), caller=lot)
+    assert len(answer.messages) == limits.wait_messages_max
+    assert not {one.id for one in answer.messages} & {one.id for one in page.messages}
+    # One that waits beside it is woken as ever.
+    urgent = shapes.SendMail(to=["lot"], subject="urgent", message="", priority=Priority.CRITICAL)
+    await server.call(mail.SEND, urgent, caller=few)
+    answer = await server.call(mail.WAIT, shapes.WaitMail(priority=Priority.CRITICAL), caller=lot)
+    assert [one.subject for one in answer.messages] == ["urgent"]
+
+
+async def test_twenty_thousand_unread(server: Server, steps: Steps, join: Join, fill: Any) -> None:
+    await compare(server, steps, join, fill, many=2 * BATCH)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+async def test_a_million_unread(server: Server, steps: Steps, join: Join, fill: Any) -> None:
+    await compare(server, steps, join, fill, many=100 * BATCH)
+
+
+@pytest.mark.parametrize("name", ["inbox_open", "inbox_open_shared", "inbox_count", "inbox_has"])
+def test_the_index_of_what_is_open_is_used(server: Server, name: str) -> None:
+    sql = statements.load("sqlite")[name]
+    values = dict.fromkeys(["box", "after_priority", "after_seq", "type", "priority", "task_id", "limit"], 1)
+    with contextlib.closing(sqlite3.connect(server.home / DATABASE)) as database:
+        plan = [
+            row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {sql}", values | {"reader": 1, "body_chars": 1})
+        ]
+    told = "\n".join(plan)
+    assert "INDEX deliveries_open (box=?" in told, told
+    assert "TEMP B-TREE" not in told and "SCAN d" not in told and "SCAN deliveries" not in told, told
+
+
+async def test_what_many_left_unread_goes_on_in_bounded_rounds(
+    server: Server, dana: Caller, join: Join, fill: Any, steps: Steps
+) -> None:
+    """The session of a large box ends: its mail goes to the person, some at a time, all of it in the end."""
+    await server.upkeep.close()
+    gone, many = await join("gone"), 3 * limits.upkeep_batch_rows_max + 7
+    await fill(gone.session_id, FEW)
+    await fill(gone.session_id, many - FEW)
+    await server.call(sessions.END, sessions.EndSession(id=gone.session_id), caller=dana)
+    job, moved = DeadLetters(server.store), 0
+    for _ in range(10):
+        due = await job.run_once()
+        tx = Tx(steps.repositories, server.clock.now())
+        now = len(tx.deliveries.open_in("human", reader="human", wanted=EVERYTHING, limit=10 * many))
+        assert now - moved <= limits.upkeep_batch_rows_max
+        moved = now
+        if due is None:
+            break
+    assert moved == many
+    assert await server.store.read(lambda tx: tx.sessions.unsettled(limit=1)) == []
+    ended = await server.store.read(lambda tx: tx.sessions.get(gone.session_id))
+    assert ended is not None and ended.status is Status.STOPPED

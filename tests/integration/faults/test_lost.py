@@ -1,0 +1,184 @@
+"""Agents that are killed: noticed within moments; and what becomes of a killed coordinator's workers and mail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from maestro.testing.live import PYTHON_CLIENT
+
+SECONDS_MAX = 60.0
+LOOKS_MAX = 400
+# Much longer than the grace after a process has ended, much shorter than a lease.
+SOON = "45s"
+SLEEPS = ("sleep", "600")
+# An agent that waits for mail once it is told to: the command is its child and writes to its pipe.
+WAITS = (
+    sys.executable,
+    "-c",
+    "import json, subprocess, sys\n"
+    "sys.stdin.readline()\n"
+    "words = [*json.loads(sys.argv[1]), 'mail', 'wait', '--timeout', '10m']\n"
+    "subprocess.run(words, stdout=subprocess.PIPE)",
+    json.dumps(PYTHON_CLIENT),
+)
+
+Spawn = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """Starts agents, and ends those that are left."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
+        begun.append(subprocess.Popen(words or SLEEPS, stdin=subprocess.PIPE, **options))
+        return begun[-1]
+
+    yield start
+    for process in begun:
+        process.kill()
+        process.communicate(timeout=SECONDS_MAX)
+
+
+def begin_to_wait(office: Any, spawn: Spawn, name: str, *words: str) -> subprocess.Popen[bytes]:
+    """An agent in the middle of a wait. It has no token: it is known by its process."""
+    agent = spawn(*WAITS, env=office.server.environment(), cwd=office.folder)
+    office.join(name, *words, "--pid", str(agent.pid))
+    assert agent.stdin is not None
+    agent.stdin.write(b"go\n")
+    agent.stdin.flush()
+    for _ in range(LOOKS_MAX):
+        if office.person.run("session", "explain", name)["was_heard"]:
+            return agent
+    raise AssertionError(f"{name} never called")
+
+
+def kill(*agents: subprocess.Popen[bytes]) -> None:
+    for agent in agents:
+        agent.kill()
+        agent.communicate(timeout=SECONDS_MAX)
+
+
+def subjects(messages: list[dict[str, Any]]) -> list[str]:
+    return [message["subject"] for message in messages]
+
+
+def test_killed_agents_are_noticed_and_silent_ones_are_not(office: Any, spawn: Spawn) -> None:
+    agents = {name: spawn() for name in ("reaped", "zombie", "talked", "lives")}
+    seats = {name: office.join(name, "--pid", str(agent.pid)) for name, agent in agents.items()}
+    waits = begin_to_wait(office, spawn, "waited")
+    waits_on = begin_to_wait(office, spawn, "waits-on")
+    seats["talked"].run("whoami")
+    agents["zombie"].kill()  # and nobody asks how it ended
+    kill(agents["reaped"], agents["talked"], waits)
+    lost = ["reaped", "talked", "waited", "zombie"]
+    office.person.run("session", "wait", ",".join(lost), "--until", "lost", "--timeout", SOON)
+    assert office.person.run("session", "show", "lives")["status"] == "working"
+    assert office.person.run("session", "show", "waits-on")["status"] == "working"
+    assert waits_on.poll() is None
+    assert sorted(subjects(office.person.run("mail", "inbox")["messages"])) == [f"{name} is lost" for name in lost]
+
+
+def test_an_agent_killed_while_the_server_was_away(office: Any, spawn: Spawn) -> None:
+    killed, lives = spawn(), spawn()
+    office.join("killed", "--pid", str(killed.pid))
+    office.join("lives", "--pid", str(lives.pid))
+    office.server.kill()
+    kill(killed)
+    office.server.start()
+    office.person.run("session", "wait", "killed", "--until", "lost", "--timeout", SOON)
+    assert office.person.run("session", "show", "lives")["status"] == "working"
+
+
+@pytest.fixture
+def families(office: Any, spawn: Spawn) -> dict[str, Any]:
+    """Two coordinators that will be killed, each with two workers: one has a coordinator above it, one has nobody."""
+    boss = office.join("boss", "--mode", "coordinate")
+    agents = {name: spawn() for name in ("lead", "alone")}
+    lead = office.join("lead", "--mode", "coordinate", "--parent", "boss", "--pid", str(agents["lead"].pid))
+    alone = office.join("alone", "--mode", "coordinate", "--pid", str(agents["alone"].pid))
+    found = {"boss": boss, "lead": lead, "alone": alone}
+    for name, parent in [("w1", "lead"), ("w2", "lead"), ("a1", "alone"), ("a2", "alone")]:
+        found[name] = office.join(name, "--parent", parent)
+    office.send("lead", "unread", by=found["w1"])
+    office.send("alone", "also unread", by=found["a1"])
+    found["kill"] = lambda: kill(*agents.values())
+    return found
+
+
+def waited(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
+    out, err = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 0, err
+    messages: list[dict[str, Any]] = json.loads(out)["messages"]
+    return messages
+
+
+def test_a_killed_coordinator(office: Any, families: dict[str, Any]) -> None:
+    boss, w1, w2, a1 = (families[name] for name in ("boss", "w1", "w2", "a1"))
+    waiting = [families[name].begin("mail", "wait", "--json") for name in ("w1", "w2", "a1", "a2")]
+    families["kill"]()
+    office.person.run("session", "wait", "lead,alone", "--until", "lost", "--timeout", SOON)
+    # Its workers are told, and whom they have now.
+    expected = [("lead", "boss"), ("lead", "boss"), ("alone", "human"), ("alone", "human")]
+    for process, (name, instead) in zip(waiting, expected, strict=True):
+        (notice,) = waited(process)
+        assert notice["subject"] == f"Your coordinator {name} is lost" and notice["sender"]["kind"] == "maestro"
+        assert instead in notice["body"] and notice["priority"] == "high"
+    assert not w1.run("whoami")["coordinator"]["fresh"]
+    # What it had not read has gone to whoever is above it, with a reason.
+    assert_told(boss, "unread", "lead has ended (lost)", also=["lead is lost"])
+    assert_told(office.person, "also unread", "alone has ended (lost)", also=["alone is lost"])
+    # Mail for it goes the same way, however it is addressed.
+    for words in (["--to-coordinator"], ["coordinator"], ["lead"], [families["lead"].id]):
+        send(w1, "late", *words)
+        assert_told(boss, "late", "lead has ended (lost)")
+    for words in (["--to-coordinator"], ["alone"]):
+        send(a1, "late", *words)
+        assert_told(office.person, "late", "alone has ended (lost)")
+    # Another takes its workers over, and its mail with them.
+    second = office.join("second", "--mode", "coordinate", "--parent", "boss")
+    adopted = second.run("session", "adopt", "lead")
+    assert sorted(one["name"] for one in adopted["sessions"]) == ["w1", "w2"]
+    for worker in (w1, w2):
+        assert subjects(worker.run("mail", "wait")["messages"]) == ["second is your coordinator now"]
+        assert worker.run("whoami")["coordinator"]["name"] == "second"
+    for words in (["--to-coordinator"], ["coordinator"]):
+        send(w2, "new", *words)
+        assert_told(second, "new", None)
+    for words in (["lead"], [families["lead"].id]):
+        send(w2, "old address", *words)
+        assert_told(second, "old address", "lead has ended (lost)")
+    assert subjects(boss.run("mail", "inbox")["messages"]) == []
+
+
+def send(seat: Any, subject: str, *to: str) -> None:
+    seat.run("mail", "send", *to, "--subject", subject, "--message", "text")
+
+
+def assert_told(seat: Any, subject: str, reason: str | None, *, also: list[str] | None = None) -> None:
+    """This message, and why it came here, is in an inbox, with nothing else but what is named."""
+    words = ["--count", str(1 + len(also or []))]
+    found = {message["subject"]: message["reason"] for message in seat.run("mail", "wait", *words)["messages"]}
+    assert set(found) == {subject, *(also or [])}
+    told = found[subject]
+    assert told is None if reason is None else reason in (told or ""), told
+
+
+def test_mail_that_nobody_above_can_take_is_never_lost(office: Any, families: dict[str, Any]) -> None:
+    """The killed one's parent ends before anybody has read: it goes further up, and in the end to the person."""
+    families["kill"]()
+    office.person.run("session", "wait", "lead,alone", "--until", "lost", "--timeout", SOON)
+    office.person.run("session", "end", "boss")
+    wanted = {"unread", "also unread"}
+    for _ in range(LOOKS_MAX):
+        found = office.person.run("mail", "inbox", "--all", "--peek")["messages"]
+        if wanted <= set(subjects(found)):
+            break
+    assert wanted <= set(subjects(found))
+    assert all(message["reason"] for message in found if message["subject"] in wanted)

@@ -1,0 +1,330 @@
+"""The server is killed again and again while senders, waiters and readers are busy.
+
+What was acknowledged is there once and is read once; what counts as read was printed whole before; waiters come back.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro.store.layout import SETTINGS, SOCKET
+from maestro.testing.live import LiveServer
+from maestro.testing.raw import RawCommand, Relay
+
+SENDERS = 4
+SECONDS_MAX = 60.0
+TURNS_MAX = 100_000
+NO_SERVER, TIMED_OUT = 8, 3
+BROKEN = (OSError, http.client.HTTPException)
+
+
+@dataclass
+class Rounds:
+    """What those who work and the one who kills tell each other."""
+
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)  # message: recipient, text
+    under_way: set[str] = field(default_factory=set)
+    servers: int = 1
+    over: bool = False
+    problems: list[Exception] = field(default_factory=list)
+
+    def wait_for(self, what: str, met: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: met() or self.problems, SECONDS_MAX), f"never came: {what}"
+            if self.problems:
+                raise self.problems[0]
+
+    def another_server(self, seen: int) -> None:
+        self.wait_for("another server", lambda: self.servers > seen or self.over)
+
+    def fail(self, error: Exception) -> None:
+        self.tell(lambda: self.problems.append(error))
+
+    def tell(self, change: Callable[[], Any]) -> None:
+        with self.changed:
+            change()
+            self.changed.notify_all()
+
+
+class Worker:
+    """Does one thing again and again, in a thread of its own, until it is over."""
+
+    def __init__(self, rounds: Rounds, seat: Any) -> None:
+        self.rounds = rounds
+        self.seat = seat
+        self.thread = threading.Thread(target=self.run, name=f"{type(self).__name__} {seat.name}")
+
+    def run(self) -> None:
+        try:
+            for turn in range(TURNS_MAX):
+                if self.rounds.over:
+                    return
+                seen = self.rounds.servers
+                if not self.once(turn):
+                    self.rounds.another_server(seen)
+        except Exception as error:  # noqa: BLE001 (raised again by whoever waits)
+            self.rounds.fail(error)
+
+    def once(self, turn: int) -> bool:
+        """Whether the server was there."""
+        raise NotImplementedError
+
+
+class Sender(Worker):
+    """Sends message after message; what was not answered is sent again under the same key."""
+
+    def __init__(self, rounds: Rounds, seat: Any, to: list[Any]) -> None:
+        super().__init__(rounds, seat)
+        self.to = to
+        self.count = 0
+
+    def once(self, turn: int) -> bool:
+        recipient = self.to[self.count % len(self.to)]
+        name = f"{self.seat.name}-{self.count}"
+        text = f"{name} " * (1 + 97 * (self.count % 5))
+        message = self.send(recipient.name, name, text)
+        if message is None:
+            return False
+        self.count += 1
+        self.rounds.tell(lambda: self.rounds.acknowledged.update({message: (recipient.id, text)}))
+        return True
+
+    def send(self, to: str, name: str, text: str) -> str | None:
+        raise NotImplementedError
+
+
+class HttpSender(Sender):
+    def __init__(self, rounds: Rounds, seat: Any, to: list[Any], api: Any) -> None:
+        super().__init__(rounds, seat, to)
+        self.api = api
+
+    def send(self, to: str, name: str, text: str) -> str | None:
+        body = json.dumps({"to": [to], "subject": name, "message": text}).encode()
+        under_way = self.rounds.under_way
+        try:
+            answer, told = self.api.send(
+                "POST",
+                "/api/mail",
+                body,
+                headers={"Idempotency-Key": name},
+                sent=lambda: self.rounds.tell(lambda: under_way.add(self.seat.name)),
+            )
+        except BROKEN:
+            return None
+        finally:
+            self.rounds.tell(lambda: under_way.discard(self.seat.name))
+        assert answer.status == 200, told
+        return str(json.loads(told)["id"])
+
+
+class CommandSender(Sender):
+    def send(self, to: str, name: str, text: str) -> str | None:
+        words = ["mail", "send", to, "--subject", name, "--message", text, "--idempotency-key", name, "--json"]
+        done = self.seat.server.command(*words, cwd=self.seat.folder, env=self.seat.env)
+        assert done.returncode in (0, NO_SERVER), done
+        return str(json.loads(done.stdout)["id"]) if done.returncode == 0 else None
+
+
+class Reader(Worker):
+    """Reads its mail with a client of its own; all that the client prints goes to a file."""
+
+    def __init__(self, rounds: Rounds, seat: Any, client: tuple[str, ...], file: Path, *words: str) -> None:
+        super().__init__(rounds, seat)
+        self.client = client
+        self.file = file
+        self.words = words
+
+    def once(self, turn: int) -> bool:
+        with self.file.open("ab") as out:
+            process = self.seat.begin(*self.words, "--json", program=self.client, stdout=out)
+            _, err = process.communicate(timeout=SECONDS_MAX)
+        assert process.returncode in (0, TIMED_OUT, NO_SERVER), (process.returncode, err)
+        return process.returncode != NO_SERVER
+
+    def printed(self) -> dict[str, str]:
+        """Every message that came out whole, with its text; a line that broke off is none."""
+        found = {}
+        for line in self.file.read_bytes().splitlines(keepends=True) if self.file.exists() else ():
+            if line.endswith(b"\n"):
+                found |= {one["id"]: one["body"] for one in json.loads(line)["messages"]}
+        return found
+
+
+class RawReader(Reader):
+    """Speaks the frames itself, and notes what it was given before it says so."""
+
+    def once(self, turn: int) -> bool:
+        try:
+            command = RawCommand(self.seat.server.home / SOCKET, *self.words, "--json", environment=self.seat.env)
+        except OSError:
+            return False
+        try:
+            asked = command.read_to(b"C")
+            with self.file.open("ab") as out:
+                out.write(command.out if asked is not None else b"")
+            if asked is None or turn % 3 == 0:
+                return True  # there was nothing, or the server has gone, or this one dies before it confirms
+            command.confirm()
+            return command.read_to(b"X") is not None
+        except OSError:
+            return False
+        finally:
+            command.die()
+
+
+class RestReader(Reader):
+    """Waits over HTTP; the next call's cursor says that the answer before has been noted."""
+
+    cursor = ""
+    api: Any = None
+
+    def once(self, turn: int) -> bool:
+        body = json.dumps({"timeout": 500, "debounce": 20, "cursor": self.cursor}).encode()
+        try:
+            answer, told = self.api.send("POST", "/api/mail/wait", body)
+        except BROKEN:
+            return False
+        if answer.status != 200:
+            assert json.loads(told)["code"] == "timed_out", told
+            self.cursor = ""
+            return True
+        with self.file.open("ab") as out:
+            out.write(told + b"\n")
+        self.cursor = json.loads(told)["cursor"]
+        return True
+
+
+def kill_while_busy(server: LiveServer, rounds: Rounds, *, after: int) -> None:
+    """Kill the server with requests under way: halted first, at whatever it was doing, so that some must be."""
+    assert server.process is not None
+    goal = len(rounds.acknowledged) + after
+    rounds.wait_for(f"{after} answers", lambda: len(rounds.acknowledged) >= goal)
+    os.kill(server.process.pid, signal.SIGSTOP)
+    rounds.wait_for("every sender asking", lambda: len(rounds.under_way) == SENDERS)
+    server.kill()
+    server.start()
+
+    def count() -> None:
+        rounds.servers += 1
+
+    rounds.tell(count)
+
+
+def survive(server: LiveServer, workers: list[Worker], rounds: Rounds, *, times: int, after: int) -> None:
+    for worker in workers:
+        worker.thread.start()
+    try:
+        for turn in range(times):
+            kill_while_busy(server, rounds, after=after + 7 * (turn % 5))  # at another moment each time
+    finally:
+        rounds.tell(lambda: setattr(rounds, "over", True))
+        if server.process is None or server.process.poll() is not None:
+            server.start()
+        for worker in workers:
+            worker.thread.join(SECONDS_MAX)
+    if rounds.problems:
+        raise rounds.problems[0]
+
+
+def read_the_rest(reader: Reader) -> None:
+    for _ in range(TURNS_MAX):
+        page = reader.seat.run("mail", "inbox")
+        if not page["messages"]:
+            return
+        with reader.file.open("ab") as out:
+            out.write(json.dumps(page).encode() + b"\n")
+
+
+def assert_every_receipt_is_true(rounds: Rounds, readers: list[Reader], events: list[dict[str, Any]]) -> None:
+    sent = Counter(event["data"]["subject"] for event in events if event["kind"] == "mail.sent")
+    assert set(sent.values()) == {1}, "one message is there twice"
+    there = {event["subject"] for event in events if event["kind"] == "mail.sent"}
+    assert set(rounds.acknowledged) <= there, "an acknowledged message is gone"
+    printed = {(message, reader.seat.id): text for reader in readers for message, text in reader.printed().items()}
+    read = Counter((event["subject"], event["data"]["box"]) for event in events if event["kind"] == "mail.read")
+    assert set(read.values()) == {1}, "something was read twice"
+    assert set(read) <= set(printed), "something counts as read that nobody printed"
+    for message, (recipient, text) in rounds.acknowledged.items():
+        assert (message, recipient) in read, f"{message} never came"
+        assert printed[message, recipient] == text
+
+
+@pytest.fixture
+def busy_office(live: LiveServer, make_office: Callable[..., Any]) -> Any:
+    """One in which nobody is too fast."""
+    live.stop()
+    (live.home / SETTINGS).write_text("mail_per_minute = 0\n")
+    live.start()
+    return make_office(live)
+
+
+@pytest.fixture
+def relay(live: LiveServer) -> Iterator[Relay]:
+    with tempfile.TemporaryDirectory(prefix="maestro-") as folder:
+        made = Relay(Path(folder) / "relay.sock", live.home / SOCKET)
+        made.up()
+        yield made
+        made.down()
+
+
+def play(office: Any, relay: Relay, clients: dict[str, Any], connect: Any, folder: Path, **how: int) -> None:
+    rounds, native = Rounds(), clients.get("native", clients["python"])
+    wait = ("mail", "wait", "--timeout", "1s", "--debounce", "20ms")
+    readers = [
+        Reader(rounds, office.join("waits"), clients["python"], folder / "waits", *wait),
+        Reader(rounds, office.join("waits-natively"), native, folder / "waits-natively", *wait),
+        Reader(rounds, office.join("reads"), native, folder / "reads", "mail", "inbox"),
+        RawReader(rounds, office.join("dies"), (), folder / "dies", "mail", "inbox"),
+        RestReader(rounds, office.join("calls"), (), folder / "calls"),
+    ]
+    readers[-1].api = connect(office.server, readers[-1].seat.token)  # type: ignore[attr-defined]
+    to = [reader.seat for reader in readers]
+    senders: list[Worker] = [CommandSender(rounds, office.join("typist"), to)]
+    for number in range(SENDERS):
+        seat = office.join(f"s{number}")
+        senders.append(HttpSender(rounds, seat, to, connect(office.server, seat.token)))
+    patient = {name: office.join(f"patient-{name}") for name in clients}
+    waiters = {
+        name: seat.begin("mail", "wait", "--json", program=clients[name], env={"MAESTRO_SOCKET": str(relay.path)})
+        for name, seat in patient.items()
+    }
+    try:
+        relay.wait_for(b"W", len(waiters))
+        survive(office.server, [*senders, *readers], rounds, **how)
+        for reader in readers:
+            read_the_rest(reader)
+        assert_every_receipt_is_true(rounds, readers, connect(office.server).events())
+        for name, seat in patient.items():
+            assert waiters[name].poll() is None, "it should wait through every kill"
+            office.send(seat.name, f"for {name}")
+            out, err = waiters[name].communicate(timeout=SECONDS_MAX)
+            assert waiters[name].returncode == 0, err
+            assert [one["subject"] for one in json.loads(out)["messages"]] == [f"for {name}"]
+    finally:
+        for process in waiters.values():
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+
+def test_five_kills(busy_office: Any, relay: Relay, clients: Any, connect: Any, tmp_path: Path) -> None:
+    play(busy_office, relay, clients, connect, tmp_path, times=5, after=40)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_fifty_kills(busy_office: Any, relay: Relay, clients: Any, connect: Any, tmp_path: Path) -> None:
+    play(busy_office, relay, clients, connect, tmp_path, times=50, after=40)

@@ -1,0 +1,273 @@
+"""A receipt is never ahead of the truth: mail counts as read when it has come out whole, and not a moment before."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import os
+import subprocess
+import termios
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import limits
+from maestro.client import thin
+from maestro.store.layout import SOCKET
+from maestro.testing.raw import RawCommand
+
+SECONDS_MAX = 30.0
+LOOKS_MAX = 400
+PIPE_BYTES = 1 << 16
+Act = Callable[[RawCommand], None]
+
+
+@pytest.fixture
+def worker(office: Any) -> Any:
+    return office.join("w")
+
+
+def ask(worker: Any, *words: str) -> RawCommand:
+    """A command of the worker's, sent by hand."""
+    return RawCommand(worker.server.home / SOCKET, *words, environment=worker.env, directory=str(worker.folder))
+
+
+def settle(office: Any, message: str, worker: Any, status: str) -> None:
+    """Until the server has noticed; what it says then is its last word, for nobody is left to say more."""
+    told = []
+    for _ in range(LOOKS_MAX):
+        told.append(office.receipts(message)[worker.id])
+        assert "read" not in told or status == "read", "read, although it never came out"
+        if told[-1] == status:
+            return
+    raise AssertionError(f"it should be {status}, but is {told[-1]}")
+
+
+def unread(worker: Any) -> list[str]:
+    return [message["subject"] for message in worker.run("mail", "inbox", "--peek")["messages"]]
+
+
+def send_much(office: Any, *, to: str = "w") -> list[str]:
+    """More than any pipe or socket holds, in bodies that are not too long for an inbox."""
+    text = "x" * (limits.inbox_body_chars_max - 1000)
+    return [office.send(to, f"m{number}", "--message", text) for number in range(10)]
+
+
+# A client that dies.
+
+
+@pytest.mark.parametrize("words", [("mail", "inbox"), ("mail", "inbox", "--json"), ("mail", "wait")], ids=" ".join)
+def test_between_the_answer_and_its_confirmation(office: Any, worker: Any, words: tuple[str, ...]) -> None:
+    message = office.send("w", "careful")
+    for _ in range(3):
+        command = ask(worker, *words)
+        assert command.read_to(b"C") is not None and b"careful" in command.out
+        command.die()
+        settle(office, message, worker, "delivered")
+        assert unread(worker) == ["careful"]
+    assert worker.run("mail", "inbox")["messages"][0]["id"] == message
+    settle(office, message, worker, "read")
+    assert worker.run("mail", "inbox")["messages"] == []
+
+
+def test_before_it_has_read_anything(office: Any, worker: Any) -> None:
+    message = office.send("w", "careful")
+    for _ in range(20):
+        ask(worker, "mail", "inbox").die()
+        ask(worker, "mail", "wait").die()
+    assert unread(worker) == ["careful"]
+    assert office.receipts(message)[worker.id] in ("sent", "delivered")
+
+
+def test_in_the_middle_of_the_answer(office: Any, worker: Any) -> None:
+    messages = send_much(office)
+    command = ask(worker, "mail", "inbox")
+    assert len(command.sock.recv(1000)) > 0
+    command.die()
+    assert unread(worker) == [f"m{number}" for number in range(10)]
+    assert {office.receipts(message)[worker.id] for message in messages} <= {"sent", "delivered"}
+
+
+def test_right_after_it_has_confirmed(office: Any, worker: Any) -> None:
+    """It came out, whoever died then."""
+    message = office.send("w", "careful")
+    command = ask(worker, "mail", "inbox")
+    assert command.read_to(b"C") is not None
+    command.confirm()
+    command.die()
+    settle(office, message, worker, "read")
+    assert unread(worker) == []
+
+
+# A client that says something else than that it is out.
+
+
+def say(kind: bytes) -> Act:
+    return lambda command: command.sock.sendall(thin.frame(kind, b""))
+
+
+@pytest.mark.parametrize("act", [say(b"N"), say(b"D"), say(b"R"), say(b"?")], ids=["N", "D", "R", "nonsense"])
+def test_no_confirmation_but_something_else(office: Any, worker: Any, act: Act) -> None:
+    message = office.send("w", "careful")
+    command = ask(worker, "mail", "inbox")
+    assert command.read_to(b"C") is not None
+    act(command)
+    command.read_to(b"X")
+    command.die()
+    settle(office, message, worker, "delivered")
+    assert unread(worker) == ["careful"]
+
+
+def test_a_confirmation_that_nobody_asked_for(office: Any, worker: Any) -> None:
+    command = ask(worker, "mail", "wait")
+    assert command.read_to(b"W") is not None
+    command.confirm()
+    assert command.read_to(b"X") is None, "it should be sent away"
+    command.die()
+    message = office.send("w", "careful")
+    assert unread(worker) == ["careful"]
+    assert office.receipts(message)[worker.id] == "sent"
+
+
+# A body that is cut short.
+
+
+def test_a_body_that_was_cut_is_read_once_it_is_shown(office: Any, worker: Any, tmp_path: Path) -> None:
+    text = "long " * limits.inbox_body_chars_max
+    (tmp_path / "long.md").write_text(text)
+    message = office.send("w", "long", "--message-file", str(tmp_path / "long.md"))
+    for _ in range(2):
+        (shown,) = worker.run("mail", "inbox")["messages"]
+        assert shown["truncated"] and len(shown["body"]) < len(text)
+        settle(office, message, worker, "delivered")
+    (shown,) = worker.run("mail", "wait")["messages"]
+    assert shown["truncated"]
+    command = ask(worker, "mail", "show", message)
+    assert command.read_to(b"C") is not None
+    command.die()
+    settle(office, message, worker, "delivered")
+    assert worker.run("mail", "show", message)["body"] == text
+    settle(office, message, worker, "read")
+    assert unread(worker) == []
+
+
+def test_what_found_no_room_on_the_page_is_not_read(office: Any, worker: Any) -> None:
+    """Bodies short enough for themselves, but too many for one page: the last ones are cut, and come again."""
+    text = "x" * (limits.inbox_body_chars_max - 1)
+    messages = [office.send("w", f"m{number}", "--message", text) for number in range(12)]
+    first = worker.run("mail", "inbox")["messages"]
+    cut = [message["id"] for message in first if message["truncated"]]
+    assert len(first) == 12 and cut == messages[10:]
+    for message in messages[:10]:
+        assert office.receipts(message) == {worker.id: "read"}
+    for message in cut:
+        settle(office, message, worker, "delivered")
+    second = worker.run("mail", "inbox")["messages"]
+    assert [(message["id"], message["body"]) for message in second] == [(message, text) for message in cut]
+    assert all(office.receipts(message) == {worker.id: "read"} for message in cut)
+
+
+# Over HTTP.
+
+
+def test_getting_alone_marks_nothing_read(office: Any, worker: Any, connect: Any) -> None:
+    message, api = office.send("w", "careful"), connect(office.server, worker.token)
+    for _ in range(2):
+        page = api.call("GET", "/api/mail/inbox")
+        assert [one["id"] for one in page["messages"]] == [message]
+    for verb, path in [
+        ("GET", f"/api/mail/{message}"),
+        ("GET", f"/api/mail/thread/{message}"),
+        ("POST", "/api/mail/wait"),
+        ("GET", "/api/mail/inbox"),
+    ]:
+        api.call(verb, path)
+        settle(office, message, worker, "delivered")
+    assert api.call("GET", "/api/mail/inbox", cursor=page["cursor"])["messages"] == []
+    settle(office, message, worker, "read")
+
+
+def test_another_ones_cursor_marks_nothing(office: Any, worker: Any, connect: Any) -> None:
+    message, stranger = office.send("w", "careful"), office.join("stranger")
+    cursor = connect(office.server, worker.token).call("GET", "/api/mail/inbox")["cursor"]
+    api = connect(office.server, stranger.token)
+    api.call("POST", "/api/mail/confirm", receipt=cursor)
+    api.call("GET", "/api/mail/inbox", cursor=cursor)
+    connect(office.server).call("POST", "/api/mail/confirm", receipt=cursor)
+    settle(office, message, worker, "delivered")
+    assert unread(worker) == ["careful"]
+
+
+def test_a_cursor_of_a_cut_body_marks_it_delivered_only(office: Any, worker: Any, connect: Any) -> None:
+    message = office.send("w", "long", "--message", "x" * (limits.inbox_body_chars_max + 1))
+    api = connect(office.server, worker.token)
+    cursor = api.call("GET", "/api/mail/inbox")["cursor"]
+    assert [one["id"] for one in api.call("GET", "/api/mail/inbox", cursor=cursor)["messages"]] == [message]
+    settle(office, message, worker, "delivered")
+
+
+# Output that goes nowhere.
+
+
+def end(process: subprocess.Popen[bytes], code: int) -> None:
+    _, err = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == code, (process.returncode, err)
+
+
+def test_a_reader_that_takes_one_byte(office: Any, worker: Any, client: tuple[str, ...]) -> None:
+    """inbox | head -c 1"""
+    messages = send_much(office)
+    process = worker.begin("mail", "inbox", program=client)
+    head = subprocess.Popen(["head", "-c", "1"], stdin=process.stdout, stdout=subprocess.PIPE)
+    process.stdout.close()
+    process.stdout = None
+    assert len(head.communicate(timeout=SECONDS_MAX)[0]) == 1
+    end(process, 141)
+    assert unread(worker) == [f"m{number}" for number in range(10)]
+    assert {office.receipts(message)[worker.id] for message in messages} <= {"sent", "delivered"}
+
+
+def test_a_reader_that_has_gone_already(office: Any, worker: Any, client: tuple[str, ...]) -> None:
+    message = office.send("w", "careful")
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = worker.begin("mail", "inbox", program=client, stdout=writing)
+    os.close(writing)
+    end(process, 141)
+    settle(office, message, worker, "delivered")
+    assert unread(worker) == ["careful"]
+
+
+@pytest.mark.parametrize("words", [("mail", "inbox"), ("mail", "wait")], ids=" ".join)
+def test_a_full_disk(office: Any, worker: Any, client: tuple[str, ...], words: tuple[str, ...]) -> None:
+    message = office.send("w", "careful")
+    with Path("/dev/full").open("wb") as full:
+        end(worker.begin(*words, program=client, stdout=full), 1)
+    settle(office, message, worker, "delivered")
+    assert unread(worker) == ["careful"]
+
+
+def test_a_client_killed_while_it_prints(office: Any, worker: Any, client: tuple[str, ...]) -> None:
+    messages = send_much(office)
+    process = worker.begin("mail", "inbox", program=client)
+    printed = array.array("i", [0])
+    for _ in range(LOOKS_MAX):
+        fcntl.ioctl(process.stdout, termios.FIONREAD, printed)
+        if printed[0] >= PIPE_BYTES:
+            break
+        office.server.command("status")
+    process.kill()
+    end(process, -9)
+    assert printed[0] >= PIPE_BYTES, "it should have filled the pipe"
+    assert unread(worker) == [f"m{number}" for number in range(10)]
+    assert {office.receipts(message)[worker.id] for message in messages} <= {"sent", "delivered"}
+
+
+def test_looking_without_marking(office: Any, worker: Any) -> None:
+    message = office.send("w", "careful")
+    assert unread(worker) == ["careful"]
+    assert [one["id"] for one in office.person.run("mail", "inbox", "--of", "w")["messages"]] == [message]
+    assert [one["id"] for one in worker.run("mail", "wait", "--peek")["messages"]] == [message]
+    assert office.receipts(message)[worker.id] == "sent"

@@ -1,0 +1,185 @@
+"""Nobody waits for mail that is there: sends, waits, claims, confirmations, kills and restarts in any order.
+
+What holds after each step is in `maestro.testing.mail_machine`; here are the courses that it is led through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import errors, limits
+from maestro.store.layout import DATABASE
+from maestro.testing.mail_machine import LONG, PRIORITIES, SEATS, TO, Machine
+
+Step = tuple[str, tuple[Any, ...]]
+
+
+class Disk:
+    """What is stored, read past the server."""
+
+    def messages(self, home: Path) -> list[Any]:
+        return self._rows(home, "SELECT seq, id, thread_id, sender, priority, subject FROM messages")
+
+    def deliveries(self, home: Path) -> list[Any]:
+        return self._rows(
+            home, "SELECT d.box, m.id, d.status FROM deliveries d JOIN messages m ON m.seq = d.message_seq"
+        )
+
+    def _rows(self, home: Path, query: str) -> list[Any]:
+        with contextlib.closing(sqlite3.connect(f"file:{home / DATABASE}?mode=ro", uri=True)) as database:
+            return database.execute(query).fetchall()
+
+
+def steps(dice: random.Random, count: int) -> list[Step]:
+    """A plausible course of events."""
+
+    def seat() -> str:
+        return dice.choice(SEATS)
+
+    def addresses() -> list[str]:
+        return dice.sample(TO, dice.choice([1, 1, 2]))
+
+    def urgency() -> str:
+        return dice.choices(PRIORITIES, [1, 2, 6, 2])[0]
+
+    def often() -> bool:
+        return dice.random() < 0.7
+
+    def patience() -> tuple[Any, ...]:
+        least = dice.choice(["low", "low", "low", "high", "critical"])
+        return dice.choice([1, 1, 2, 3]), dice.choice([0, 0.5, 5]), least, dice.choice([1, 60, LONG]), often()
+
+    kinds: dict[str, tuple[int, Callable[[], tuple[Any, ...]]]] = {
+        "send": (20, lambda: (dice.choice([*SEATS, "dana"]), addresses(), urgency(), often())),
+        "broadcast": (3, lambda: (dice.choice(["all", "my-workers"]), urgency())),
+        "wait": (14, lambda: (seat(), *patience())),
+        "stop_waiting": (3, lambda: (dice.randrange(9),)),
+        "inbox": (4, lambda: (seat(), often())),
+        "confirm": (6, lambda: (seat(), dice.randrange(9))),
+        "acknowledge": (2, lambda: (seat(), dice.randrange(9))),
+        "claim": (6, lambda: (seat(), dice.randrange(99))),
+        "release": (5, lambda: (dice.randrange(9), often())),
+        "end_session": (1, lambda: (dice.choice(SEATS[1:]),)),
+        "pass_time": (8, lambda: (dice.choice([0.1, 0.4, 0.5, 3, 5, 70]),)),
+        "kill": (3, lambda: (dice.choice([0, 1, 3]), dice.randrange(12))),
+    }
+    names = dice.choices(list(kinds), [weight for weight, _ in kinds.values()], k=count)
+    return [(name, kinds[name][1]()) for name in names]
+
+
+def play(course: list[Step]) -> AssertionError | errors.MaestroError | None:
+    """Run a course; what went wrong, if anything did."""
+    machine = Machine(Disk())
+    try:
+        for name, values in course:
+            getattr(machine, name)(*values)
+            machine.check()
+    except (AssertionError, errors.MaestroError) as error:
+        return error
+    finally:
+        machine.close()
+    return None
+
+
+def shortest(course: list[Step]) -> list[Step]:
+    """Leave out whatever is not needed for it to go wrong."""
+    size = len(course) // 2
+    while size >= 1:
+        place = 0
+        while place < len(course):
+            shorter = course[:place] + course[place + size :]
+            if play(shorter) is not None:
+                course = shorter
+            else:
+                place += size
+        size //= 2
+    return course
+
+
+def try_seed(seed: int, count: int) -> None:
+    course = steps(random.Random(seed), count)
+    if play(course) is not None:
+        course = shortest(course)
+        told = "\n".join(f"machine.{name}{values}" for name, values in course)
+        raise AssertionError(f"seed {seed}:\n{told}") from play(course)
+
+
+# What once went wrong.
+KNOWN: dict[str, list[Step]] = {
+    "a message that came to two boxes of one reader is read once": [
+        ("send", ("dana", ["lead", "vc"], "normal", False)),
+        ("inbox", ("lead", False)),
+        ("confirm", ("lead", 0)),
+    ],
+    "a conversation that went on elsewhere is on offer there again when it is let go": [
+        ("send", ("w2", ["w1"], "normal", True)),
+        ("claim", ("w3", 0)),
+        ("send", ("dana", ["#1"], "critical", False)),
+        ("wait", ("lead", 1, 0.5, "low", LONG, False)),
+        ("release", (0, True)),
+    ],
+    "what nobody asked for does not put an answer off": [
+        ("wait", ("lead", 1, 5, "high", LONG, False)),
+        ("send", ("w1", ["lead"], "high", False)),
+        ("pass_time", (3,)),
+        ("send", ("w1", ["lead"], "low", False)),
+        ("pass_time", (3,)),
+    ],
+    "what another took meanwhile is waited for anew": [
+        ("wait", ("lead", 1, 5, "low", LONG, False)),
+        ("send", ("dana", ["vc"], "normal", False)),
+        ("claim", ("w1", 0)),
+        ("pass_time", (6,)),
+        ("send", ("dana", ["lead"], "normal", False)),
+        ("pass_time", (6,)),
+    ],
+    "what was read elsewhere meanwhile is no answer": [
+        ("wait", ("lead", 1, 5, "low", 60, False)),
+        ("send", ("dana", ["lead"], "normal", False)),
+        ("inbox", ("lead", False)),
+        ("confirm", ("lead", 0)),
+        ("pass_time", (6,)),
+        ("pass_time", (70,)),
+    ],
+}
+
+
+@pytest.mark.parametrize("course", KNOWN.values(), ids=KNOWN)
+def test_what_once_went_wrong(course: list[Step]) -> None:
+    problem = play(course)
+    if problem is not None:
+        raise problem
+
+
+def test_an_answer_that_is_full_is_not_put_off() -> None:
+    """Mail that never stops coming fills an answer in the end."""
+    machine = Machine(Disk())
+    try:
+        machine.wait("lead", 1, 5, "low", LONG, False)
+        for _ in range(limits.wait_messages_max):
+            assert not machine.waiters[0].call.done()
+            machine.send("dana", ["lead"], "normal", False)
+            machine.pass_time(1)
+        assert len(machine.waiters[0].call.result().messages) == limits.wait_messages_max
+    finally:
+        machine.close()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nobody_waits_for_mail_that_is_there(seed: int) -> None:
+    try_seed(seed, 80)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_nobody_waits_for_mail_that_is_there_for_long() -> None:
+    first = random.SystemRandom().randrange(1 << 32)
+    for seed in range(first, first + 500):
+        try_seed(seed, 200)

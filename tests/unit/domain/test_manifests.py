@@ -1,0 +1,35 @@
+"""A manifest is kept and read again as it was."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from maestro.domain import manifests
+from maestro.domain.sessions import Mode
+from maestro.errors import Invalid
+from maestro.testing.manifests import make_manifest
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_what_was_kept_comes_back(mode: Mode) -> None:
+    manifest = make_manifest(mode)
+    assert manifests.decode(manifests.encode(manifest)) == manifest
+
+
+def test_another_version_is_refused_before_its_fields_are_looked_at() -> None:
+    with pytest.raises(Invalid, match="version 2"):
+        manifests.decode(b'{"version": 2, "session": "unlike any before"}')
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"version": 1}', b"\xff"])
+def test_what_is_no_manifest_is_refused(data: bytes) -> None:
+    with pytest.raises(Invalid, match="no manifest"):
+        manifests.decode(data)
+
+
+def test_a_manifest_does_not_change() -> None:
+    manifest = make_manifest()
+    with pytest.raises(AttributeError):
+        manifest.human = "mallory"  # type: ignore[misc]
+    hash(msgspec.structs.replace(manifest, human="dana"))

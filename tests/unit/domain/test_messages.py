@@ -1,0 +1,81 @@
+"""What a message may become, and how a conversation is counted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from maestro.domain.messages import (
+    STEPS,
+    Message,
+    Sender,
+    SenderKind,
+    Status,
+    Step,
+    closes,
+    has_reached,
+    is_shared,
+    next_hops,
+    reply_subject,
+)
+from maestro.testing.factories import make_message
+
+AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+BOXES = ("ses_1", "mem_1", "wsp_1", "prj_1", "human")
+
+
+def test_no_step_goes_back_and_nothing_leaves_the_end() -> None:
+    order = [Status.SENT, Status.DELIVERED, Status.READ, Status.ACKNOWLEDGED]
+    for step, sources in STEPS.items():
+        reached = order.index(Status(step.value))
+        assert sources == set(order[:reached])
+    assert all(Status.EXPIRED not in sources and Status.ACKNOWLEDGED not in sources for sources in STEPS.values())
+
+
+@pytest.mark.parametrize(
+    ("status", "reached"),
+    [
+        (Status.SENT, set()),
+        (Status.DELIVERED, {Step.DELIVERED}),
+        (Status.READ, {Step.DELIVERED, Step.READ}),
+        (Status.ACKNOWLEDGED, set(Step)),
+        (Status.EXPIRED, set()),
+    ],
+)
+def test_how_far_a_status_is(status: Status, reached: set[Step]) -> None:
+    assert {step for step in Step if has_reached(status, step)} == reached
+
+
+def test_shared_boxes_are_those_of_members_checkouts_and_projects() -> None:
+    assert [box for box in BOXES if is_shared(box)] == ["mem_1", "wsp_1", "prj_1"]
+
+
+def test_reading_ends_the_offering_but_in_a_project() -> None:
+    assert not any(closes(box, Step.DELIVERED) for box in BOXES)
+    assert [box for box in BOXES if closes(box, Step.READ)] == ["ses_1", "mem_1", "wsp_1", "human"]
+    assert all(closes(box, Step.ACKNOWLEDGED) for box in BOXES)
+
+
+def said(by: str, *, hops: int = 0, kind: SenderKind = SenderKind.SESSION) -> Message:
+    message: Message = make_message(sender=Sender(kind, by, by, None, "", None), hops=hops, created_at=AT)
+    return message
+
+
+def test_quick_answers_between_agents_are_counted() -> None:
+    soon = AT + timedelta(seconds=90)
+    assert next_hops(None, sender="b", at=soon, seconds=90) == 0
+    assert next_hops(said("a", hops=4), sender="b", at=soon, seconds=90) == 5
+    assert next_hops(said("maestro", kind=SenderKind.MAESTRO), sender="b", at=soon, seconds=90) == 1
+
+
+def test_a_pause_a_person_or_ones_own_message_begin_anew() -> None:
+    assert next_hops(said("a", hops=9), sender="b", at=AT + timedelta(seconds=91), seconds=90) == 0
+    assert next_hops(said("dana", hops=9, kind=SenderKind.PERSON), sender="b", at=AT, seconds=90) == 0
+    assert next_hops(said("b", hops=9), sender="b", at=AT, seconds=90) == 0
+
+
+def test_the_subject_of_an_answer() -> None:
+    assert reply_subject("Port?") == "Re: Port?"
+    assert reply_subject("RE: Port?") == "RE: Port?"
+    assert reply_subject("Regarding ports") == "Re: Regarding ports"

@@ -1,0 +1,171 @@
+"""The prompts as they come out, each held against a file in snapshots/, and what must hold of all of them.
+
+After a change that is meant, write the files anew and read the difference as a reviewer would:
+
+    WRITE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/unit/prompts/test_compose.py
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from maestro.domain.manifests import Command, Manifest, Reach
+from maestro.domain.sessions import Mode
+from maestro.domain.templates import Template
+from maestro.prompts.compose import system_prompt, task_prompt
+from maestro.prompts.templates import packaged
+from maestro.testing.manifests import make_manifest, make_member, make_task
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+TEMPLATES = packaged().listing()
+ALONE = {"coordinator": None, "directive": None, "siblings": (), "members": (), "roster": (), "team": None}
+SITUATIONS: dict[str, Manifest] = {
+    "coordinator": make_manifest(Mode.COORDINATE),
+    "worker": make_manifest(Mode.EXECUTE),
+    "worker-over-mcp": make_manifest(Mode.EXECUTE, reach=Reach.MCP),
+    "worker-alone": make_manifest(Mode.EXECUTE, **ALONE),
+    "planner": make_manifest(Mode.PLAN),
+}
+
+
+def same(name: str, text: str) -> None:
+    path = SNAPSHOTS / f"{name}.xml"
+    if os.environ.get("WRITE_SNAPSHOTS"):
+        SNAPSHOTS.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert path.is_file(), "no snapshot yet: see the first lines of this file"
+    assert text == path.read_text()
+
+
+def told(template: Template, reach: Reach = Reach.COMMANDS) -> str:
+    mode = Mode.PLAN if template.strategy == "plan" else template.mode
+    return system_prompt(make_manifest(mode, reach=reach), template)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_a_system_prompt_is_what_it_was(template: Template) -> None:
+    same(f"system-{template.name}", told(template))
+
+
+@pytest.mark.parametrize("name", ["coordinate-default", "execute-simple"])
+def test_a_system_prompt_over_mcp_is_what_it_was(name: str) -> None:
+    same(f"system-{name}-over-mcp", told(packaged().get(name), Reach.MCP))
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_task_prompt_is_what_it_was(name: str) -> None:
+    same(f"task-{name}", task_prompt(SITUATIONS[name]))
+
+
+def test_no_snapshot_is_left_over() -> None:
+    known = {f"system-{template.name}" for template in TEMPLATES} | {f"task-{name}" for name in SITUATIONS}
+    known |= {"system-coordinate-default-over-mcp", "system-execute-simple-over-mcp"}
+    assert {path.stem for path in SNAPSHOTS.iterdir()} == known
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_over_mcp_no_command_is_named_and_the_phases_are_the_same(template: Template) -> None:
+    by_command, by_tool = told(template), told(template, Reach.MCP)
+    assert not re.search(r"maestro [a-z]+ [a-z]", by_tool)
+    assert "{{" not in by_command + by_tool
+    for text in (by_command, by_tool):
+        phases = ET.fromstring(text).findall("workflow/phase")
+        assert [phase.get("name") for phase in phases] == [phase.name for phase in template.phases]
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_a_team_of_twenty_and_every_call_have_room(template: Template) -> None:
+    manifest = make_manifest(
+        template.mode,
+        roster=tuple(make_member(number, identity="Who I am. " * 50) for number in range(20)),
+        commands=tuple(
+            Command(operation=f"group.call{number}", words=f"group call{number}", summary="What it does. " * 4)
+            for number in range(100)
+        ),
+    )
+    text = system_prompt(manifest, template)
+    assert "<more" not in text and "truncated=" not in text
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_coordinators_wait_and_workers_look(template: Template) -> None:
+    text = told(template)
+    workflow = ET.tostring(ET.fromstring(text).find("workflow"), encoding="unicode")  # type: ignore[arg-type]
+    if template.mode is Mode.COORDINATE:
+        assert "maestro mail wait" in workflow and "maestro session spawn" in text
+        assert "NEVER write code" in text
+        assert "sleep " not in text
+    else:
+        assert workflow.count("maestro mail inbox") >= 3, "mail is part of the work, not its last step"
+        assert "maestro mail send human" in text and "maestro session spawn" not in text
+
+
+def test_the_rules_say_whose_word_counts_first() -> None:
+    for name in ("coordinate-default", "execute-simple", "execute-plan"):
+        rules = ET.fromstring(told(packaged().get(name))).findall("rules/rule")
+        assert rules[0].get("name") == "authority"
+
+
+def test_an_executor_with_the_strategy_plan_is_told_to_plan() -> None:
+    text = system_prompt(make_manifest(Mode.EXECUTE), packaged().get("execute-plan"))
+    assert "You are a planning agent" in text
+
+
+def test_a_coordinator_sees_its_team_in_the_seed_s_shape() -> None:
+    roster = (make_member(0), make_member(1, model=None, agent_tool=None))
+    text = system_prompt(make_manifest(Mode.COORDINATE, roster=roster), packaged().choose(Mode.COORDINATE))
+    members = ET.fromstring(text).find("team_members")
+    assert members is not None and members.attrib == {"count": "2"}
+    first, second = members
+    assert (first.tag, list(first.attrib)) == ("team_member", ["id", "name", "role"])
+    assert [child.tag for child in first] == ["identity", "avatar", "mail_id", "model", "agent_tool"]
+    assert [child.tag for child in second] == ["identity", "avatar", "mail_id"]
+
+
+def test_a_worker_sees_whom_it_can_write_to() -> None:
+    text = system_prompt(make_manifest(), packaged().choose(Mode.EXECUTE))
+    members = ET.fromstring(text).findall("team_members/team_member")
+    assert [[child.tag for child in member] for member in members] == [["mail_id"]] * 3
+
+
+def test_a_worker_is_told_its_coordinator_and_its_directive() -> None:
+    found = ET.fromstring(task_prompt(make_manifest()))
+    coordinator, directive = found.find("coordinator"), found.find("coordinator_directive")
+    assert coordinator is not None and directive is not None
+    assert list(coordinator.attrib)[:2] == ["session_id", "team_member_id"]
+    assert directive.get("from") == "boss" and "Do not touch" in (directive.text or "")
+    order = [child.tag for child in found]
+    assert order.index("coordinator_directive") < order.index("tasks"), "it says how the tasks are meant"
+
+
+def test_several_members_at_once() -> None:
+    text = system_prompt(make_manifest(members=(make_member(0), make_member(1))), packaged().choose(Mode.EXECUTE))
+    assert [one.get("name") for one in ET.fromstring(text).findall("personas/persona")] == ["ada", "grace"]
+
+
+def test_a_tree_is_drawn_where_parent_and_child_are_both_given() -> None:
+    tasks = (make_task(1), make_task(2, parent="vc#1"), make_task(3, parent="vc#2"), make_task(4))
+    found = ET.fromstring(task_prompt(make_manifest(tasks=tasks))).find("task_tree")
+    assert found is not None
+    assert [node.get("ref") for node in found.iter("node")] == ["vc#1", "vc#2", "vc#3", "vc#4"]
+    assert [node.get("ref") for node in found] == ["vc#1", "vc#4"]
+    apart = make_manifest(tasks=(make_task(1), make_task(2, parent="vc#9")))
+    assert ET.fromstring(task_prompt(apart)).find("task_tree") is None
+
+
+def test_tasks_that_are_each_other_s_parents_end() -> None:
+    tasks = (make_task(1, parent="vc#2"), make_task(2, parent="vc#1"), make_task(3))
+    found = ET.fromstring(task_prompt(make_manifest(tasks=tasks))).find("task_tree")
+    assert found is not None and [node.get("ref") for node in found.iter("node")] == ["vc#3"]
+
+
+def test_the_same_manifest_gives_the_same_prompts() -> None:
+    template = packaged().choose(Mode.EXECUTE)
+    assert system_prompt(make_manifest(), template) == system_prompt(make_manifest(), template)
+    assert task_prompt(make_manifest()) == task_prompt(make_manifest())

@@ -1,0 +1,198 @@
+"""From an address to a box: every form, what is refused, and where mail for the departed goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.messages import HUMAN
+from maestro.operations.members import OneMember
+from maestro.operations.sessions import AdoptSessions
+from maestro.services import adoption, members
+from maestro.services.mail import routing
+from maestro.services.mail.post import Target
+
+World = Any
+VC, OTHER, DAVE = "prj_00000000000000000000000000", "prj_00000000000000000000000001", "wsp_00000000000000000000000000"
+
+
+async def resolve(world: World, text: str, by: Caller | None = None, project: str = "") -> Target:
+    caller = by or world.dana
+    found: Target = await world.store.read(lambda tx: routing.resolve(tx, caller, text, project=project))
+    return found
+
+
+async def test_every_form_leads_to_its_box(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("parser", under=boss, path="/src/dave/vc/src")
+    ada = await world.member("ada")
+    task = await world.task(held_by=worker)
+    forms = {
+        worker.name: worker.name,
+        f"session:{worker.name}": worker.name,
+        "session:parser": worker.name,
+        "parser": worker.name,
+        "dave/vc": DAVE,
+        "agent:dave/vc": DAVE,
+        DAVE: DAVE,
+        "vc": VC,
+        "VC": VC,
+        "project:vc": VC,
+        VC: VC,
+        "example.org/vc": VC,
+        "project:example.org/other": OTHER,
+        "other": OTHER,
+        "@ada": ada.id,
+        "@Ada": ada.id,
+        "member:ada": ada.id,
+        ada.id: ada.id,
+        "vc#1": worker.name,
+        "#1": worker.name,
+        task.id: worker.name,
+        "coordinator": boss.name,
+        "human": HUMAN,
+    }
+    for text, box in forms.items():
+        assert (await resolve(world, text, worker)).box == box, text
+        assert (await resolve(world, text, project="vc")).box == box, text  # the person, in a directory of vc
+
+
+async def test_a_target_says_whom_it_is_for(world: World) -> None:
+    worker = await world.join("parser")
+    await world.member("ada")
+    named = [await resolve(world, text, worker) for text in ("parser", "@ada", "vc", "dave/vc", "human")]
+    assert [(one.name, one.reason) for one in named] == [
+        (name, None) for name in ("parser", "@ada", "vc", "dave/vc", "human")
+    ]
+
+
+async def test_a_word_that_fits_two_things_is_refused_with_both(world: World) -> None:
+    worker, named = await world.join("parser"), await world.join("other")
+    with pytest.raises(errors.Ambiguous) as refused:
+        await resolve(world, "other", worker)
+    assert refused.value.data["candidates"] == ["session:other", "project:other"]
+    for text, box in (("session:other", named.name), ("project:other", OTHER)):
+        assert text in refused.value.hint and (await resolve(world, text, worker)).box == box
+
+
+async def test_a_word_is_a_session_of_the_project_at_hand_only(world: World) -> None:
+    here, there = await world.join("w"), await world.join("w", project=OTHER)
+    assert (await resolve(world, "w", here)).box == here.name
+    assert (await resolve(world, "w", there)).box == there.name
+    assert (await resolve(world, "w", project="other")).box == there.name
+    with pytest.raises(errors.NotFound):
+        await resolve(world, "w")  # the person, nowhere
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("nobody", "maestro session list"),
+        ("session:nobody", "maestro session list"),
+        ("@nobody", "maestro member list"),
+        ("nobody/vc", "maestro project show"),
+        ("project:nothing", "maestro project list"),
+        ("example.org/nothing/here", "maestro project list"),
+        ("vc#99", "maestro task list"),
+    ],
+)
+async def test_what_is_not_there_is_not_found_with_a_way_to_look(world: World, text: str, hint: str) -> None:
+    worker = await world.join("w")
+    with pytest.raises(errors.NotFound) as refused:
+        await resolve(world, text, worker)
+    assert hint in refused.value.hint
+
+
+async def test_a_bare_word_that_only_a_member_has_points_to_its_box(world: World) -> None:
+    worker = await world.join("w")
+    await world.member("ada")
+    with pytest.raises(errors.NotFound) as refused:
+        await resolve(world, "ada", worker)
+    assert "@ada" in refused.value.hint
+
+
+async def test_an_archived_member_gets_no_mail(world: World) -> None:
+    worker, ada = await world.join("w"), await world.member("ada")
+    await world.do(members.archive, OneMember(project=VC, id="ada"))
+    for text in ("@ada", ada.id):
+        with pytest.raises(errors.NotFound):
+            await resolve(world, text, worker)
+
+
+async def test_a_task_reaches_its_holder_else_its_maker_else_the_project(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await world.task(by=boss)
+    await world.task(by=boss, held_by=worker)
+    await world.task(by=boss, held_by=world.dana)
+    await world.task()
+    found = [(await resolve(world, f"vc#{number}", boss)).box for number in (1, 2, 3, 4)]
+    assert found == [boss.name, worker.name, HUMAN, VC]
+    await world.end(boss)
+    assert (await resolve(world, "vc#1")).box == VC
+
+
+async def test_the_coordinator_of_a_session_without_one_is_the_person(world: World) -> None:
+    assert (await resolve(world, "coordinator", await world.join("w"))).box == HUMAN
+
+
+async def test_the_persons_coordinator_is_the_only_one_there_is(world: World) -> None:
+    with pytest.raises(errors.NotFound):
+        await resolve(world, "coordinator", project="vc")
+    boss = await world.boss("boss")
+    await world.boss("deputy", under=boss)  # not at the top
+    await world.join("w", under=boss)
+    assert (await resolve(world, "coordinator", project="vc")).box == boss.name
+    await world.boss("rival")
+    with pytest.raises(errors.Ambiguous) as refused:
+        await resolve(world, "coordinator", project="vc")
+    assert refused.value.data["candidates"] == ["session:boss", "session:rival"]
+
+
+async def test_mail_for_the_departed_goes_up_step_by_step_and_says_why(world: World) -> None:
+    top = await world.boss("top")
+    boss = await world.boss("boss", under=top)
+    worker = await world.join("w", under=boss)
+    heir = await world.boss("heir", under=top)
+
+    async def goes() -> tuple[str, str | None]:
+        target = await resolve(world, worker.name, world.dana)
+        by_name = await resolve(world, "w", project="vc")
+        assert by_name == target
+        return target.box, target.reason
+
+    assert await goes() == (worker.name, None)
+    await world.end(worker, "failed")
+    assert await goes() == (boss.name, "w has ended (failed); it goes to boss")
+    await world.end(boss, "lost")
+    assert await goes() == (top.name, "w has ended (failed); it goes to top")
+    await world.join("other-w", under=heir)
+    await world.store.write(lambda tx: tx.sessions.succeed(boss.name, successor_id=heir.name))
+    assert await goes() == (heir.name, "w has ended (failed); it goes to heir")
+    await world.end(heir)
+    assert (await goes())[0] == top.name  # the successor's own coordinator
+    await world.end(top)
+    box, reason = await goes()
+    assert box == HUMAN and reason == "w has ended (failed), and nobody above it is there"
+
+
+async def test_a_coordinator_that_was_succeeded_is_its_successor_to_its_workers(world: World) -> None:
+    boss, heir = await world.boss("boss"), await world.boss("heir")
+    worker = await world.join("w", under=boss)
+    await world.end(boss, "lost")
+    assert (await resolve(world, "coordinator", worker)).box == HUMAN
+    await world.do(adoption.adopt, AdoptSessions(ids=[boss.name], by=heir.name))
+    assert (await resolve(world, "coordinator", await world.caller(worker.name))).box == heir.name
+    assert (await resolve(world, boss.name, worker)).box == heir.name
+
+
+async def test_chains_without_end_are_given_up(world: World) -> None:
+    one, two = await world.boss("one"), await world.boss("two")
+    for gone, heir in ((one, two), (two, one)):
+        await world.store.write(lambda tx, g=gone, h=heir: tx.sessions.succeed(g.name, successor_id=h.name))
+    await world.end(one)
+    await world.end(two)
+    assert (await resolve(world, one.name)).box == HUMAN

@@ -1,0 +1,104 @@
+"""Finding mail by its words: at once after the send, by whoever may see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro import errors, limits
+from maestro.operations import mail_shapes as ops
+from maestro.services.mail.search import Search
+
+World = Any
+OTHER = "prj_00000000000000000000000001"
+
+
+async def found(world: World, query: str, by: Any = None, **fields: Any) -> list[str]:
+    search = Search(world.store, world.blobs, clock=world.clock)
+    caller = by or world.dana
+    if not caller.is_session and not fields.get("everywhere"):
+        fields.setdefault("project", "vc")
+    page = await search.search(caller, ops.SearchMail(query=query, **fields))
+    return [message.subject for message in page.messages]
+
+
+async def test_words_phrases_and_beginnings(world: World) -> None:
+    await world.join("w")
+    await world.send(None, "w", subject="one", message="Deadlock in the pool, LOCK order reversed")
+    await world.send(None, "w", subject="two", message="the pool is order less, lock it")
+    for query, subjects in {
+        "pool": ["two", "one"],
+        "deadlock": ["one"],
+        "DEADLOCK pool": ["one"],
+        '"lock order"': ["one"],
+        "dead*": ["one"],
+        "dead": [],
+        "two": ["two"],
+        "pool nothing": [],
+    }.items():
+        assert await found(world, query) == subjects, query
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['pool" OR "x', "pool)", "NEAR(pool)", "pool -lock", "scope:prj", "a^b", 'say "unfinished', "{pool}", "*x"],
+)
+async def test_nothing_that_is_typed_is_an_operator(world: World, query: str) -> None:
+    await world.join("w")
+    await world.send(None, "w", subject="s", message="pool lock")
+    await found(world, query)  # finds or does not, but is never a fault
+
+
+@pytest.mark.parametrize("query", ["*", '""', "- ! ?", '"  "'])
+async def test_without_a_word_there_is_nothing_to_find(world: World, query: str) -> None:
+    with pytest.raises(errors.Invalid):
+        await found(world, query)
+
+
+async def test_a_session_finds_what_its_project_sent_or_got(world: World) -> None:
+    worker, stranger = await world.join("w"), await world.join("s", project=OTHER)
+    await world.send(worker, "human", subject="ours", message="alpha")
+    await world.send(stranger, "human", subject="theirs", message="alpha")
+    await world.send(stranger, "vc", subject="between", message="alpha")
+    assert await found(world, "alpha", worker) == ["between", "ours"]
+    assert await found(world, "alpha", stranger) == ["between", "theirs"]
+    assert await found(world, "alpha", everywhere=True) == ["between", "theirs", "ours"]
+    assert await found(world, "alpha", project="other") == ["between", "theirs"]
+    for fields in ({"everywhere": True}, {"project": "other"}):
+        with pytest.raises(errors.NotPermitted):
+            await found(world, "alpha", worker, **fields)
+
+
+async def test_a_body_that_lies_in_a_file_is_found_too(world: World) -> None:
+    await world.join("w")
+    await world.send(None, "w", subject="long", message="x " * limits.inline_bytes_max + "needle")
+    assert await found(world, "needle") == ["long"]
+
+
+async def test_pages_go_on_and_batches_are_taken_in_to_the_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "search_index_rows_max", 2)
+    await world.join("w")
+    for number in range(5):
+        await world.send(None, "w", subject=str(number), message="alpha")
+    search = Search(world.store, world.blobs, clock=world.clock)
+    page = await search.search(world.dana, ops.SearchMail(query="alpha", project="vc", limit=3))
+    assert [one.subject for one in page.messages] == ["4", "3", "2"]
+    rest = ops.SearchMail(query="alpha", project="vc", limit=3, cursor=page.cursor or "")
+    page = await search.search(world.dana, rest)
+    assert [one.subject for one in page.messages] == ["1", "0"] and page.cursor is None
+    for cursor in ("x", "-1", "9" * 30):
+        with pytest.raises(errors.Invalid):
+            await search.search(world.dana, ops.SearchMail(query="alpha", project="vc", cursor=cursor))
+
+
+async def test_upkeep_takes_in_what_was_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "search_index_seconds", 0)
+    monkeypatch.setattr(limits, "search_index_rows_max", 2)
+    await world.join("w")
+    for _ in range(3):
+        await world.send(None, "w")
+    job = Search(world.store, world.blobs, clock=world.clock)
+    assert await job.run_once() == world.clock.now()  # there is more: at once again
+    assert await job.run_once() is None
+    assert await world.store.read(lambda tx: tx.mail.search_state()) == (3, 3)

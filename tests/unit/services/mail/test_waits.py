@@ -1,0 +1,223 @@
+"""Waiting for mail: at once with what is there, else a whole burst; nothing slips between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from maestro import errors, limits
+from maestro.domain.messages import Type
+from maestro.domain.tasks import Priority
+from maestro.operations import mail_shapes as ops
+from maestro.services.mail import threads
+from maestro.services.mail.waits import MailWaits
+
+World = Any
+LONG = 60_000  # milliseconds that a test never waits for
+
+
+def wait(world: World, caller: Any, **fields: Any) -> asyncio.Task[ops.Inbox]:
+    """Begins at once: the first thing it does is to listen."""
+    values: dict[str, Any] = {"timeout": LONG, "debounce": LONG} | fields
+    return asyncio.create_task(world.waits.wait(caller, ops.WaitMail(**values)))
+
+
+async def listening(world: World, caller: Any) -> None:
+    """Until a wait of this session is on the line."""
+    async with asyncio.timeout(20):
+        while caller.session_id not in world.presence.on_the_line():
+            await looked(world)
+
+
+async def looked(world: World) -> None:
+    """Until whatever could be awake has had its turn."""
+    for _ in range(5):
+        await world.store.read(lambda tx: tx.events.last())
+
+
+def subjects(found: ops.Inbox) -> list[str]:
+    return [message.subject for message in found.messages]
+
+
+async def test_what_is_unread_answers_at_once(world: World) -> None:
+    worker = await world.join("w")
+    await world.send(None, "w", subject="a")
+    await world.send(None, "vc", subject="b")
+    found = await wait(world, worker)
+    assert subjects(found) == ["a", "b"] and found.receipt
+    assert len(await world.unread(worker)) == 2  # not read before it has come out
+
+
+async def test_the_cursor_of_the_wait_before_confirms_it(world: World) -> None:
+    worker = await world.join("w")
+    sent = await world.send(None, "w")
+    found = await wait(world, worker)
+    with pytest.raises(errors.TimedOut):
+        await wait(world, worker, cursor=found.cursor, timeout=0)
+    assert await world.states(sent) == {worker.name: "read"}
+
+
+async def test_a_burst_of_three_is_one_answer(world: World) -> None:
+    boss = await world.boss("boss")
+    workers = [await world.join(name, under=boss) for name in ("a", "b", "c")]
+    waits = wait(world, boss, debounce=300)
+    await listening(world, boss)
+    await asyncio.gather(*(world.send(worker, to_coordinator=True, subject=worker.title) for worker in workers))
+    assert sorted(subjects(await waits)) == ["a", "b", "c"]
+
+
+async def test_while_mail_keeps_coming_the_answer_waits_for_quiet(world: World) -> None:
+    worker = await world.join("w")
+    waits = wait(world, worker)
+    await listening(world, worker)
+    for number in range(3):
+        await world.send(None, "w", subject=str(number))
+        await looked(world)
+        assert not waits.done()
+    waits.cancel()
+
+
+async def test_critical_mail_ends_the_gathering_at_once(world: World) -> None:
+    worker = await world.join("w")
+    waits = wait(world, worker, count=10)
+    await listening(world, worker)
+    await world.send(None, "w", subject="later")
+    await world.send(None, "w", subject="now", priority=Priority.CRITICAL)
+    assert subjects(await waits) == ["now", "later"]
+    assert subjects(await wait(world, worker, count=10)) == ["now", "later"]  # also if it was there before
+
+
+async def test_a_count_is_waited_for(world: World) -> None:
+    worker = await world.join("w")
+    await world.send(None, "w", subject="0")
+    waits = wait(world, worker, count=3, debounce=0)
+    await listening(world, worker)
+    await world.send(None, "w", subject="1")
+    await looked(world)
+    assert not waits.done()
+    await world.send(None, "w", subject="2")
+    assert subjects(await waits) == ["0", "1", "2"]
+
+
+async def test_a_timeout_answers_with_what_came_short_of_the_count(world: World) -> None:
+    worker = await world.join("w")
+    await world.send(None, "w", subject="only")
+    assert subjects(await wait(world, worker, count=3, timeout=20)) == ["only"]
+
+
+async def test_nothing_in_time_is_a_timeout_that_tells_of_a_silent_coordinator(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    with pytest.raises(errors.TimedOut) as refused:
+        await wait(world, worker, timeout=10)
+    assert refused.value.hint == "" and "0.01 s" in refused.value.message
+    world.clock.advance(limits.session_lease_alone_seconds + 1)
+    with pytest.raises(errors.TimedOut) as refused:
+        await wait(world, worker, timeout=10)
+    assert "boss was last heard of at 12:00:00 UTC; it is idle" in refused.value.hint
+
+
+async def test_only_what_is_wanted_ends_a_wait(world: World) -> None:
+    worker = await world.join("w")
+    waits = wait(world, worker, type=Type.QUERY, debounce=0)
+    await listening(world, worker)
+    await world.send(None, "w", subject="no", type=Type.DIRECTIVE)
+    await looked(world)
+    assert not waits.done()
+    await world.send(None, "w", subject="yes", type=Type.QUERY)
+    assert subjects(await waits) == ["yes"]
+
+
+async def test_a_peek_leaves_no_receipt(world: World) -> None:
+    worker = await world.join("w")
+    await world.send(None, "w")
+    assert (await wait(world, worker, peek=True)).receipt == ""
+
+
+async def test_each_box_wakes_and_nothing_else_of_the_project_does(world: World) -> None:
+    await world.member("ada")
+    worker = await world.join("w", member="ada", path="/src/dave/vc")
+    for to in ("w", "@ada", "dave/vc", "vc"):
+        waits = wait(world, worker, debounce=0)
+        await listening(world, worker)
+        await world.task()
+        await world.send(None, "human")
+        await looked(world)
+        assert not waits.done()
+        await world.send(None, to, subject=to)
+        found = await waits
+        assert subjects(found) == [to]
+        await world.read(worker)
+
+
+async def test_what_happens_beside_the_mail_does_not_keep_it_waiting(world: World) -> None:
+    """The quiet that a burst ends with is quiet of mail: a busy project has no other."""
+    worker = await world.join("w")
+    waits = wait(world, worker, debounce=200)
+    await listening(world, worker)
+    await world.send(None, "w", subject="a")
+    async with asyncio.timeout(20):
+        while not waits.done():
+            await world.task()
+    assert subjects(await waits) == ["a"]
+
+
+async def test_a_conversation_that_is_given_back_wakes_those_who_wait(world: World) -> None:
+    one, two = await world.join("one"), await world.join("two")
+    sent = await world.send(None, "vc", subject="Crash")
+    await world.do(threads.claim, ops.OneThread(id=sent.id), by=one)
+    waits = wait(world, two, debounce=0)
+    await listening(world, two)
+    await looked(world)
+    assert not waits.done()
+    await world.do(threads.release, ops.OneThread(id=sent.id), by=one)
+    assert subjects(await waits) == ["Crash"]
+
+
+async def test_it_listens_before_it_looks(world: World) -> None:
+    """What comes between the look and the wait is not lost: here it comes with the first look itself."""
+    worker = await world.join("w")
+
+    class Sends:
+        """A store in which mail arrives just after the first look has found nothing."""
+
+        def __init__(self) -> None:
+            self.looks = 0
+
+        async def read(self, work: Any, *, quick: bool = False) -> Any:
+            found = await world.store.read(work, quick=quick)
+            if found == []:
+                self.looks += 1
+                if self.looks == 1:
+                    await world.send(None, "w", subject="between")
+            return found
+
+    waits = MailWaits(Sends(), world.hub, world.presence)  # type: ignore[arg-type]
+    async with asyncio.timeout(20):
+        assert subjects(await waits.wait(worker, ops.WaitMail(timeout=LONG, debounce=0))) == ["between"]
+
+
+async def test_whoever_waits_is_there_all_the_while(world: World) -> None:
+    worker = await world.join("w")
+    waits = wait(world, worker)
+    await listening(world, worker)
+    world.clock.advance(10 * limits.session_lease_seconds)
+    assert world.presence.was_heard(worker.name)
+    waits.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waits
+    assert world.presence.on_the_line() == []
+    assert not world.presence.was_heard(worker.name)  # to hang up is no sign of life
+    with pytest.raises(errors.TimedOut):
+        await wait(world, worker, timeout=0)
+    assert world.presence.was_heard(worker.name)  # to take an answer is
+
+
+async def test_a_wait_answers_with_no_more_than_fits(world: World) -> None:
+    worker = await world.join("w")
+    for _ in range(limits.wait_messages_max + 1):
+        await world.send(None, "w")
+    found = await wait(world, worker)
+    assert len(found.messages) == limits.wait_messages_max and found.more

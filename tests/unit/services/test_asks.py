@@ -1,0 +1,214 @@
+"""What agents ask of people: opened, answered, withdrawn; and what the asker counts as meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from maestro import errors
+from maestro.domain.asks import Ask, Kind, Status
+from maestro.domain.messages import HUMAN, Type
+from maestro.operations import asks as ops
+from maestro.services import asks
+from maestro.services.asks import AskWaits
+
+World = Any
+OTHER = "prj_00000000000000000000000001"
+
+
+async def ask(world: World, by: Any, title: str = "Which port?", **fields: Any) -> Ask:
+    made: Ask = await world.do(asks.create, ops.CreateAsk(title=title, **fields), by=by)
+    return made
+
+
+async def answer(world: World, made: Ask, said: str, by: Any = None) -> Ask:
+    closed: Ask = await world.do(asks.answer, ops.AnswerAsk(id=made.id, answer=said), by=by)
+    return closed
+
+
+async def status(world: World, caller: Any) -> str:
+    return str((await world.session(caller)).status)
+
+
+async def listed(world: World, by: Any = None, **fields: Any) -> list[str]:
+    caller = by or world.dana
+    page = await world.store.read(lambda tx: asks.list_page(tx, caller, ops.ListAsks(**fields)))
+    return [one.title for one in page.asks]
+
+
+async def test_whoever_asks_needs_input_until_it_is_answered(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    made = await ask(world, worker, message="8080 is taken.", choice=["8081", "8082"])
+    assert (made.asked_by, made.kind, made.status, made.choices) == ("w", "question", "open", ["8081", "8082"])
+    assert await status(world, worker) == "needs_input" and await listed(world) == ["Which port?"]
+    (notice,) = await world.unread(boss)
+    assert (notice.subject, notice.body, notice.priority) == ("w needs input", "asks: Which port?", "high")
+    closed = await answer(world, made, "2")
+    assert (closed.status, closed.answer, closed.answered_by) == ("answered", "8082", "dana")
+    assert await status(world, worker) == "working" and await listed(world) == []
+    (mail,) = await world.unread(worker)
+    assert (mail.subject, mail.body, mail.type, mail.priority) == ("Answer: Which port?", "8082", "response", "high")
+    assert mail.sender.kind == "person"
+    kinds = [event.kind for event in await world.log() if event.kind.startswith("ask.")]
+    assert kinds == ["ask.opened", "ask.answered"]
+
+
+async def test_the_last_answer_ends_the_waiting(world: World) -> None:
+    worker = await world.join("w")
+    one, two = await ask(world, worker), await ask(world, worker, "And the host?")
+    await answer(world, one, "8081")
+    assert await status(world, worker) == "needs_input"
+    await answer(world, two, "localhost")
+    assert await status(world, worker) == "working"
+
+
+async def test_a_permission_is_given_or_refused_and_nothing_between(world: World) -> None:
+    worker = await world.join("w")
+    made = await ask(world, worker, "Run rm?", kind=Kind.PERMISSION)
+    assert made.choices == ["allow", "deny"]
+    with pytest.raises(errors.Invalid):
+        await answer(world, made, "well, maybe")
+    assert (await answer(world, made, "DENY")).answer == "deny"
+
+
+async def test_a_closed_request_stays_closed(world: World) -> None:
+    worker = await world.join("w")
+    made = await ask(world, worker)
+    await answer(world, made, "8081")
+    with pytest.raises(errors.Conflict) as refused:
+        await answer(world, made, "8082")
+    assert refused.value.data["answer"] == "8081"
+    with pytest.raises(errors.Conflict):
+        await world.do(asks.withdraw, ops.OneAsk(id=made.id), by=worker)
+    assert len(await world.unread(worker)) == 1
+
+
+async def test_a_query_to_the_person_is_a_request(world: World) -> None:
+    worker = await world.join("w")
+    await world.task(held_by=worker)
+    sent = await world.send(worker, "human", subject="Port?", message="8080 is taken.", type=Type.QUERY, task="#1")
+    assert await listed(world) == ["Port?"] and await status(world, worker) == "needs_input"
+    (made,) = (await world.store.read(lambda tx: tx.asks.open(after="", limit=9)),)[0]
+    assert (made.text, made.message_id, made.kind) == ("8080 is taken.", sent.id, "question")
+    await answer(world, made, "8081")
+    assert await world.states(sent) == {HUMAN: "acknowledged"}
+    (mail,) = await world.unread(worker)
+    assert (mail.thread_id, mail.parent_id, mail.body, mail.task) == (sent.id, sent.id, "8081", "vc#1")
+
+
+async def test_the_persons_reply_to_that_query_is_its_answer(world: World) -> None:
+    worker = await world.join("w")
+    sent = await world.send(worker, "human", subject="Port?", type=Type.QUERY)
+    await world.reply(None, sent, "Take 8081.")
+    assert await listed(world) == [] and await status(world, worker) == "working"
+    assert [mail.subject for mail in await world.unread(worker)] == ["Re: Port?"]  # and no second mail
+    closed = await world.store.read(lambda tx: tx.asks.page(worker.project_id, after="", limit=9))
+    assert [(one.status, one.answer) for one in closed] == [("answered", "Take 8081.")]
+
+
+async def test_mail_that_is_no_query_or_not_for_the_person_asks_nothing(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await world.send(worker, "human", type=Type.STATUS_UPDATE)
+    await world.send(worker, "boss", type=Type.QUERY)
+    await world.send(None, "human", type=Type.QUERY)
+    assert await listed(world) == [] and await status(world, worker) == "working"
+
+
+async def test_a_query_for_a_coordinator_that_is_gone_reaches_the_person_as_a_request(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await world.end(boss)
+    await world.send(worker, to_coordinator=True, subject="Port?", type=Type.QUERY)
+    assert await listed(world) == ["Port?"]
+
+
+async def test_an_end_withdraws_what_nobody_waits_for_any_more(world: World) -> None:
+    worker, other = await world.join("w"), await world.join("x")
+    mine, theirs = await ask(world, worker), await ask(world, other, "Theirs")
+    await world.end(worker)
+    assert await listed(world) == ["Theirs"]
+    found = await world.store.read(lambda tx: tx.asks.get(mine.id))
+    assert found.status is Status.WITHDRAWN
+    with pytest.raises(errors.Conflict):
+        await answer(world, mine, "too late")
+    assert theirs.status is Status.OPEN
+
+
+async def test_whoever_asked_takes_it_back_and_the_person_puts_it_aside(world: World) -> None:
+    worker, other = await world.join("w"), await world.join("x")
+    one, two = await ask(world, worker), await ask(world, worker)
+    with pytest.raises(errors.NotPermitted):
+        await world.do(asks.withdraw, ops.OneAsk(id=one.id), by=other)
+    await world.do(asks.withdraw, ops.OneAsk(id=one.id), by=worker)
+    assert await status(world, worker) == "needs_input"
+    assert (await world.do(asks.withdraw, ops.OneAsk(id=two.id))).status == "withdrawn"
+    assert await status(world, worker) == "working"
+
+
+async def test_the_person_sees_all_projects_and_a_session_its_own(world: World) -> None:
+    here, there = await world.join("w"), await world.join("s", project=OTHER)
+    mine = await ask(world, here, "Here?")
+    world.clock.advance(1)
+    await ask(world, there, "There?")
+    assert await listed(world) == ["Here?", "There?"]
+    assert await listed(world, here) == ["Here?"] and await listed(world, there) == ["There?"]
+    with pytest.raises(errors.NotFound):
+        await world.store.read(lambda tx: asks.show(tx, there, ops.OneAsk(id=mine.id)))
+    await answer(world, mine, "yes")
+    assert await listed(world, all=True, project="vc") == ["Here?"] and await listed(world, here) == []
+
+
+async def test_lists_go_on_past_what_was_answered(world: World) -> None:
+    worker = await world.join("w")
+    for number in range(4):
+        world.clock.advance(1)
+        made = await ask(world, worker, str(number))
+        if number < 3:
+            await answer(world, made, "yes")
+    titles, cursor = [], ""
+    while True:
+        request = ops.ListAsks(limit=2, cursor=cursor)
+        page = await world.store.read(lambda tx, request=request: asks.list_page(tx, worker, request))
+        titles += [one.title for one in page.asks]
+        if page.cursor is None:
+            break
+        cursor = page.cursor
+    assert titles == ["3"]
+
+
+def wait(world: World, caller: Any, made: Ask, timeout: int = 60_000) -> asyncio.Task[Ask]:
+    waits = AskWaits(world.store, world.hub, world.presence)
+    return asyncio.create_task(waits.wait(caller, ops.WaitAsk(id=made.id, timeout=timeout)))
+
+
+async def test_an_agent_can_wait_for_its_answer(world: World) -> None:
+    worker = await world.join("w")
+    made = await ask(world, worker)
+    waits = wait(world, worker, made)
+    await world.store.read(lambda tx: tx.at)
+    await answer(world, made, "8081")
+    assert (await waits).answer == "8081"
+    assert (await wait(world, worker, made)).answer == "8081"  # one that is answered already, at once
+    with pytest.raises(errors.TimedOut) as refused:
+        await wait(world, worker, await ask(world, worker), timeout=10)
+    assert "maestro ask wait req_" in refused.value.hint
+
+
+async def test_asking_may_wait_at_once(world: World) -> None:
+    worker = await world.join("w")
+    waits = AskWaits(world.store, world.hub, world.presence)
+    request = ops.CreateAsk(title="Port?", wait=True)
+    made = await world.do(asks.create, request, by=worker)
+    waiting = asyncio.create_task(waits.after(worker, request, made))
+    await world.do(asks.withdraw, ops.OneAsk(id=made.id))
+    assert (await waiting).status is Status.WITHDRAWN
+    assert await waits.after(worker, ops.CreateAsk(title="Port?"), made) is made
+
+
+async def test_only_sessions_ask(world: World) -> None:
+    with pytest.raises(errors.NotFound):
+        await ask(world, None)

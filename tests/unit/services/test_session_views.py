@@ -1,0 +1,132 @@
+"""Looking at sessions: lists that go on, one with those around it, and why it counts as what it does."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from maestro import errors, limits
+from maestro.domain.documents import ReportKind
+from maestro.operations import asks as ask_ops
+from maestro.operations import sessions as ops
+from maestro.operations.sessions import StatusFilter
+from maestro.services import asks, session_reports, session_views, sessions
+from maestro.services.session_views import Explaining
+
+World = Any
+OTHER = "prj_00000000000000000000000001"
+
+
+async def listed(world: World, by: Any = None, **fields: Any) -> list[str]:
+    """Every name, over all pages."""
+    caller, names, cursor = by or world.dana, [], ""
+    if not caller.is_session:
+        fields.setdefault("project", "vc")
+    while True:
+        request = ops.ListSessions(cursor=cursor, **fields)
+        page = await world.store.read(lambda tx, request=request: session_views.list_page(tx, caller, request))
+        names += [one.name for one in page.sessions]
+        if page.cursor is None:
+            return names
+        cursor = page.cursor
+
+
+async def family(world: World) -> dict[str, Any]:
+    boss = await world.boss("boss")
+    made = {"boss": boss}
+    for name in ("a", "b", "c", "d"):
+        made[name] = await world.join(name, under=boss)
+    made["loner"] = await world.join("loner")
+    await world.join("far", project=OTHER)
+    await world.end(made["b"], "failed")
+    await world.do(session_reports.report, ops.ReportSession(kind=ReportKind.ERROR, text="stuck"), by=made["d"])
+    return made
+
+
+@pytest.mark.parametrize("limit", [1, 2, 50])
+async def test_every_list_goes_on_to_its_end(world: World, limit: int) -> None:
+    made = await family(world)
+    assert await listed(world, limit=limit) == ["boss", "a", "b", "c", "d", "loner"]
+    assert await listed(world, limit=limit, active=True) == ["boss", "a", "c", "d", "loner"]
+    assert await listed(world, limit=limit, project="other") == ["far"]
+    assert await listed(world, made["a"], limit=limit, siblings=True) == ["b", "c", "d"]
+    assert await listed(world, made["a"], limit=limit, siblings=True, active=True) == ["c", "d"]
+    assert await listed(world, made["boss"], limit=limit, my_workers=True) == ["a", "b", "c", "d"]
+    failed = StatusFilter.FAILED
+    assert await listed(world, limit=limit, status=failed) == ["b", "d"]
+    assert await listed(world, limit=limit, status=failed, active=True) == ["d"]
+    assert await listed(world, made["boss"], limit=limit, my_workers=True, status=failed) == ["b", "d"]
+    assert await listed(world, limit=limit, status=StatusFilter.ANY, active=True) == ["boss", "a", "c", "d", "loner"]
+
+
+async def test_who_has_none_is_shown_none_and_the_person_has_no_kin(world: World) -> None:
+    made = await family(world)
+    assert await listed(world, made["loner"], siblings=True) == []
+    assert await listed(world, made["loner"], my_workers=True) == []
+    for field in ("siblings", "my_workers"):
+        with pytest.raises(errors.NotFound):
+            await listed(world, **{field: True})
+
+
+async def test_one_session_with_those_around_it(world: World) -> None:
+    made = await family(world)
+    await world.task(held_by=made["a"])
+    await world.send(None, "a")
+    await world.do(asks.create, ask_ops.CreateAsk(title="Port?"), by=made["a"])
+
+    async def show(by: Any, ref: str) -> ops.SessionDetail:
+        found: ops.SessionDetail = await world.store.read(
+            lambda tx: session_views.show(tx, by, ops.OneSession(id=ref, project="" if by.is_session else "vc"))
+        )
+        return found
+
+    one = await show(made["c"], "a")
+    assert one.coordinator is not None and (one.coordinator.name, one.coordinator.fresh) == ("boss", True)
+    assert [other.name for other in one.siblings] == ["c", "d"]
+    assert (one.held, one.unread, [ask.title for ask in one.asks]) == (["vc#1"], 1, ["Port?"])
+    assert (one.status, one.status_source) == ("needs_input", "report")
+    boss = await show(world.dana, "session:boss")
+    assert [worker.name for worker in boss.workers] == ["a", "c", "d"] and boss.coordinator is None
+    assert (await show(world.dana, made["b"].name)).status == "failed"
+    with pytest.raises(errors.NotFound):
+        await show(world.dana, "nobody")
+
+
+async def explain(world: World, ref: str) -> ops.Explanation:
+    explaining = Explaining(world.store, world.presence)
+    return await explaining.explain(world.dana, ops.OneSession(id=ref, project="vc"))
+
+
+async def test_the_evidence_for_a_status(world: World) -> None:
+    worker = await world.join("w", pid=os.getpid())
+    world.clock.advance(1)
+    await world.do(sessions.heartbeat, ops.Heartbeat(status=ops.Status.IDLE), by=worker)
+    found = await explain(world, "w")
+    assert [(one.source, one.status) for one in found.signals] == [("heartbeat", "idle"), ("report", "working")]
+    assert found.signals[0].until is not None and found.signals[1].until is None
+    assert found.process_lives and not found.lease_is_over and not found.was_heard
+    assert found.verdict == "It is alive, for its lease runs and its process lives."
+    world.presence.heard(worker.name)
+    assert "it was heard of" in (await explain(world, "w")).verdict
+
+
+async def test_the_explanation_judges_as_upkeep_does(world: World) -> None:
+    await world.join("w")
+    session = await world.store.read(lambda tx: tx.sessions.by_name(world.coordinator.project_id, "w"))
+    world.presence.heard(session.id)
+    world.clock.advance(limits.session_lease_seconds + 60)
+    world.clock.jump(3600)  # the clock was set: by the other one it has not been silent for long
+    found = await explain(world, "w")
+    assert found.lease_is_over and found.was_heard and "It is alive" in found.verdict
+
+
+async def test_what_will_be_called_lost_and_what_has_ended(world: World) -> None:
+    worker = await world.join("w")
+    world.clock.advance(limits.session_lease_alone_seconds + 1)
+    found = await explain(world, "w")
+    assert found.lease_is_over and found.process_lives is None
+    assert found.verdict == "Nothing speaks for it any more: it will be called lost."
+    await world.end(worker, "failed")
+    assert (await explain(world, "w")).verdict == "It ended as failed."

@@ -1,0 +1,116 @@
+"""What lay unread when a session ended goes on to someone who is there; nothing is dropped without a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maestro import limits
+from maestro.domain.messages import HUMAN, Type
+from maestro.domain.tasks import Priority
+from maestro.operations.sessions import AdoptSessions
+from maestro.services import adoption
+from maestro.services.upkeep.dead_letters import DeadLetters
+from maestro.store.repositories.deliveries import Wanted
+
+World = Any
+
+
+async def settle(world: World) -> int:
+    """Every round there is to do; how many there were."""
+    job, rounds = DeadLetters(world.store), 0
+    while await job.run_once() is not None:
+        rounds += 1
+    return rounds
+
+
+async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    read = await world.send(None, "w", subject="read")
+    await world.read(worker)
+    left = await world.send(None, "w", subject="left", priority=Priority.CRITICAL)
+    await world.end(worker, "failed")
+    await world.read(boss)
+    assert await settle(world) == 1
+    (one,) = await world.unread(boss)
+    assert (one.subject, one.priority, one.reason) == ("left", "critical", "w has ended (failed); it goes to boss")
+    assert await world.states(left) == {worker.name: "expired", boss.name: "sent"}
+    assert await world.states(read) == {worker.name: "read"}
+    (expired,) = [d for d in await world.store.read(lambda tx: tx.deliveries.of_message(2)) if d.box == worker.name]
+    assert (expired.via, expired.reason) == ("rerouted", one.reason) and expired.expired_at is not None
+    (event,) = [event for event in await world.log() if event.kind == "mail.rerouted"]
+    assert (event.subject, event.data["from"], event.data["to"]) == (left.id, worker.name, [boss.name])
+    assert await settle(world) == 0  # done for good
+
+
+async def test_what_was_delivered_but_not_read_goes_on_too(world: World) -> None:
+    worker = await world.join("w")
+    sent = await world.send(None, "w", message="x" * (limits.inbox_body_chars_max + 1))
+    await world.read(worker)
+    assert await world.states(sent) == {worker.name: "delivered"}
+    await world.end(worker)
+    await settle(world)
+    assert await world.states(sent) == {worker.name: "expired", HUMAN: "sent"}
+
+
+async def test_a_mere_notice_ends_with_whom_it_was_for_and_its_sender_can_see_it(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    notice = await world.send(None, "w", type=Type.NOTIFICATION)
+    await world.end(worker)
+    await world.read(boss)
+    await settle(world)
+    assert await world.states(notice) == {worker.name: "expired"} and await world.unread(boss) == []
+    (event,) = [event for event in await world.log() if event.kind == "mail.expired"]
+    assert event.subject == notice.id and event.data["to"] == []
+
+
+async def test_what_the_coordinator_has_already_is_not_there_twice(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    sent = await world.send(None, "w", "boss", subject="both")
+    await world.end(worker)
+    await settle(world)
+    assert (await world.subjects(boss)).count("both") == 1
+    assert (await world.states(sent))[boss.name] == "sent"
+
+
+async def test_it_goes_on_again_when_that_one_ends_too(world: World) -> None:
+    top = await world.boss("top")
+    boss = await world.boss("boss", under=top)
+    worker = await world.join("w", under=boss)
+    sent = await world.send(None, "w", subject="left")
+    for caller in (worker, boss, top):
+        await world.end(caller)
+        await settle(world)
+    assert await world.states(sent) == {
+        worker.name: "expired",
+        boss.name: "expired",
+        top.name: "expired",
+        HUMAN: "sent",
+    }
+    (one,) = [message for message in await world.unread() if message.subject == "left"]
+    assert one.reason == "top has ended (stopped), and nobody above it is there"
+
+
+async def test_a_successor_gets_what_lay_there(world: World) -> None:
+    boss, heir = await world.boss("boss"), await world.boss("heir")
+    await world.join("w", under=boss)
+    await world.send(None, "boss", subject="left")
+    await world.end(boss, "lost")
+    await world.do(adoption.adopt, AdoptSessions(ids=[boss.name], by=heir.name))
+    await settle(world)
+    assert "left" in await world.subjects(heir)
+
+
+async def test_a_full_box_goes_on_in_rounds(world: World) -> None:
+    worker = await world.join("w")
+    count = limits.upkeep_batch_rows_max + 1
+    for _ in range(count):
+        await world.send(None, "w")
+    await world.end(worker)
+    assert await settle(world) == 2
+    gone_on = await world.store.read(
+        lambda tx: tx.deliveries.open_in(HUMAN, reader="dana", wanted=Wanted(), limit=2 * count)
+    )
+    assert len(gone_on) == count

@@ -1,0 +1,159 @@
+"""The mail, session and ask commands: how they are written, and when mail counts as read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro import errors
+from maestro.domain.callers import Caller, Role
+from maestro.domain.messages import Received, Scope, Step, Type
+from maestro.domain.tasks import Priority
+from maestro.operations.asks import AskList
+from maestro.operations.mail_shapes import Confirmed, File, Inbox, SentMail
+from maestro.operations.sessions import SessionList, StatusFilter, Until, WaitedSessions
+from maestro.surfaces.cli.channel import Gone
+from maestro.testing.factories import make_ask, make_message, make_session
+
+WORKER = Caller(Role.WORKER, "ses_1", session_id="ses_1", project_id="prj_1")
+MESSAGE = make_message(Received, id="msg_1", seq=7)
+INBOX = Inbox(messages=[MESSAGE], receipt="r1:s7")
+
+
+@pytest.fixture(autouse=True)
+def answered(app: Any) -> None:
+    sent = SentMail(id="msg_1", thread_id="msg_1", subject="s", created_at=MESSAGE.created_at, deliveries=[])
+    for name in ("send", "reply", "broadcast"):
+        app.answers[f"mail.{name}"] = sent
+    app.answers |= {"mail.inbox": INBOX, "mail.wait": INBOX, "mail.confirm": Confirmed(count=1)}
+    app.answers |= {"session.list": SessionList(sessions=[]), "ask.list": AskList(asks=[])}
+    app.caller = WORKER
+
+
+def confirmations(app: Any) -> list[tuple[str, Step, str]]:
+    return [
+        (call.request.receipt, call.request.step, call.request.via)
+        for call in app.calls
+        if call.operation == "mail.confirm"
+    ]
+
+
+@pytest.mark.parametrize("line", ["mail inbox", "mail inbox --json", "mail wait --timeout 1s"])
+async def test_what_the_client_has_written_out_counts_as_read(cli: Any, app: Any, line: str) -> None:
+    ended = await cli.run(line)
+    assert ended.code == 0 and "msg_1" in ended.out
+    assert confirmations(app) == [("r1:s7", Step.READ, "command")]
+
+
+@pytest.mark.parametrize("problem", [None, Gone(), errors.TimedOut("x")])
+async def test_a_client_that_does_not_say_so_has_only_been_handed_it(
+    cli: Any, app: Any, monkeypatch: pytest.MonkeyPatch, make_channel: Any, problem: Exception | None
+) -> None:
+    async def confirm(_self: Any) -> bool:
+        if problem is not None:
+            raise problem
+        return False
+
+    monkeypatch.setattr(make_channel, "confirm", confirm)
+    if isinstance(problem, Gone):
+        with pytest.raises(Gone):
+            await cli.run("mail inbox")
+    else:
+        await cli.run("mail inbox")
+    assert confirmations(app) == [("r1:s7", Step.DELIVERED, "command")]
+
+
+async def test_the_answer_is_out_before_the_client_is_asked(
+    cli: Any, app: Any, monkeypatch: pytest.MonkeyPatch, make_channel: Any
+) -> None:
+    written: list[bytes] = []
+
+    async def confirm(self: Any) -> bool:
+        written.append(self.written)
+        return True
+
+    monkeypatch.setattr(make_channel, "confirm", confirm)
+    await cli.run("mail inbox")
+    assert b"Rebase before you go on." in written[0]
+
+
+async def test_without_a_receipt_nothing_is_confirmed(cli: Any, app: Any) -> None:
+    app.answers["mail.inbox"] = Inbox(messages=[MESSAGE])
+    assert (await cli.run("mail inbox --peek")).code == 0
+    app.answers["mail.wait"] = errors.TimedOut("No mail.")
+    assert (await cli.run("mail wait")).code == 3
+    assert confirmations(app) == []
+
+
+async def test_recipients_however_they_are_given(cli: Any, app: Any) -> None:
+    await cli.run("mail send parser,lexer @ada --subject s --message m")
+    assert app.last.request.to == ["parser", "lexer", "@ada"]
+    await cli.run("mail send --to-coordinator --to-member ada --to-member bob --subject s --message m")
+    request = app.last.request
+    assert (request.to, request.to_coordinator, request.to_member) == ([], True, ["ada", "bob"])
+    await cli.run("mail send --to-team-member ada --subject s --message m")
+    assert app.last.request.to_member == ["ada"]
+
+
+async def test_everything_a_message_can_have(cli: Any, app: Any) -> None:
+    await cli.run(
+        "mail send w --subject s --message m --type query --priority critical --task '#4' --wait-for read --timeout 5s"
+    )
+    request = app.last.request
+    assert (request.type, request.priority, request.task) == (Type.QUERY, Priority.CRITICAL, "#4")
+    assert (request.wait_for, request.timeout) == (Step.READ, 5000)
+    await cli.run("mail broadcast --scope my-workers --subject s --message m")
+    assert app.last.request.scope is Scope.MY_WORKERS
+    ended = await cli.run("mail broadcast --scope everyone --subject s --message m")
+    assert ended.code == 2 and "my-workers" in ended.err
+
+
+async def test_files_go_along_each_under_its_own_name(cli: Any, app: Any) -> None:
+    files = {"logs/core.log": b"\x00", "/tmp/b": b"b", "body.md": b"# Body\n"}
+    await cli.run("mail send w --subject s --message m --attach logs/core.log --attach /tmp/b", files=files)
+    assert app.last.request.attach == [File(file_name="core.log", content=b"\x00"), File(file_name="b", content=b"b")]
+    await cli.run("mail send w --subject s --message-file body.md", files=files)
+    assert app.last.request.message == "# Body"
+    await cli.run("mail reply msg_1 --message -", input=b"from a pipe")
+    assert app.last.request.message == "from a pipe"
+
+
+async def test_a_status_may_be_asked_for_without_naming_one(cli: Any, app: Any) -> None:
+    for line, status, active in (
+        ("session list --status", StatusFilter.ANY, False),
+        ("session list --status --active", StatusFilter.ANY, True),
+        ("session list --active --status", StatusFilter.ANY, True),
+        ("session list --status idle", StatusFilter.IDLE, False),
+        ("session list --status=needs_input --active", StatusFilter.NEEDS_INPUT, True),
+        ("session list", None, False),
+    ):
+        ended = await cli.run(line)
+        request = app.last.request
+        assert (ended.code, request.status, request.active) == (0, status, active), line
+    assert (await cli.run("session list --status bogus")).code == 2
+
+
+async def test_waiting_for_sessions_ends_with_what_it_found(cli: Any, app: Any) -> None:
+    for reached, code in ((True, 0), (False, 1)):
+        app.answers["session.wait"] = WaitedSessions(sessions=[make_session()], reached=reached, seq=3)
+        ended = await cli.run("session wait parser,lexer --until any-change --timeout 5m --since 3")
+        assert ended.code == code and "parser" in ended.out
+    request = app.last.request
+    assert (request.ids, request.until, request.timeout, request.since) == (
+        ["parser", "lexer"],
+        Until.ANY_CHANGE,
+        300_000,
+        3,
+    )
+
+
+async def test_an_answer_may_be_a_choice_or_a_sentence(cli: Any, app: Any) -> None:
+    app.answers["ask.answer"] = make_ask()
+    await cli.run('ask answer req_1 "Use port 8081."')
+    assert app.last.request.answer == "Use port 8081."
+    await cli.run("ask answer req_1 allow")
+    assert app.last.request.answer == "allow"
+    app.answers["ask.create"] = make_ask()
+    await cli.run('ask create "Drop it?" --choice "yes, all" --choice no')
+    assert app.last.request.choice == ["yes, all", "no"]
