@@ -362,7 +362,7 @@ CREATE TABLE worktrees (
   path          TEXT NOT NULL,
   branch        TEXT NOT NULL,
   base_commit   TEXT NOT NULL,
-  copied        TEXT NOT NULL,
+  merges_into   TEXT,
   merged_into   TEXT,
   merged_at     INTEGER,
   removed_at    INTEGER,

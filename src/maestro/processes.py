@@ -5,6 +5,7 @@ A pid alone is not an identity, for it is given again; pid and start time are.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -28,7 +29,7 @@ class ChainBroken(Exception):
 
 
 def look_up(pid: int) -> Process | None:
-    """The process with this pid, if it is there and can be seen."""
+    """The process with this pid, if it is there and can be seen; OSError if there is no way to look."""
     return _from_proc(pid) if sys.platform == "linux" else _from_ps(pid)
 
 
@@ -36,7 +37,10 @@ def ancestry(pid: int) -> list[Process]:
     """A process and all its parents up to the first of the system."""
     chain: list[Process] = []
     while pid > 0:
-        found = look_up(pid)
+        try:
+            found = look_up(pid)
+        except OSError as error:
+            raise ChainBroken(f"process {pid} cannot be read") from error
         if found is None or len(chain) >= limits.ancestry_depth_max:
             raise ChainBroken(f"process {pid} cannot be read")
         chain.append(found)
@@ -48,7 +52,9 @@ def _from_proc(pid: int) -> Process | None:
     # Plain calls: with every command some six processes are looked up, and a Path costs more than the reading.
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-    except OSError:
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise  # that nobody can look does not mean that it is not there
         return None
     try:
         text = os.read(descriptor, 4096)

@@ -39,7 +39,7 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     branch: str
     base_commit: str
-    copied: list[str]
+    merges_into: str | None  # where a run gathers finished work
     merged_into: str | None
     merged_at: datetime | None
     removed_at: datetime | None

@@ -175,10 +175,10 @@ def expire(task: Task, *, at: datetime) -> Move:
     return _move(task, "expire", to, Kind.TASK_CLAIM_EXPIRED, at=at, data=data, **_UNCLAIMED)
 
 
-def complete(task: Task, *, accepted: bool = False, at: datetime) -> Move:
-    """in_progress → completed, or → in_review while gates are open; in_review → completed once accepted."""
+def complete(task: Task, *, accepted: bool = False, merges: bool = False, at: datetime) -> Move:
+    """in_progress → completed, or → in_review for gates or a merge; in_review → completed once accepted."""
     require(task, "complete")
-    return _finish(task, "complete", accepted=accepted, at=at)
+    return _finish(task, "complete", accepted=accepted, merges=merges, at=at)
 
 
 def roll_up(task: Task, *, at: datetime) -> Move:
@@ -270,8 +270,8 @@ def lease_is_over(task: Task, at: datetime) -> bool:
 _UNCLAIMED = {"holder": None, "lease_seconds": None, "lease_until": None}
 
 
-def _finish(task: Task, move: str, *, accepted: bool, at: datetime) -> Move:
-    if task.gates and not accepted:
+def _finish(task: Task, move: str, *, accepted: bool, merges: bool = False, at: datetime) -> Move:
+    if (task.gates or merges) and not accepted:
         return _move(task, move, Status.IN_REVIEW, Kind.TASK_IN_REVIEW, at=at)
     data = {"accepted": True} if accepted and task.status is Status.IN_REVIEW else {}
     return _move(task, move, Status.COMPLETED, Kind.TASK_COMPLETED, at=at, data=data, finished_at=at, **_UNCLAIMED)

@@ -86,6 +86,7 @@ LIST = Operation(
     effect=Effect.READ,
     command=Command("ask list"),
     examples=("maestro ask list",),
+    errors=(NotFound,),
 )
 SHOW = Operation(
     "ask.show",

@@ -14,11 +14,25 @@ from maestro.operations import (
     spawning,
     tasks,
     teams,
+    worktrees,
 )
 from maestro.operations.base import Operation
 
 REGISTRY: dict[str, Operation] = {
     operation.name: operation
-    for module in (tasks, documents, projects, members, teams, sessions, spawning, runs, mail, asks, server)
+    for module in (
+        tasks,
+        documents,
+        projects,
+        members,
+        teams,
+        sessions,
+        spawning,
+        runs,
+        worktrees,
+        mail,
+        asks,
+        server,
+    )
     for operation in module.ALL
 }

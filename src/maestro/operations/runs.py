@@ -41,6 +41,7 @@ class StartRun(InProject, frozen=True, kw_only=True):
         Annotated[str, Meta(max_length=64, pattern=fields.NAME, description="The program.", extra={"label": "T"})]
         | None
     ) = None
+    worktree: Annotated[bool, Meta(description="Each session on a branch of its own, merged when done.")] = False
     detach: Annotated[bool, Meta(description="Do not follow it.")] = False
     words: Annotated[
         list[_Word],
@@ -107,6 +108,7 @@ LIST = Operation(
     effect=Effect.READ,
     command=Command("run list"),
     examples=("maestro run list",),
+    errors=(NotFound,),
 )
 SHOW = Operation(
     "run.show",

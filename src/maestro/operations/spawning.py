@@ -250,6 +250,18 @@ STOP = Operation(
     examples=("maestro session stop parser",),
     errors=(NotFound, NotPermitted, Conflict),
 )
+RESUME = Operation(
+    "session.resume",
+    OneSession,
+    SpawnedSession,
+    callers=Callers.OWNERS,
+    http=POST("/api/sessions/{id}/resume"),
+    summary="Start a session again that has ended: it goes on where that one was.",
+    effect=Effect.WRITE,
+    command=Command("session resume", ("id",)),
+    examples=("maestro session resume parser",),
+    errors=(NotFound, NotPermitted, Conflict),
+)
 LOGS = Operation(
     "session.logs",
     ReadLogs,
@@ -310,4 +322,4 @@ TEMPLATE = Operation(
     errors=(NotFound, Invalid),
 )
 
-ALL = (SPAWN, PROMPT, INTERRUPT, STOP, LOGS, MANIFEST, PROMPTS, TEMPLATES, TEMPLATE, REPORT)
+ALL = (SPAWN, PROMPT, INTERRUPT, STOP, RESUME, LOGS, MANIFEST, PROMPTS, TEMPLATES, TEMPLATE, REPORT)

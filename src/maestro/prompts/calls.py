@@ -88,9 +88,9 @@ CALLS: dict[str, Call] = {
     "task.tree": _call("task tree", "id"),
     "task.unblock": _call("task unblock", "id"),
     "team.show": _call("team show", "id"),
-    "worktree.diff": _call("worktree diff", "session"),
+    "worktree.diff": _call("worktree diff", "id"),
     "worktree.list": _call("worktree list"),
-    "worktree.merge": _call("worktree merge", "session"),
+    "worktree.merge": _call("worktree merge", "id"),
 }
 # Over MCP these are numbers of milliseconds, as in every other JSON.
 _DURATIONS = frozenset({"timeout", "lease", "debounce"})

@@ -30,6 +30,8 @@ from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
 from maestro.services.documents import Documents
 from maestro.services.events import EventLog
+from maestro.services.launching import Launching
+from maestro.services.launching import Places as ServerPlaces
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.reading import Reading
 from maestro.services.mail.receipts import ReceiptWaits
@@ -44,7 +46,6 @@ from maestro.services.session_control import Control
 from maestro.services.session_views import Explaining
 from maestro.services.session_waits import SessionWaits
 from maestro.services.sessions import Heartbeats
-from maestro.services.spawning import Places as ServerPlaces
 from maestro.services.spawning import Spawning
 from maestro.services.upkeep.alarms import Alarms
 from maestro.services.upkeep.dead_letters import DeadLetters
@@ -61,6 +62,7 @@ from maestro.services.upkeep.retention import Retention
 from maestro.services.upkeep.signs_of_life import SignsOfLife
 from maestro.services.upkeep.stray_blobs import StrayBlobs
 from maestro.services.waiting import TaskWaits
+from maestro.services.worktrees import Worktrees
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
 from maestro.store.layout import BLOBS, DATABASE, SOCKET
@@ -111,7 +113,7 @@ class Server:
         self.identities = Identities(self.store, self.secrets, self.presence, human=human)
         self.dispatcher = Dispatcher(self.store, bindings(self))
         self.processes = Processes(self.store, self.presence, shortened=lambda: self.upkeep.nudge(LostSessions.name))
-        self.gates = Gates(self.store, self.blobs, clock=self.clock)
+        self.gates = Gates(self.store, self.blobs, self.worktrees, clock=self.clock)
         self.upkeep = Upkeep(self._jobs(), clock=self.clock)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
@@ -134,14 +136,13 @@ class Server:
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
         self.runners = Runners(self.home)
+        self.worktrees = Worktrees(self.store)
         self.control = Control(self.store, self.runners, self.receipt_waits)
-        self.spawning = Spawning(
-            self.store,
-            self.runners,
-            ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url),
-            token_of=self.secrets.session_token,
-            operations=lambda: list(REGISTRY.values()),
-        )
+        places = ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
+        token_of = self.secrets.session_token
+        self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
+        operations = list(REGISTRY.values())
+        self.spawning = Spawning(self.launching, self.home, token_of=token_of, operations=lambda: operations)
         self.run_control = RunControl(self.store, self.hub, self.runners)
 
     def _jobs(self) -> list[Job]:
@@ -154,9 +155,9 @@ class Server:
             SignsOfLife(store, self.presence, clock=clock),
             LostSessions(store, self.presence, clock=clock),
             self.processes,
-            Dispatching(store, self.spawning, self.runners),
+            Dispatching(store, self.spawning, self.launching, self.runners),
             self.gates,
-            Reconcile(store, self.runners, self.spawning, clock=clock),
+            Reconcile(store, self.runners, self.launching, clock=clock),
             DeadLetters(store),
             self.search,
             Alarms(store, self.guard),

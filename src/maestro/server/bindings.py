@@ -17,6 +17,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import tasks as task_ops
 from maestro.operations import teams as team_ops
+from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
 from maestro.services import (
     adoption,
@@ -142,6 +143,7 @@ def _spawning(server: Server) -> dict[str, Binding]:
         spawn_ops.PROMPT.name: Binding(session_control.prompt, after=control.push),
         spawn_ops.INTERRUPT.name: Binding(control.interrupt),
         spawn_ops.STOP.name: Binding(control.stop),
+        spawn_ops.RESUME.name: Binding(spawning.resume, after=spawning.launch),
         spawn_ops.LOGS.name: Binding(control.logs),
         spawn_ops.MANIFEST.name: Binding(session_control.manifest),
         spawn_ops.PROMPTS.name: Binding(control.prompts),
@@ -159,6 +161,10 @@ def _runs(server: Server) -> dict[str, Binding]:
         run_ops.SHOW.name: Binding(runs.show),
         run_ops.STOP.name: Binding(control.stop),
         run_ops.RESUME.name: Binding(control.resume, stream=control.resume_and_follow),
+        worktree_ops.LIST.name: Binding(server.worktrees.list_page),
+        worktree_ops.DIFF.name: Binding(server.worktrees.diff),
+        worktree_ops.MERGE.name: Binding(server.worktrees.merge),
+        worktree_ops.REMOVE.name: Binding(server.worktrees.remove),
     }
 
 

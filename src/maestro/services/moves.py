@@ -146,7 +146,13 @@ def _completion(tx: Tx, caller: Caller, task: Task) -> Move:
             f"{task.ref} is in review: its gates, the person or a coordinator complete it.",
             data={"id": task.id, "status": task.status},
         )
-    return tasks.complete(task, accepted=accepted, at=tx.at)
+    return tasks.complete(task, accepted=accepted, merges=_is_to_be_merged(tx, task), at=tx.at)
+
+
+def _is_to_be_merged(tx: Tx, task: Task) -> bool:
+    """In a run with worktrees a task counts only once its branch is in the run's own."""
+    found = tx.worktrees.get(task.holder) if task.holder else None
+    return found is not None and found.merges_into is not None and found.merged_at is None
 
 
 def _moved(

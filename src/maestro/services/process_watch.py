@@ -52,7 +52,11 @@ class ProcessWatch:
             return
         except OSError:
             return  # too many open files: that it cannot be watched does not mean that it has ended
-        found = processes.look_up(pid)
+        try:
+            found = processes.look_up(pid)
+        except OSError:
+            os.close(descriptor)
+            return
         if found is None or found.started != started:  # the number was given again
             os.close(descriptor)
             self._tell(session_id)

@@ -19,7 +19,7 @@ from maestro.operations import task_shapes
 from maestro.services import tasks as task_service
 from maestro.services.runners import Runners
 from maestro.services.scope import may_write, project_of, task_of
-from maestro.services.spawning import directory_of, tool_of
+from maestro.services.spawn_choices import directory_of, tool_of
 from maestro.store.base import Store, Tx
 
 _SHOWN_AGAIN_SECONDS = 0.2
@@ -45,7 +45,7 @@ def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
         member=request.member,
         tool=tool_of(tx, project, request.tool, request.words, [request.member] if request.member else []).name,
         words=request.words,
-        worktrees=False,
+        worktrees=request.worktree,
         directory=directory_of(tx, request.path, project),
         branch=None,
         status=RunStatus.RUNNING,
@@ -54,6 +54,8 @@ def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
         created_at=tx.at,
         ended_at=None,
     )
+    if run.worktrees:
+        run = msgspec.structs.replace(run, branch=f"maestro/run-{run.id[-8:]}")
     tx.runs.insert(run)
     if run.strategy is Strategy.RACE:
         _line_up(tx, caller, run, task)

@@ -6,23 +6,20 @@ one task, and whatever happens to the program afterwards, the record is there.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from maestro import errors, limits
-from maestro.agents import known
-from maestro.agents.base import Agent, Start, cleared
+from maestro.agents.base import Agent
 from maestro.domain import manifests as shapes
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import Caller
 from maestro.domain.manifests import Manifest
-from maestro.domain.members import Member, Permission
+from maestro.domain.members import Member
 from maestro.domain.messages import SenderKind, Type
 from maestro.domain.projects import Project
-from maestro.domain.sessions import Mode, Session, Source, Status
+from maestro.domain.sessions import Mode, Session
 from maestro.domain.spawns import Spawn
 from maestro.domain.tasks import Task
 from maestro.domain.templates import Template
@@ -30,23 +27,24 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
 from maestro.operations.base import Operation
-from maestro.prompts import compose, templates
-from maestro.services import manifests, moves, sessions
+from maestro.prompts import compose
+from maestro.services import kin, manifests, moves, sessions
+from maestro.services.launching import Launching
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.manifests import Brief
-from maestro.services.runners import Runners
 from maestro.services.scope import may_write, project_of, task_of
-from maestro.store.base import Store, Tx, Undo
+from maestro.services.spawn_choices import (
+    depth_of,
+    directory_of,
+    members_of,
+    template_of,
+    tool_of,
+    usual_permission,
+    within_limits,
+)
+from maestro.store.base import Tx, Undo
 
-_SYSTEM, _TASK = "system-prompt.xml", "task-prompt.xml"
-
-
-class Places(msgspec.Struct, frozen=True):
-    """Where a server is, for the agents it starts."""
-
-    home: Path
-    socket: str
-    url: Callable[[], str | None]
+WORKTREES = "worktrees"
 
 
 class Spawning:
@@ -54,34 +52,39 @@ class Spawning:
 
     def __init__(
         self,
-        store: Store,
-        runners: Runners,
-        places: Places,
+        launching: Launching,
+        home: Path,
         *,
         token_of: Callable[[str], str],
         operations: Callable[[], Sequence[Operation]],
     ) -> None:
-        self._store = store
-        self._runners = runners
-        self._places = places
+        self._launching = launching
+        self._home = home
         self._token_of = token_of
         self._operations = operations
         self._started: set[str] = set()
 
     def spawn(
-        self, tx: Tx, caller: Caller, request: ops.SpawnSession, *, run_id: str | None = None
+        self,
+        tx: Tx,
+        caller: Caller,
+        request: ops.SpawnSession,
+        *,
+        run_id: str | None = None,
+        instead_of: Session | None = None,
+        workspace: shapes.Workspace | None = None,
     ) -> ops.SpawnedSession:
         """Decide and write what the session is; after a dry run nothing of it is kept."""
         project = project_of(tx, caller, request.project)
         may_write(caller, project, what="spawn sessions")
-        _within_limits(tx, caller, project)
+        within_limits(tx, caller, project)
         agent = tool_of(tx, project, request.tool, request.words, request.member)
-        members = _members(tx, project, request.member)
+        members = members_of(tx, project, request.member)
         tasks = [task_of(tx, caller, ref, project=project.id) for ref in request.task]
         directory = directory_of(tx, request.path, project)
-        template = _template(request, directory)
-        permission = request.permission or _usual_permission(request.mode, members)
-        session = self._session(tx, caller, request, project, agent, members)
+        template = template_of(request, directory)
+        permission = request.permission or usual_permission(request.mode, members)
+        session = self._session(tx, caller, request, project, agent, members, instead_of)
         self._claim(tx, session, request.mode, tasks)
         brief = Brief(
             session=session,
@@ -98,14 +101,55 @@ class Spawning:
             references=[task_of(tx, caller, ref, project=project.id) for ref in request.reference],
             skills=[*request.skill, *(skill for one in members for skill in one.skills)],
             directive=_direct(tx, caller, request, session),
-            workspace=shapes.Workspace(directory=directory, address=session.address),
-            depth_left=limits.spawn_depth_max - _depth(tx, session),
+            workspace=workspace or self._workspace(request, project, session, directory),
+            depth_left=limits.spawn_depth_max - depth_of(tx, session),
         )
         manifest = manifests.build(tx, brief, self._operations())
         tx.spawns.insert(_spawn_of(tx, brief, request, agent, run_id), manifest=shapes.encode(manifest))
         if request.dry_run:
             raise Undo(_answer(session, brief, manifest, template))
         return _answer(session, brief)
+
+    def resume(self, tx: Tx, caller: Caller, request: session_ops.OneSession) -> ops.SpawnedSession:
+        """Start a session again that has ended: same name, place and tasks. It succeeds the old one, also in mail."""
+        old = kin.named(tx, caller, request.id, project=request.project)
+        kin.may_act_on(tx, caller, old, what="resume")
+        spawn, data = tx.spawns.get(old.id), tx.spawns.manifest(old.id)
+        if spawn is None or data is None:
+            raise errors.Conflict(f"{old.name} was not started by Maestro.", hint="Start it again by hand.")
+        if old.ended_at is None:
+            raise errors.Conflict(f"{old.name} runs: it is {old.status}.", data={"status": old.status})
+        told = shapes.decode(data)
+        again = ops.SpawnSession(
+            project=old.project_id,
+            task=[one.id for one in told.tasks if (task := tx.tasks.get(one.id)) is not None and task.ready],
+            mode=old.mode,
+            member=[member.name for member in told.members],
+            tool=spawn.tool,
+            model=spawn.model,
+            permission=spawn.permission,
+            template=spawn.template,
+            name=old.name if tx.sessions.by_name(old.project_id, old.name) is None else None,
+            subject=told.directive.subject if told.directive else "Go on",
+            message=f"You go on for {old.name} ({old.id}), which ended as {old.status}. Look at what it left, then "
+            "go on with its tasks.\n\n" + (told.directive.text if told.directive else ""),
+            words=spawn.words,
+            path=told.project.directory,
+        )
+        place = msgspec.structs.replace(told.workspace, worktree=False) if told.workspace else None
+        made = self.spawn(tx, caller, again, run_id=spawn.run_id, instead_of=old, workspace=place)
+        tx.sessions.succeed(old.id, successor_id=made.id)
+        return made
+
+    def _workspace(
+        self, request: ops.SpawnSession, project: Project, session: Session, directory: str
+    ) -> shapes.Workspace:
+        """Where it works: in the checkout that is there, or in one of its own."""
+        if not request.worktree:
+            return shapes.Workspace(directory=directory, address=session.address)
+        own = self._home / WORKTREES / project.name / f"{session.name}-{session.id[-6:]}"
+        branch = f"maestro/{session.name}-{session.id[-6:]}"
+        return shapes.Workspace(directory=str(own), branch=branch, base="HEAD", worktree=True)
 
     async def launch(
         self, caller: Caller, request: ops.SpawnSession, answer: ops.SpawnedSession
@@ -114,76 +158,8 @@ class Spawning:
         if answer.dry_run or answer.id in self._started:
             return answer  # nothing to start, or the same key came twice
         self._started.add(answer.id)
-        await self.start_or_fail(answer.id)
+        await self._launching.start_or_fail(answer.id)
         return answer
-
-    async def start_or_fail(self, session_id: str) -> None:
-        """Start a program; if that cannot be, the session has failed and gives its tasks back."""
-        try:
-            await self.start(session_id)
-        except (errors.MaestroError, OSError) as error:
-            why = str(error)
-            await self._store.write(lambda tx: self._failed(tx, session_id, why))
-            raise
-
-    async def start(self, session_id: str) -> None:
-        """Start the program of a session that was written."""
-
-        def look(tx: Tx) -> tuple[Spawn | None, bytes | None]:
-            return tx.spawns.get(session_id), tx.spawns.manifest(session_id)
-
-        spawn, data = await self._store.read(look, quick=True)
-        assert spawn is not None and data is not None
-        manifest = shapes.decode(data)
-        folder = self._runners.folder(session_id)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        template = templates.load(Path(spawn.directory) / templates.FOLDER).get(spawn.template)
-        system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
-        (folder / _SYSTEM).write_text(system, encoding="utf-8")
-        (folder / _TASK).write_text(task, encoding="utf-8")
-        start = Start(
-            session_id=session_id,
-            system_prompt=system,
-            task_prompt=task,
-            directory=spawn.directory,
-            model=spawn.model,
-            permission=spawn.permission,
-            words=spawn.words,
-            skills=[skill.name for skill in manifest.skills],
-        )
-        launch = known.find(spawn.tool).launch(start, self._environment(manifest, folder))
-        order = {
-            "session_id": session_id,
-            "token": self._token_of(session_id),
-            "socket": self._places.socket,
-            "words": launch.words,
-            "directory": spawn.directory,
-            "environment": launch.environment,
-            "terminal": launch.terminal,
-            "input": launch.input,
-            "stop_seconds": limits.stop_grace_seconds,
-        }
-        await self._runners.start(order, session_id)
-
-    def _environment(self, manifest: Manifest, folder: Path) -> dict[str, str]:
-        """What an agent finds in its environment: its own, and nothing of whoever started the server."""
-        session = manifest.session
-        ours = {
-            "MAESTRO_SESSION_ID": session.id,
-            "MAESTRO_TOKEN": self._token_of(session.id),
-            "MAESTRO_TASK_IDS": ",".join(task.id for task in manifest.tasks),
-            "MAESTRO_PROJECT_ID": manifest.project.id,
-            "MAESTRO_MODE": session.mode.value,
-            "MAESTRO_STRATEGY": session.strategy,
-            "MAESTRO_SOCKET": self._places.socket,
-            "MAESTRO_SERVER_URL": self._places.url() or "",
-            "MAESTRO_SYSTEM_PROMPT_FILE": str(folder / _SYSTEM),
-            "MAESTRO_TASK_PROMPT_FILE": str(folder / _TASK),
-        }
-        if session.mode is Mode.COORDINATE:
-            ours["MAESTRO_ORCHESTRATOR_STRATEGY"] = session.strategy
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-        return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | ours
 
     def _session(
         self,
@@ -193,7 +169,9 @@ class Spawning:
         project: Project,
         agent: Agent,
         members: Sequence[Member],
+        instead_of: Session | None,
     ) -> Session:
+        above = tx.sessions.route(instead_of.parent_id) if instead_of and instead_of.parent_id else None
         asked = session_ops.RegisterSession(
             project=project.id,
             mode=request.mode,
@@ -202,6 +180,7 @@ class Spawning:
             tool=agent.name,
             task=request.task,
             path=request.path,
+            parent=above.id if above is not None and above.is_live else None,
         )
         made = sessions.register(tx, caller, asked, self._token_of, is_spawned=True)
         found = tx.sessions.get(made.id)
@@ -217,13 +196,6 @@ class Spawning:
         for task in tasks:
             moves.start(tx, worker, task_shapes.StartTask(id=task.id))
 
-    def _failed(self, tx: Tx, session_id: str, why: str) -> None:
-        session = tx.sessions.get(session_id)
-        if session is not None and session.ended_at is None:
-            tx.spawns.end(session_id, code=None, signal=None, tail=why[: limits.report_tail_chars_max], at=tx.at)
-            actor = Caller(Role.PERSON, "maestro")
-            sessions.finish(tx, session, Status.FAILED, source=Source.PROCESS, actor=actor, detail=why)
-
 
 def _answer(
     session: Session, brief: Brief, manifest: Manifest | None = None, template: Template | None = None
@@ -233,7 +205,8 @@ def _answer(
         strategy=brief.strategy,
         template=brief.template,
         permission=brief.permission,
-        directory=brief.directory,
+        directory=brief.workspace.directory if brief.workspace else brief.directory,
+        branch=brief.workspace.branch if brief.workspace else None,
         dry_run=manifest is not None,
         manifest=manifest,
         system_prompt=compose.system_prompt(manifest, template) if manifest and template else None,
@@ -250,7 +223,7 @@ def _spawn_of(tx: Tx, brief: Brief, request: ops.SpawnSession, agent: Agent, run
         permission=brief.permission,
         strategy=brief.strategy,
         template=brief.template,
-        directory=brief.directory,
+        directory=brief.workspace.directory if brief.workspace else brief.directory,
         run_id=run_id,
         runner_pid=None,
         runner_started=None,
@@ -283,73 +256,3 @@ def _direct(tx: Tx, caller: Caller, request: ops.SpawnSession, session: Session)
     )
     kind = SenderKind.SESSION if caller.is_session else SenderKind.PERSON
     return manifests.directive(subject, request.message, sender=sender.name, kind=kind, message_id=made.id)
-
-
-def tool_of(tx: Tx, project: Project, tool: str | None, words: Sequence[str], members: Sequence[str]) -> Agent:
-    """The agent program: the one named, a program of one's own, or what a member prefers."""
-    if tool:
-        return known.find(tool)
-    if words:
-        return known.find("command")
-    for name in members:
-        member = tx.members.by_name(project.id, name.lower())
-        if member is not None and member.tool is not None:
-            return known.find(member.tool.value)
-    raise errors.Invalid(
-        "Which agent program is to run?", hint="Say --tool claude, codex or gemini; or a program: -- PROGRAM ARGS…"
-    )
-
-
-def _members(tx: Tx, project: Project, names: Sequence[str]) -> list[Member]:
-    found = []
-    for name in dict.fromkeys(names):
-        member = tx.members.by_name(project.id, name.lower())
-        if member is None:
-            raise errors.NotFound(f"{project.name} has no member {name!r}.", hint="maestro member list")
-        found.append(member)
-    return found
-
-
-def _usual_permission(mode: Mode, members: Sequence[Member]) -> Permission:
-    """A coordinator never writes code, nor does who only plans."""
-    given = next((one.permission for one in members if one.permission), None)
-    return given or (Permission.EDIT if mode is Mode.EXECUTE else Permission.PLAN)
-
-
-def _template(request: ops.SpawnSession, directory: str) -> Template:
-    library = templates.load(Path(directory) / templates.FOLDER)
-    return library.get(request.template) if request.template else library.choose(request.mode, request.strategy)
-
-
-def directory_of(tx: Tx, path: str, project: Project) -> str:
-    """Where an agent starts: where the caller is, if that is in the project; else the project's first checkout."""
-    here = Path(path) if path else None
-    found = tx.projects.workspaces(project.id, limit=limits.page_items_default)
-    for workspace in found:
-        if here is not None and here.is_relative_to(workspace.path):
-            return workspace.path
-    if not found:
-        raise errors.NotFound(f"{project.name} has no checkout on this machine.", hint="Run `maestro init` in one.")
-    return found[0].path
-
-
-def _within_limits(tx: Tx, caller: Caller, project: Project) -> None:
-    if caller.session_id is not None:
-        own = tx.sessions.get(caller.session_id)
-        if own is not None and _depth(tx, own) >= limits.spawn_depth_max:
-            raise errors.Conflict(f"Sessions start others at most {limits.spawn_depth_max} levels deep.")
-        if tx.spawns.count_below(caller.session_id) >= limits.spawns_of_one_coordinator_max:
-            raise errors.Conflict(
-                f"A coordinator has at most {limits.spawns_of_one_coordinator_max} workers at once.",
-                hint="Wait for one to end: maestro mail wait",
-            )
-    if tx.spawns.count_in_project(project.id) >= limits.spawns_of_one_project_max:
-        raise errors.Conflict(f"A project has at most {limits.spawns_of_one_project_max} spawned sessions at once.")
-
-
-def _depth(tx: Tx, session: Session) -> int:
-    depth, above = 0, session.parent_id
-    while above is not None and depth <= limits.spawn_depth_max:
-        found = tx.sessions.route(above)
-        depth, above = depth + 1, found.parent_id if found else None
-    return depth

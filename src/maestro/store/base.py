@@ -25,6 +25,7 @@ from maestro.store.repositories.runs import Runs
 from maestro.store.repositories.sessions import Sessions
 from maestro.store.repositories.spawns import Spawns
 from maestro.store.repositories.tasks import Tasks
+from maestro.store.repositories.worktrees import Worktrees
 from maestro.store.rows import Rows
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class Repositories:
         self.spawns = Spawns(rows)
         self.runs = Runs(rows)
         self.gates = Gates(rows)
+        self.worktrees = Worktrees(rows)
         self.events = Events(rows)
         self.idempotency = Idempotency(rows)
 
@@ -66,6 +68,7 @@ class Tx:
         self.spawns = repositories.spawns
         self.runs = repositories.runs
         self.gates = repositories.gates
+        self.worktrees = repositories.worktrees
         self.events = repositories.events
         self.idempotency = repositories.idempotency
         self.logged: list[tuple[Change, str]] = []

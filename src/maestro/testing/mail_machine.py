@@ -241,12 +241,15 @@ class Machine:
 
     def end_session(self, seat: str) -> None:
         """What it had claimed is free, what it had not read goes to its coordinator, and another takes its seat."""
-        for waiter in [waiter for waiter in self.waiters if waiter.seat == seat]:
-            self.stop_waiting(self.waiters.index(waiter))
+        own = [waiter for waiter in self.waiters if waiter.seat == seat]
         self.run(self.call("dana", sessions.END, sessions.EndSession(id=self.ids[seat])))
         self.absorb()
         self.model.end(self.ids[seat], goes_to=self.ids["lead"])
         self.answers[seat].clear()
+        self.run(asyncio.sleep(MOMENT))
+        for waiter in own:
+            assert isinstance(waiter.call.exception(), errors.NotAuthenticated), "it waits for what cannot come"
+            self.waiters.remove(waiter)
         self.in_two = True
         self.run(self.register(seat))
 
@@ -309,11 +312,12 @@ class Machine:
             waiter.quiet_since = now
         waiter.known = set(there)
         urgent = bool(there) and self.model.letters[there[0]].rank == 0
-        quiet = now > waiter.quiet_since + waiter.debounce
+        # Whoever names a number wants so many and not a moment later; whoever names none wants the whole burst.
+        quiet = waiter.count > 1 or waiter.debounce < MOMENT or now > waiter.quiet_since + waiter.debounce
         told = f"{waiter} with {there} at {now}"
         if not waiter.call.done():
             assert not urgent and now <= waiter.until + MOMENT, told
-            assert not (len(there) >= waiter.count and (quiet or waiter.debounce < MOMENT)), told
+            assert not (len(there) >= waiter.count and quiet), told
             return
         self.waiters.remove(waiter)
         try:

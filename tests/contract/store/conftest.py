@@ -63,6 +63,7 @@ def send(store: Store) -> Callable[..., Awaitable[int]]:
                     priority=priority,
                     subject=subject,
                     body=Content(data, None, len(data), ""),
+                    preview="",
                     task_id=task_id,
                     sender=Sender(SenderKind.SESSION, sender, sender, None, "dana", "vc"),
                     to=list(boxes),

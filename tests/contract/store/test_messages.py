@@ -60,7 +60,7 @@ async def test_a_message_comes_back_as_it_was(store: Store, clock: FakeClock) ->
         kept = {
             name: getattr(first, name) for name in Letter.__struct_fields__ if name in type(first).__struct_fields__
         }
-        kept |= {"project_id": VC, "body": Content(data, None, len(data), ""), "attachments": 1}
+        kept |= {"project_id": VC, "body": Content(data, None, len(data), ""), "preview": "", "attachments": 1}
         attached = Attachment("att_1", first.id, "core.log", 3, "abc")
         tx.mail.attach(attached, Content(b"log", None, 3, "abc"))
         return tx.mail.insert(Letter(**kept))

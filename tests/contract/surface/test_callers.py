@@ -65,7 +65,7 @@ async def test_a_worker_sets_no_gates_and_cancels_nothing(surface: Surface) -> N
 
 async def test_a_worker_cannot_pass_its_own_review(surface: Surface) -> None:
     await surface.join("w")
-    await surface.call(CREATE, title="a", gates=["make test"])
+    await surface.call(CREATE, title="a", gates=["sleep 20"])
     await surface.call(START, by="w", id="#1")
     assert (await surface.call(COMPLETE, by="w", id="#1"))["status"] == "in_review"
     with pytest.raises(errors.Conflict):

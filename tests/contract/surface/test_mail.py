@@ -266,3 +266,18 @@ async def test_two_that_answer_each_other_are_stopped(surface: Surface) -> None:
         while not found:
             found = (await surface.call(mail.SEARCH, query='"answer each other without end"'))["messages"]
     assert [(one["sender"]["kind"], one["to"]) for one in found] == [("maestro", ["human"])]
+
+
+async def test_what_programs_call_and_no_command_does(surface: Surface) -> None:
+    if surface.way.shows_as == "read":
+        pytest.skip("the command writes `mail send PROJECT`, and confirms by itself")
+    await surface.join("w")
+    sent = await surface.call(mail.POST_TO_PROJECT, subject="Crash", message="b", priority="critical")
+    assert [one["name"] for one in sent["deliveries"]] == [surface.project]
+    shown = await surface.call(mail.INBOX, by="w")
+    assert (await surface.call(mail.CONFIRM, by="w", receipt=shown["receipt"], via="hook"))["count"] == 1
+    (one,) = (await surface.call(mail.STATUS, id=sent["id"]))["deliveries"]
+    assert (one["status"], one["via"]) == ("read", "hook") and one["by"].startswith("ses_")
+    for forged in ("r1:x", "nonsense"):
+        with pytest.raises(errors.Invalid):
+            await surface.call(mail.CONFIRM, by="w", receipt=forged)

@@ -90,7 +90,7 @@ async def test_a_report_moves_the_task_and_the_coordinator_hears_it(surface: Sur
     heard = (await surface.call(mail.INBOX, by="boss", peek=True))["messages"]
     task = f"{surface.project}#1"
     assert [(one["subject"], one["body"]) for one in heard] == [
-        (f"w goes on {task}", "half"),
+        (f"w goes on with {task}", "half"),
         (f"w has completed {task}", "all of it"),
     ]
     for _ in range(2):

@@ -149,7 +149,7 @@ async def test_an_illegal_move_names_the_legal_ones(surface: Surface) -> None:
 
 
 async def test_every_move_leads_where_it_should(surface: Surface) -> None:
-    await surface.call(CREATE, title="a", gates=["make test"])
+    await surface.call(CREATE, title="a", gates=["sleep 20"])
     moves: list[tuple[Any, dict[str, Any], str]] = [
         (BLOCK, {"reason": "key"}, "blocked"),
         (UNBLOCK, {}, "todo"),

@@ -6,6 +6,7 @@ Time here is told by the test. The jobs are led by hand, in the order in which a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import resource
 import subprocess
@@ -256,27 +257,40 @@ async def test_signs_of_life_of_all_are_one_write(ten_thousand: World) -> None:
     assert found is not None and to_micros(found.lease_until) == until
 
 
-@pytest.fixture
-def few_files() -> Iterator[None]:
-    """This process may open no more than a few files more."""
+@contextlib.contextmanager
+def files_left(count: int) -> Iterator[None]:
+    """This process may open no more than so many files more."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/dev/fd").iterdir()]) + 50, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    present = max(int(file.name) for file in Path("/dev/fd").iterdir())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (present + count if count else 0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-async def test_more_processes_than_can_be_watched(ten_thousand: World, few_files: None) -> None:
+async def test_more_processes_than_can_be_watched(ten_thousand: World) -> None:
     """That a process cannot be watched is no sign that it has ended."""
     world = ten_thousand
+    for count in (0, 50):
+        with files_left(count):
+            await world.server.processes.run_once()
+            await settled(world.server)
 
-    def leases(tx: Any) -> set[datetime]:
+    def ends(tx: Any) -> list[str]:
+        """What was taken for the end of a process that lives."""
         found = [tx.sessions.by_name(world.project, f"process-{number}") for number in range(PROCESSES)]
-        return {session.lease_until for session in found}
+        return [signal.detail for session in found for signal in tx.sessions.signals(session.id)]
 
-    before = await world.server.store.read(leases)
-    await world.server.processes.run_once()
-    await settled(world.server)
-    assert await world.server.store.read(leases) == before
+    assert await world.server.store.read(ends) == []
+
+
+async def test_a_server_that_can_open_no_file_judges_nobody(ten_thousand: World) -> None:
+    """Whether a process lives cannot be found out then; so it is not called lost."""
+    for _ in range(50):
+        with files_left(0), contextlib.suppress(OSError):
+            await ten_thousand.lost_sessions.run_once()
+    assert "process" not in await counts(ten_thousand)
 
 
 async def settled(server: Server) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -10,7 +11,12 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro import errors, limits
+from maestro.domain.callers import Caller
+from maestro.operations import mail
+from maestro.operations import mail_shapes as shapes
+from maestro.server.app import Server
+from maestro.services.upkeep.alarms import Alarms
 from maestro.testing.live import PYTHON_CLIENT
 
 SECONDS_MAX = 100.0
@@ -141,3 +147,35 @@ def test_one_that_writes_without_end(office: Any, connect: Any) -> None:
         if told(office):
             break
     assert len(told(office)) == 1
+
+
+class FullDisk:
+    """A store on which the first write finds no room."""
+
+    def __init__(self, server: Server) -> None:
+        self._store = server.store
+        self._is_full = True
+
+    async def write(self, work: Any, *, quick: bool = False) -> Any:
+        if self._is_full:
+            self._is_full = False
+            raise errors.StorageFull
+        return await self._store.write(work, quick=quick)
+
+
+async def test_the_person_is_told_although_the_disk_was_full(
+    server: Server, vc: str, join: Any, dana: Caller
+) -> None:
+    await server.upkeep.close()
+    ada, _ = await join("ada"), await join("bob")
+    for number in range(limits.mail_per_minute_default + 1):
+        request = shapes.SendMail(to=["bob"], subject=f"m{number}", message="")
+        with contextlib.suppress(errors.TooFast):
+            await server.call(mail.SEND, request, caller=ada)
+    job = Alarms(FullDisk(server), server.guard)  # type: ignore[arg-type]
+    with pytest.raises(errors.StorageFull):
+        await job.run_once()
+    for _ in range(2):
+        await job.run_once()
+    page = await server.call(mail.INBOX, shapes.ReadInbox(project=vc), caller=dana)
+    assert [message.subject for message in page.messages] == ["ada sends too much mail to bob"]

@@ -86,6 +86,7 @@ async def fill(server: Server, vc: str, clock: FakeClock) -> Callable[..., Any]:
             priority=Priority.NORMAL,
             subject="one of many",
             body=small("a body of some length, as bodies go"),
+            preview="",
             task_id=None,
             sender=sender,
             to=["w"],
@@ -188,3 +189,23 @@ async def test_what_many_left_unread_goes_on_in_bounded_rounds(
     assert await server.store.read(lambda tx: tx.sessions.unsettled(limit=1)) == []
     ended = await server.store.read(lambda tx: tx.sessions.get(gone.session_id))
     assert ended is not None and ended.status is Status.STOPPED
+
+
+async def test_all_that_an_ended_session_had_claimed_is_on_offer_again(
+    server: Server, dana: Caller, vc: str, join: Join, fill: Any
+) -> None:
+    """Also more than one batch of it."""
+    holder, other, many = await join("holder"), await join("other"), limits.upkeep_batch_rows_max + 7
+    await fill(vc, many)
+
+    def claim(tx: Tx) -> None:
+        for message in tx.deliveries.open_in(vc, reader=other.name, wanted=EVERYTHING, limit=2 * many):
+            assert tx.deliveries.claim(message.thread_id, holder.name, at=tx.at)
+
+    def on_offer(tx: Tx) -> int:
+        return len(tx.deliveries.open_in(vc, reader=other.name, wanted=EVERYTHING, limit=2 * many))
+
+    await server.store.write(claim)
+    assert await server.store.read(on_offer) == 0
+    await server.call(sessions.END, sessions.EndSession(id=holder.session_id), caller=dana)
+    assert await server.store.read(on_offer) == many

@@ -5,6 +5,7 @@ What was acknowledged is there once and is read once; what counts as read was pr
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -28,6 +29,10 @@ SECONDS_MAX = 60.0
 TURNS_MAX = 100_000
 NO_SERVER, TIMED_OUT = 8, 3
 BROKEN = (OSError, http.client.HTTPException)
+
+
+class HungUp(OSError):
+    """A client has gone before its answer came."""
 
 
 @dataclass
@@ -113,21 +118,31 @@ class HttpSender(Sender):
 
     def send(self, to: str, name: str, text: str) -> str | None:
         body = json.dumps({"to": [to], "subject": name, "message": text}).encode()
-        under_way = self.rounds.under_way
         try:
-            answer, told = self.api.send(
-                "POST",
-                "/api/mail",
-                body,
-                headers={"Idempotency-Key": name},
-                sent=lambda: self.rounds.tell(lambda: under_way.add(self.seat.name)),
-            )
+            if self.count % 3 == 1:
+                self.hang_up(name, body)
+            answer, told = self.ask(name, body, lambda: self.under_way(set.add))
         except BROKEN:
             return None
         finally:
-            self.rounds.tell(lambda: under_way.discard(self.seat.name))
+            self.under_way(set.discard)
         assert answer.status == 200, told
         return str(json.loads(told)["id"])
+
+    def ask(self, key: str, body: bytes, sent: Callable[[], None]) -> Any:
+        return self.api.send("POST", "/api/mail", body, headers={"Idempotency-Key": key}, sent=sent)
+
+    def hang_up(self, key: str, body: bytes) -> None:
+        """Asked, but gone before the answer: it may have been carried out."""
+
+        def go() -> None:
+            raise HungUp
+
+        with contextlib.suppress(HungUp):
+            self.ask(key, body, go)
+
+    def under_way(self, change: Callable[[set[str], str], None]) -> None:
+        self.rounds.tell(lambda: change(self.rounds.under_way, self.seat.name))
 
 
 class CommandSender(Sender):
@@ -262,6 +277,16 @@ def assert_every_receipt_is_true(rounds: Rounds, readers: list[Reader], events: 
         assert printed[message, recipient] == text
 
 
+def assert_keys_still_answer(senders: list[Worker], rounds: Rounds) -> None:
+    """The same key gives the first message again, also from a server that never saw the first request."""
+    for sender in senders:
+        if isinstance(sender, HttpSender):
+            sender.count -= 1
+            before = dict(rounds.acknowledged)
+            assert sender.once(0), "there is a server"
+            assert rounds.acknowledged == before
+
+
 @pytest.fixture
 def busy_office(live: LiveServer, make_office: Callable[..., Any]) -> Any:
     """One in which nobody is too fast."""
@@ -304,6 +329,7 @@ def play(office: Any, relay: Relay, clients: dict[str, Any], connect: Any, folde
     try:
         relay.wait_for(b"W", len(waiters))
         survive(office.server, [*senders, *readers], rounds, **how)
+        assert_keys_still_answer(senders, rounds)
         for reader in readers:
             read_the_rest(reader)
         assert_every_receipt_is_true(rounds, readers, connect(office.server).events())

@@ -28,6 +28,8 @@ from maestro.testing.live import LiveServer
 APART = {"server.stop", "server.backup"}
 ALL = sorted(set(REGISTRY) - APART)
 EXAMPLES = 20
+# Their time limit is in the body.
+WAITING = ("mail.wait", "session.wait", "ask.wait", "ask.create", "mail.send", "mail.reply", "session.prompt")
 WAIT_MILLIS = 20
 
 AS_DECLARED = [
@@ -162,6 +164,9 @@ def ask_at_random(world: World, name: str, mode: GenerationMode, checks: list[An
             case.query["timeout"] = dice.draw(st.integers(0, WAIT_MILLIS))
         elif name == "task.wait" and "timeout" not in case.query:
             case.query["timeout"] = WAIT_MILLIS
+        fits = isinstance(case.body, dict) and (mode is GenerationMode.POSITIVE or "timeout" not in case.body)
+        if name in WAITING and fits:
+            case.body["timeout"] = WAIT_MILLIS
         with_token = world.worker if name == "session.heartbeat" else world.session
         answer = case.call(base_url=world.server.url, session=with_token, timeout=30)
         if answer.status_code == 200:

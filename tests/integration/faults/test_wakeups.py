@@ -125,6 +125,11 @@ KNOWN: dict[str, list[Step]] = {
         ("wait", ("lead", 1, 0.5, "low", LONG, False)),
         ("release", (0, True)),
     ],
+    "what an ended session had not read wakes whoever gets it": [
+        ("send", ("dana", ["w3"], "critical", False)),
+        ("wait", ("lead", 1, 5, "critical", LONG, False)),
+        ("end_session", ("w3",)),
+    ],
     "what nobody asked for does not put an answer off": [
         ("wait", ("lead", 1, 5, "high", LONG, False)),
         ("send", ("w1", ["lead"], "high", False)),

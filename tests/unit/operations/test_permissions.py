@@ -66,6 +66,7 @@ session.spawn       yes     yes          no      no
 session.prompt      yes     yes          no      no
 session.interrupt   yes     yes          no      no
 session.stop        yes     yes          no      no
+session.resume      yes     yes          no      no
 session.logs        yes     yes          yes     no
 manifest.show       yes     yes          yes     no
 prompt.show         yes     yes          yes     no
@@ -77,6 +78,10 @@ run.list            yes     yes          yes     no
 run.show            yes     yes          yes     no
 run.stop            yes     yes          no      no
 run.resume          yes     yes          no      no
+worktree.list       yes     yes          yes     no
+worktree.diff       yes     yes          yes     no
+worktree.merge      yes     yes          no      no
+worktree.remove     yes     yes          no      no
 mail.send           yes     yes          yes     no
 mail.post           yes     yes          yes     no
 mail.broadcast      yes     yes          yes     no

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro import errors, limits
 from maestro.domain.asks import Ask, Kind, Status
 from maestro.domain.messages import HUMAN, Type
 from maestro.operations import asks as ops
@@ -107,6 +107,14 @@ async def test_the_persons_reply_to_that_query_is_its_answer(world: World) -> No
     assert [mail.subject for mail in await world.unread(worker)] == ["Re: Port?"]  # and no second mail
     closed = await world.store.read(lambda tx: tx.asks.page(worker.project_id, after="", limit=9))
     assert [(one.status, one.answer) for one in closed] == [("answered", "Take 8081.")]
+
+
+async def test_of_a_long_query_the_beginning_stands_in_the_request(world: World) -> None:
+    worker = await world.join("w")
+    long = "x" * (limits.inbox_body_chars_max + 1)
+    await world.send(worker, "human", subject="Port?", message=long, type=Type.QUERY)
+    (made,) = await world.store.read(lambda tx: tx.asks.open(after="", limit=9))
+    assert made.text == long[:-1]
 
 
 async def test_mail_that_is_no_query_or_not_for_the_person_asks_nothing(world: World) -> None:

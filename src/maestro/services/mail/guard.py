@@ -97,6 +97,10 @@ class Guard:
         taken, self._alarms = self._alarms, []
         return taken
 
+    def put_back(self, alarms: list[Alarm]) -> None:
+        """These could not be told."""
+        self._alarms[:0] = alarms
+
     def _raise_alarm(self, alarm: Alarm, at: datetime) -> None:
         told = self._told.get(alarm.key)
         if told is not None and at - told < _ALARM_EVERY:

@@ -129,8 +129,14 @@ def unread(
     ]
     if len(boxes) > 1:  # a message that came to two of them is shown once, from the nearest
         found = list({message.seq: message for message in reversed(found)}.values())
-        found.sort(key=lambda message: (RANKS[message.priority], message.seq))
+    # What was shown already, but cut, must not stand in the way of what was not.
+    found.sort(key=lambda message: (was_cut_before(message), RANKS[message.priority], message.seq))
     return found[:limit]
+
+
+def was_cut_before(message: Received) -> bool:
+    """Whether its beginning has been handed over: the rest waits for `mail show`."""
+    return message.truncated and message.status is Status.DELIVERED
 
 
 def coordinator_contact(tx: Tx, caller: Caller) -> Contact | None:

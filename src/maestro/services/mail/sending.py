@@ -197,7 +197,7 @@ class Sending:
     def _ask(self, tx: Tx, caller: Caller, draft: Draft, made: Posted) -> None:
         """A question to the person is something that needs an answer, not just mail."""
         if draft.type is Type.QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets):
-            text = (draft.body.body or b"").decode()
+            text = draft.body.body.decode() if draft.body.body is not None else draft.preview
             open_from_mail(tx, caller, title=draft.subject, text=text, message_id=made.id, task_id=draft.task_id)
 
 

@@ -54,8 +54,9 @@ def release(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
 
 def release_all(tx: Tx, session_id: str, *, actor: str) -> None:
     """What an ended session had is free again."""
-    for thread_id in tx.deliveries.held(session_id, limit=limits.upkeep_batch_rows_max):
-        let_go(tx, session_id, thread_id, actor=actor)
+    while held := tx.deliveries.held(session_id, limit=limits.upkeep_batch_rows_max):
+        for thread_id in held:
+            let_go(tx, session_id, thread_id, actor=actor)
 
 
 def let_go(tx: Tx, holder: str, thread_id: str, *, actor: str) -> None:

@@ -43,7 +43,7 @@ class MailWaits:
     async def _gather(
         self, subscription: Subscription, caller: Caller, request: ops.WaitMail, wanted: Wanted
     ) -> None:
-        """Until enough is there and it is quiet, or something critical is; what others took is not there."""
+        """Until so many are there, or one is and it is quiet, or something critical is; what others took is not."""
         found = await self._look(caller, wanted)
         if len(found) >= request.count:
             return
@@ -51,7 +51,7 @@ class MailWaits:
             await subscription.wait()
             subscription.take()
             found = await self._look(caller, wanted)
-            if _is_enough(found, request.count):
+            if request.count == 1 and found:
                 found = await self._quietly(subscription, caller, wanted, found, seconds=request.debounce / 1000)
 
     async def _quietly(
@@ -73,7 +73,8 @@ class MailWaits:
         def look(tx: Tx) -> list[Received]:
             if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
                 raise errors.NotAuthenticated("This session has ended.", hint="Its mail has gone on to others.")
-            return reading.unread(tx, caller, wanted, limit=limits.wait_messages_max)
+            found = reading.unread(tx, caller, wanted, limit=limits.wait_messages_max)
+            return [one for one in found if not reading.was_cut_before(one)]
 
         return await self._store.read(look, quick=True)
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import SERVER
+from maestro.errors import MaestroError
 from maestro.services import notices
 from maestro.services.mail.guard import Alarm, Guard
 from maestro.store.base import Store, Tx
@@ -23,7 +24,11 @@ class Alarms:
     async def run_once(self) -> datetime | None:
         alarms = self._guard.take_alarms()
         if alarms:
-            await self._store.write(lambda tx: _tell(tx, alarms))
+            try:
+                await self._store.write(lambda tx: _tell(tx, alarms))
+            except MaestroError:
+                self._guard.put_back(alarms)  # for the next round: the person has not been told
+                raise
         return None
 
 

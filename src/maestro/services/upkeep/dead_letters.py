@@ -31,6 +31,8 @@ class DeadLetters:
 
 
 def _settle(tx: Tx, session: Session) -> None:
+    if tx.sessions.is_live(session.id):
+        return  # it was called lost, and has spoken again since: its mail is its own
     many = limits.upkeep_batch_rows_max
     left = tx.deliveries.open_in(session.id, reader=session.id, wanted=Wanted(), limit=many)
     target = routing.to_session(tx, session.id)

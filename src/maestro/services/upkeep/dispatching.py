@@ -20,6 +20,7 @@ from maestro.domain.tasks import Status, Task
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes
 from maestro.services import moves, runs
+from maestro.services.launching import Launching
 from maestro.services.runners import Runners
 from maestro.services.spawning import Spawning
 from maestro.store.base import Store, Tx
@@ -33,9 +34,10 @@ class Dispatching:
 
     name = "dispatching"
 
-    def __init__(self, store: Store, spawning: Spawning, runners: Runners) -> None:
+    def __init__(self, store: Store, spawning: Spawning, launching: Launching, runners: Runners) -> None:
         self._store = store
         self._spawning = spawning
+        self._launching = launching
         self._runners = runners
 
     async def run_once(self) -> datetime | None:
@@ -92,6 +94,7 @@ class Dispatching:
             subject=task.title,
             message=task.description,
             path=run.directory,
+            worktree=run.worktrees,
         )
         try:
             made = self._spawning.spawn(tx, _starter(tx, run), request, run_id=run.id)
@@ -126,7 +129,7 @@ class Dispatching:
 
     async def _launch(self, session_id: str) -> None:
         try:
-            await self._spawning.start_or_fail(session_id)
+            await self._launching.start_or_fail(session_id)
         except (errors.MaestroError, OSError) as error:
             log.warning("%s could not be started: %s", session_id, error)
         await asyncio.sleep(0)

@@ -17,9 +17,12 @@ from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
 from maestro.domain.gates import GateResult
 from maestro.domain.messages import SERVER
+from maestro.domain.sessions import Session
+from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes
 from maestro.services import moves, notices, reports
+from maestro.services.worktrees import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 
@@ -37,9 +40,10 @@ class Gates:
 
     name = "gates"
 
-    def __init__(self, store: Store, blobs: Blobs, *, clock: Clock) -> None:
+    def __init__(self, store: Store, blobs: Blobs, worktrees: Worktrees, *, clock: Clock) -> None:
         self._store = store
         self._blobs = blobs
+        self._worktrees = worktrees
         self._clock = clock
         self._running: dict[str, asyncio.Task[None]] = {}
 
@@ -69,7 +73,28 @@ class Gates:
             said.append(await self._run(task, command, directory))
             if not said[-1].result.passed:
                 break  # the rest would say nothing more
-        await self._store.write(lambda tx: _conclude(tx, task, said))
+        conflict = await self._merge(task) if all(one.result.passed for one in said) else ""
+        await self._store.write(lambda tx: _conclude(tx, task, said, conflict))
+
+    async def _merge(self, task: Task) -> str:
+        """Bring a worker's branch into its run's; why that cannot be, or nothing."""
+
+        def look(tx: Tx) -> tuple[Session | None, Worktree | None]:
+            holder = task.holder or ""
+            return tx.sessions.get(holder), tx.worktrees.get(holder)
+
+        session, found = await self._store.read(look, quick=True)
+        if session is None or found is None or found.merges_into is None or found.merged_at is not None:
+            return ""
+        try:
+            done = await self._worktrees.bring_in(session, found, found.merges_into)
+        except errors.MaestroError as error:
+            return f"It could not be merged into {found.merges_into}: {error}"
+        if done.commit is not None:
+            return ""
+        return f"It conflicts with {done.into}. Merge that branch into yours and mend it:\n\n" + "\n".join(
+            done.conflicts
+        )
 
     async def _run(self, task: Task, command: str, directory: str | None) -> _Said:
         if directory is None:
@@ -96,7 +121,7 @@ class Gates:
         return _Said(result, output, ran.output.decode("utf-8", "replace"))
 
 
-def _conclude(tx: Tx, seen: Task, said: list[_Said]) -> None:
+def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
     """Keep the evidence and move the task, if it still stands where it stood."""
     for one in said:
         tx.gates.insert(one.result, one.output)
@@ -106,7 +131,7 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said]) -> None:
     task = tx.tasks.get(seen.id)
     if task is None or task.status is not Status.IN_REVIEW or task.gates != seen.gates:
         return
-    passed = all(one.result.passed for one in said)
+    passed = all(one.result.passed for one in said) and not conflict
     if passed:
         moves.complete(tx, _SERVER, task_shapes.CompleteTask(id=task.id))
     holder = tx.sessions.get(task.holder) if task.holder else None
@@ -114,7 +139,7 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said]) -> None:
         reports.reviewed(tx, holder, passed=passed)
     if passed:
         return
-    why = rules.verdict([one.result for one in said], said[-1].text)[: limits.reason_chars_max]
+    why = (conflict or rules.verdict([one.result for one in said], said[-1].text))[: limits.reason_chars_max]
     moves.reject(tx, _SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
     _tell_holder(tx, task, why)
 

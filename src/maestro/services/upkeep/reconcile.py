@@ -17,8 +17,8 @@ from maestro.domain.messages import SERVER
 from maestro.domain.sessions import Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.services import runner_reports, sessions
+from maestro.services.launching import Launching
 from maestro.services.runners import Runners
-from maestro.services.spawning import Spawning
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)
@@ -31,10 +31,10 @@ class Reconcile:
 
     name = "reconcile"
 
-    def __init__(self, store: Store, runners: Runners, spawning: Spawning, *, clock: Clock) -> None:
+    def __init__(self, store: Store, runners: Runners, launching: Launching, *, clock: Clock) -> None:
         self._store = store
         self._runners = runners
-        self._spawning = spawning
+        self._launching = launching
         self._clock = clock
         self._after = EPOCH
 
@@ -65,7 +65,7 @@ class Reconcile:
     async def _start(self, spawn: Spawn) -> None:
         """It was written, but never started: the server was killed in between."""
         try:
-            await self._spawning.start_or_fail(spawn.session_id)
+            await self._launching.start_or_fail(spawn.session_id)
         except (errors.MaestroError, OSError) as error:
             log.warning("%s could not be started: %s", spawn.session_id, error)
 

@@ -92,7 +92,7 @@ async def test_critical_mail_ends_the_gathering_at_once(world: World) -> None:
 async def test_a_count_is_waited_for(world: World) -> None:
     worker = await world.join("w")
     await world.send(None, "w", subject="0")
-    waits = wait(world, worker, count=3, debounce=0)
+    waits = wait(world, worker, count=3)  # it ends with the third, not with the quiet after it
     await listening(world, worker)
     await world.send(None, "w", subject="1")
     await looked(world)

@@ -12,6 +12,8 @@ SELECT id, task_id, session_id, command, passed, exit_code, seconds, created_at 
 SELECT task_id, output, blob FROM gate_results WHERE id = :id;
 
 -- name: tasks_in_review
--- Tasks whose gates are to be run.
+-- Tasks whose gates are to be run, or whose branch is to be merged.
 SELECT {task_in_list} FROM {tasks}
- WHERE t.status = 'in_review' AND t.gates <> '[]' AND t.archived = 0 ORDER BY t.updated_at LIMIT :limit;
+ WHERE t.status = 'in_review' AND t.archived = 0 AND t.holder IN (SELECT id FROM sessions)
+   AND (t.gates <> '[]' OR t.holder IN (SELECT session_id FROM worktrees WHERE merges_into IS NOT NULL))
+ ORDER BY t.updated_at LIMIT :limit;

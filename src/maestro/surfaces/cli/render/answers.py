@@ -14,6 +14,7 @@ from maestro.domain import members as domain_members
 from maestro.domain import projects as domain_projects
 from maestro.domain import runs as domain_runs
 from maestro.domain import sessions as domain_sessions
+from maestro.domain import spawns as domain_spawns
 from maestro.domain import tasks as domain_tasks
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
@@ -26,6 +27,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes as task_ops
 from maestro.operations import teams as team_ops
+from maestro.operations import worktrees as worktree_ops
 from maestro.surfaces.cli import own as own_ops
 from maestro.surfaces.cli.render import (
     asks,
@@ -39,6 +41,7 @@ from maestro.surfaces.cli.render import (
     sessions,
     spawning,
     tasks,
+    worktrees,
 )
 from maestro.surfaces.cli.render.base import Rendered, Renderer, pairs
 from maestro.surfaces.cli.render.style import View, line
@@ -80,6 +83,10 @@ RENDERERS: dict[type, Renderer] = {
     session_ops.ReportedSession: sessions.reported,
     session_ops.Adopted: sessions.adopted,
     domain_runs.Run: runs.run,
+    domain_spawns.Worktree: worktrees.worktree,
+    worktree_ops.WorktreeList: worktrees.worktree_list,
+    worktree_ops.Diff: worktrees.diff,
+    worktree_ops.MergedWorktree: worktrees.merged,
     run_ops.RunList: runs.run_list,
     run_ops.RunView: runs.run_view,
     spawn_ops.SpawnedSession: spawning.spawned,

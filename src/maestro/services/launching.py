@@ -1,0 +1,139 @@
+"""Starting the program of a session that was written: its worktree, its prompts, its environment, its runner."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.agents import known
+from maestro.agents.base import Start, cleared
+from maestro.domain import manifests as shapes
+from maestro.domain.callers import Caller, Role
+from maestro.domain.manifests import Manifest
+from maestro.domain.messages import SERVER
+from maestro.domain.sessions import Mode, Source, Status
+from maestro.domain.spawns import Spawn
+from maestro.prompts import compose, templates
+from maestro.services import sessions
+from maestro.services.runners import Runners
+from maestro.services.worktrees import Worktrees
+from maestro.store.base import Store, Tx
+
+_SYSTEM, _TASK = "system-prompt.xml", "task-prompt.xml"
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where a server is, for the agents it starts."""
+
+    home: Path
+    socket: str
+    url: Callable[[], str | None]
+
+
+class Launching:
+    """Programs of sessions."""
+
+    def __init__(
+        self,
+        store: Store,
+        runners: Runners,
+        worktrees: Worktrees,
+        places: Places,
+        *,
+        token_of: Callable[[str], str],
+    ) -> None:
+        self._store = store
+        self._runners = runners
+        self._worktrees = worktrees
+        self._places = places
+        self._token_of = token_of
+
+    async def start_or_fail(self, session_id: str) -> None:
+        """Start a program; if that cannot be, the session has failed and gives its tasks back."""
+        try:
+            await self.start(session_id)
+        except (errors.MaestroError, OSError) as error:
+            why = str(error)
+            await self._store.write(lambda tx: self._failed(tx, session_id, why))
+            raise
+
+    async def start(self, session_id: str) -> None:
+        """Start the program of a session that was written."""
+
+        def look(tx: Tx) -> tuple[Spawn | None, bytes | None]:
+            return tx.spawns.get(session_id), tx.spawns.manifest(session_id)
+
+        spawn, data = await self._store.read(look, quick=True)
+        assert spawn is not None and data is not None
+        manifest = shapes.decode(data)
+        folder = self._runners.folder(session_id)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if manifest.workspace is not None and manifest.workspace.worktree:
+            await self._worktrees.make(manifest, merges_into=await self._run_branch(spawn))
+        template = templates.load(Path(manifest.project.directory) / templates.FOLDER).get(spawn.template)
+        system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
+        (folder / _SYSTEM).write_text(system, encoding="utf-8")
+        (folder / _TASK).write_text(task, encoding="utf-8")
+        start = Start(
+            session_id=session_id,
+            system_prompt=system,
+            task_prompt=task,
+            directory=spawn.directory,
+            model=spawn.model,
+            permission=spawn.permission,
+            words=spawn.words,
+            skills=[skill.name for skill in manifest.skills],
+        )
+        launch = known.find(spawn.tool).launch(start, self._environment(manifest, folder))
+        order = {
+            "session_id": session_id,
+            "token": self._token_of(session_id),
+            "socket": self._places.socket,
+            "words": launch.words,
+            "directory": spawn.directory,
+            "environment": launch.environment,
+            "terminal": launch.terminal,
+            "input": launch.input,
+            "stop_seconds": limits.stop_grace_seconds,
+        }
+        await self._runners.start(order, session_id)
+
+    async def _run_branch(self, spawn: Spawn) -> str | None:
+        """Where the run that a session is of gathers finished work."""
+        run_id = spawn.run_id
+        if run_id is None:
+            return None
+        run = await self._store.read(lambda tx: tx.runs.get(run_id), quick=True)
+        return run.branch if run else None
+
+    def _environment(self, manifest: Manifest, folder: Path) -> dict[str, str]:
+        """What an agent finds in its environment: its own, and nothing of whoever started the server."""
+        session = manifest.session
+        ours = {
+            "MAESTRO_SESSION_ID": session.id,
+            "MAESTRO_TOKEN": self._token_of(session.id),
+            "MAESTRO_TASK_IDS": ",".join(task.id for task in manifest.tasks),
+            "MAESTRO_PROJECT_ID": manifest.project.id,
+            "MAESTRO_MODE": session.mode.value,
+            "MAESTRO_STRATEGY": session.strategy,
+            "MAESTRO_SOCKET": self._places.socket,
+            "MAESTRO_SERVER_URL": self._places.url() or "",
+            "MAESTRO_SYSTEM_PROMPT_FILE": str(folder / _SYSTEM),
+            "MAESTRO_TASK_PROMPT_FILE": str(folder / _TASK),
+        }
+        if session.mode is Mode.COORDINATE:
+            ours["MAESTRO_ORCHESTRATOR_STRATEGY"] = session.strategy
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | ours
+
+    def _failed(self, tx: Tx, session_id: str, why: str) -> None:
+        session = tx.sessions.get(session_id)
+        if session is not None and session.ended_at is None:
+            tx.spawns.end(session_id, code=None, signal=None, tail=why[: limits.report_tail_chars_max], at=tx.at)
+            actor = Caller(Role.PERSON, SERVER)
+            sessions.finish(tx, session, Status.FAILED, source=Source.PROCESS, actor=actor, detail=why)

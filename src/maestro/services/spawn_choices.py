@@ -1,0 +1,92 @@
+"""What a new session will be, from what was asked for and what is known: its program, place, rights and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from maestro import errors, limits
+from maestro.agents import known
+from maestro.agents.base import Agent
+from maestro.domain.callers import Caller
+from maestro.domain.members import Member, Permission
+from maestro.domain.projects import Project
+from maestro.domain.sessions import Mode, Session
+from maestro.domain.templates import Template
+from maestro.operations import spawning as ops
+from maestro.prompts import templates
+from maestro.store.base import Tx
+
+
+def tool_of(tx: Tx, project: Project, tool: str | None, words: Sequence[str], members: Sequence[str]) -> Agent:
+    """The agent program: the one named, a program of one's own, or what a member prefers."""
+    if tool:
+        return known.find(tool)
+    if words:
+        return known.find("command")
+    for name in members:
+        member = tx.members.by_name(project.id, name.lower())
+        if member is not None and member.tool is not None:
+            return known.find(member.tool.value)
+    raise errors.Invalid(
+        "Which agent program is to run?", hint="Say --tool claude, codex or gemini; or a program: -- PROGRAM ARGS…"
+    )
+
+
+def members_of(tx: Tx, project: Project, names: Sequence[str]) -> list[Member]:
+    """The members that a session takes on."""
+    found = []
+    for name in dict.fromkeys(names):
+        member = tx.members.by_name(project.id, name.lower())
+        if member is None:
+            raise errors.NotFound(f"{project.name} has no member {name!r}.", hint="maestro member list")
+        found.append(member)
+    return found
+
+
+def usual_permission(mode: Mode, members: Sequence[Member]) -> Permission:
+    """A coordinator never writes code, nor does who only plans."""
+    given = next((one.permission for one in members if one.permission), None)
+    return given or (Permission.EDIT if mode is Mode.EXECUTE else Permission.PLAN)
+
+
+def template_of(request: ops.SpawnSession, directory: str) -> Template:
+    """The workflow it follows: the one named, or that of its mode and strategy."""
+    library = templates.load(Path(directory) / templates.FOLDER)
+    return library.get(request.template) if request.template else library.choose(request.mode, request.strategy)
+
+
+def directory_of(tx: Tx, path: str, project: Project) -> str:
+    """Where an agent starts: where the caller is, if that is in the project; else the project's first checkout."""
+    here = Path(path) if path else None
+    found = tx.projects.workspaces(project.id, limit=limits.page_items_default)
+    for workspace in found:
+        if here is not None and here.is_relative_to(workspace.path):
+            return workspace.path
+    if not found:
+        raise errors.NotFound(f"{project.name} has no checkout on this machine.", hint="Run `maestro init` in one.")
+    return found[0].path
+
+
+def within_limits(tx: Tx, caller: Caller, project: Project) -> None:
+    """Refuse what would be one too many, or one too deep."""
+    if caller.session_id is not None:
+        own = tx.sessions.get(caller.session_id)
+        if own is not None and depth_of(tx, own) >= limits.spawn_depth_max:
+            raise errors.Conflict(f"Sessions start others at most {limits.spawn_depth_max} levels deep.")
+        if tx.spawns.count_below(caller.session_id) >= limits.spawns_of_one_coordinator_max:
+            raise errors.Conflict(
+                f"A coordinator has at most {limits.spawns_of_one_coordinator_max} workers at once.",
+                hint="Wait for one to end: maestro mail wait",
+            )
+    if tx.spawns.count_in_project(project.id) >= limits.spawns_of_one_project_max:
+        raise errors.Conflict(f"A project has at most {limits.spawns_of_one_project_max} spawned sessions at once.")
+
+
+def depth_of(tx: Tx, session: Session) -> int:
+    """How many sessions are above one."""
+    depth, above = 0, session.parent_id
+    while above is not None and depth <= limits.spawn_depth_max:
+        found = tx.sessions.route(above)
+        depth, above = depth + 1, found.parent_id if found else None
+    return depth

@@ -1,0 +1,157 @@
+"""Worktrees of sessions: made before the agent starts, merged when its task is done, removed when nothing is lost."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro import errors, worktrees
+from maestro.domain.callers import Caller
+from maestro.domain.manifests import Manifest
+from maestro.domain.sessions import Session
+from maestro.domain.spawns import Worktree
+from maestro.operations import sessions as session_ops
+from maestro.operations import worktrees as ops
+from maestro.services import kin
+from maestro.services.scope import project_of
+from maestro.store.base import Store, Tx
+
+
+class Worktrees:
+    """All that sessions have of their own on the disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._merges = worktrees.Merges()
+
+    async def make(self, manifest: Manifest, *, merges_into: str | None) -> None:
+        """The worktree that a session was promised, with what its project's settings say belongs there."""
+        place = manifest.workspace
+        assert place is not None and place.branch is not None
+        known = await self._store.read(lambda tx: tx.worktrees.get(manifest.session.id), quick=True)
+        if known is not None:
+            return  # it was made before the server was killed
+        source = manifest.project.directory
+        if merges_into is not None:
+            await worktrees.ensure_branch(source, merges_into, "HEAD")
+        made = await worktrees.create(
+            source, path=place.directory, branch=place.branch, base=merges_into or place.base
+        )
+        row = Worktree(
+            session_id=manifest.session.id,
+            project_id=manifest.project.id,
+            repository=source,
+            path=made.path,
+            branch=made.branch,
+            base_commit=made.base_commit,
+            merges_into=merges_into,
+            merged_into=None,
+            merged_at=None,
+            removed_at=None,
+            created_at=await self._store.read(lambda tx: tx.at, quick=True),
+        )
+        await self._store.write(lambda tx: tx.worktrees.insert(row))
+        prepared = await worktrees.prepare(made.path, settings=worktrees.read_settings(source), source=source)
+        if prepared.setup is not None and not prepared.setup.is_ok:
+            raise errors.Conflict(
+                f"The set-up command failed: {prepared.setup.command}", data={"output": prepared.setup.output[-4000:]}
+            )
+
+    async def list_page(self, caller: Caller, request: ops.ListWorktrees) -> ops.WorktreeList:
+        def look(tx: Tx) -> list[tuple[Worktree, str]]:
+            project = project_of(tx, caller, request.project)
+            found = tx.worktrees.of_project(project.id, after=request.cursor, limit=request.limit + 1)
+            return [(one, session.name if (session := tx.sessions.route(one.session_id)) else "") for one in found]
+
+        found = await self._store.read(look)
+        shown = [await _state(one, name) for one, name in found[: request.limit]]
+        return ops.WorktreeList(worktrees=shown, cursor=shown[-1].session_id if len(found) > request.limit else None)
+
+    async def diff(self, caller: Caller, request: session_ops.OneSession) -> ops.Diff:
+        _, found = await self._named(caller, request)
+        text = await worktrees.diff(found.path, base_commit=found.base_commit)
+        return ops.Diff(session_id=found.session_id, branch=found.branch, base_commit=found.base_commit, text=text)
+
+    async def merge(self, caller: Caller, request: ops.MergeWorktree) -> ops.MergedWorktree:
+        session, found = await self._named(caller, request, what="merge")
+        into = request.into or found.merges_into
+        if into is None:
+            raise errors.Invalid("Where is it to be merged?", hint="Say --into BRANCH.")
+        return await self.bring_in(session, found, into)
+
+    async def bring_in(self, session: Session, found: Worktree, into: str) -> ops.MergedWorktree:
+        """Merge a session's branch: recorded if it went well, told if it did not."""
+        done = await self._merges.merge(
+            found.repository,
+            branch=found.branch,
+            into=into,
+            message=f"Merge {found.branch} ({session.name})",
+            author=worktrees.Author(session.human or "maestro", "maestro@localhost"),
+        )
+        if isinstance(done, worktrees.Conflicted):
+            return ops.MergedWorktree(
+                session_id=found.session_id,
+                branch=found.branch,
+                into=into,
+                commit=None,
+                conflicts=[f"{one.path} ({one.kind})\n{one.text}" for one in done.details],
+            )
+        await self._store.write(lambda tx: tx.worktrees.merged(found.session_id, into=into, at=tx.at))
+        return ops.MergedWorktree(
+            session_id=found.session_id,
+            branch=found.branch,
+            into=into,
+            commit=done.commit,
+            checked_out_at=list(done.checked_out_at),
+        )
+
+    async def remove(self, caller: Caller, request: ops.RemoveWorktree) -> Worktree:
+        session, found = await self._named(caller, request, what="remove the worktree of")
+        if session.ended_at is None:
+            raise errors.Conflict(f"{session.name} still works there.", hint=f"maestro session stop {session.name}")
+        await worktrees.remove(
+            found.repository,
+            path=found.path,
+            branch=found.branch,
+            merged_into=found.merged_into or "HEAD",
+            keep_branch=request.keep_branch,
+        )
+        await self._store.write(lambda tx: tx.worktrees.removed(found.session_id, at=tx.at))
+        return found
+
+    async def _named(
+        self, caller: Caller, request: session_ops.OneSession, *, what: str | None = None
+    ) -> tuple[Session, Worktree]:
+        def look(tx: Tx) -> tuple[Session, Worktree]:
+            session = kin.named(tx, caller, request.id, project=request.project)
+            if what is not None:
+                kin.may_act_on(tx, caller, session, what=what)
+            found = tx.worktrees.get(session.id)
+            if found is None or found.removed_at is not None:
+                raise errors.NotFound(f"{session.name} has no worktree.", hint="maestro worktree list")
+            return session, found
+
+        return await self._store.read(look, quick=True)
+
+
+async def _state(one: Worktree, name: str) -> ops.WorktreeState:
+    try:
+        now = await worktrees.state(one.path, base_commit=one.base_commit)
+    except errors.MaestroError:  # someone has taken it away
+        return ops.WorktreeState(
+            **msgspec.structs.asdict(one),
+            session=name,
+            is_clean=None,
+            changed=0,
+            untracked=0,
+            ahead=0,
+            size_bytes=0,
+        )
+    return ops.WorktreeState(
+        **msgspec.structs.asdict(one),
+        session=name,
+        is_clean=now.is_clean,
+        changed=now.changed,
+        untracked=now.untracked,
+        ahead=now.ahead,
+        size_bytes=now.size_bytes,
+    )

@@ -1,0 +1,59 @@
+"""Checkouts that sessions have to themselves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from maestro.clock import from_micros, maybe_time, to_micros
+from maestro.domain.spawns import Worktree
+from maestro.store.rows import Row, Rows
+
+
+class Worktrees:
+    """Worktrees, by the session they were made for."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def insert(self, worktree: Worktree) -> None:
+        self._rows.run(
+            "worktree_insert",
+            session_id=worktree.session_id,
+            project_id=worktree.project_id,
+            repository=worktree.repository,
+            path=worktree.path,
+            branch=worktree.branch,
+            base_commit=worktree.base_commit,
+            merges_into=worktree.merges_into,
+            created_at=to_micros(worktree.created_at),
+        )
+
+    def get(self, session_id: str) -> Worktree | None:
+        row = self._rows.one("worktree_get", session_id=session_id)
+        return _worktree(row) if row else None
+
+    def of_project(self, project_id: str, *, after: str, limit: int) -> list[Worktree]:
+        rows = self._rows.all("worktrees_of_project", project_id=project_id, after=after, limit=limit)
+        return [_worktree(row) for row in rows]
+
+    def merged(self, session_id: str, *, into: str, at: datetime) -> None:
+        self._rows.run("worktree_merged", session_id=session_id, into=into, at=to_micros(at))
+
+    def removed(self, session_id: str, *, at: datetime) -> None:
+        self._rows.run("worktree_removed", session_id=session_id, at=to_micros(at))
+
+
+def _worktree(row: Row) -> Worktree:
+    return Worktree(
+        session_id=row[0],
+        project_id=row[1],
+        repository=row[2],
+        path=row[3],
+        branch=row[4],
+        base_commit=row[5],
+        merges_into=row[6],
+        merged_into=row[7],
+        merged_at=maybe_time(row[8]),
+        removed_at=maybe_time(row[9]),
+        created_at=from_micros(row[10]),
+    )

@@ -1,0 +1,42 @@
+"""Worktrees, diffs and merges as text."""
+
+from __future__ import annotations
+
+from maestro.domain.spawns import Worktree
+from maestro.operations import worktrees as ops
+from maestro.surfaces.cli.render.base import Rendered, more, size
+from maestro.surfaces.cli.render.style import View, aligned, body, indented, line, paint
+
+
+def worktree(value: Worktree, view: View) -> Rendered:
+    return Rendered(f"{line(value.branch)}  {line(value.path)}\n")
+
+
+def worktree_list(value: ops.WorktreeList, view: View) -> Rendered:
+    rows = [
+        [line(one.session), line(one.branch), _state(one), f"{one.ahead} ahead", size(one.size_bytes), line(one.path)]
+        for one in value.worktrees
+    ]
+    return Rendered(aligned(rows), more(value.cursor) if rows else ["no worktrees"])
+
+
+def diff(value: ops.Diff, view: View) -> Rendered:
+    return Rendered(body(value.text), [] if value.text else ["nothing was changed"])
+
+
+def merged(value: ops.MergedWorktree, view: View) -> Rendered:
+    if value.commit is None:
+        conflicts = "\n".join(indented(one) for one in value.conflicts)
+        return Rendered(f"{line(value.branch)} conflicts with {line(value.into)}:\n{conflicts}\n")
+    notes = [f"{line(place)} has this branch checked out and was left as it is" for place in value.checked_out_at]
+    return Rendered(f"{line(value.branch)} is in {line(value.into)} as {value.commit[:12]}\n", notes)
+
+
+def _state(one: ops.WorktreeState) -> str:
+    if one.is_clean is None:
+        return paint("gone", "red")
+    if one.merged_at is not None:
+        return paint("merged", "green")
+    if one.is_clean:
+        return "clean"
+    return paint(f"{one.changed} changed, {one.untracked} new", "yellow")

@@ -1,0 +1,102 @@
+"""A session that was called lost and speaks again: whatever the order, each of its messages lies in one open box."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from maestro import limits
+from maestro.domain.callers import Caller
+from maestro.domain.sessions import Status
+from maestro.operations import mail, sessions
+from maestro.operations import mail_shapes as shapes
+from maestro.server.app import Server
+from maestro.services.upkeep.dead_letters import DeadLetters
+from maestro.services.upkeep.lost_sessions import LostSessions
+from maestro.store.repositories.deliveries import Wanted
+from maestro.testing.clock import FakeClock
+
+MANY = limits.upkeep_batch_rows_max + 20
+
+
+class Lost:
+    """A worker that is taken for lost, with more unread mail than one round sends on, and its coordinator."""
+
+    def __init__(self, server: Server, dana: Caller, token: str, worker: str, lead: str) -> None:
+        self.server = server
+        self.dana = dana
+        self.token = token
+        self.worker = worker
+        self.lead = lead
+
+    async def speaks(self) -> Caller:
+        return await self.server.identify(token=self.token, peer=None)
+
+    async def open_in(self, box: str) -> set[str]:
+        """The subjects that are on offer there, apart from what the server says by itself."""
+        found = await self.server.store.read(
+            lambda tx: tx.deliveries.open_in(box, reader=box, wanted=Wanted(), limit=10 * MANY)
+        )
+        return {message.subject for message in found if message.subject.startswith("m")}
+
+
+@pytest.fixture
+async def lost(server: Server, clock: FakeClock, dana: Caller, vc: str) -> Lost:
+    await server.upkeep.close()
+    judging = LostSessions(server.store, server.presence, clock=clock)
+    await judging.run_once()
+    made = {}
+    for name, mode in (("lead", "coordinate"), ("w", "execute")):
+        request = sessions.RegisterSession(
+            project=vc, name=name, mode=sessions.Mode(mode), parent="lead" if name == "w" else None
+        )
+        made[name] = await server.call(sessions.REGISTER, request, caller=dana)
+    for number in range(MANY):
+        request = shapes.SendMail(project=vc, to=["w"], subject=f"m{number}", message="")
+        await server.call(mail.SEND, request, caller=dana)
+    clock.advance(limits.session_lease_alone_seconds + 1)
+    server.presence.heard(made["lead"].id)
+    await judging.run_once()
+    found = await server.store.read(lambda tx: tx.sessions.get(made["w"].id))
+    assert found is not None and found.status is Status.LOST
+    return Lost(server, dana, made["w"].token, made["w"].id, made["lead"].id)
+
+
+class Between:
+    """A store in which something happens before each write."""
+
+    def __init__(self, server: Server, happens: Callable[[], Awaitable[Any]]) -> None:
+        self.read = server.store.read
+        self._store = server.store
+        self._happens = happens
+
+    async def write(self, work: Any, *, quick: bool = False) -> Any:
+        await self._happens()
+        return await self._store.write(work, quick=quick)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2], ids=["before anything went on", "halfway", "after all went on"])
+async def test_it_speaks_between_two_rounds(lost: Lost, rounds: int) -> None:
+    job = DeadLetters(lost.server.store)
+    for _ in range(rounds):
+        await job.run_once()
+    caller = await lost.speaks()
+    assert caller.session_id == lost.worker
+    for _ in range(5):
+        await job.run_once()
+    own, leads = await lost.open_in(lost.worker), await lost.open_in(lost.lead)
+    assert not own & leads and len(own | leads) == MANY
+    assert len(leads) == min(rounds * limits.upkeep_batch_rows_max, MANY)
+    await lost.server.call(mail.SEND, shapes.SendMail(to=["w"], subject="mine", message=""), caller=caller)
+    assert "mine" in await lost.open_in(lost.worker)
+
+
+async def test_it_speaks_in_the_middle_of_a_round(lost: Lost) -> None:
+    """Between the look at who is gone and the sending on of its mail."""
+    job = DeadLetters(Between(lost.server, lost.speaks))  # type: ignore[arg-type]
+    for _ in range(3):
+        await job.run_once()
+    assert len(await lost.open_in(lost.worker)) == MANY
+    assert await lost.open_in(lost.lead) == set()
