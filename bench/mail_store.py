@@ -81,6 +81,7 @@ class Mailbag:
             priority=Priority.NORMAL,
             subject="Grammar changed",
             body=small(body),
+            preview="",
             task_id=None,
             sender=_SENDER,
             to=[box],

@@ -14,6 +14,7 @@ from maestro.operations import (
     spawning,
     tasks,
     teams,
+    timeline,
     worktrees,
 )
 from maestro.operations.base import Operation
@@ -30,6 +31,7 @@ REGISTRY: dict[str, Operation] = {
         spawning,
         runs,
         worktrees,
+        timeline,
         mail,
         asks,
         server,

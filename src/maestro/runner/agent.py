@@ -39,7 +39,9 @@ class Agent:
             os.killpg(self.pid, number)
 
     def close(self) -> None:
-        for descriptor in {self.output, self.input} - {-1}:
+        for descriptor in (self.output, self.input):
+            if descriptor < 0:
+                continue
             os.close(descriptor)
         self.output = self.input = -1
 
@@ -66,7 +68,7 @@ def _on_terminal(order: Order, telling: int) -> Agent:
     if pid == 0:
         _become(order, telling)
     os.set_inheritable(master, False)
-    return Agent(pid, master, master, terminal=True)
+    return Agent(pid, master, os.dup(master), terminal=True)  # two, so that each is waited for on its own
 
 
 def _on_pipes(order: Order, telling: int) -> Agent:

@@ -39,6 +39,8 @@ class Runner:
         self._agent: agents.Agent | None = None
         self._tail = b""
         self._pending = bytearray()  # input that the agent has not taken yet
+        self._awaits_input = False  # whether we are told when it takes more
+        self._closes_input = False  # after the last of it
         self._stop_at: float | None = None  # when it is told to end for the last time
         self._asked: str | None = None  # by whom it was told to stop
         self._statuses: dict[int, int] = {}  # of every child that ended, also before we knew it as the agent
@@ -84,8 +86,6 @@ class Runner:
             due = min(beat_at, self._stop_at or beat_at)
             for key, events in self._selector.select(max(due - now, 0)):
                 key.data(self._handle, events)
-            if self._agent is not None and self._pending:
-                self._drain_input()
             if time.monotonic() >= beat_at:
                 self._reports.beat()
                 beat_at = time.monotonic() + self._order.heartbeat_seconds
@@ -143,8 +143,9 @@ class Runner:
     def _request(self, peer: Peer, payload: bytes) -> None:
         try:
             asked = json.loads(payload)
-            do = asked["do"]
-        except (ValueError, KeyError, TypeError):
+            do, name = str(asked["do"]), str(asked.get("name"))
+            data = base64.b64decode(asked["data"], validate=True) if do == "write" else b""
+        except (ValueError, KeyError, TypeError, AttributeError):
             peer.answer(ok=False, problem="not a request")
             return
         if do == "state":
@@ -154,12 +155,12 @@ class Runner:
             peer.answer(ok=True, **self._state())
             peer.say(b"O", self._tail)
         elif do == "write":
-            self._write(base64.b64decode(asked["data"]))
+            self._write(data)
             peer.answer(ok=True)
-        elif do == "signal" and asked.get("name") in _SIGNALS:
-            self._transcript.mark(f"signal {asked['name']}")
+        elif do == "signal" and name in _SIGNALS:
+            self._transcript.mark(f"signal {name}")
             if self._agent is not None:
-                self._agent.signal_group(_SIGNALS[asked["name"]])
+                self._agent.signal_group(_SIGNALS[name])
             peer.answer(ok=True)
         elif do == "stop":
             self._stop(str(asked.get("by", "")))
@@ -189,12 +190,11 @@ class Runner:
     def _write(self, data: bytes, *, then_close: bool = False) -> None:
         self._transcript.input(data)
         self._pending += data
-        self._closes_input = then_close
+        self._closes_input = self._closes_input or then_close
         self._drain_input()
 
-    _closes_input = False
-
-    def _drain_input(self) -> None:
+    def _drain_input(self, handle: Any = None, events: int = 0) -> None:
+        """As much as the agent takes now; the rest when it takes more."""
         agent = self._agent
         if agent is None or agent.input < 0:
             self._pending.clear()
@@ -204,24 +204,33 @@ class Runner:
             while self._pending:
                 del self._pending[: os.write(agent.input, self._pending)]
         except BlockingIOError:
+            self._await_input(agent.input, waits=True)
             return
-        except OSError:
+        except OSError:  # it listens no more
             self._pending.clear()
-        if self._closes_input and agent.input != agent.output:
+        self._await_input(agent.input, waits=False)
+        if self._closes_input:
             os.close(agent.input)
             agent.input = -1
+
+    def _await_input(self, descriptor: int, *, waits: bool) -> None:
+        if waits and not self._awaits_input:
+            self._selector.register(descriptor, selectors.EVENT_WRITE, self._drain_input)
+        elif not waits and self._awaits_input:
+            self._selector.unregister(descriptor)
+        self._awaits_input = waits
 
     # The end
 
     def _end(self, how: dict[str, Any]) -> int:
+        self._end_leftovers()  # first: one that floods would never let us come to the end of it
         self._drain_output()
-        self._end_leftovers()
         self._transcript.mark(f"ended with {how.get('code')}")
         self._transcript.close()
         tail = self._tail.decode("utf-8", "replace")
         self._reports.tell("exited", **how, asked=self._asked, tail=tail)
+        self._control.close(int(how.get("code") or 0))  # whoever looks on need not wait for a server
         self._reports.close(seconds=_REPORT_SECONDS)
-        self._control.close(int(how.get("code") or 0))
         return 0
 
     def _drain_output(self) -> None:

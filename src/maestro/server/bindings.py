@@ -17,6 +17,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import tasks as task_ops
 from maestro.operations import teams as team_ops
+from maestro.operations import timeline as timeline_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
 from maestro.services import (
@@ -34,6 +35,7 @@ from maestro.services import (
     sessions,
     tasks,
     teams,
+    timelines,
 )
 from maestro.services.mail import receipts, threads
 
@@ -161,6 +163,7 @@ def _runs(server: Server) -> dict[str, Binding]:
         run_ops.SHOW.name: Binding(runs.show),
         run_ops.STOP.name: Binding(control.stop),
         run_ops.RESUME.name: Binding(control.resume, stream=control.resume_and_follow),
+        timeline_ops.SHOW.name: Binding(timelines.show),
         worktree_ops.LIST.name: Binding(server.worktrees.list_page),
         worktree_ops.DIFF.name: Binding(server.worktrees.diff),
         worktree_ops.MERGE.name: Binding(server.worktrees.merge),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller, Role
 from maestro.domain.manifests import Manifest
 from maestro.domain.messages import SERVER
+from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode, Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.prompts import compose, templates
@@ -102,6 +104,15 @@ class Launching:
             "stop_seconds": limits.stop_grace_seconds,
         }
         await self._runners.start(order, session_id)
+        await self._stop_if_over(spawn)
+
+    async def _stop_if_over(self, spawn: Spawn) -> None:
+        """A run that was stopped before this program was there could not stop it: so it is done now."""
+        run_id = spawn.run_id
+        run = await self._store.read(lambda tx: tx.runs.get(run_id), quick=True) if run_id else None
+        if run is not None and run.status is not RunStatus.RUNNING:
+            with contextlib.suppress(errors.Conflict):
+                await self._runners.ask(spawn.session_id, do="stop", by=f"the end of {run.id}")
 
     async def _run_branch(self, spawn: Spawn) -> str | None:
         """Where the run that a session is of gathers finished work."""

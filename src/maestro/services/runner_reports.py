@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -19,6 +20,9 @@ from maestro.operations import task_shapes
 from maestro.services import kin, moves, reports, sessions, status
 from maestro.services.mail import receipts
 from maestro.store.base import Tx
+
+# What colours a terminal is no part of what was said.
+_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|\r")
 
 
 class Started(msgspec.Struct, frozen=True, tag="started", tag_field="kind"):
@@ -115,7 +119,7 @@ def _words(told: Exited) -> str:
     if told.problem:
         return f"It could not be started: {told.problem}"
     how = f"signal {told.signal}" if told.signal else f"exit code {told.code}"
-    end = told.tail.strip().splitlines()[-5:]
+    end = _SEQUENCES.sub("", told.tail).strip().splitlines()[-5:]
     return f"Its program ended with {how}." + (("\n\n" + "\n".join(end)) if end else "")
 
 

@@ -9,6 +9,7 @@ import asyncio
 import base64
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ CONTROL = "control.sock"
 LOCK = "runner.lock"
 NOTE = "runner.json"
 SPOOL = "spool.json"
+_LISTENS_SECONDS = 0.01
 _encode = msgspec.json.Encoder().encode
 
 
@@ -67,7 +69,8 @@ class Runners:
                 start_new_session=True,
             )
         assert process.stdin is not None
-        process.stdin.write(_encode({**order, "folder": str(folder)}))
+        # Not by msgspec: an environment may hold what is no text, and this keeps it as it is.
+        process.stdin.write(json.dumps({**order, "folder": str(folder)}).encode())
         process.stdin.close()
         self._running[session_id] = process
         waiting = asyncio.ensure_future(process.wait())
@@ -141,9 +144,19 @@ class Runners:
             raise errors.Conflict(str(answer.get("problem", "The runner refused.")))
         return answer
 
-    async def _exchange(self, session_id: str, request: dict[str, Any]) -> dict[str, Any]:
+    async def _connect(self, session_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """To a runner's socket. One that was started a moment ago will listen in a moment."""
         path = os.path.relpath(self.folder(session_id) / CONTROL)
-        reader, writer = await asyncio.open_unix_connection(path)
+        while True:
+            try:
+                return await asyncio.open_unix_connection(path)
+            except (FileNotFoundError, ConnectionRefusedError):
+                if not self.is_starting(session_id):
+                    raise
+            await asyncio.sleep(_LISTENS_SECONDS)
+
+    async def _exchange(self, session_id: str, request: dict[str, Any]) -> dict[str, Any]:
+        reader, writer = await self._connect(session_id)
         try:
             payload = _encode(request)
             writer.write(b"Q" + len(payload).to_bytes(4, "big") + payload)

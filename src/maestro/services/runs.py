@@ -19,7 +19,7 @@ from maestro.operations import task_shapes
 from maestro.services import tasks as task_service
 from maestro.services.runners import Runners
 from maestro.services.scope import may_write, project_of, task_of
-from maestro.services.spawn_choices import directory_of, tool_of
+from maestro.services.spawn_choices import directory_of, members_of, tool_of
 from maestro.store.base import Store, Tx
 
 _SHOWN_AGAIN_SECONDS = 0.2
@@ -35,6 +35,12 @@ def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
         raise errors.Conflict(f"{there.id} works off {task.ref} already.", hint=f"maestro run show {there.id}")
     if task.status is Status.COMPLETED:
         raise errors.Conflict(f"{task.ref} is completed already.", hint=f"maestro task reopen '{task.ref}'")
+    members_of(tx, project, [request.member] if request.member else [])
+    if request.strategy is Strategy.RACE and tx.tasks.unfinished_children(task.id, limit=1):
+        raise errors.Conflict(
+            f"{task.ref} has tasks below it: a race is for one task.",
+            hint="Race one of those, or use --strategy dag.",
+        )
     run = Run(
         id=ids.new("run", tx.at),
         project_id=project.id,

@@ -142,6 +142,14 @@ def declares_project(operation: Any) -> bool:
     return "project" in operation.schema.raw_schema["components"]["schemas"][name]["properties"]
 
 
+def hurry(case: Any, mode: GenerationMode) -> None:
+    """A wait answers soon, unless its time limit is what is wrong with the request."""
+    if not isinstance(case.body, dict) and mode is GenerationMode.POSITIVE:
+        case.body = {}
+    if isinstance(case.body, dict) and (mode is GenerationMode.POSITIVE or "timeout" not in case.body):
+        case.body["timeout"] = WAIT_MILLIS
+
+
 def ask_at_random(world: World, name: str, mode: GenerationMode, checks: list[Any]) -> int:
     """Ask one operation in many ways; how often it said yes."""
     operation = world.operations[name]
@@ -164,9 +172,8 @@ def ask_at_random(world: World, name: str, mode: GenerationMode, checks: list[An
             case.query["timeout"] = dice.draw(st.integers(0, WAIT_MILLIS))
         elif name == "task.wait" and "timeout" not in case.query:
             case.query["timeout"] = WAIT_MILLIS
-        fits = isinstance(case.body, dict) and (mode is GenerationMode.POSITIVE or "timeout" not in case.body)
-        if name in WAITING and fits:
-            case.body["timeout"] = WAIT_MILLIS
+        if name in WAITING:
+            hurry(case, mode)
         with_token = world.worker if name == "session.heartbeat" else world.session
         answer = case.call(base_url=world.server.url, session=with_token, timeout=30)
         if answer.status_code == 200:
@@ -188,6 +195,10 @@ def test_what_is_asked_badly_is_refused_as_declared(world: World, name: str) -> 
     operation = world.operations[name]
     if not operation.body and not list(operation.iter_parameters()):
         pytest.skip("nothing can be asked of it badly")
+    if name == "mail.wait":
+        pytest.skip(
+            "all its fields may be left out: what is refused here only after a long wait cannot be told apart"
+        )
     ask_at_random(world, name, GenerationMode.NEGATIVE, [*AS_DECLARED, negative_data_rejection])
 
 

@@ -82,6 +82,7 @@ worktree.list       yes     yes          yes     no
 worktree.diff       yes     yes          yes     no
 worktree.merge      yes     yes          no      no
 worktree.remove     yes     yes          no      no
+timeline.show       yes     yes          yes     no
 mail.send           yes     yes          yes     no
 mail.post           yes     yes          yes     no
 mail.broadcast      yes     yes          yes     no

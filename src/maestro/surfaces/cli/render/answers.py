@@ -27,6 +27,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes as task_ops
 from maestro.operations import teams as team_ops
+from maestro.operations import timeline as timeline_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.surfaces.cli import own as own_ops
 from maestro.surfaces.cli.render import (
@@ -41,6 +42,7 @@ from maestro.surfaces.cli.render import (
     sessions,
     spawning,
     tasks,
+    timeline,
     worktrees,
 )
 from maestro.surfaces.cli.render.base import Rendered, Renderer, pairs
@@ -83,6 +85,7 @@ RENDERERS: dict[type, Renderer] = {
     session_ops.ReportedSession: sessions.reported,
     session_ops.Adopted: sessions.adopted,
     domain_runs.Run: runs.run,
+    timeline_ops.Timeline: timeline.timeline,
     domain_spawns.Worktree: worktrees.worktree,
     worktree_ops.WorktreeList: worktrees.worktree_list,
     worktree_ops.Diff: worktrees.diff,

@@ -1,0 +1,178 @@
+"""A real runner process with no server to report to: what it would say lies in its spool."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from maestro.runner import tree
+
+SECONDS_MAX = 30.0
+
+
+def until(condition: Callable[[], Any], *, what: str = "it") -> Any:
+    """What a condition gives once it gives something; looks often, and not for ever."""
+    ends = time.monotonic() + SECONDS_MAX
+    while not (found := condition()):
+        assert time.monotonic() < ends, f"{what} did not happen in time"
+        time.sleep(0.01)
+    return found
+
+
+def identity(pid: int) -> tuple[int, str]:
+    """A process, not to be mixed up with a later one of the same number."""
+    return pid, tree.started(pid)
+
+
+def is_there(process: tuple[int, str]) -> bool:
+    return bool(process[1]) and tree.started(process[0]) == process[1]
+
+
+class Supervised:
+    """One runner and its agent."""
+
+    def __init__(self, folder: Path, words: Sequence[str], **order: Any) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.order = {
+            "session_id": "ses_x",
+            "token": "none",
+            "socket": str(folder / "no-server.sock"),
+            "folder": str(folder),
+            "words": list(words),
+            "directory": str(folder),
+            "environment": {"PATH": os.environ["PATH"], "FOLDER": str(folder)},
+            "stop_seconds": 0.3,
+            **order,
+        }
+        self.process = self.begin()
+
+    def begin(self) -> subprocess.Popen[bytes]:
+        """A runner with this order; whoever asks for a second one ends it."""
+        with (self.folder / "runner.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "maestro.runner"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+            )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(self.order).encode())
+        process.stdin.close()
+        return process
+
+    def spooled(self) -> list[dict[str, Any]]:
+        try:
+            found: list[dict[str, Any]] = json.loads((self.folder / "spool.json").read_bytes())
+        except FileNotFoundError:
+            return []
+        return found
+
+    def report(self, kind: str) -> dict[str, Any]:
+        """What it says of the agent's start or end, once it does."""
+
+        def look() -> dict[str, Any] | None:
+            found = next((one for one in self.spooled() if one["kind"] == kind), None)
+            assert found or self.process.poll() is None, (self.folder / "runner.log").read_text()
+            return found
+
+        found: dict[str, Any] = until(look, what=f"the report {kind!r}")
+        return found
+
+    def text(self, name: str) -> str:
+        """A file that the agent wrote, once it is complete: its last line ends."""
+
+        def look() -> str:
+            path = self.folder / name
+            text = path.read_text() if path.exists() else ""
+            return text if text.endswith("\n") else ""
+
+        found: str = until(look, what=f"the file {name}")
+        return found.strip()
+
+    def agents(self, name: str) -> list[tuple[int, str]]:
+        """Processes that wrote their numbers to a file."""
+        return [identity(int(word)) for word in self.text(name).split()]
+
+    def connect(self) -> socket.socket:
+        """To its control socket, once that is there."""
+
+        def try_it() -> socket.socket | None:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            sock.settimeout(SECONDS_MAX)
+            here = Path.cwd()
+            os.chdir(self.folder)  # a test's path may be longer than a socket's address
+            try:
+                sock.connect("control.sock")
+            except OSError:
+                sock.close()
+                return None
+            finally:
+                os.chdir(here)
+            return sock
+
+        found: socket.socket = until(try_it, what="a connection")
+        return found
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        with self.connect() as sock:
+            say(sock, request)
+            kind, payload = frame(sock)
+        assert kind == b"A"
+        answer: dict[str, Any] = json.loads(payload)
+        return answer
+
+    def write(self, data: bytes) -> None:
+        assert self.ask(do="write", data=base64.b64encode(data).decode())["ok"]
+
+    def shown(self) -> str:
+        """What its transcript holds of the output."""
+        return "".join(event[2] for event in self.events() if event[1] == "o")
+
+    def events(self) -> list[list[Any]]:
+        lines: list[str] = []
+        for name in ("transcript-older.cast", "transcript.cast"):
+            path = self.folder / name
+            lines += path.read_text().splitlines()[1:] if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def end(self) -> None:
+        """Whatever is still there of it; only what we know to be ours."""
+        with contextlib.suppress(OSError, ValueError):
+            note = json.loads((self.folder / "runner.json").read_bytes())
+            if is_there((note["agent"], note["agent_started"])):
+                os.killpg(note["agent"], signal.SIGKILL)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(SECONDS_MAX)
+
+
+def say(sock: socket.socket, request: dict[str, Any], kind: bytes = b"Q") -> None:
+    payload = json.dumps(request).encode()
+    sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
+
+
+def frame(sock: socket.socket) -> tuple[bytes, bytes]:
+    head = _take(sock, 5)
+    return head[:1], _take(sock, int.from_bytes(head[1:], "big"))
+
+
+def _take(sock: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = sock.recv(size - len(data))
+        assert more, "the runner hung up"
+        data += more
+    return data
