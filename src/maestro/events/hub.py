@@ -7,7 +7,7 @@ reading the log from its own cursor.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -28,7 +28,7 @@ class Subscription:
     def __init__(self, keys: frozenset[str]) -> None:
         self.keys = keys
         self.lagging = False
-        self._queue: deque[Event] = deque()
+        self._queue: list[Event] = []
         self._waiter: asyncio.Future[None] | None = None
 
     def offer(self, event: Event) -> None:
@@ -44,8 +44,7 @@ class Subscription:
     def take(self) -> list[Event]:
         """Everything that has come so far; after a lag, nothing, but listening works again."""
         self.lagging = False
-        taken = list(self._queue)
-        self._queue.clear()
+        taken, self._queue = self._queue, []
         return taken
 
     async def wait(self) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import logging
 import os
+import resource
 import signal
 import socket
 from pathlib import Path
@@ -21,6 +24,7 @@ from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.connection import handle
 
 log = logging.getLogger(__name__)
+_COLLECT_AFTER = (50_000, 50, 50)
 
 
 async def run(home: Path, *, port: int | None, ready: Ready) -> None:
@@ -29,10 +33,25 @@ async def run(home: Path, *, port: int | None, ready: Ready) -> None:
     os.chdir(home)
     with HomeLock(home):
         server = Server(home)
+        _make_room()
         try:
             await _listen(server, port if port is not None else server.settings.port, ready)
         finally:
             await server.close()
+
+
+def _make_room() -> None:
+    """For thousands of agents on the line: files for their sockets, and a collector that does not stop them all.
+
+    What is there at the start stays: it need not be looked at again and again. A full collection with five thousand
+    waiting agents takes half a second, so there are to be few.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_AFTER)
 
 
 async def _listen(server: Server, port: int, ready: Ready) -> None:

@@ -40,7 +40,9 @@ def test_a_server_that_is_killed_at_the_very_beginning_runs_nothing_twice(shop: 
 
 def test_an_agent_that_ends_while_the_server_is_away_is_heard_later(shop: Workshop) -> None:
     shop.task("Parser")
-    made = shop.spawn("--task", "#1", "--name", "parser", "--", "sh", "-c", "echo up > up; while [ ! -e go ]; do sleep 0.01; done")
+    made = shop.spawn(
+        "--task", "#1", "--name", "parser", "--", "sh", "-c", "echo up > up; while [ ! -e go ]; do sleep 0.01; done"
+    )
     until(lambda: shop.lines("up"), what="its start")
     shop.live.kill()
     (shop.repo / "go").touch()

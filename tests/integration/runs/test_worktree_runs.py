@@ -28,7 +28,7 @@ def test_a_conflict_goes_back_and_is_tried_again_on_what_is_there(shop: Workshop
     shop.task("One", "--parent", "#1")
     shop.task("Other", "--parent", "#1")
     # Both begin from the same commit: neither writes before the other has begun.
-    meet = f'echo x >> {shop.repo}/../met; while [ $(wc -l < {shop.repo}/../met) -lt 2 ]; do sleep 0.01; done'
+    meet = f"echo x >> {shop.repo}/../met; while [ $(wc -l < {shop.repo}/../met) -lt 2 ]; do sleep 0.01; done"
     script = f'{meet}; echo "$MAESTRO_TASK_IDS" >> README; {COMMITS}'
     over = shop.run("#1", "--worktree", "--attempts", "3", "--", "sh", "-c", script)
     assert over["status"] == "completed"
@@ -38,7 +38,9 @@ def test_a_conflict_goes_back_and_is_tried_again_on_what_is_there(shop: Workshop
 
 
 def test_worktrees_are_listed_diffed_and_removed_once_merged(shop: Workshop) -> None:
-    shop.spawn("--name", "parser", "--worktree", "--", "sh", "-c", f"echo new > grammar; {COMMITS}")
+    shop.spawn(
+        "--name", "parser", "--worktree", "--", "sh", "-c", "echo new > grammar; git add -A; git commit -qm grammar"
+    )
     assert shop.ended("parser")["status"] == "completed"
     (listed,) = shop.json("worktree", "list")["worktrees"]
     assert (listed["session"], listed["is_clean"], listed["ahead"]) == ("parser", True, 1)

@@ -30,12 +30,14 @@ class Search:
         self._blobs = blobs
         self._clock = clock
         self._indexing = asyncio.Lock()
+        self._has_more = False
 
     async def run_once(self) -> datetime | None:
         """Upkeep: take in what was sent. A burst is let gather first."""
-        await asyncio.sleep(limits.search_index_seconds)
-        more = await self._take_in()
-        return self._clock.now() if more else None
+        if not self._has_more:
+            await asyncio.sleep(limits.search_index_seconds)
+        self._has_more = await self._take_in()
+        return self._clock.now() if self._has_more else None
 
     async def search(self, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
         while await self._take_in():

@@ -35,24 +35,25 @@ class MailWaits:
         with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    await self._gather(subscription, caller, request, wanted)
+                    found = await self._gather(subscription, caller, request, wanted)
             except TimeoutError:
-                pass
-            return await self._answer(caller, request, wanted)
+                found = await self._look(caller, wanted)
+            return await self._answer(caller, request, found)
 
     async def _gather(
         self, subscription: Subscription, caller: Caller, request: ops.WaitMail, wanted: Wanted
-    ) -> None:
+    ) -> list[Received]:
         """Until so many are there, or one is and it is quiet, or something critical is; what others took is not."""
         found = await self._look(caller, wanted)
         if len(found) >= request.count:
-            return
+            return found
         while not _is_enough(found, request.count):
             await subscription.wait()
             subscription.take()
             found = await self._look(caller, wanted)
             if request.count == 1 and found:
                 found = await self._quietly(subscription, caller, wanted, found, seconds=request.debounce / 1000)
+        return found
 
     async def _quietly(
         self, subscription: Subscription, caller: Caller, wanted: Wanted, found: list[Received], *, seconds: float
@@ -73,19 +74,18 @@ class MailWaits:
         def look(tx: Tx) -> list[Received]:
             if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
                 raise errors.NotAuthenticated("This session has ended.", hint="Its mail has gone on to others.")
-            found = reading.unread(tx, caller, wanted, limit=limits.wait_messages_max)
+            found = reading.unread(tx, caller, wanted, limit=limits.wait_messages_max + 1)
             return [one for one in found if not reading.was_cut_before(one)]
 
         return await self._store.read(look, quick=True)
 
-    async def _answer(self, caller: Caller, request: ops.WaitMail, wanted: Wanted) -> ops.Inbox:
-        def look(tx: Tx) -> ops.Inbox:
-            found = reading.unread(tx, caller, wanted, limit=limits.wait_messages_max + 1)
-            shown, more = found[: limits.wait_messages_max], len(found) > limits.wait_messages_max
-            coordinator = reading.coordinator_contact(tx, caller)
-            return reading.answer(shown, peek=request.peek, more=more, coordinator=coordinator)
-
-        inbox = await self._store.read(look, quick=True)
+    async def _answer(self, caller: Caller, request: ops.WaitMail, found: list[Received]) -> ops.Inbox:
+        """What was found last; whoever is woken with thousands of others is not made to look again."""
+        coordinator = None
+        if caller.parent_id is not None:
+            coordinator = await self._store.read(lambda tx: reading.coordinator_contact(tx, caller), quick=True)
+        shown, more = found[: limits.wait_messages_max], len(found) > limits.wait_messages_max
+        inbox = reading.answer(shown, peek=request.peek, more=more, coordinator=coordinator)
         if inbox.messages:
             return inbox
         raise _timed_out(request, inbox)

@@ -57,7 +57,8 @@ class Connection:
         self._writer = writer
         # Frames go out together, so that a short answer and its exit code are one write and one wake-up.
         self._pending = bytearray()
-        self._answers: asyncio.Queue[tuple[bytes, bytes]] = asyncio.Queue(answers_max)
+        # Made when something is first asked for: most waits never ask, and there may be thousands of them.
+        self._inbox: asyncio.Queue[tuple[bytes, bytes]] | None = None
         self._asked = False
         self._refused = False
 
@@ -149,6 +150,12 @@ class Connection:
             if not self._asked:
                 raise frames.Garbled("an answer that nobody asked for")
             await self._answers.put((kind, payload))
+
+    @property
+    def _answers(self) -> asyncio.Queue[tuple[bytes, bytes]]:
+        if self._inbox is None:
+            self._inbox = asyncio.Queue(answers_max)
+        return self._inbox
 
     def _refuse(self) -> None:
         """Want no more of this input; the client may not know yet, and whoever waits to hand it over must not."""

@@ -1,0 +1,40 @@
+"""Runs and dry spawns, the same over every way in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro import errors
+from maestro.operations import runs, spawning, tasks
+
+Surface = Any
+
+
+async def test_a_dry_run_shows_everything_and_keeps_nothing(surface: Surface) -> None:
+    made = await surface.call(tasks.CREATE, title="Parser", description="All of the grammar.")
+    shown = await surface.call(
+        spawning.SPAWN, task=[made["id"]], name="parser", message="Keep it small.", tool="command", dry_run=True
+    )
+    assert (shown["dry_run"], shown["name"], shown["mode"]) == (True, "parser", "execute")
+    assert [task["ref"] for task in shown["manifest"]["tasks"]] == [made["ref"]]
+    assert "Keep it small." in shown["task_prompt"] and "All of the grammar." in shown["task_prompt"]
+    task = await surface.call(tasks.SHOW, id=made["id"])
+    assert (task["status"], task["ready"], task["holder"]) == ("todo", True, None)
+
+
+async def test_what_is_not_ready_is_refused_also_dry(surface: Surface) -> None:
+    first = await surface.call(tasks.CREATE, title="First")
+    second = await surface.call(tasks.CREATE, title="Second", depends_on=[first["id"]])
+    with pytest.raises(errors.NotReady):
+        await surface.call(spawning.SPAWN, task=[second["id"]], tool="command", dry_run=True)
+    with pytest.raises(errors.NotFound):
+        await surface.call(spawning.SPAWN, tool="no-such-tool", dry_run=True)
+
+
+async def test_there_are_no_runs_until_one_is_started(surface: Surface) -> None:
+    assert await surface.call(runs.LIST) == {"runs": [], "cursor": None}
+    for operation in (runs.SHOW, runs.STOP):
+        with pytest.raises(errors.NotFound):
+            await surface.call(operation, id="run_00000000000000000000000000")
