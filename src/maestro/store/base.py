@@ -39,7 +39,7 @@ class Repositories:
         self.projects = Projects(rows, remembers=of_the_writer)
         self.tasks = Tasks(rows)
         self.documents = Documents(rows)
-        self.sessions = Sessions(rows)
+        self.sessions = Sessions(rows, remembers=of_the_writer)
         self.members = Members(rows)
         self.mail = Mail(rows)
         self.deliveries = Deliveries(rows)
@@ -50,6 +50,11 @@ class Repositories:
         self.worktrees = Worktrees(rows)
         self.events = Events(rows)
         self.idempotency = Idempotency(rows)
+
+    def forget(self) -> None:
+        """Work was undone: what the writer remembers may never have been."""
+        self.projects.forget()
+        self.sessions.forget()
 
 
 class Tx:

@@ -132,21 +132,27 @@ class Relay:
 
     def _serve(self, client: socket.socket) -> None:
         self._open.add(client)
-        request = read_frame(client)
-        if request is not None:
-            try:
-                server = connect(self.target)
-            except OSError:
-                self._end(client)
-                return
-            server.settimeout(None)
-            self._open.add(server)
+        try:
+            request = read_frame(client)
+            if request is not None:
+                self._relay(client, request)
+        except OSError:
+            pass  # one of the two has gone
+        finally:
+            self._end(client)
+
+    def _relay(self, client: socket.socket, request: Frame) -> None:
+        server = connect(self.target)
+        server.settimeout(None)
+        self._open.add(server)
+        try:
             self.requests.append(Request.parse(request[1]))
+            number = len(self.requests)
             server.sendall(thin.frame(*request))
             self._begin(self._pass_up, client, server)
-            self._pass_down(len(self.requests), server, client)
+            self._pass_down(number, server, client)
+        finally:
             self._end(server)
-        self._end(client)
 
     def _pass_up(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):

@@ -31,8 +31,15 @@ class Route(msgspec.Struct, frozen=True):
 class Sessions:
     """Sessions, by id, token, process and kinship."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
         self._rows = rows
+        # The writer asks with every write of a session whether it still lives, and it alone ends sessions.
+        self._remembers = remembers
+        self._live: set[str] = set()
+
+    def forget(self) -> None:
+        """Work was undone: what is remembered may never have been."""
+        self._live.clear()
 
     def insert(self, session: Session, *, token_hash: str, member_id: str | None) -> None:
         self._rows.run(
@@ -85,7 +92,12 @@ class Sessions:
         return {row[0]: (row[1], row[2]) for row in rows}
 
     def is_live(self, session_id: str) -> bool:
-        return self._rows.one("session_is_live", id=session_id) is not None
+        if session_id in self._live:
+            return True
+        found = self._rows.one("session_is_live", id=session_id) is not None
+        if found and self._remembers:
+            self._live.add(session_id)
+        return found
 
     def route(self, session_id: str) -> Route | None:
         row = self._rows.one("session_route", id=session_id)
@@ -163,6 +175,7 @@ class Sessions:
 
     def end(self, session_id: str, *, status: Status, source: Source, at: datetime) -> bool:
         """Whether it was live until now."""
+        self._live.discard(session_id)
         values = {"id": session_id, "status": status.value, "source": source.value, "at": to_micros(at)}
         return self._rows.run("session_end", **values) == 1
 

@@ -220,7 +220,7 @@ class Writer:
 
     def _undo(self, statement: str) -> None:
         self._connection.execute(statement)
-        self._repositories.projects.forget()
+        self._repositories.forget()
 
     def _fail_all(self, batch: _Batch, error: Exception) -> None:
         """The writer's last handler: nothing of this batch was kept, so nobody in it may be told that it was."""
@@ -230,7 +230,7 @@ class Writer:
         for job in batch.jobs:
             job.answer = None
             job.error = _for_the_caller(error)
-        self._repositories.projects.forget()
+        self._repositories.forget()
         if self._connection.in_transaction:
             self._undo("ROLLBACK")
 
