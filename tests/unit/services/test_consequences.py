@@ -145,7 +145,7 @@ async def test_a_finished_parent_that_is_reopened_stays_open(tasks: Tasks) -> No
 
 
 async def test_a_parent_that_is_rejected_goes_back_to_work(tasks: Tasks) -> None:
-    parent = await tasks.new(gates=["true"])
+    parent = await tasks.new(gates=["sleep 20"])
     await tasks.done(await tasks.new(parent=parent))
     assert await tasks.statuses(parent) == ["in_review"]
     rejected = await tasks.do(ops.REJECT, parent, reason="not yet")
@@ -180,7 +180,7 @@ async def test_who_is_rejected_after_a_long_review_has_time_to_go_on(
     tasks: Tasks, join: Join, clock: FakeClock, server: Server
 ) -> None:
     worker = await join("w1")
-    task = await tasks.new(gates=["true"])
+    task = await tasks.new(gates=["sleep 20"])
     await tasks.do(ops.START, task, by=worker, lease=60_000)
     await tasks.do(ops.COMPLETE, task, by=worker)
     clock.advance(3600)
@@ -215,7 +215,7 @@ async def test_a_sign_of_life_that_comes_too_late_renews_nothing(
 
 async def test_a_worker_does_not_pass_its_own_review(tasks: Tasks, join: Join) -> None:
     worker = await join("w1")
-    task = await tasks.new(gates=["true"])
+    task = await tasks.new(gates=["sleep 20"])
     await tasks.do(ops.START, task, by=worker)
     await tasks.do(ops.COMPLETE, task, by=worker)
     with pytest.raises(errors.Conflict):
