@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
+from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
-
-
-class Reach(enum.StrEnum):
-    """Which way an agent's own shell reaches Maestro."""
-
-    COMMANDS = "commands"
-    MCP = "mcp"
-    NONE = "none"
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from maestro import errors
-from maestro.agents.base import Abilities, Launch, Reach, Start
+from maestro.agents.base import Abilities, Launch, Start
+from maestro.domain.manifests import Reach
 
 
 class Command:

@@ -53,6 +53,11 @@ class Caller(msgspec.Struct, frozen=True):
         return self.session_id is not None
 
 
+# The server itself: what it does on its own stands in the log under this name.
+SERVER = "maestro"
+THE_SERVER = Caller(Role.PERSON, SERVER)
+
+
 def nobody() -> Caller:
     """A caller that could not be placed. It may ask for help and status, and nothing else."""
     return Caller(Role.NOBODY, "nobody")

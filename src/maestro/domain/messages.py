@@ -17,7 +17,6 @@ import msgspec
 from maestro.domain.tasks import Priority
 
 HUMAN = "human"  # the person's box
-SERVER = "maestro"  # who signs what the server says by itself
 
 
 class Type(enum.StrEnum):

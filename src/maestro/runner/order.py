@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,6 @@ class Order:
     stop_seconds: float = 10.0
     heartbeat_seconds: float = 30.0
     transcript_bytes_max: int = 8 * 1024 * 1024
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 def read(data: bytes) -> Order:

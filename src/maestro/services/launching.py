@@ -14,9 +14,8 @@ from maestro import errors, limits
 from maestro.agents import known
 from maestro.agents.base import Start, cleared
 from maestro.domain import manifests as shapes
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import THE_SERVER
 from maestro.domain.manifests import Manifest
-from maestro.domain.messages import SERVER
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode, Source, Status
 from maestro.domain.spawns import Spawn
@@ -146,5 +145,4 @@ class Launching:
         session = tx.sessions.get(session_id)
         if session is not None and session.ended_at is None:
             tx.spawns.end(session_id, code=None, signal=None, tail=why[: limits.report_tail_chars_max], at=tx.at)
-            actor = Caller(Role.PERSON, SERVER)
-            sessions.finish(tx, session, Status.FAILED, source=Source.PROCESS, actor=actor, detail=why)
+            sessions.finish(tx, session, Status.FAILED, source=Source.PROCESS, actor=THE_SERVER, detail=why)

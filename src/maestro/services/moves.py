@@ -8,7 +8,7 @@ import msgspec
 
 from maestro import ids, limits
 from maestro.domain import tasks
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import THE_SERVER, Caller, Role
 from maestro.domain.documents import Report, ReportKind
 from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
@@ -19,8 +19,6 @@ from maestro.services.consequences import Outcome
 from maestro.services.scope import may_move, may_write, task_of
 from maestro.store.base import Tx
 
-# What the server does by itself stands in the log under its own name.
-_SERVER = Caller(Role.PERSON, "maestro")
 _Decide = Callable[[Task], Move]
 
 
@@ -34,7 +32,7 @@ def current(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Task:
 
 def expire(tx: Tx, task: Task) -> Task:
     """Take back a claim whose lease ran out."""
-    return Outcome(tx, _SERVER).apply(tasks.expire(task, at=tx.at))
+    return Outcome(tx, THE_SERVER).apply(tasks.expire(task, at=tx.at))
 
 
 def start(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:

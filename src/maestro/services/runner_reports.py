@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import errors, limits, terminals
 from maestro.agents import known
 from maestro.domain import manifests
 from maestro.domain.callers import Caller
@@ -20,9 +19,6 @@ from maestro.operations import task_shapes
 from maestro.services import kin, moves, reports, sessions, status
 from maestro.services.mail import receipts
 from maestro.store.base import Tx
-
-# What colours a terminal is no part of what was said.
-_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|\r")
 
 
 class Started(msgspec.Struct, frozen=True, tag="started", tag_field="kind"):
@@ -119,7 +115,7 @@ def _words(told: Exited) -> str:
     if told.problem:
         return f"It could not be started: {told.problem}"
     how = f"signal {told.signal}" if told.signal else f"exit code {told.code}"
-    end = _SEQUENCES.sub("", told.tail).strip().splitlines()[-5:]
+    end = terminals.plain(told.tail).strip().splitlines()[-5:]
     return f"Its program ended with {how}." + (("\n\n" + "\n".join(end)) if end else "")
 
 

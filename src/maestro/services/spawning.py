@@ -94,7 +94,7 @@ class Spawning:
             strategy=template.strategy,
             template=template.name,
             model=request.model or next((one.model for one in members if one.model), None),
-            reach=shapes.Reach.COMMANDS,
+            reach=agent.abilities.reach,
             members=members,
             team=request.team,
             tasks=[tx.tasks.get(task.id) or task for task in tasks],

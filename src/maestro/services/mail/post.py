@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import msgspec
 
 from maestro import ids, limits
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import SERVER, Caller, Role
 from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import (
     HUMAN,
-    SERVER,
     Attachment,
     Message,
     Scope,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
-from maestro.domain.messages import SERVER
 from maestro.errors import MaestroError
 from maestro.services import notices
 from maestro.services.mail.guard import Alarm, Guard

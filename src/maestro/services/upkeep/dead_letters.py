@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from maestro import limits
+from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
-from maestro.domain.messages import SERVER, Received, Type
+from maestro.domain.messages import Received, Type
 from maestro.domain.sessions import Session
 from maestro.services.mail import routing
 from maestro.services.mail.post import Target

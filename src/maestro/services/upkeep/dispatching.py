@@ -11,9 +11,8 @@ from datetime import datetime
 
 from maestro import errors, limits
 from maestro.domain import runs as rules
-from maestro.domain.callers import Caller, Role, person
+from maestro.domain.callers import SERVER, THE_SERVER, Caller, person
 from maestro.domain.events import Change, Kind
-from maestro.domain.messages import SERVER
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Status, Task
@@ -26,7 +25,6 @@ from maestro.services.spawning import Spawning
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)
-_SERVER = Caller(Role.PERSON, SERVER)
 
 
 class Dispatching:
@@ -78,7 +76,7 @@ class Dispatching:
         ended = [*one.attempts[:-1], _ended(attempt, outcome, tx.at)]
         now = Standing(one.task, ended)
         if one.task.status is Status.FAILED and now.failures < run.attempts_max and run.strategy is not Strategy.RACE:
-            moves.reopen(tx, _SERVER, task_shapes.OneTask(id=one.task.id))
+            moves.reopen(tx, THE_SERVER, task_shapes.OneTask(id=one.task.id))
         return Standing(tx.tasks.get(one.task.id) or one.task, ended)
 
     def _start(self, tx: Tx, run: Run, task: Task, found: list[Standing]) -> str | None:
@@ -124,7 +122,9 @@ class Dispatching:
         for one in losers:
             task = tx.tasks.get(one.task.id)
             if task is not None and task.status not in (Status.COMPLETED, Status.CANCELLED):
-                moves.cancel(tx, _SERVER, task_shapes.ReasonedTask(id=task.id, reason="another attempt was faster"))
+                moves.cancel(
+                    tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason="another attempt was faster")
+                )
         return [one.attempts[-1].session_id for one in losers if one.is_running]
 
     async def _launch(self, session_id: str) -> None:

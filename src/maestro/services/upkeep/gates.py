@@ -12,11 +12,10 @@ from maestro import commands, errors, ids, limits
 from maestro.agents.base import cleared
 from maestro.clock import Clock
 from maestro.domain import gates as rules
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
 from maestro.domain.gates import GateResult
-from maestro.domain.messages import SERVER
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
@@ -25,8 +24,6 @@ from maestro.services import moves, notices, reports
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
-
-_SERVER = Caller(Role.PERSON, SERVER)
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -133,14 +130,14 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
         return
     passed = all(one.result.passed for one in said) and not conflict
     if passed:
-        moves.complete(tx, _SERVER, task_shapes.CompleteTask(id=task.id))
+        moves.complete(tx, THE_SERVER, task_shapes.CompleteTask(id=task.id))
     holder = tx.sessions.get(task.holder) if task.holder else None
     if holder is not None:
         reports.reviewed(tx, holder, passed=passed)
     if passed:
         return
     why = (conflict or rules.verdict([one.result for one in said], said[-1].text))[: limits.reason_chars_max]
-    moves.reject(tx, _SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
+    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
     _tell_holder(tx, task, why)
 
 
@@ -153,7 +150,7 @@ def _tell_holder(tx: Tx, task: Task, why: str) -> None:
     now = tx.tasks.get(task.id)
     if session is not None and now is not None and now.status is Status.IN_PROGRESS:
         try:
-            moves.fail(tx, _SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
+            moves.fail(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
         except errors.Conflict:
             return
 

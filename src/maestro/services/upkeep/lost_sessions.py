@@ -10,14 +10,12 @@ from datetime import datetime, timedelta
 
 from maestro import limits
 from maestro.clock import Clock
-from maestro.domain.callers import Caller, Role
-from maestro.domain.messages import SERVER
+from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import FINAL, Session, Source, Status, is_lost
 from maestro.services import sessions
 from maestro.services.presence import Presence
 from maestro.store.base import Store, Tx
 
-_SERVER = Caller(Role.PERSON, SERVER)
 _AGAIN = timedelta(seconds=limits.session_lease_seconds // 2)
 _GRACE = timedelta(seconds=limits.sleep_grace_seconds)
 # More than this between the two clocks is no drift.
@@ -94,7 +92,7 @@ def _lose(tx: Tx, session: Session) -> None:
         session,
         final,
         source=Source.PROCESS if session.pid is not None else Source.HEARTBEAT,
-        actor=_SERVER,
+        actor=THE_SERVER,
         detail=f"No sign of life since {session.seen_at:%Y-%m-%d %H:%M:%S} UTC"
         + (f", and process {session.pid} is gone." if session.pid is not None else "."),
     )

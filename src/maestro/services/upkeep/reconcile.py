@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 
 from maestro import errors, limits
 from maestro.clock import EPOCH, Clock
-from maestro.domain.callers import Caller, Role
-from maestro.domain.messages import SERVER
+from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.services import runner_reports, sessions
@@ -22,7 +21,6 @@ from maestro.services.runners import Runners
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)
-_SERVER = Caller(Role.PERSON, SERVER)
 _EVERY = timedelta(seconds=limits.presence_seconds)
 
 
@@ -73,7 +71,7 @@ class Reconcile:
 def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Started | runner_reports.Exited]) -> None:
     for report in told:
         session = tx.sessions.get(spawn.session_id)
-        caller = tx.sessions.caller(spawn.session_id) or _SERVER
+        caller = tx.sessions.caller(spawn.session_id) or THE_SERVER
         if session is not None:
             runner_reports.take(tx, session, spawn, report, caller)
 
@@ -84,4 +82,4 @@ def _lose(tx: Tx, spawn: Spawn) -> None:
         return
     session = tx.sessions.get(spawn.session_id)
     if session is not None and session.ended_at is None:
-        sessions.finish(tx, session, Status.LOST, source=Source.PROCESS, actor=_SERVER, detail=why)
+        sessions.finish(tx, session, Status.LOST, source=Source.PROCESS, actor=THE_SERVER, detail=why)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from maestro import terminals
 from maestro.domain.manifests import Manifest
 from maestro.operations import spawning as ops
 from maestro.surfaces.cli.render.base import Rendered, pairs
 from maestro.surfaces.cli.render.sessions import status_word
 from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
-
-# What moves a cursor or changes a colour; of no use outside the terminal it was meant for.
-_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 
 
 def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
@@ -43,7 +39,7 @@ def manifest(value: Manifest, view: View) -> Rendered:
 
 def logs(value: ops.Logs, view: View) -> Rendered:
     """The text of a terminal; what would command this one is made visible."""
-    text = _SEQUENCES.sub("", value.text).replace("\r\n", "\n")
+    text = terminals.plain(value.text)
     return Rendered(body(text), ["there is more: --limit shows it"] if value.truncated else [])
 
 
