@@ -16,6 +16,7 @@ quick_batch_max = 64
 quick_jobs_at_once_max = 8  # on the event loop: more would keep readers waiting
 write_answers_at_once_max = 16
 write_queue_max = 20_000
+routes_remembered_max = 10_000
 readers_max = 2
 
 # Text
@@ -75,7 +76,8 @@ mail_hop_seconds = 90
 mail_per_minute_default = 120  # from one session to one box
 search_terms_max = 32
 search_index_rows_max = 500  # in one go
-search_index_seconds = 1
+search_index_seconds = 1  # without new mail, before upkeep takes words in
+search_behind_max = 20_000  # messages; with more, it does not wait for a pause
 
 # Members, teams, asks
 role_chars_max = 200

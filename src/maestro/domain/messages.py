@@ -139,6 +139,7 @@ class Received(Message, frozen=True, kw_only=True):
     status: Status
     reason: str | None
     claimed_by: str | None
+    begun: bool = False  # too long for a list, and its beginning has come out before
 
 
 def has_reached(status: Status, step: Step) -> bool:

@@ -55,6 +55,7 @@ class Repositories:
         """Work was undone: what the writer remembers may never have been."""
         self.projects.forget()
         self.sessions.forget()
+        self.mail.forget()
 
 
 class Tx:

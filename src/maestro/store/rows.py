@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 Row = Sequence[Any]
@@ -13,6 +13,9 @@ class Rows(Protocol):
 
     def run(self, name: str, /, **values: Any) -> int:
         """Run a statement; how many rows it changed."""
+
+    def many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
+        """Run a statement once for each set of values."""
 
     def one(self, name: str, /, **values: Any) -> Row | None:
         """The first row of a statement, or none."""

@@ -114,7 +114,7 @@ def looks(caller: Caller) -> dict[str, Callable[[Tx], Any]]:
     own, urgent = caller.session_id or "", Wanted(priority=Priority.HIGH)
     return {
         "inbox": lambda tx: reading.unread(tx, caller, EVERYTHING, limit=limits.page_items_default + 1),
-        "later page": lambda tx: reading.unread(tx, caller, EVERYTHING, after=(2, FEW // 2), limit=51),
+        "later page": lambda tx: reading.unread(tx, caller, EVERYTHING, cursor=f"2.{FEW // 2}", limit=51),
         "wait": lambda tx: reading.unread(tx, caller, EVERYTHING, limit=limits.wait_messages_max),
         "wait for what is urgent": lambda tx: reading.unread(tx, caller, urgent, limit=limits.wait_messages_max),
         "count": lambda tx: tx.deliveries.count_open(own, reader=own),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from maestro import errors, limits
@@ -21,7 +23,9 @@ from maestro.store.blobs import Blobs
 from maestro.store.repositories.deliveries import Wanted
 from maestro.store.repositories.mail import RANKS
 
-_NOWHERE = (-1, 0)
+_Place = tuple[int, int]  # priority and number, as boxes are sorted
+_NOWHERE: _Place = (-1, 0)
+_BEGUN = "b"  # before the cursor of a page that shows what was begun
 _UNREAD = (Status.SENT, Status.DELIVERED)
 
 
@@ -34,13 +38,13 @@ class Reading:
 
     async def inbox(self, caller: Caller, request: ops.ReadInbox) -> ops.Inbox:
         """What is unread. The cursor of the answer before says that its messages have come out."""
-        position = _NOWHERE
+        page = ""
         if receipts.is_receipt(request.cursor):
             given = ops.Confirm(receipt=request.cursor)
             await self._store.write(lambda tx: receipts.confirm(tx, caller, given), quick=True)
-        elif request.cursor:
-            position = _position(request.cursor)
-        return await self._store.read(lambda tx: _inbox(tx, caller, request, position), quick=True)
+        else:
+            page = request.cursor
+        return await self._store.read(lambda tx: _inbox(tx, caller, request, page), quick=True)
 
     def show(self, tx: Tx, caller: Caller, request: ops.OneMessage) -> ops.MessageDetail:
         """A whole message; for a recipient it counts as read once it has come out."""
@@ -117,26 +121,39 @@ class Reading:
         return msgspec.structs.replace(message, body=body, truncated=False)
 
 
-def unread(
-    tx: Tx, caller: Caller, wanted: Wanted, *, after: tuple[int, int] = _NOWHERE, limit: int
-) -> list[Received]:
-    """What is to be offered to a caller from all its boxes, most urgent first, oldest first."""
+def unread(tx: Tx, caller: Caller, wanted: Wanted, *, cursor: str = "", limit: int) -> list[Received]:
+    """What is to be offered to a caller; what it was shown the beginning of stands in the way of nothing else."""
+    if cursor.startswith(_BEGUN):
+        return _begun(tx, caller, wanted, after=_position(cursor.removeprefix(_BEGUN)), limit=limit)
+    found = fresh(tx, caller, wanted, after=_position(cursor) if cursor else _NOWHERE, limit=limit)
+    return found + _begun(tx, caller, wanted, limit=limit - len(found)) if len(found) < limit else found
+
+
+def fresh(tx: Tx, caller: Caller, wanted: Wanted, *, after: _Place = _NOWHERE, limit: int) -> list[Received]:
+    """What a caller was shown nothing of, from all its boxes, most urgent first, oldest first."""
+    return _merged(
+        caller,
+        limit,
+        lambda box: tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, after=after, limit=limit),
+    )
+
+
+def _begun(tx: Tx, caller: Caller, wanted: Wanted, *, after: _Place = _NOWHERE, limit: int) -> list[Received]:
+    return _merged(
+        caller,
+        limit,
+        lambda box: tx.deliveries.begun_in(box, reader=caller.name, wanted=wanted, after=after, limit=limit),
+    )
+
+
+def _merged(caller: Caller, limit: int, in_box: Callable[[str], list[Received]]) -> list[Received]:
+    """All of a caller's boxes as one; a message that came to two of them is shown once, from the nearest."""
     boxes = own_boxes(caller)
-    found = [
-        message
-        for box in boxes
-        for message in tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, after=after, limit=limit)
-    ]
-    if len(boxes) > 1:  # a message that came to two of them is shown once, from the nearest
+    found = [message for box in boxes for message in in_box(box)]
+    if len(boxes) > 1:
         found = list({message.seq: message for message in reversed(found)}.values())
-    # What was shown already, but cut, must not stand in the way of what was not.
-    found.sort(key=lambda message: (was_cut_before(message), RANKS[message.priority], message.seq))
+        found.sort(key=lambda message: (RANKS[message.priority], message.seq))
     return found[:limit]
-
-
-def was_cut_before(message: Received) -> bool:
-    """Whether its beginning has been handed over: the rest waits for `mail show`."""
-    return message.truncated and message.status is Status.DELIVERED
 
 
 def coordinator_contact(tx: Tx, caller: Caller) -> Contact | None:
@@ -158,14 +175,15 @@ def answer(shown: list[Received], *, peek: bool, more: bool, coordinator: Contac
     return ops.Inbox(messages=shown, more=more, receipt=receipt, cursor=cursor, coordinator=coordinator)
 
 
-def _inbox(tx: Tx, caller: Caller, request: ops.ReadInbox, position: tuple[int, int]) -> ops.Inbox:
+def _inbox(tx: Tx, caller: Caller, request: ops.ReadInbox, cursor: str) -> ops.Inbox:
     wanted = wanted_by(tx, caller, request)
     owner = may_look_into(tx, caller, request.of, project=request.project) if request.of else caller
     peek = request.peek or owner is not caller
     if request.all:
-        page = _history(tx, owner, wanted, before=position[1] or cursors.NEWEST, limit=request.limit, peek=peek)
+        before = _position(cursor)[1] if cursor else cursors.NEWEST
+        page = _history(tx, owner, wanted, before=before, limit=request.limit, peek=peek)
     else:
-        found = unread(tx, owner, wanted, after=position, limit=request.limit + 1)
+        found = unread(tx, owner, wanted, cursor=cursor, limit=request.limit + 1)
         more = len(found) > request.limit
         page = answer(found[: request.limit], peek=peek, more=more, coordinator=None)
     return msgspec.structs.replace(page, coordinator=coordinator_contact(tx, caller), grouped=request.thread)
@@ -220,7 +238,7 @@ def _page(found: list[Message], limit: int) -> ops.MessageList:
 
 
 def _place(message: Received) -> str:
-    return f"{RANKS[message.priority]}.{message.seq}"
+    return f"{_BEGUN if message.begun else ''}{RANKS[message.priority]}.{message.seq}"
 
 
 def _position(cursor: str) -> tuple[int, int]:

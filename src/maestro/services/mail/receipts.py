@@ -59,12 +59,23 @@ def confirm(tx: Tx, caller: Caller, request: ops.Confirm) -> ops.Confirmed:
     for letter, seq, was_cut in _items(request.receipt):
         if letter not in boxes:  # what is not the caller's is not the caller's to confirm
             continue
-        step = Step.DELIVERED if was_cut else request.step
         for box in boxes.values():
             # It was shown once, from the nearest; it came out of each of the caller's boxes that it lay in.
-            if box == boxes[letter] or tx.deliveries.get(box, seq):
-                count += take(tx, caller, step, box, seq, via=request.via)
+            if box != boxes[letter] and not tx.deliveries.get(box, seq):
+                continue
+            if was_cut and request.step is not Step.DELIVERED:
+                _begin(tx, caller, box, seq)
+            step = Step.DELIVERED if was_cut else request.step
+            count += take(tx, caller, step, box, seq, via=request.via)
     return ops.Confirmed(count=count)
+
+
+def _begin(tx: Tx, caller: Caller, box: str, seq: int) -> None:
+    """Its beginning came out; it waits for `mail show`, behind what has not been shown at all."""
+    if is_shared(box) and caller.session_id:
+        tx.deliveries.note_shared(caller.session_id, box, seq, at=tx.at, begun=True)
+    else:
+        tx.deliveries.begin(box, seq)
 
 
 def acknowledge(tx: Tx, caller: Caller, request: ops.Acknowledge) -> ops.Acknowledged:

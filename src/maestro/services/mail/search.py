@@ -30,14 +30,20 @@ class Search:
         self._blobs = blobs
         self._clock = clock
         self._indexing = asyncio.Lock()
-        self._has_more = False
+        self._seen = 0  # the newest message when upkeep last looked
 
     async def run_once(self) -> datetime | None:
-        """Upkeep: take in what was sent. A burst is let gather first."""
-        if not self._has_more:
-            await asyncio.sleep(limits.search_index_seconds)
-        self._has_more = await self._take_in()
-        return self._clock.now() if self._has_more else None
+        """Upkeep: take in what was sent, once senders pause or much has gathered. They come first; a search that
+        comes before takes the rest in itself."""
+        indexed_to, newest = await self._store.read(lambda tx: tx.mail.search_state(), quick=True)
+        if newest == indexed_to:
+            return None
+        if newest != self._seen and newest - indexed_to < limits.search_behind_max:
+            self._seen = newest
+            await asyncio.sleep(limits.search_index_seconds)  # here, so that not every message stirs it
+        else:
+            await self._take_in()
+        return self._clock.now()
 
     async def search(self, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
         while await self._take_in():

@@ -74,8 +74,7 @@ class MailWaits:
         def look(tx: Tx) -> list[Received]:
             if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
                 raise errors.NotAuthenticated("This session has ended.", hint="Its mail has gone on to others.")
-            found = reading.unread(tx, caller, wanted, limit=limits.wait_messages_max + 1)
-            return [one for one in found if not reading.was_cut_before(one)]
+            return reading.fresh(tx, caller, wanted, limit=limits.wait_messages_max + 1)
 
         return await self._store.read(look, quick=True)
 

@@ -35,7 +35,9 @@ def _settle(tx: Tx, session: Session) -> None:
     if tx.sessions.is_live(session.id):
         return  # it was called lost, and has spoken again since: its mail is its own
     many = limits.upkeep_batch_rows_max
-    left = tx.deliveries.open_in(session.id, reader=session.id, wanted=Wanted(), limit=many)
+    box, everything = session.id, Wanted()
+    left = tx.deliveries.open_in(box, reader=box, wanted=everything, limit=many)
+    left += tx.deliveries.begun_in(box, reader=box, wanted=everything, limit=many - len(left))
     target = routing.to_session(tx, session.id)
     for message in left:
         _send_on(tx, session, message, target)

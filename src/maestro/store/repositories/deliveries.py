@@ -50,16 +50,13 @@ class Deliveries:
         self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
     ) -> list[Received]:
         """What is still to be offered from a box to one reader, most urgent first."""
-        shared = {"reader": reader} if is_shared(box) else {}
-        return self._received(
-            "inbox_open_shared" if shared else "inbox_open",
-            box=box,
-            after_priority=after[0],
-            after_seq=after[1],
-            limit=limit,
-            **shared,
-            **_filter(wanted),
-        )
+        return self._listed("inbox_open", box, reader, wanted, after, limit)
+
+    def begun_in(
+        self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
+    ) -> list[Received]:
+        """What one reader has been shown the beginning of, and not the rest."""
+        return self._listed("inbox_begun", box, reader, wanted, after, limit)
 
     def all_in(self, box: str, *, wanted: Wanted, before: int, limit: int) -> list[Received]:
         """Everything that ever came to a box, newest first."""
@@ -101,9 +98,14 @@ class Deliveries:
     def close(self, box: str, seq: int) -> None:
         self._rows.run("delivery_close", box=box, message_seq=seq)
 
-    def note_shared(self, session_id: str, box: str, seq: int, *, at: datetime) -> None:
-        """A session has been shown a message that others see too."""
-        self._rows.run("shared_read_insert", session_id=session_id, box=box, message_seq=seq, at=to_micros(at))
+    def note_shared(self, session_id: str, box: str, seq: int, *, at: datetime, begun: bool = False) -> None:
+        """A session has been shown a message that others see too, or its beginning."""
+        values = {"session_id": session_id, "box": box, "message_seq": seq, "at": to_micros(at)}
+        self._rows.run("shared_read_insert", begun=int(begun), **values)
+
+    def begin(self, box: str, seq: int) -> None:
+        """The owner of a box has been shown a message's beginning."""
+        self._rows.run("delivery_begin", box=box, message_seq=seq)
 
     def claim(self, thread_id: str, holder: str, *, at: datetime) -> bool:
         """Whether the conversation was free until now."""
@@ -128,6 +130,14 @@ class Deliveries:
     def held(self, holder: str, *, limit: int) -> list[str]:
         """The conversations that someone has claimed."""
         return [row[0] for row in self._rows.all("threads_held", holder=holder, limit=limit)]
+
+    def _listed(
+        self, name: str, box: str, reader: str, wanted: Wanted, after: tuple[int, int], limit: int
+    ) -> list[Received]:
+        values = {"box": box, "after_priority": after[0], "after_seq": after[1], "limit": limit, **_filter(wanted)}
+        if is_shared(box):
+            return self._received(f"{name}_shared", reader=reader, **values)
+        return self._received(name, **values)
 
     def _received(self, name: str, **values: Any) -> list[Received]:
         rows = self._rows.page(name, body_chars=limits.inbox_body_chars_max, **values)
@@ -154,6 +164,7 @@ def _one(row: Row, attachments: list[Attachment]) -> Received:
         status=_STATUSES[row[26]],
         reason=row[27],
         claimed_by=row[28],
+        begun=bool(row[29]),
         attachments=attachments,
     )
 

@@ -24,19 +24,19 @@ class Events:
     def append(self, events: Sequence[Event]) -> None:
         """Write lines that have their places already."""
         lines = [
-            (
-                event.seq,
-                to_micros(event.at),
-                event.project,
-                event.kind,
-                event.version,
-                event.actor,
-                event.subject,
-                event.data,
-            )
+            {
+                "seq": event.seq,
+                "at": to_micros(event.at),
+                "project": event.project,
+                "kind": event.kind,
+                "version": event.version,
+                "actor": event.actor,
+                "subject": event.subject,
+                "data": _encode(event.data).decode(),
+            }
             for event in events
         ]
-        self._rows.run("events_append", lines=_encode(lines).decode())
+        self._rows.many("event_append", lines)
 
     def after(self, seq: int, *, limit: int, project: str | None = None, subject: str | None = None) -> list[Event]:
         """The lines after a place, of all, of one project or of one subject."""

@@ -59,12 +59,19 @@ class Mail:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._last: int | None = None  # place; known to the writer, which alone gives them out
+
+    def forget(self) -> None:
+        """Work was undone: the last message may never have been."""
+        self._last = None
 
     def insert(self, letter: Letter) -> int:
         """A new message; its place among all."""
         body = letter.body
-        row = self._rows.one(
+        seq = self._next_place()
+        self._rows.run(
             "message_insert",
+            seq=seq,
             id=letter.id,
             thread_id=letter.thread_id,
             parent_id=letter.parent_id,
@@ -87,8 +94,8 @@ class Mail:
             attachments=letter.attachments,
             created_at=to_micros(letter.created_at),
         )
-        assert row is not None
-        return int(row[0])
+        self._last = seq
+        return seq
 
     def get(self, message_id: str) -> Message | None:
         row = self._rows.one("message_get", id=message_id)
@@ -162,8 +169,13 @@ class Mail:
 
     def add_words(self, found: Sequence[tuple[Words, str]]) -> None:
         """Make messages findable; with each its whole body."""
-        for words, body in found:
-            self._rows.run("search_add", seq=words.seq, scope=words.scope, subject=words.subject, body=body)
+        self._rows.many(
+            "search_add",
+            [
+                {"seq": words.seq, "scope": words.scope, "subject": words.subject, "body": body}
+                for words, body in found
+            ],
+        )
         if found:
             self._rows.run("search_state_move", indexed_to=found[-1][0].seq)
 
@@ -193,6 +205,14 @@ class Mail:
         about = ("message_delete_deliveries", "message_delete_shared_reads", "message_delete_claim")
         for name in (*about, "message_delete"):
             self._rows.run(name, message_seq=words.seq)
+
+    def _next_place(self) -> int:
+        """Retention leaves the newest message, so no place is given out twice."""
+        if self._last is None:
+            row = self._rows.one("messages_last")
+            assert row is not None
+            self._last = int(row[0])
+        return self._last + 1
 
     def _many(self, name: str, **values: Any) -> list[Message]:
         return [self._whole(row) for row in self._rows.page(name, **values)]

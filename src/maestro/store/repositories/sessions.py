@@ -33,9 +33,10 @@ class Sessions:
 
     def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
         self._rows = rows
-        # The writer asks with every write of a session whether it still lives, and it alone ends sessions.
+        # The writer asks with every write of a session whether it lives, and with every message where to; and it
+        # alone changes sessions.
         self._remembers = remembers
-        self._live: set[str] = set()
+        self._live: dict[str, Route] = {}
 
     def forget(self) -> None:
         """Work was undone: what is remembered may never have been."""
@@ -92,18 +93,21 @@ class Sessions:
         return {row[0]: (row[1], row[2]) for row in rows}
 
     def is_live(self, session_id: str) -> bool:
-        if session_id in self._live:
-            return True
-        found = self._rows.one("session_is_live", id=session_id) is not None
-        if found and self._remembers:
-            self._live.add(session_id)
-        return found
+        route = self.route(session_id)
+        return route is not None and route.is_live
 
     def route(self, session_id: str) -> Route | None:
+        if session_id in self._live:
+            return self._live[session_id]
         row = self._rows.one("session_route", id=session_id)
         if row is None:
             return None
-        return Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]))
+        route = Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]))
+        if self._remembers and route.is_live:
+            if len(self._live) >= limits.routes_remembered_max:
+                self._live.clear()
+            self._live[session_id] = route
+        return route
 
     def page(
         self, project_id: str, *, after: str, limit: int, active: bool = False, status: Status | None = None
@@ -163,6 +167,7 @@ class Sessions:
         self._rows.run("session_defer", id=session_id, lease_until=to_micros(lease_until))
 
     def set_status(self, session_id: str, signal: Signal, *, at: datetime) -> None:
+        self._live.pop(session_id, None)
         self._rows.run(
             "session_status",
             id=session_id,
@@ -175,14 +180,16 @@ class Sessions:
 
     def end(self, session_id: str, *, status: Status, source: Source, at: datetime) -> bool:
         """Whether it was live until now."""
-        self._live.discard(session_id)
+        self._live.pop(session_id, None)
         values = {"id": session_id, "status": status.value, "source": source.value, "at": to_micros(at)}
         return self._rows.run("session_end", **values) == 1
 
     def adopt(self, session_id: str, *, parent_id: str, at: datetime) -> None:
+        self._live.pop(session_id, None)
         self._rows.run("session_adopt", id=session_id, parent_id=parent_id, at=to_micros(at))
 
     def succeed(self, session_id: str, *, successor_id: str) -> None:
+        self._live.pop(session_id, None)
         self._rows.run("session_succeed", id=session_id, successor_id=successor_id)
 
     def unsettled(self, *, limit: int) -> list[Session]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sqlite3
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,14 @@ class SqliteRows:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._execute = connection.execute
+        self._execute_many = connection.executemany
         self._sql = statements.load("sqlite")
 
     def run(self, name: str, /, **values: Any) -> int:
         return self._execute(self._sql[name], values).rowcount
+
+    def many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
+        self._execute_many(self._sql[name], sets)
 
     def one(self, name: str, /, **values: Any) -> Row | None:
         # All rows are fetched, so that a statement that also writes (RETURNING) is finished.

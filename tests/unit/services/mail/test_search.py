@@ -99,6 +99,27 @@ async def test_upkeep_takes_in_what_was_sent(world: World, monkeypatch: pytest.M
     for _ in range(3):
         await world.send(None, "w")
     job = Search(world.store, world.blobs, clock=world.clock)
-    assert await job.run_once() == world.clock.now()  # there is more: at once again
-    assert await job.run_once() is None
+    assert await job.run_once() == world.clock.now()  # it has only looked: more might be coming
+    assert await behind(world) == 3
+    assert await job.run_once() == world.clock.now()  # nothing came, and there is more than one batch
+    assert await behind(world) == 1
+    await job.run_once()
+    assert await behind(world) == 0 and await job.run_once() is None
+
+
+async def test_upkeep_lets_senders_go_first_but_not_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "search_index_seconds", 0)
+    monkeypatch.setattr(limits, "search_behind_max", 4)
+    await world.join("w")
+    job = Search(world.store, world.blobs, clock=world.clock)
+    for expected in (1, 2, 3, 0):
+        await world.send(None, "w")
+        await job.run_once()
+        assert await behind(world) == expected
+
+
+async def behind(world: World) -> int:
+    """How many messages a search would have to take in first."""
+    indexed_to, newest = await world.store.read(lambda tx: tx.mail.search_state())
+    return int(newest - indexed_to)
     assert await world.store.read(lambda tx: tx.mail.search_state()) == (3, 3)

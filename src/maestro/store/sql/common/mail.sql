@@ -11,6 +11,13 @@ messages m LEFT JOIN projects sp ON sp.id = m.project_id
 {message}, CASE WHEN length(m.body) > :body_chars THEN substr(m.body, 1, :body_chars) ELSE m.body END,
 (m.blob IS NOT NULL OR length(m.body) > :body_chars), d.box, d.status, d.reason, c.holder
 
+-- fragment: is_wanted
+(d.priority, d.message_seq) > (:after_priority, :after_seq)
+   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
+
+-- fragment: is_offered_to_reader
+(c.holder IS NULL OR c.holder = :reader) AND m.sender <> :reader
+
 -- fragment: received_source
 deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN projects sp ON sp.id = m.project_id
              LEFT JOIN tasks t ON t.id = m.task_id LEFT JOIN projects tp ON tp.id = t.project_id
@@ -20,12 +27,14 @@ deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN projects sp ON s
 d.box, d.status, d.via, d.by, d.reason, d.delivered_at, d.read_at, d.acknowledged_at, d.expired_at
 
 -- name: message_insert
--- A message; its place is its number.
-INSERT INTO messages (id, thread_id, parent_id, project_id, type, priority, subject, body, blob, bytes, task_id, sender,
+-- A message; its place comes from the one writer.
+INSERT INTO messages (seq, id, thread_id, parent_id, project_id, type, priority, subject, body, blob, bytes, task_id, sender,
                       sender_kind, sender_title, sender_address, human, recipients, scope, hops, attachments, created_at)
-VALUES (:id, :thread_id, :parent_id, :project_id, :type, :priority, :subject, :body, :blob, :bytes, :task_id, :sender,
-        :sender_kind, :sender_title, :sender_address, :human, :recipients, :scope, :hops, :attachments, :created_at)
-RETURNING seq;
+VALUES (:seq, :id, :thread_id, :parent_id, :project_id, :type, :priority, :subject, :body, :blob, :bytes, :task_id, :sender,
+        :sender_kind, :sender_title, :sender_address, :human, :recipients, :scope, :hops, :attachments, :created_at);
+
+-- name: messages_last
+SELECT coalesce(max(seq), 0) FROM messages;
 
 -- name: delivery_insert
 -- One recipient; a box that has the message already keeps what it has.
@@ -71,24 +80,31 @@ SELECT 1 FROM messages m WHERE m.id = :id AND (m.project_id = :project_id OR EXI
 
 -- name: inbox_open
 -- What is still to be offered from a box, most urgent first.
-SELECT {received} FROM {received_source}
- WHERE d.box = :box AND d.open = 1 AND (d.priority, d.message_seq) > (:after_priority, :after_seq)
-   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
- ORDER BY d.priority, d.message_seq LIMIT :limit;
+SELECT {received}, 0 FROM {received_source}
+ WHERE d.box = :box AND d.open = 1 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
+
+-- name: inbox_begun
+-- What is too long for a list: its beginning has been shown.
+SELECT {received}, 1 FROM {received_source}
+ WHERE d.box = :box AND d.open = 2 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
 
 -- name: inbox_open_shared
 -- The same from a box that several look into: without what this one has been shown, or someone else has claimed.
-SELECT {received} FROM {received_source}
- WHERE d.box = :box AND d.open = 1 AND (d.priority, d.message_seq) > (:after_priority, :after_seq)
-   AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
-   AND (c.holder IS NULL OR c.holder = :reader) AND m.sender <> :reader
+SELECT {received}, 0 FROM {received_source}
+ WHERE d.box = :box AND d.open = 1 AND {is_wanted} AND {is_offered_to_reader}
    AND NOT EXISTS (SELECT 1 FROM shared_reads r
                     WHERE r.session_id = :reader AND r.box = d.box AND r.message_seq = d.message_seq)
  ORDER BY d.priority, d.message_seq LIMIT :limit;
 
+-- name: inbox_begun_shared
+SELECT {received}, 1 FROM shared_reads r JOIN {received_source}
+ WHERE r.session_id = :reader AND r.box = :box AND r.begun = 1 AND d.box = r.box AND d.message_seq = r.message_seq
+   AND d.open = 1 AND {is_wanted} AND {is_offered_to_reader}
+ ORDER BY d.priority, d.message_seq LIMIT :limit;
+
 -- name: inbox_all
 -- Everything that ever came to a box, newest first.
-SELECT {received} FROM {received_source}
+SELECT {received}, d.open = 2 FROM {received_source}
  WHERE d.box = :box AND d.message_seq < :before
    AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
  ORDER BY d.message_seq DESC LIMIT :limit;
@@ -100,16 +116,18 @@ SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority <= :priority
 -- name: inbox_count
 -- How much is to be offered, as far as anyone wants to count. The priority leads to the index of what is open: by the
 -- box alone, all that it ever held would be looked through.
-SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority >= 0 LIMIT :limit) AS some;
+SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority >= 0
+                      UNION ALL SELECT 1 FROM deliveries WHERE box = :box AND open = 2 AND priority >= 0
+                      LIMIT :limit) AS some;
 
 -- name: inbox_count_shared
 SELECT count(*) FROM (
   SELECT 1 FROM deliveries d JOIN messages m ON m.seq = d.message_seq
     LEFT JOIN thread_claims c ON c.thread_id = m.thread_id
    WHERE d.box = :box AND d.open = 1 AND d.priority >= 0
-     AND (c.holder IS NULL OR c.holder = :reader) AND m.sender <> :reader
-     AND NOT EXISTS (SELECT 1 FROM shared_reads r
-                      WHERE r.session_id = :reader AND r.box = d.box AND r.message_seq = d.message_seq)
+     AND {is_offered_to_reader}
+     AND NOT EXISTS (SELECT 1 FROM shared_reads r WHERE r.session_id = :reader AND r.box = d.box
+                                                    AND r.message_seq = d.message_seq AND r.begun = 0)
    LIMIT :limit) AS some;
 
 -- name: deliveries_of_message
@@ -138,11 +156,15 @@ UPDATE deliveries SET status = 'expired', via = :via, reason = :reason, expired_
 
 -- name: delivery_close
 -- No longer offered, whatever its state.
-UPDATE deliveries SET open = 0 WHERE box = :box AND message_seq = :message_seq AND open = 1;
+UPDATE deliveries SET open = 0 WHERE box = :box AND message_seq = :message_seq AND open <> 0;
+
+-- name: delivery_begin
+UPDATE deliveries SET open = 2 WHERE box = :box AND message_seq = :message_seq AND open = 1;
 
 -- name: shared_read_insert
-INSERT INTO shared_reads (session_id, box, message_seq, at) VALUES (:session_id, :box, :message_seq, :at)
-ON CONFLICT (session_id, box, message_seq) DO NOTHING;
+-- What was shown whole stays so.
+INSERT INTO shared_reads (session_id, box, message_seq, at, begun) VALUES (:session_id, :box, :message_seq, :at, :begun)
+ON CONFLICT (session_id, box, message_seq) DO UPDATE SET begun = min(begun, excluded.begun);
 
 -- name: thread_claim
 -- The first to claim a conversation owns it.
@@ -161,7 +183,7 @@ DELETE FROM shared_reads WHERE message_seq IN (SELECT seq FROM messages WHERE th
 -- name: thread_boxes
 -- Where messages of a conversation are still offered.
 SELECT DISTINCT d.box FROM messages m JOIN deliveries d ON d.message_seq = m.seq
- WHERE m.thread_id = :thread_id AND d.open = 1 LIMIT :limit;
+ WHERE m.thread_id = :thread_id AND d.open <> 0 LIMIT :limit;
 
 -- name: threads_held
 SELECT thread_id FROM thread_claims WHERE holder = :holder LIMIT :limit;
@@ -203,7 +225,7 @@ SELECT m.seq, m.id FROM messages m
  ORDER BY m.seq LIMIT :limit;
 
 -- name: message_is_open
-SELECT 1 FROM deliveries WHERE message_seq = :message_seq AND open = 1 LIMIT 1;
+SELECT 1 FROM deliveries WHERE message_seq = :message_seq AND open <> 0 LIMIT 1;
 
 -- name: message_delete_deliveries
 DELETE FROM deliveries WHERE message_seq = :message_seq;

@@ -29,6 +29,11 @@ UNION ALL SELECT 1 FROM messages WHERE blob = :blob
 UNION ALL SELECT 1 FROM gate_results WHERE blob = :blob
 UNION ALL SELECT 1 FROM attachments WHERE blob = :blob LIMIT 1;
 
+-- name: event_append
+-- A line of the log. Its number comes from the one writer, in commit order.
+INSERT INTO events (seq, at, project, kind, version, actor, subject, data)
+VALUES (:seq, :at, :project, :kind, :version, :actor, :subject, :data);
+
 -- name: events_after
 -- The log from after a place on.
 SELECT {event} FROM events e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;

@@ -42,9 +42,6 @@ SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER 
 SELECT s.id, s.pid, s.pid_started FROM sessions s
  WHERE s.pid IS NOT NULL AND s.ended_at IS NULL ORDER BY s.created_at DESC LIMIT :limit;
 
--- name: session_is_live
-SELECT 1 FROM sessions WHERE id = :id AND ended_at IS NULL;
-
 -- name: session_route
 -- What decides where mail for a session goes.
 SELECT id, project_id, name, ended_at, successor_id, parent_id, status FROM sessions WHERE id = :id;
