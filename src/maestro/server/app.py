@@ -56,6 +56,7 @@ from maestro.services.upkeep.loop import Job, Upkeep
 from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.mail_retention import MailRetention
 from maestro.services.upkeep.notifications import Notifications
+from maestro.services.upkeep.old_statuses import OldStatuses
 from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.reconcile import Reconcile
 from maestro.services.upkeep.retention import Retention
@@ -84,7 +85,10 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.RUN_STARTED: (Dispatching.name,),
     Kind.RUN_RESUMED: (Dispatching.name,),
     Kind.MAIL_SENT: (Search.name,),
+    Kind.SESSION_STATUS_CHANGED: (OldStatuses.name,),
     Kind.ASK_OPENED: (Notifications.name,),
+    Kind.ASK_ANSWERED: (Notifications.name,),
+    Kind.ASK_WITHDRAWN: (Notifications.name,),
 }
 
 
@@ -154,6 +158,7 @@ class Server:
             StrayBlobs(store, self.blobs, clock=clock),
             SignsOfLife(store, self.presence, clock=clock),
             LostSessions(store, self.presence, clock=clock),
+            OldStatuses(store),
             self.processes,
             Dispatching(store, self.spawning, self.launching, self.runners),
             self.gates,

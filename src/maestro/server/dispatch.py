@@ -16,6 +16,7 @@ import msgspec
 from maestro import errors, limits
 from maestro.domain.callers import Caller, Role, permits
 from maestro.operations.base import Effect, Operation
+from maestro.services.kin import require_live
 from maestro.store.base import Store, Tx
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -78,13 +79,16 @@ class Dispatcher:
         if binding.prepare is not None and binding.prepares(request):
             extra = (await asyncio.to_thread(binding.prepare, request),)
         quick = binding.quick(request)
+
+        def do(tx: Tx) -> Any:
+            require_live(tx, caller)
+            return binding.do(tx, caller, request, *extra)
+
         if not key:
-            return await self._store.write(
-                lambda tx: _checked(tx, caller) and binding.do(tx, caller, request, *extra), quick=quick
-            )
+            return await self._store.write(do, quick=quick)
 
         def once(tx: Tx) -> Any:
-            _checked(tx, caller)
+            require_live(tx, caller)
             first = _first_answer(tx, operation, binding, request, caller, key)
             if first is not None:
                 return first
@@ -124,13 +128,6 @@ def permit(operation: Operation, caller: Caller) -> None:
         hint="`maestro commands` lists what you may.",
         data={"role": caller.role, "operation": operation.name},
     )
-
-
-def _checked(tx: Tx, caller: Caller) -> bool:
-    """A session may have ended between its request and this moment: then it writes nothing any more."""
-    if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
-        raise errors.NotAuthenticated("This session has ended.", hint="Register again: maestro session register")
-    return True
 
 
 def _first_answer(

@@ -52,8 +52,9 @@ def answered_by_mail(tx: Tx, caller: Caller, message_id: str, text: str) -> None
 
 def withdraw_all(tx: Tx, session_id: str, *, actor: str) -> None:
     """Nobody waits for these answers any more."""
-    for ask in tx.asks.open_of_session(session_id, limit=limits.page_items_max):
-        _withdraw(tx, ask, actor=actor)
+    while found := tx.asks.open_of_session(session_id, limit=limits.page_items_max):
+        for ask in found:
+            _withdraw(tx, ask, actor=actor)
 
 
 def withdraw(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
@@ -99,10 +100,11 @@ class AskWaits:
         return await self._until_closed(caller, ask, request.timeout)
 
     async def _until_closed(self, caller: Caller, ask: Ask, timeout: int) -> Ask:
-        with self._hub.subscribe([ask.id]) as subscription, self._presence.attached(caller.session_id):
+        keys = [*kin.own_end(caller), ask.id]
+        with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
             try:
                 async with asyncio.timeout(timeout / 1000):
-                    while (ask := await self._look(ask)).status is Status.OPEN:
+                    while (ask := await self._look(caller, ask)).status is Status.OPEN:
                         await subscription.wait()
                         subscription.take()
             except TimeoutError:
@@ -113,8 +115,12 @@ class AskWaits:
                 ) from None
         return ask
 
-    async def _look(self, ask: Ask) -> Ask:
-        return await self._store.read(lambda tx: tx.asks.get(ask.id) or ask, quick=True)
+    async def _look(self, caller: Caller, ask: Ask) -> Ask:
+        def now(tx: Tx) -> Ask:
+            kin.require_live(tx, caller)
+            return tx.asks.get(ask.id) or ask
+
+        return await self._store.read(now, quick=True)
 
 
 def _open(

@@ -17,6 +17,17 @@ def own(tx: Tx, caller: Caller) -> Session:
     return session
 
 
+def require_live(tx: Tx, caller: Caller) -> None:
+    """A session may have ended between its request and this moment: then it writes nothing more, nor waits on."""
+    if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
+        raise errors.NotAuthenticated("This session has ended.", hint="Register again: maestro session register")
+
+
+def own_end(caller: Caller) -> list[str]:
+    """What a wait listens to besides, so that it hears of its own session's end."""
+    return [caller.session_id] if caller.session_id else []
+
+
 def named(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Session:
     """A session by its id, or by its name in a project; the live one of a name, else the last that had it."""
     ref = ref.removeprefix("session:")

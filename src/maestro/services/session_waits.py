@@ -28,6 +28,7 @@ class SessionWaits:
         """Ends at once when it is reached, or can no longer be."""
 
         def look(tx: Tx) -> _Seen:
+            kin.require_live(tx, caller)
             found = [kin.named(tx, caller, ref, project=request.project) for ref in request.ids]
             changed = request.since is not None and any(
                 tx.events.after(request.since, subject=session.id, limit=1) for session in found
@@ -36,7 +37,7 @@ class SessionWaits:
 
         now, seq, changed = await self._store.read(look, quick=True)
         with (
-            self._hub.subscribe([session.id for session in now]) as subscription,
+            self._hub.subscribe([*kin.own_end(caller), *(session.id for session in now)]) as subscription,
             self._presence.attached(caller.session_id),
         ):
             try:
@@ -45,7 +46,8 @@ class SessionWaits:
                     heard = changed
                     while (reached := _reached(request, now, heard=heard)) is None:
                         await subscription.wait()
-                        heard = bool(subscription.take()) or subscription.lagging or heard
+                        lagging, about = subscription.lagging, {session.id for session in now}
+                        heard = any(event.subject in about for event in subscription.take()) or lagging or heard
                         now, seq, _ = await self._store.read(look, quick=True)
             except TimeoutError:
                 raise _timed_out(request, now) from None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from maestro import limits
+from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
 from maestro.domain.sessions import Session, Signal, Source, Status, judge
 from maestro.services import notices
@@ -30,10 +33,21 @@ def say(
     tx.sessions.put_signal(session.id, said)
     others = [signal for signal in tx.sessions.signals(session.id) if signal.source is not source]
     now = judge([*others, said], tx.at)  # last: of two words of one moment, this one is the newer
+    _set(tx, session, now, actor=actor)
+    if now.status is not session.status and not quietly:
+        notices.status_changed(tx, session, now.status, detail)
+    return tx.sessions.get(session.id) or session
+
+
+def outlived(tx: Tx, session: Session) -> None:
+    """The word that a status rests on is too old: an older one that stands counts again. If there is none, the last
+    there was counts on."""
+    now = judge(tx.sessions.signals(session.id), tx.at)
+    _set(tx, session, now if now.until is None or now.until > tx.at else replace(now, until=None), actor=SERVER)
+
+
+def _set(tx: Tx, session: Session, now: Signal, *, actor: str) -> None:
     tx.sessions.set_status(session.id, now, at=tx.at)
     if now.status is not session.status:
         data = {"from": session.status.value, "status": now.status.value, "source": now.source.value}
         tx.log(Change(Kind.SESSION_STATUS_CHANGED, session.id, session.project_id, data), actor=actor)
-        if not quietly:
-            notices.status_changed(tx, session, now.status, detail)
-    return tx.sessions.get(session.id) or session

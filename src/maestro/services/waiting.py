@@ -7,8 +7,9 @@ import asyncio
 from maestro import errors
 from maestro.domain.callers import Caller
 from maestro.domain.tasks import FINAL, Status, Task
-from maestro.events.hub import Hub
+from maestro.events.hub import Hub, Subscription
 from maestro.operations import task_shapes as ops
+from maestro.services.kin import own_end, require_live
 from maestro.services.presence import Presence
 from maestro.services.scope import task_of
 from maestro.store.base import Store, Tx
@@ -28,22 +29,30 @@ class TaskWaits:
         """Ends at once when all is reached, or when some task can no longer reach it."""
 
         def look(tx: Tx) -> list[Task]:
+            require_live(tx, caller)
             return [task_of(tx, caller, ref, project=request.project) for ref in request.ids]
 
         now = await self._store.read(look, quick=True)
         with (
-            self._hub.subscribe([task.id for task in now]) as subscription,
+            self._hub.subscribe([*own_end(caller), *(task.id for task in now)]) as subscription,
             self._presence.attached(caller.session_id),
         ):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
                     now = await self._store.read(look, quick=True)
-                    while (reached := _reached(request.until, now, heard=bool(subscription.take()))) is None:
+                    while (reached := _reached(request.until, now, heard=_heard(subscription, now))) is None:
                         await subscription.wait()
                         now = await self._store.read(look, quick=True)
             except TimeoutError:
                 raise _timed_out(request, now) from None
         return ops.WaitedTasks(tasks=now, reached=reached)
+
+
+def _heard(subscription: Subscription, tasks: list[Task]) -> bool:
+    """Whether anything came that is about one of the tasks."""
+    about = {task.id for task in tasks}
+    lagging = subscription.lagging
+    return any(event.subject in about for event in subscription.take()) or lagging
 
 
 def _reached(until: ops.Until, now: list[Task], *, heard: bool) -> bool | None:

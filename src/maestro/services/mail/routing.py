@@ -34,7 +34,7 @@ def resolve(tx: Tx, caller: Caller, text: str, *, project: str) -> Target:
         case Kind.PROJECT:
             return _project(tx, caller, address)
         case Kind.TASK:
-            return for_task(tx, task_of(tx, caller, address.name, project=project))
+            return _task(tx, caller, task_of(tx, caller, address.name, project=project))
         case Kind.WORD:
             return _word(tx, caller, address, project)
 
@@ -76,15 +76,16 @@ def along(tx: Tx, first: Route | None) -> Target:
     return Target(HUMAN, None, f"{first.name} has ended ({first.status}), and nobody above it is there", HUMAN)
 
 
-def for_task(tx: Tx, task: Task) -> Target:
-    """A task's conversation reaches whoever holds it; if nobody does, whoever made it, or the project."""
-    for name in (task.holder, task.created_by if task.holder is None else None):
-        if name is None:
+def _task(tx: Tx, caller: Caller, task: Task) -> Target:
+    """A task's conversation reaches whoever holds it; if nobody else does, whoever made it, or the project."""
+    others = task.holder if task.holder != caller.name else None
+    for name in (others, task.created_by if others is None else None):
+        if name is None or name == caller.name:
             continue
         route = tx.sessions.route(name)
         if route is not None and route.is_live:
             return Target(route.id, route.project_id, name=route.name)
-        if route is None and name == task.holder:
+        if route is None and task.holder is not None:
             return PERSON
     return Target(task.project_id, task.project_id)
 

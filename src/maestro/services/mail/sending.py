@@ -122,6 +122,7 @@ class Sending:
             if box == caller.project_id and tx.deliveries.get(box, parent.seq):
                 claim_for(tx, caller, parent.thread_id, quietly=True)
         self._answer_ask(tx, caller, parent, request)
+        self._ask(tx, caller, draft, made)
         return receipts.just_sent(tx, draft, made)
 
     def _answer_ask(self, tx: Tx, caller: Caller, parent: Message, request: ops.Reply) -> None:

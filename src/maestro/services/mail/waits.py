@@ -10,6 +10,7 @@ from maestro.domain.messages import Received
 from maestro.domain.tasks import Priority
 from maestro.events.hub import Hub, Subscription, box_key
 from maestro.operations import mail_shapes as ops
+from maestro.services.kin import own_end, require_live
 from maestro.services.mail import reading, receipts
 from maestro.services.mail.post import own_boxes
 from maestro.services.presence import Presence
@@ -31,7 +32,7 @@ class MailWaits:
             given = ops.Confirm(receipt=request.cursor)
             await self._store.write(lambda tx: receipts.confirm(tx, caller, given), quick=True)
         wanted = await self._store.read(lambda tx: reading.wanted_by(tx, caller, request), quick=True)
-        keys = [caller.session_id or "", *map(box_key, own_boxes(caller))]  # its own, to hear of its own end
+        keys = [*own_end(caller), *map(box_key, own_boxes(caller))]
         with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
@@ -72,8 +73,7 @@ class MailWaits:
 
     async def _look(self, caller: Caller, wanted: Wanted) -> list[Received]:
         def look(tx: Tx) -> list[Received]:
-            if caller.session_id is not None and not tx.sessions.is_live(caller.session_id):
-                raise errors.NotAuthenticated("This session has ended.", hint="Its mail has gone on to others.")
+            require_live(tx, caller)
             return reading.fresh(tx, caller, wanted, limit=limits.wait_messages_max + 1)
 
         return await self._store.read(look, quick=True)

@@ -1,4 +1,5 @@
-"""Tells the person, once per request, that an agent needs them: on the desktop, and at an address of their own."""
+"""Tells the person, once per change, that an agent needs them or no longer does: on the desktop, and at an address
+of their own."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _BATCH = 20
 
 
 class Notifications:
-    """Runs when something was asked. `webhook`: an address that gets each request as JSON."""
+    """Runs when something was asked, answered or withdrawn. `webhook`: an address that gets each change as JSON."""
 
     name = "notifications"
 
@@ -43,8 +44,7 @@ class Notifications:
         # Marked first: a way that hangs or fails is not tried again and again for one request.
         await self._store.write(lambda tx: _mark(tx, found))
         for ask in found:
-            if ask.status is Status.OPEN:
-                await asyncio.to_thread(self._tell, ask)
+            await asyncio.to_thread(self._tell, ask)
         return now
 
     def _tell(self, ask: Ask) -> None:
@@ -68,7 +68,10 @@ def _notifier() -> str | None:
 
 
 def _on_desktop(program: str, ask: Ask) -> None:
-    title, text = f"{ask.asked_by} needs you", ask.title
+    if ask.status is Status.ANSWERED:
+        return  # it was the person who answered
+    needs = "needs you" if ask.status is Status.OPEN else "no longer needs you"
+    title, text = f"{ask.asked_by} {needs}", ask.title
     if program == "osascript":
         # Given as arguments, so that no text of an agent becomes part of the script.
         script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
@@ -79,7 +82,8 @@ def _on_desktop(program: str, ask: Ask) -> None:
 
 
 def _to_webhook(address: str, ask: Ask) -> None:
-    body = msgspec.json.encode({"kind": "ask.opened", "ask": ask})
+    kind = "opened" if ask.status is Status.OPEN else ask.status.value
+    body = msgspec.json.encode({"kind": f"ask.{kind}", "ask": ask})
     request = urllib.request.Request(address, data=body, headers={"Content-Type": "application/json"}, method="POST")
     with urllib.request.urlopen(request, timeout=limits.webhook_seconds_max):
         pass

@@ -50,13 +50,15 @@ class Deliveries:
         self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
     ) -> list[Received]:
         """What is still to be offered from a box to one reader, most urgent first."""
-        return self._listed("inbox_open", box, reader, wanted, after, limit)
+        name = "inbox_open_shared" if is_shared(box) else "inbox_open"
+        return self._listed(name, box, reader, wanted, after, limit)
 
     def begun_in(
         self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
     ) -> list[Received]:
         """What one reader has been shown the beginning of, and not the rest."""
-        return self._listed("inbox_begun", box, reader, wanted, after, limit)
+        name = "inbox_begun_shared" if is_shared(box) else "inbox_begun"
+        return self._listed(name, box, reader, wanted, after, limit)
 
     def all_in(self, box: str, *, wanted: Wanted, before: int, limit: int) -> list[Received]:
         """Everything that ever came to a box, newest first."""
@@ -135,9 +137,7 @@ class Deliveries:
         self, name: str, box: str, reader: str, wanted: Wanted, after: tuple[int, int], limit: int
     ) -> list[Received]:
         values = {"box": box, "after_priority": after[0], "after_seq": after[1], "limit": limit, **_filter(wanted)}
-        if is_shared(box):
-            return self._received(f"{name}_shared", reader=reader, **values)
-        return self._received(name, **values)
+        return self._received(name, **values, **({"reader": reader} if is_shared(box) else {}))
 
     def _received(self, name: str, **values: Any) -> list[Received]:
         rows = self._rows.page(name, body_chars=limits.inbox_body_chars_max, **values)

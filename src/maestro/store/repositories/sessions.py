@@ -178,6 +178,13 @@ class Sessions:
             now=to_micros(at),
         )
 
+    def next_old_status(self) -> datetime | None:
+        row = self._rows.one("session_next_old_status")
+        return maybe_time(row[0]) if row else None
+
+    def with_old_status(self, at: datetime, *, limit: int) -> list[Session]:
+        return self._many("sessions_with_old_status", at=to_micros(at), limit=limit)
+
     def end(self, session_id: str, *, status: Status, source: Source, at: datetime) -> bool:
         """Whether it was live until now."""
         self._live.pop(session_id, None)

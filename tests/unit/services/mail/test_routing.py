@@ -28,6 +28,7 @@ async def resolve(world: World, text: str, by: Caller | None = None, project: st
 async def test_every_form_leads_to_its_box(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("parser", under=boss, path="/src/dave/vc/src")
+    sibling = await world.join("lexer", under=boss)
     ada = await world.member("ada")
     task = await world.task(held_by=worker)
     forms = {
@@ -56,7 +57,7 @@ async def test_every_form_leads_to_its_box(world: World) -> None:
         "human": HUMAN,
     }
     for text, box in forms.items():
-        assert (await resolve(world, text, worker)).box == box, text
+        assert (await resolve(world, text, sibling)).box == box, text
         assert (await resolve(world, text, project="vc")).box == box, text  # the person, in a directory of vc
 
 
@@ -129,10 +130,22 @@ async def test_a_task_reaches_its_holder_else_its_maker_else_the_project(world: 
     await world.task(by=boss, held_by=worker)
     await world.task(by=boss, held_by=world.dana)
     await world.task()
-    found = [(await resolve(world, f"vc#{number}", boss)).box for number in (1, 2, 3, 4)]
+    other = await world.join("other")
+    found = [(await resolve(world, f"vc#{number}", other)).box for number in (1, 2, 3, 4)]
     assert found == [boss.name, worker.name, HUMAN, VC]
     await world.end(boss)
     assert (await resolve(world, "vc#1")).box == VC
+
+
+async def test_nobody_writes_to_themselves_by_a_task(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await world.task(by=boss, held_by=worker)
+    await world.task(by=boss, held_by=boss)
+    await world.task(held_by=worker)
+    assert (await resolve(world, "vc#1", worker)).box == boss.name
+    assert (await resolve(world, "vc#2", boss)).box == VC
+    assert (await resolve(world, "vc#3", worker)).box == HUMAN
 
 
 async def test_the_coordinator_of_a_session_without_one_is_the_person(world: World) -> None:

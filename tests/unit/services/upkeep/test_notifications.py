@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,6 +76,47 @@ async def test_each_request_is_told_once(world: World, webhook: Webhook) -> None
     await run(world, job)
     await run(world, Notifications(world.store, desktop=False, webhook=webhook.url))  # also after a restart
     assert [said["ask"]["id"] for _, _, said in webhook.told] == [first.id, second.id]
+
+
+async def test_each_change_is_told_once(world: World, webhook: Webhook) -> None:
+    worker = await world.join("w")
+    job = Notifications(world.store, desktop=False, webhook=webhook.url)
+    first, second = await ask(world, worker, "Drop it?"), await ask(world, worker, "And this?")
+    await run(world, job)
+    await world.do(asks.answer, ops.AnswerAsk(id=first.id, answer="no"))
+    await world.do(asks.withdraw, ops.OneAsk(id=second.id), by=worker)
+    await run(world, job)
+    await run(world, Notifications(world.store, desktop=False, webhook=webhook.url))  # also after a restart
+    assert [(said["kind"], said["ask"]["id"], said["ask"]["answer"]) for _, _, said in webhook.told] == [
+        ("ask.opened", first.id, None),
+        ("ask.opened", second.id, None),
+        ("ask.answered", first.id, "no"),
+        ("ask.withdrawn", second.id, None),
+    ]
+
+
+async def test_the_desktop_shows_what_is_open_and_what_no_longer_is(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program in the place of the desktop's own that writes down how it was called."""
+    said = tmp_path / "said"
+    program = tmp_path / "notify-send"
+    program.write_text(f'#!/bin/sh\nprintf "%s|" "$@" >> {said}\necho >> {said}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":9")
+    worker = await world.join("w")
+    job = Notifications(world.store, desktop=True, webhook="")
+    first, second = await ask(world, worker, "--drop it?"), await ask(world, worker, "And this?")
+    await run(world, job)
+    await world.do(asks.answer, ops.AnswerAsk(id=first.id, answer="no"))
+    await world.do(asks.withdraw, ops.OneAsk(id=second.id), by=worker)
+    await run(world, job)
+    assert said.read_text().splitlines() == [
+        "--app-name=Maestro|--|w needs you|--drop it?|",
+        "--app-name=Maestro|--|w needs you|And this?|",
+        "--app-name=Maestro|--|w no longer needs you|And this?|",
+    ]
 
 
 async def test_what_was_answered_meanwhile_is_not_told(world: World, webhook: Webhook) -> None:

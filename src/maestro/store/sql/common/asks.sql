@@ -30,8 +30,9 @@ SELECT {ask} FROM {asks}
 SELECT {ask} FROM {asks} WHERE a.session_id = :session_id AND a.status = 'open' ORDER BY a.id LIMIT :limit;
 
 -- name: ask_close
--- Answered or withdrawn, once.
-UPDATE asks SET status = :status, answer = :answer, answered_by = :by, answered_at = :at
+-- Answered or withdrawn, once. Whoever was told that it is open is to be told that it no longer is.
+UPDATE asks SET status = :status, answer = :answer, answered_by = :by, answered_at = :at,
+                notified_at = CASE WHEN notified_at IS NULL THEN :at END
  WHERE id = :id AND status = 'open';
 
 -- name: asks_unnotified

@@ -121,6 +121,13 @@ UPDATE sessions SET lease_until = :lease_until WHERE id = :id AND ended_at IS NU
 UPDATE sessions SET status = :status, status_source = :source, status_at = :at, status_until = :until, updated_at = :now
  WHERE id = :id AND ended_at IS NULL;
 
+-- name: session_next_old_status
+SELECT min(status_until) FROM sessions WHERE status_until IS NOT NULL AND ended_at IS NULL;
+
+-- name: sessions_with_old_status
+SELECT {session} FROM {sessions}
+ WHERE s.status_until <= :at AND s.ended_at IS NULL ORDER BY s.status_until LIMIT :limit;
+
 -- name: session_end
 UPDATE sessions SET status = :status, status_source = :source, status_at = :at, status_until = NULL, ended_at = :at,
                     updated_at = :at

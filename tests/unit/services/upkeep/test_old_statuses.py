@@ -1,0 +1,67 @@
+"""What others observed of a session counts for a while; then an older word that stands counts again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from maestro import limits
+from maestro.domain.events import Kind
+from maestro.domain.sessions import Source, Status
+from maestro.services import status
+from maestro.services.upkeep.old_statuses import OldStatuses
+
+World = Any
+
+
+async def say(world: World, who: Any, what: Status, source: Source) -> None:
+    def said(tx: Any) -> None:
+        status.say(tx, tx.sessions.get(who.name), what, source=source, actor="test")
+
+    await world.store.write(said)
+
+
+async def changes(world: World, who: Any) -> list[str]:
+    events = await world.store.read(lambda tx: tx.events.after(0, subject=who.name, limit=100))
+    return [event.data["status"] for event in events if event.kind == Kind.SESSION_STATUS_CHANGED]
+
+
+async def test_an_observation_gives_way_to_what_the_session_said_itself(world: World) -> None:
+    worker = await world.join("w")
+    job = OldStatuses(world.store)
+    await say(world, worker, Status.WORKING, Source.REPORT)
+    await say(world, worker, Status.IDLE, Source.HOOK)
+    assert await job.run_once() == world.clock.now() + timedelta(seconds=limits.status_seconds)
+    assert (await world.session(worker)).status is Status.IDLE
+    world.clock.advance(limits.status_seconds)
+    assert await job.run_once() == world.clock.now()
+    session = await world.session(worker)
+    assert (session.status, session.status_source, session.status_until) == (Status.WORKING, Source.REPORT, None)
+    assert (await changes(world, worker))[-2:] == ["idle", "working"]
+    assert await job.run_once() is None
+
+
+async def test_the_last_there_was_stands_when_all_are_old(world: World) -> None:
+    worker = await world.join("w")
+    await world.store.write(lambda tx: tx.sessions.forget())
+    for source, what in ((Source.HOOK, Status.WORKING), (Source.PROCESS, Status.IDLE)):
+        world.clock.advance(1)
+        await say(world, worker, what, source)
+    signals = await world.store.read(lambda tx: tx.sessions.signals(worker.name))
+    world.clock.advance(limits.status_seconds)
+    job = OldStatuses(world.store)
+    while await job.run_once() is not None:
+        pass
+    session = await world.session(worker)
+    expected = max(signals, key=lambda one: (one.until is None, one.at))
+    assert (session.status, session.status_until) == (expected.status, None)
+
+
+async def test_the_ended_are_left_alone(world: World) -> None:
+    worker = await world.join("w")
+    await say(world, worker, Status.IDLE, Source.HOOK)
+    await world.end(worker)
+    ended = await world.session(worker)
+    world.clock.advance(limits.status_seconds)
+    assert await OldStatuses(world.store).run_once() is None
+    assert await world.session(worker) == ended
