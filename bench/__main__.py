@@ -8,7 +8,19 @@ from collections.abc import Callable
 
 import uvloop
 
-from bench import command, http, idle, mail_command, mail_crowd, mail_http, mail_store, prompts, store
+from bench import (
+    command,
+    http,
+    idle,
+    mail_command,
+    mail_crowd,
+    mail_http,
+    mail_store,
+    prompts,
+    run_tasks,
+    sessions,
+    store,
+)
 from bench.report import Figure
 
 CASES: dict[str, Callable[[], list[Figure]]] = {
@@ -30,6 +42,9 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
         )
     ),
     "prompts": lambda: [prompts.composing()],
+    "sessions": lambda: [sessions.starting(), sessions.crashing(), *sessions.idling(), sessions.stopping()],
+    "runs": lambda: [run_tasks.no_ops(), run_tasks.sleeps()],
+    "runs-killed": run_tasks.killed,
     "idle": lambda: [idle.idle()],
 }
 

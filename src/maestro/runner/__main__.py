@@ -13,7 +13,12 @@ LOCK = "runner.lock"
 
 
 def main() -> int:
-    given = order.read(sys.stdin.buffer.read())
+    return begin(sys.stdin.buffer.read())
+
+
+def begin(data: bytes) -> int:
+    """Run the agent that an order names, to its end."""
+    given = order.read(data)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -183,6 +183,7 @@ class Server:
         await self.upkeep.close()
         await self.gates.close()
         await self.processes.close()
+        await self.runners.close()
         await self.store.close()
 
     def status(self, tx: Tx, caller: Caller, request: ops.Nothing) -> ops.ServerStatus:

@@ -12,7 +12,6 @@ import fcntl
 import json
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import msgspec
 
 from maestro import errors, limits
 from maestro.processes import look_up
+from maestro.services.nursery import Nursery
 
 FOLDER = "runs"
 CONTROL = "control.sock"
@@ -45,7 +45,8 @@ class Runners:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._running: dict[str, asyncio.subprocess.Process] = {}
+        self._running: set[str] = set()
+        self._nursery = Nursery(self._ended)
         self.on_end: Callable[[], None] = lambda: None  # a runner of ours has ended
 
     def folder(self, session_id: str) -> Path:
@@ -55,30 +56,20 @@ class Runners:
         """Start a runner and hand it its order; its pid."""
         folder = self.folder(session_id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (folder / "runner.log").open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                "-m",
-                "maestro.runner",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                env=_own_environment(),
-                start_new_session=True,
-            )
-        assert process.stdin is not None
-        # Not by msgspec: an environment may hold what is no text, and this keeps it as it is.
-        process.stdin.write(json.dumps({**order, "folder": str(folder)}).encode())
-        process.stdin.close()
-        self._running[session_id] = process
-        waiting = asyncio.ensure_future(process.wait())
-        waiting.add_done_callback(lambda _: self._ended(session_id))
-        return process.pid
+        self._running.add(session_id)
+        try:
+            # Not by msgspec: an environment may hold what is no text, and this keeps it as it is.
+            return await self._nursery.bear(session_id, json.dumps({**order, "folder": str(folder)}).encode())
+        except OSError:
+            self._running.discard(session_id)
+            raise
+
+    async def close(self) -> None:
+        """Those that run go on."""
+        await self._nursery.close()
 
     def _ended(self, session_id: str) -> None:
-        self._running.pop(session_id, None)
+        self._running.discard(session_id)
         self.on_end()
 
     def is_starting(self, session_id: str) -> bool:
@@ -170,9 +161,3 @@ class Runners:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
-
-
-def _own_environment() -> dict[str, str]:
-    """What a Python of ours needs to start; the agent's own environment is in its order."""
-    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
-    return {name: os.environ[name] for name in kept if name in os.environ}
