@@ -162,6 +162,7 @@ run_attempts_default = 2
 run_attempts_max = 16
 run_tasks_max = 5_000
 runs_live_max = 50
+run_note_chars_max = 500
 gate_seconds_max = 1_800
 gates_parallel_max = 2  # tasks whose gates run at once
 gate_output_bytes_max = 256 * 1024

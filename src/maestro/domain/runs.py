@@ -52,6 +52,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     started_by: str
     created_at: datetime
     ended_at: datetime | None
+    resumed_at: datetime | None = None  # tries are counted from here
 
 
 class Outcome(enum.StrEnum):
@@ -61,6 +62,7 @@ class Outcome(enum.StrEnum):
     FAILED = "failed"
     LOST = "lost"
     STOPPED = "stopped"
+    REFUSED = "refused"  # no session could be started
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,22 +71,16 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     task_id: str
     number: int
-    session_id: str
+    session_id: str  # empty: none could be started
     outcome: Outcome | None
     started_at: datetime
     ended_at: datetime | None
+    note: str = ""  # why it came to nothing
 
 
+_FAILURES = (Outcome.FAILED, Outcome.LOST, Outcome.REFUSED)
 _BACKOFF_SECONDS = 2
 _BACKOFF_SECONDS_MAX = 300
-
-
-def retry_at(attempt: Attempt) -> datetime:
-    """When a task may be tried again after an attempt: each time later."""
-    ended = attempt.ended_at or attempt.started_at
-    if attempt.outcome in (Outcome.LOST, Outcome.STOPPED):
-        return ended  # it was not the task's fault
-    return ended + timedelta(seconds=min(_BACKOFF_SECONDS * 2 ** (attempt.number - 1), _BACKOFF_SECONDS_MAX))
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -92,6 +88,7 @@ class Standing(msgspec.Struct, frozen=True):
 
     task: Task
     attempts: list[Attempt]
+    since: datetime | None = None  # what was tried before does not count
 
     @property
     def is_running(self) -> bool:
@@ -99,7 +96,19 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def failures(self) -> int:
-        return sum(attempt.outcome in (Outcome.FAILED, Outcome.LOST) for attempt in self.attempts)
+        return sum(attempt.outcome in _FAILURES for attempt in self.attempts if self._counts(attempt))
+
+    @property
+    def retry_at(self) -> datetime | None:
+        """When it may be tried again: after each failure later. None: at once."""
+        last = self.attempts[-1] if self.attempts else None
+        if last is None or not self._counts(last) or last.outcome in (Outcome.LOST, Outcome.STOPPED):
+            return None  # it was not the task's fault
+        seconds = min(_BACKOFF_SECONDS * 2 ** max(self.failures - 1, 0), _BACKOFF_SECONDS_MAX)
+        return (last.ended_at or last.started_at) + timedelta(seconds=seconds)
+
+    def _counts(self, attempt: Attempt) -> bool:
+        return self.since is None or attempt.started_at >= self.since
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -118,10 +127,10 @@ def plan(run: Run, standing: Sequence[Standing], at: datetime) -> Plan:
     if over is not None:
         return over
     candidates = [one for one in standing if one.task.ready and not one.is_running]
-    given_up = [one for one in candidates if one.failures >= run.attempts_max]
-    due = {one.task.id: retry_at(one.attempts[-1]) for one in candidates if one.attempts}
-    ready = [one.task for one in candidates if one not in given_up and due.get(one.task.id, at) <= at]
-    later = [when for one in candidates if one not in given_up and (when := due.get(one.task.id, at)) > at]
+    open_ones = [one for one in candidates if one.failures < run.attempts_max]
+    due = {one.task.id: one.retry_at or at for one in open_ones}
+    ready = [one.task for one in open_ones if due[one.task.id] <= at]
+    later = [when for when in due.values() if when > at]
     room = _room(run, running)
     ordered = sorted(ready, key=lambda task: (task.priority.rank, task.number))
     return Plan(start=ordered[:room], look_again=min(later, default=None))

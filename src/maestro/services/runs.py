@@ -16,6 +16,7 @@ from maestro.domain.tasks import Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
+from maestro.services import moves
 from maestro.services import tasks as task_service
 from maestro.services.runners import Runners
 from maestro.services.scope import may_write, project_of, task_of
@@ -90,7 +91,7 @@ def standing(tx: Tx, run: Run) -> list[Standing]:
     task = tx.tasks.get(run.task_id)
     found = tx.tasks.leaves(run.task_id, limit=limits.run_tasks_max) or ([task] if task else [])
     attempts = tx.runs.attempts(run.id)
-    return [Standing(one, attempts.get(one.id, [])) for one in found]
+    return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
 
 
 def view(tx: Tx, run: Run) -> ops.RunView:
@@ -143,13 +144,20 @@ def run_of(tx: Tx, caller: Caller, run_id: str) -> Run:
 
 
 def resume(tx: Tx, caller: Caller, request: ops.OneRun) -> Run:
-    """Go on where it stood; what had failed may be tried anew."""
+    """Go on where it stood; what had failed is tried anew, and its tries are counted from here."""
     run = run_of(tx, caller, request.id)
     if run.status is RunStatus.RUNNING:
         return run
     if run.status is RunStatus.COMPLETED:
         raise errors.Conflict("This run is completed.", data={"status": run.status})
-    tx.runs.move(run, RunStatus.RUNNING, note="", at=None)
+    there = tx.runs.of_task(run.task_id)
+    if there is not None:
+        raise errors.Conflict(f"{there.id} works off the same task.", hint=f"maestro run show {there.id}")
+    if not tx.runs.resume(run, at=tx.at):
+        raise errors.Conflict("This run was changed by someone else just now.", hint="Look again.")
+    for one in standing(tx, run):
+        if one.task.status is Status.FAILED:
+            moves.reopen(tx, caller, task_shapes.OneTask(id=one.task.id))
     tx.log(Change(Kind.RUN_RESUMED, run.id, run.project_id, {}), actor=caller.name)
     return tx.runs.get(run.id) or run
 

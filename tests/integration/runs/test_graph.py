@@ -80,16 +80,32 @@ def test_what_keeps_failing_is_given_up_and_named(shop: Workshop) -> None:
     assert shop.lines("n") == ["x"]
 
 
-@pytest.mark.xfail(
-    reason="resume counts the old failures and reopens nothing: the run fails again at once", strict=True
-)
 def test_a_resume_of_a_failed_run_tries_anew(shop: Workshop) -> None:
     shop.task("Hopeless")
     over = shop.run("#1", "--attempts", "1", "--", "test", "-e", "hope")
     assert over["status"] == "failed"
     (shop.repo / "hope").touch()
     shop.live.command("run", "resume", over["id"], cwd=shop.repo)
-    assert shop.run_over(over["id"])["status"] == "completed"
+    again = shop.run_over(over["id"])
+    assert (again["status"], again["tasks"][0]["attempts"]) == ("completed", 2)
+
+
+def test_tries_are_counted_from_the_resume(shop: Workshop) -> None:
+    shop.task("Hopeless")
+    over = shop.run("#1", "--attempts", "2", "--", "sh", "-c", "echo x >> n; false")
+    assert (over["status"], len(shop.lines("n"))) == ("failed", 2)
+    shop.live.command("run", "resume", over["id"], cwd=shop.repo)
+    again = shop.run_over(over["id"])
+    assert (again["status"], len(shop.lines("n"))) == ("failed", 4)
+    assert again["resumed_at"] is not None
+
+
+def test_a_run_is_not_resumed_beside_another_of_the_same_task(shop: Workshop) -> None:
+    shop.task("Long")
+    first = shop.run("#1", "--attempts", "1", "--", "false")
+    shop.maestro("task", "reopen", "#1")
+    second = shop.begin("#1", "--", "sleep", "1000")
+    assert second in shop.maestro("run", "resume", first["id"], exits=5)
 
 
 def test_a_run_that_is_stopped_stops_its_sessions_and_goes_on_when_it_is_resumed(shop: Workshop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from maestro.domain import runs
@@ -174,3 +175,14 @@ def test_a_blocked_rest_is_a_failure_that_names_it() -> None:
     over = runs.plan(run(), [fresh(number, status=Status.BLOCKED) for number in range(1, 40)], AT)
     assert over.verdict is RunStatus.FAILED
     assert "vc#20" in over.note and "vc#21" not in over.note  # a note is a line, not a list of everything
+
+
+def test_tries_before_a_resume_do_not_count_and_are_not_waited_for() -> None:
+    before = tried(1, Outcome.FAILED, Outcome.FAILED)
+    assert runs.plan(run(), [before], AT).verdict is RunStatus.FAILED
+    resumed = Standing(before.task, before.attempts, since=AT)
+    assert resumed.failures == 0
+    assert starts(runs.plan(run(), [resumed], AT)) == [1]
+    after = msgspec.structs.replace(attempt(1, 3, Outcome.FAILED), started_at=AT)
+    plan = runs.plan(run(), [Standing(before.task, [*before.attempts, after], since=AT)], AT)
+    assert plan.start == [] and plan.look_again == AT + timedelta(seconds=2)  # the first wait, not the third

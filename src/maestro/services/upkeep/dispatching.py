@@ -9,6 +9,8 @@ import asyncio
 import logging
 from datetime import datetime
 
+import msgspec
+
 from maestro import errors, limits
 from maestro.domain import runs as rules
 from maestro.domain.callers import SERVER, THE_SERVER, Caller, person
@@ -70,14 +72,15 @@ class Dispatching:
         outcome = _outcome(tx, one.task, attempt)
         if outcome is None:
             return one
-        tx.runs.end(attempt, outcome, at=tx.at)
-        told = {"task": one.task.ref, "attempt": attempt.number, "outcome": outcome.value}
+        note = _why(tx, one.task, attempt) if outcome is not Outcome.COMPLETED else ""
+        tx.runs.end(attempt, outcome, note=note, at=tx.at)
+        told = {"task": one.task.ref, "attempt": attempt.number, "outcome": outcome.value, "note": note}
         tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
-        ended = [*one.attempts[:-1], _ended(attempt, outcome, tx.at)]
-        now = Standing(one.task, ended)
+        over = msgspec.structs.replace(attempt, outcome=outcome, note=note, ended_at=tx.at)
+        now = msgspec.structs.replace(one, attempts=[*one.attempts[:-1], over])
         if one.task.status is Status.FAILED and now.failures < run.attempts_max and run.strategy is not Strategy.RACE:
             moves.reopen(tx, THE_SERVER, task_shapes.OneTask(id=one.task.id))
-        return Standing(tx.tasks.get(one.task.id) or one.task, ended)
+        return msgspec.structs.replace(now, task=tx.tasks.get(one.task.id) or one.task)
 
     def _start(self, tx: Tx, run: Run, task: Task, found: list[Standing]) -> str | None:
         """Claim and spawn in one transaction: nobody else can have the task in between."""
@@ -156,13 +159,8 @@ def _outcome(tx: Tx, task: Task, attempt: Attempt) -> Outcome | None:
     return Outcome.LOST if session is None or session.status is SessionStatus.LOST else Outcome.FAILED
 
 
-def _ended(attempt: Attempt, outcome: Outcome, at: datetime) -> Attempt:
-    return Attempt(
-        run_id=attempt.run_id,
-        task_id=attempt.task_id,
-        number=attempt.number,
-        session_id=attempt.session_id,
-        outcome=outcome,
-        started_at=attempt.started_at,
-        ended_at=at,
-    )
+def _why(tx: Tx, task: Task, attempt: Attempt) -> str:
+    """Why an attempt came to nothing, in a line: what its task says, else how its program ended."""
+    spawn = tx.spawns.get(attempt.session_id)
+    said = task.reason or (spawn.tail if spawn else None) or ""
+    return next((line.strip() for line in said.splitlines() if line.strip()), "")[: limits.run_note_chars_max]

@@ -60,6 +60,10 @@ class Runs:
         values = {"status": status.value, "note": note, "ended_at": maybe_micros(at), "expected": run.status.value}
         return self._rows.run("run_move", id=run.id, **values) == 1
 
+    def resume(self, run: Run, *, at: datetime) -> bool:
+        """Whether it was still where it was read."""
+        return self._rows.run("run_resume", id=run.id, at=to_micros(at), expected=run.status.value) == 1
+
     def begin(self, attempt: Attempt) -> None:
         self._rows.run(
             "attempt_insert",
@@ -70,13 +74,14 @@ class Runs:
             started_at=to_micros(attempt.started_at),
         )
 
-    def end(self, attempt: Attempt, outcome: Outcome, *, at: datetime) -> None:
+    def end(self, attempt: Attempt, outcome: Outcome, *, note: str, at: datetime) -> None:
         self._rows.run(
             "attempt_end",
             run_id=attempt.run_id,
             task_id=attempt.task_id,
             number=attempt.number,
             outcome=outcome.value,
+            note=note,
             ended_at=to_micros(at),
         )
 
@@ -115,6 +120,7 @@ def _run(row: Row) -> Run:
         started_by=row[14],
         created_at=from_micros(row[15]),
         ended_at=maybe_time(row[16]),
+        resumed_at=maybe_time(row[17]),
     )
 
 
@@ -127,4 +133,5 @@ def _attempt(row: Row) -> Attempt:
         outcome=Outcome(row[4]) if row[4] else None,
         started_at=from_micros(row[5]),
         ended_at=maybe_time(row[6]),
+        note=row[7],
     )

@@ -1,9 +1,9 @@
 -- fragment: run
 r.id, r.project_id, r.task_id, r.strategy, r.max_parallel, r.attempts_max, r.member, r.tool, r.words, r.worktrees,
-r.directory, r.branch, r.status, r.note, r.started_by, r.created_at, r.ended_at
+r.directory, r.branch, r.status, r.note, r.started_by, r.created_at, r.ended_at, r.resumed_at
 
 -- fragment: attempt
-a.run_id, a.task_id, a.number, a.session_id, a.outcome, a.started_at, a.ended_at
+a.run_id, a.task_id, a.number, a.session_id, a.outcome, a.started_at, a.ended_at, a.note
 
 -- name: run_insert
 INSERT INTO runs (id, project_id, task_id, strategy, max_parallel, attempts_max, member, tool, words, worktrees,
@@ -17,6 +17,10 @@ SELECT {run} FROM runs r WHERE r.id = :id;
 -- name: run_move
 -- From the status it was read with.
 UPDATE runs SET status = :status, note = :note, ended_at = :ended_at WHERE id = :id AND status = :expected;
+
+-- name: run_resume
+-- From the status it was read with; tries are counted from here.
+UPDATE runs SET status = 'running', note = '', ended_at = NULL, resumed_at = :at WHERE id = :id AND status = :expected;
 
 -- name: runs_live
 SELECT {run} FROM runs r WHERE r.status = 'running' ORDER BY r.id LIMIT :limit;
@@ -34,7 +38,7 @@ INSERT INTO attempts (run_id, task_id, number, session_id, started_at)
 VALUES (:run_id, :task_id, :number, :session_id, :started_at);
 
 -- name: attempt_end
-UPDATE attempts SET outcome = :outcome, ended_at = :ended_at
+UPDATE attempts SET outcome = :outcome, note = :note, ended_at = :ended_at
  WHERE run_id = :run_id AND task_id = :task_id AND number = :number AND outcome IS NULL;
 
 -- name: attempts_of_run
