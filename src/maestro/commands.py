@@ -1,4 +1,4 @@
-"""Runs one shell command to its end or its time limit, and leaves nothing of it behind.
+"""Runs one shell command to its end or its time limit, with a bound on what is kept of its output.
 
 For what people have written down to be run: gates, set-up commands. Its whole process group ends with it.
 """
@@ -14,61 +14,140 @@ from collections.abc import Mapping
 
 import msgspec
 
-_GRACE_SECONDS = 2.0
+from maestro import limits
+
+_CHUNK_BYTES = 64 * 1024
 
 
-class Ran(msgspec.Struct, frozen=True):
-    """How a command ended; without a code, because its time was over."""
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command went."""
 
-    code: int | None
-    output: bytes
+    code: int | None  # negative: the signal that ended it; None: it could not be started
+    is_timed_out: bool = False
+    output: bytes  # both streams, the last part when there was much; or why it could not be started
+    output_bytes: int  # of all that it printed
     seconds: float
-    truncated: bool = False
 
     @property
     def passed(self) -> bool:
-        return self.code == 0
+        """Whether it came to its end and says that all went well."""
+        return self.code == 0 and not self.is_timed_out
 
 
 async def run(
     command: str, *, directory: str, environment: Mapping[str, str], seconds_max: float, bytes_max: int
 ) -> Ran:
-    """Run a command in a shell; what it says is kept, from its end if it is too much."""
+    """Run a command line with the shell; whatever of its process group is left afterwards is ended."""
     began = time.monotonic()
-    process = await asyncio.create_subprocess_shell(
+    with _Output(bytes_max) as output:
+        try:
+            process = await _started(command, directory, environment, output.writer)
+        except OSError as error:
+            why = f"It could not be started in {directory}: {error.strerror or error}.".encode("utf-8", "replace")
+            return Ran(code=None, output=why, output_bytes=len(why), seconds=0.0)
+        output.close_writer()
+        is_timed_out = False
+        try:
+            async with asyncio.timeout(seconds_max):
+                await process.wait()
+        except TimeoutError:
+            is_timed_out = True
+            await _asked_to_end(process)
+        finally:
+            await _ended(process)
+        output.drain()
+        return Ran(
+            code=process.returncode or 0,
+            is_timed_out=is_timed_out,
+            output=output.kept(),
+            output_bytes=output.total_bytes,
+            seconds=time.monotonic() - began,
+        )
+
+
+class _Output:
+    """The end of what comes through a pipe.
+
+    A pipe of our own: asyncio's would keep the end of the process from us while someone who slipped out of the
+    group holds it open.
+    """
+
+    def __init__(self, bytes_max: int) -> None:
+        self.total_bytes = 0
+        self._bytes_max = bytes_max
+        self._kept = bytearray()
+        self._reader, self.writer = os.pipe()
+        os.set_blocking(self._reader, False)
+
+    def __enter__(self) -> _Output:
+        asyncio.get_running_loop().add_reader(self._reader, self._read_on)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._reader)
+        os.close(self._reader)
+        self.close_writer()
+
+    def close_writer(self) -> None:
+        """Ours alone: the command has its own."""
+        if self.writer >= 0:
+            os.close(self.writer)
+            self.writer = -1
+
+    def drain(self) -> None:
+        """Take what is in the pipe now; a bounded amount, for someone may still be writing."""
+        for _ in range(self._bytes_max // _CHUNK_BYTES + 1):
+            if not self._read():
+                return
+
+    def kept(self) -> bytes:
+        return bytes(self._kept[-self._bytes_max :])
+
+    def _read_on(self) -> None:
+        if not self._read():
+            asyncio.get_running_loop().remove_reader(self._reader)
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._reader, _CHUNK_BYTES)
+        except BlockingIOError:
+            return True
+        self.total_bytes += len(data)
+        self._kept += data
+        if len(self._kept) > 2 * self._bytes_max:
+            del self._kept[: -self._bytes_max]
+        return bool(data)
+
+
+async def _started(
+    command: str, directory: str, environment: Mapping[str, str], output: int
+) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        "/bin/sh",
+        "-c",
         command,
         cwd=directory,
         env=dict(environment),
         stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+        stdout=output,
+        stderr=output,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    kept = bytearray()
-    truncated = False
-    code: int | None = None
-    try:
-        async with asyncio.timeout(seconds_max):
-            while data := await process.stdout.read(1 << 16):
-                kept += data
-                if len(kept) > bytes_max:
-                    truncated = True
-                    del kept[:-bytes_max]
-            code = await process.wait()
-    except TimeoutError:
-        pass
-    finally:
-        await _end(process)
-    return Ran(code, bytes(kept), time.monotonic() - began, truncated)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Everyone in its group: first asked, then not."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE_SECONDS):
-                await process.wait()
-                return
+async def _asked_to_end(process: asyncio.subprocess.Process) -> None:
+    """A moment to let go of locks and half-written files."""
+    _signal(process, signal.SIGTERM)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(limits.command_grace_seconds):
+            await process.wait()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    _signal(process, signal.SIGKILL)
+    await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

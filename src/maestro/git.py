@@ -15,10 +15,12 @@ from pathlib import Path
 
 import msgspec
 
+from maestro import limits
 from maestro.domain import identity, remotes
-from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut
+from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut, TooLarge
 
 seconds_default = 10.0
+_CHUNK_BYTES = 64 * 1024
 # A walk to the first commit may take long in a huge repository; then its path has to do.
 root_seconds_max = 5.0
 
@@ -171,12 +173,37 @@ async def _ask(*args: str, cwd: str, timeout_seconds: float) -> _Answer:
     process = await _started(args, cwd)
     try:
         async with asyncio.timeout(timeout_seconds):
-            out, err = await process.communicate()
+            out, err = await _said(process, args[0])
     except TimeoutError:
         raise TimedOut(f"git {args[0]} took longer than {timeout_seconds:g} seconds.", data={"cwd": cwd}) from None
     finally:
         await _ended(process)
     return _Answer(process.returncode or 0, os.fsdecode(out), _first_error(os.fsdecode(err)))
+
+
+async def _said(process: asyncio.subprocess.Process, command: str) -> tuple[bytes, bytes]:
+    """All that git prints, within bounds: half a list would be taken for a whole one, so more is an error."""
+    assert process.stdout is not None and process.stderr is not None
+    streams = (process.stdout, process.stderr)
+    try:
+        async with asyncio.TaskGroup() as reading:
+            out, err = (reading.create_task(_bounded(stream, command)) for stream in streams)
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+    await process.wait()
+    return out.result(), err.result()
+
+
+async def _bounded(stream: asyncio.StreamReader, command: str) -> bytes:
+    kept = bytearray()
+    while data := await stream.read(_CHUNK_BYTES):
+        kept += data
+        if len(kept) > limits.git_output_bytes_max:
+            raise TooLarge(
+                f"git {command} prints more than {limits.git_output_bytes_max} bytes.",
+                hint="Look at it with git itself.",
+            )
+    return bytes(kept)
 
 
 def _first_error(printed: str) -> str:

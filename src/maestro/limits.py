@@ -135,6 +135,7 @@ worktree_walk_entries_max = 200_000
 worktree_names_max = 500  # files or commits in one answer
 names_in_message_max = 5
 git_lock_milliseconds = 5_000
+git_output_bytes_max = 32 * 1024 * 1024  # of one command; more is refused, never cut
 checkout_settings_bytes_max = 64 * 1024
 copy_patterns_max = 50
 copy_pattern_chars_max = 1_000
@@ -142,7 +143,6 @@ copy_files_max = 500
 copy_bytes_max = 64 * 1024 * 1024
 setup_seconds_default = 600
 setup_seconds_max = 24 * 3600
-setup_grace_seconds = 2  # between being asked to end and being ended
 setup_output_bytes_max = 64 * 1024
 diff_bytes_max = 1024 * 1024
 diff_file_bytes_max = 4 * 1024 * 1024
@@ -154,6 +154,9 @@ author_chars_max = 255
 conflict_files_max = 50
 conflict_bytes_max = 8 * 1024  # of one file
 conflict_read_bytes_max = 1024 * 1024
+
+# Commands that people wrote down: gates, set-up
+command_grace_seconds = 2  # between being asked to end and being ended
 
 # Runs
 run_parallel_default = 4

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from maestro import git
+from maestro import git, limits
 from maestro.domain.identity import Checkout, Identity, identify
-from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut
+from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut, TooLarge
 from maestro.git_fingerprint import Fingerprint, fingerprint
 
 VC = "github.com/steveyegge/vc"
@@ -422,6 +422,26 @@ async def test_output_comes_back_and_failure_is_an_error(place: Path) -> None:
     with pytest.raises(MaestroError, match=r"git cat-file: .*nothing") as failed:
         await git.run("cat-file", "-t", "nothing", cwd=str(root))
     assert failed.value.data == {"exit_code": 128}
+
+
+@pytest.mark.parametrize("stream", ["out", "err"])
+async def test_output_without_bounds_is_refused_and_never_cut(
+    place: Path, monkeypatch: pytest.MonkeyPatch, stream: str
+) -> None:
+    repo = repository(place / "vc")
+    monkeypatch.setattr(limits, "git_output_bytes_max", 10_000)
+    to = "" if stream == "out" else " >&2"
+    few, many = (f"alias.say=!head -c {count} /dev/zero{to}; true" for count in (10_000, 10_001))
+    assert len(await git.run("-c", few, "say", cwd=str(repo))) == (10_000 if stream == "out" else 0)
+    with pytest.raises(TooLarge, match="10000 bytes"):
+        await git.run("-c", many, "say", cwd=str(repo))
+
+
+async def test_git_that_prints_without_end_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = repository(place / "vc")
+    monkeypatch.setattr(limits, "git_output_bytes_max", 10_000)
+    with pytest.raises(TooLarge):
+        await git.run("-c", "alias.say=!yes", "say", cwd=str(repo), timeout_seconds=60)
 
 
 async def test_no_password_gets_into_an_error(place: Path) -> None:

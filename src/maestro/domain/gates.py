@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -16,14 +15,15 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str | None
     command: str
     passed: bool
-    exit_code: int | None  # none: it took too long
+    exit_code: int | None  # none: it took too long, or could not be run
     seconds: float
     created_at: datetime
 
 
-def verdict(results: Sequence[GateResult], output: str) -> str:
-    """Why a task goes back: the first gate that did not pass, and the end of what it said."""
-    failed = next(one for one in results if not one.passed)
-    how = f"exit code {failed.exit_code}" if failed.exit_code is not None else "it took too long"
+def verdict(failed: GateResult, output: str, *, is_timed_out: bool) -> str:
+    """Why a task goes back: the gate that did not pass, and the end of what it said."""
+    how = f"exit code {failed.exit_code}"
+    if failed.exit_code is None:
+        how = f"it took longer than {failed.seconds:.0f} seconds" if is_timed_out else "it could not be run"
     end = "\n".join(output.strip().splitlines()[-20:])
     return f"The gate `{failed.command}` did not pass ({how}).\n\n{end}".rstrip()

@@ -81,6 +81,9 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_READY: (Dispatching.name,),
     Kind.TASK_COMPLETED: (Dispatching.name,),
     Kind.TASK_FAILED: (Dispatching.name,),
+    Kind.TASK_BLOCKED: (Dispatching.name,),
+    Kind.TASK_CANCELLED: (Dispatching.name,),
+    Kind.TASK_DELETED: (Dispatching.name,),
     Kind.TASK_IN_REVIEW: (Gates.name,),
     Kind.RUN_STARTED: (Dispatching.name,),
     Kind.RUN_RESUMED: (Dispatching.name,),
@@ -119,6 +122,7 @@ class Server:
         self.processes = Processes(self.store, self.presence, shortened=lambda: self.upkeep.nudge(LostSessions.name))
         self.gates = Gates(self.store, self.blobs, self.worktrees, clock=self.clock)
         self.upkeep = Upkeep(self._jobs(), clock=self.clock)
+        self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
         self.store.on_commit(self._react)

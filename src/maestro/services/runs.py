@@ -88,8 +88,7 @@ def _line_up(tx: Tx, caller: Caller, run: Run, task: Task) -> None:
 
 def standing(tx: Tx, run: Run) -> list[Standing]:
     """A run's tasks with their attempts."""
-    task = tx.tasks.get(run.task_id)
-    found = tx.tasks.leaves(run.task_id, limit=limits.run_tasks_max) or ([task] if task else [])
+    found = tx.tasks.to_work_off(run.task_id, limit=limits.run_tasks_max)
     attempts = tx.runs.attempts(run.id)
     return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
 

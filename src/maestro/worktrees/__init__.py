@@ -3,7 +3,7 @@
 Everything stands on `maestro.git`. Uncommitted or unmerged work is never deleted, and nobody's checkout is touched.
 """
 
-from maestro.worktrees.branches import ensure_branch
+from maestro.worktrees.branches import ensure_branch, tip
 from maestro.worktrees.conflicts import FileConflict
 from maestro.worktrees.copies import Skipped
 from maestro.worktrees.creation import Created, create
@@ -15,7 +15,7 @@ from maestro.worktrees.removal import Removed, remove
 from maestro.worktrees.settings import Settings, read_settings
 from maestro.worktrees.setup_command import SetupRun
 from maestro.worktrees.states import Operation, State, state
-from maestro.worktrees.temporary import sweep
+from maestro.worktrees.temporary import checkout, sweep
 
 __all__ = [
     "Author",
@@ -34,6 +34,7 @@ __all__ = [
     "Skipped",
     "State",
     "Worktree",
+    "checkout",
     "create",
     "diff",
     "diff_stat",
@@ -45,4 +46,5 @@ __all__ = [
     "remove",
     "state",
     "sweep",
+    "tip",
 ]

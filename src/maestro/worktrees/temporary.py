@@ -1,6 +1,6 @@
-"""A worktree for one merge: made inside the repository's own directory, where nobody works, and gone afterwards.
+"""A worktree for one merge or one look: made inside the repository's own directory, where nobody works.
 
-A lock that the system drops with our process tells one in use from what a killed server left behind.
+It is gone afterwards. A lock that the system drops with our process tells one in use from what a killed server left behind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONFIG = ("filter.lfs.clean=", "filter.lfs.smudge=", "filter.lfs.process=", "fil
 
 
 @contextlib.asynccontextmanager
-async def worktree(repository: str, *, at: str) -> AsyncIterator[str]:
+async def worktree(repository: str, *, at: str, config: tuple[str, ...] = CONFIG) -> AsyncIterator[str]:
     """The path of a worktree with a commit checked out, and no branch."""
     home = await repositories.common_dir(repository)
     await sweep(repository)
@@ -36,12 +36,19 @@ async def worktree(repository: str, *, at: str) -> AsyncIterator[str]:
     tree = str(Path(holder, _TREE))
     try:
         await folders.add(repository, "--detach", tree, at)
-        await folders.fill(tree, config=CONFIG)
+        await folders.fill(tree, config=config)
         yield tree
     finally:
         await _dropped(repository, holder)
         if lock is not None:
             os.close(lock)
+
+
+@contextlib.asynccontextmanager
+async def checkout(repository: str, *, at: str) -> AsyncIterator[str]:
+    """A commit with the whole of its files, for whoever wants to run something on it."""
+    async with worktree(repository, at=at, config=()) as tree:
+        yield tree
 
 
 async def sweep(repository: str) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from datetime import datetime
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -16,11 +18,13 @@ from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
 from maestro.domain.gates import GateResult
+from maestro.domain.runs import Run, Strategy
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes
-from maestro.services import moves, notices, reports
+from maestro.services import moves, notices, reports, runs
+from maestro.services.upkeep.gate_places import place_of
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
@@ -30,6 +34,7 @@ class _Said(msgspec.Struct, frozen=True):
     result: GateResult
     output: Content
     text: str
+    is_timed_out: bool
 
 
 class Gates:
@@ -37,26 +42,35 @@ class Gates:
 
     name = "gates"
 
-    def __init__(self, store: Store, blobs: Blobs, worktrees: Worktrees, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        blobs: Blobs,
+        worktrees: Worktrees,
+        *,
+        clock: Clock,
+        seconds_max: float = limits.gate_seconds_max,
+    ) -> None:
         self._store = store
         self._blobs = blobs
         self._worktrees = worktrees
         self._clock = clock
+        self._seconds_max = seconds_max
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._merging: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.on_done: Callable[[], None] = lambda: None  # there is room for another
 
     async def run_once(self) -> datetime | None:
-        """Begin with what is due and has a place; each task that is done asks for the next look."""
+        """Begin with what is due and has a place; whoever is done asks for the next look."""
+        for task_id in [task_id for task_id, work in self._running.items() if work.done()]:
+            self._running.pop(task_id).result()
         many = limits.gates_parallel_max
         due = await self._store.read(lambda tx: tx.tasks.in_review(limit=many * 4))
         for task in due:
             if len(self._running) < many and task.id not in self._running:
-                self._running[task.id] = asyncio.create_task(self._judge(task))
-        if not self._running:
-            return None
-        await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
-        for task_id in [task_id for task_id, work in self._running.items() if work.done()]:
-            self._running.pop(task_id).result()
-        return self._clock.now()
+                work = self._running[task.id] = asyncio.create_task(self._judge(task))
+                work.add_done_callback(lambda _: self.on_done())
+        return None
 
     async def close(self) -> None:
         for work in self._running.values():
@@ -64,20 +78,41 @@ class Gates:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _judge(self, task: Task) -> None:
-        directory = await self._store.read(lambda tx: _directory(tx, task))
+        said = await self._asked(task)
+        if not all(one.result.passed for one in said):
+            await self._store.write(lambda tx: _conclude(tx, task, said, ""))
+            return
+        run = await self._store.read(lambda tx: _run_of(tx, task), quick=True)
+        # Merged and completed before the next one is: of several attempts in a race only one gets in.
+        async with self._merging.setdefault(run.id if run else task.id, asyncio.Lock()):
+            lost = await self._store.read(lambda tx: _has_lost(tx, run), quick=True) if run else ""
+            conflict = lost or await self._merge(task)
+            await self._store.write(lambda tx: _conclude(tx, task, said, conflict))
+
+    async def _asked(self, task: Task) -> list[_Said]:
+        """What the gates say, one after another up to the first that does not pass."""
         said: list[_Said] = []
-        for command in task.gates:
-            said.append(await self._run(task, command, directory))
-            if not said[-1].result.passed:
-                break  # the rest would say nothing more
-        conflict = await self._merge(task) if all(one.result.passed for one in said) else ""
-        await self._store.write(lambda tx: _conclude(tx, task, said, conflict))
+        if not task.gates:
+            return said
+        try:
+            async with place_of(self._store, task) as directory:
+                for command in task.gates:
+                    said.append(await self._run(task, command, directory))
+                    if not said[-1].result.passed:
+                        break  # the rest would say nothing more
+        except errors.MaestroError as error:
+            if len(said) < len(task.gates) and all(one.result.passed for one in said):
+                text = f"{error} {error.hint}".strip().encode("utf-8", "replace")
+                never = commands.Ran(code=None, output=text, output_bytes=len(text), seconds=0.0)
+                said.append(await self._said(task, task.gates[len(said)], never))
+        return said
 
     async def _merge(self, task: Task) -> str:
         """Bring a worker's branch into its run's; why that cannot be, or nothing."""
 
         def look(tx: Tx) -> tuple[Session | None, Worktree | None]:
-            holder = task.holder or ""
+            now = tx.tasks.get(task.id)
+            holder = task.holder if task.holder and now and now.status is Status.IN_REVIEW else ""
             return tx.sessions.get(holder), tx.worktrees.get(holder)
 
         session, found = await self._store.read(look, quick=True)
@@ -93,29 +128,29 @@ class Gates:
             done.conflicts
         )
 
-    async def _run(self, task: Task, command: str, directory: str | None) -> _Said:
-        if directory is None:
-            ran = commands.Ran(None, b"There is no checkout to run it in.", 0.0)
-        else:
-            ran = await commands.run(
-                command,
-                directory=directory,
-                environment=cleared(os.environ) | {"MAESTRO_TASK_ID": task.id, "MAESTRO_GATE": "1"},
-                seconds_max=limits.gate_seconds_max,
-                bytes_max=limits.gate_output_bytes_max,
-            )
+    async def _run(self, task: Task, command: str, directory: str) -> _Said:
+        ran = await commands.run(
+            command,
+            directory=directory,
+            environment=cleared(os.environ) | {"MAESTRO_TASK_ID": task.id, "MAESTRO_GATE": "1"},
+            seconds_max=self._seconds_max,
+            bytes_max=limits.gate_output_bytes_max,
+        )
+        return await self._said(task, command, ran)
+
+    async def _said(self, task: Task, command: str, ran: commands.Ran) -> _Said:
         result = GateResult(
             id=ids.new("gat", self._clock.now()),
             task_id=task.id,
             session_id=task.holder,
             command=command,
             passed=ran.passed,
-            exit_code=ran.code,
+            exit_code=None if ran.is_timed_out else ran.code,
             seconds=ran.seconds,
             created_at=self._clock.now(),
         )
         output = await asyncio.to_thread(self._blobs.keep, ran.output)
-        return _Said(result, output, ran.output.decode("utf-8", "replace"))
+        return _Said(result, output, ran.output.decode("utf-8", "replace"), ran.is_timed_out)
 
 
 def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
@@ -126,8 +161,8 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
         data = {"ref": seen.ref, "gate": one.result.id, "command": one.result.command, "code": one.result.exit_code}
         tx.log(Change(kind, seen.id, seen.project_id, data), actor=SERVER)
     task = tx.tasks.get(seen.id)
-    if task is None or task.status is not Status.IN_REVIEW or task.gates != seen.gates:
-        return
+    if task is None or task.status is not Status.IN_REVIEW or task.updated_at != seen.updated_at:
+        return  # it went on meanwhile, or was handed in anew: then this was said about something else
     passed = all(one.result.passed for one in said) and not conflict
     if passed:
         moves.complete(tx, THE_SERVER, task_shapes.CompleteTask(id=task.id))
@@ -136,7 +171,8 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
         reports.reviewed(tx, holder, passed=passed)
     if passed:
         return
-    why = (conflict or rules.verdict([one.result for one in said], said[-1].text))[: limits.reason_chars_max]
+    why = conflict or rules.verdict(said[-1].result, said[-1].text, is_timed_out=said[-1].is_timed_out)
+    why = why[: limits.reason_chars_max]
     moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
     _tell_holder(tx, task, why)
 
@@ -144,25 +180,39 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
 def _tell_holder(tx: Tx, task: Task, why: str) -> None:
     """Whoever holds it goes on with it; if nobody is there any more, it is open for the next."""
     session = tx.sessions.get(task.holder) if task.holder else None
-    if session is not None and session.ended_at is None:
+    if session is None:
+        _tell_owner(tx, task, why)
+        return
+    if session.ended_at is None:
         notices.to_session(tx, session, subject=f"{task.ref} is not done yet", text=why, priority=Priority.HIGH)
         return
     now = tx.tasks.get(task.id)
-    if session is not None and now is not None and now.status is Status.IN_PROGRESS:
+    if now is not None and now.status is Status.IN_PROGRESS:
         try:
             moves.fail(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
         except errors.Conflict:
             return
 
 
-def _directory(tx: Tx, task: Task) -> str | None:
-    """Where the work was done: the session's own directory, else the project's first checkout."""
-    spawn = tx.spawns.get(task.holder) if task.holder else None
-    if spawn is not None:
-        return spawn.directory
-    session = tx.sessions.get(task.holder) if task.holder else None
-    workspace = tx.projects.workspace(session.workspace_id) if session and session.workspace_id else None
-    if workspace is not None:
-        return workspace.path
-    found = tx.projects.workspaces(task.project_id, limit=1)
-    return found[0].path if found else None
+def _tell_owner(tx: Tx, task: Task, why: str) -> None:
+    """A parent whose work below is done, and which nobody holds: whoever made it must know that it is open again."""
+    subject = f"{task.ref} did not pass its gates"
+    maker = tx.sessions.get(task.created_by)
+    if maker is not None and maker.ended_at is None:
+        notices.to_session(tx, maker, subject=subject, text=why, priority=Priority.HIGH)
+    else:
+        notices.to_person(tx, task.project_id, subject=subject, text=why)
+
+
+def _run_of(tx: Tx, task: Task) -> Run | None:
+    """The run that a task is worked on for."""
+    attempt = tx.runs.attempt_of(task.holder) if task.holder else None
+    return tx.runs.get(attempt.run_id) if attempt else None
+
+
+def _has_lost(tx: Tx, run: Run) -> str:
+    """Why an attempt counts no more: another has won the race."""
+    if run.strategy is not Strategy.RACE:
+        return ""
+    won = any(one.task.status is Status.COMPLETED for one in runs.standing(tx, run))
+    return "Another attempt was faster." if won else ""

@@ -48,6 +48,10 @@ class Runs:
         """The run that works off a task now."""
         return _one(self._rows.one("run_of_task", task_id=task_id))
 
+    def last_of_task(self, task_id: str) -> Run | None:
+        """The run that works off a task, or did so last."""
+        return _one(self._rows.one("run_last_of_task", task_id=task_id))
+
     def live(self, *, limit: int) -> list[Run]:
         return [_run(row) for row in self._rows.all("runs_live", limit=limit)]
 

@@ -143,8 +143,8 @@ class Tasks:
         row = self._rows.one("task_height", id=task_id, limit=limits.task_depth_max)
         return int(row[0]) if row else 0
 
-    def leaves(self, task_id: str, *, limit: int) -> list[Task]:
-        """Everything below a task that has nothing below itself."""
+    def to_work_off(self, task_id: str, *, limit: int) -> list[Task]:
+        """What there is to do in a tree: what has nothing below itself, and open parents whose children are done."""
         return self._tasks("tasks_below", id=task_id, limit=limit)
 
     def in_review(self, *, limit: int) -> list[Task]:

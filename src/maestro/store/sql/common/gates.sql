@@ -12,8 +12,11 @@ SELECT id, task_id, session_id, command, passed, exit_code, seconds, created_at 
 SELECT task_id, output, blob FROM gate_results WHERE id = :id;
 
 -- name: tasks_in_review
--- Tasks whose gates are to be run, or whose branch is to be merged.
+-- Tasks whose gates are to be run, or whose branch is to be merged. What a person handed in is the person's to
+-- accept; a parent got here because its children are done, whoever holds it.
 SELECT {task_in_list} FROM {tasks}
- WHERE t.status = 'in_review' AND t.archived = 0 AND t.holder IN (SELECT id FROM sessions)
+ WHERE t.status = 'in_review' AND t.archived = 0
+   AND (t.holder IS NULL OR t.holder IN (SELECT id FROM sessions)
+        OR EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id))
    AND (t.gates <> '[]' OR t.holder IN (SELECT session_id FROM worktrees WHERE merges_into IS NOT NULL))
  ORDER BY t.updated_at LIMIT :limit;

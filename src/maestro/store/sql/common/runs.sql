@@ -33,6 +33,10 @@ SELECT {run} FROM runs r WHERE r.project_id = :project_id AND r.id < :before ORD
 -- The run that works off a task now.
 SELECT {run} FROM runs r WHERE r.task_id = :task_id AND r.status = 'running' LIMIT 1;
 
+-- name: run_last_of_task
+-- The run that works off a task, or did so last.
+SELECT {run} FROM runs r WHERE r.task_id = :task_id ORDER BY r.id DESC LIMIT 1;
+
 -- name: attempt_insert
 INSERT INTO attempts (run_id, task_id, number, session_id, started_at)
 VALUES (:run_id, :task_id, :number, :session_id, :started_at);
@@ -48,12 +52,18 @@ SELECT {attempt} FROM attempts a WHERE a.run_id = :run_id ORDER BY a.task_id, a.
 SELECT {attempt} FROM attempts a WHERE a.session_id = :session_id LIMIT 1;
 
 -- name: tasks_below
--- Every task below one, at any depth, that has no children itself: what there is to do.
+-- What there is to do in a tree: every task without children, and each parent that is open though its children are
+-- done. That one waits for its own gates, or did not pass them.
 WITH RECURSIVE below (id, depth) AS (
   SELECT t.id, 1 FROM tasks t WHERE t.parent_id = :id
   UNION ALL
   SELECT t.id, below.depth + 1 FROM below JOIN tasks t ON t.parent_id = below.id WHERE below.depth < 64
 )
 SELECT {task_in_list} FROM {tasks}
- WHERE t.id IN (SELECT id FROM below) AND NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id)
+ WHERE (t.id = :id OR t.id IN (SELECT id FROM below))
+   AND (NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id)
+        OR (t.status NOT IN ('completed', 'cancelled')
+            AND EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id AND c.status = 'completed')
+            AND NOT EXISTS (SELECT 1 FROM tasks c
+                             WHERE c.parent_id = t.id AND c.status NOT IN ('completed', 'cancelled'))))
  ORDER BY t.number LIMIT :limit;
