@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from maestro import limits
+from maestro import limits, subprocesses
 
 _CHUNK_BYTES = 64 * 1024
 
@@ -122,7 +122,7 @@ class _Output:
 async def _started(
     command: str, directory: str, environment: Mapping[str, str], output: int
 ) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
+    return await subprocesses.start(
         "/bin/sh",
         "-c",
         command,
@@ -131,23 +131,17 @@ async def _started(
         stdin=asyncio.subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        start_new_session=True,
     )
 
 
 async def _asked_to_end(process: asyncio.subprocess.Process) -> None:
     """A moment to let go of locks and half-written files."""
-    _signal(process, signal.SIGTERM)
+    subprocesses.kill(process, signal.SIGTERM)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limits.command_grace_seconds):
             await process.wait()
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    _signal(process, signal.SIGKILL)
+    subprocesses.kill(process)
     await process.wait()
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)

@@ -6,16 +6,14 @@ Nothing else in Maestro starts git. What the facts mean is decided in `domain.id
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from maestro import limits
+from maestro import limits, subprocesses
 from maestro.domain import identity, remotes
 from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut, TooLarge
 
@@ -184,26 +182,25 @@ async def _ask(*args: str, cwd: str, timeout_seconds: float) -> _Answer:
 async def _said(process: asyncio.subprocess.Process, command: str) -> tuple[bytes, bytes]:
     """All that git prints, within bounds: half a list would be taken for a whole one, so more is an error."""
     assert process.stdout is not None and process.stderr is not None
-    streams = (process.stdout, process.stderr)
-    try:
-        async with asyncio.TaskGroup() as reading:
-            out, err = (reading.create_task(_bounded(stream, command)) for stream in streams)
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from None
+    out, err = await asyncio.gather(_bounded(process.stdout, process), _bounded(process.stderr, process))
     await process.wait()
-    return out.result(), err.result()
+    if out is None or err is None:
+        raise TooLarge(
+            f"git {command} prints more than {limits.git_output_bytes_max} bytes.", hint="Look at it with git itself."
+        )
+    return out, err
 
 
-async def _bounded(stream: asyncio.StreamReader, command: str) -> bytes:
-    kept = bytearray()
+async def _bounded(stream: asyncio.StreamReader, process: asyncio.subprocess.Process) -> bytes | None:
+    """A stream to its end; None if it was too much, and then git is ended."""
+    kept: bytearray | None = bytearray()
     while data := await stream.read(_CHUNK_BYTES):
-        kept += data
-        if len(kept) > limits.git_output_bytes_max:
-            raise TooLarge(
-                f"git {command} prints more than {limits.git_output_bytes_max} bytes.",
-                hint="Look at it with git itself.",
-            )
-    return bytes(kept)
+        if kept is not None:
+            kept += data
+        if kept is not None and len(kept) > limits.git_output_bytes_max:
+            kept = None  # what is still on its way is read and thrown away
+            subprocesses.kill(process)
+    return None if kept is None else bytes(kept)
 
 
 def _first_error(printed: str) -> str:
@@ -218,7 +215,7 @@ async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Proces
         # uvloop would cut the path off there, and git would look at another directory
         raise Invalid("A path or argument for git holds a null byte.")
     try:
-        return await asyncio.create_subprocess_exec(
+        return await subprocesses.start(
             "git",
             *args,
             cwd=cwd,
@@ -226,7 +223,6 @@ async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Proces
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # so that its own children can be ended with it
         )
     except OSError as error:
         raise _not_started(error, cwd) from None
@@ -235,8 +231,7 @@ async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Proces
 async def _ended(process: asyncio.subprocess.Process) -> None:
     """Leave nothing behind, whether the time ran out or the caller was cancelled."""
     if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        subprocesses.kill(process)
         await process.wait()
 
 

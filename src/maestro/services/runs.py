@@ -64,6 +64,8 @@ def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
     if run.worktrees:
         run = msgspec.structs.replace(run, branch=f"maestro/run-{run.id[-8:]}")
     tx.runs.insert(run)
+    if len(standing(tx, run)) > limits.run_tasks_max:
+        raise errors.TooLarge(f"A run has at most {limits.run_tasks_max} tasks.", hint="Run parts of the tree.")
     if run.strategy is Strategy.RACE:
         _line_up(tx, caller, run, task)
     data = {"task": task.ref, "strategy": run.strategy.value}
@@ -88,7 +90,12 @@ def _line_up(tx: Tx, caller: Caller, run: Run, task: Task) -> None:
 
 def standing(tx: Tx, run: Run) -> list[Standing]:
     """A run's tasks with their attempts."""
-    found = tx.tasks.to_work_off(run.task_id, limit=limits.run_tasks_max)
+    if run.strategy is Strategy.RACE:
+        # Those that were made with the run, and no others: what was there before has won nothing.
+        children = tx.tasks.children(run.task_id, limit=limits.run_tasks_max)
+        found = [child for child in children if child.created_at == run.created_at]
+    else:
+        found = tx.tasks.to_work_off(run.task_id, limit=limits.run_tasks_max + 1)
     attempts = tx.runs.attempts(run.id)
     return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
 

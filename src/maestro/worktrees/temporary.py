@@ -1,6 +1,6 @@
 """A worktree for one merge or one look: made inside the repository's own directory, where nobody works.
 
-It is gone afterwards. A lock that the system drops with our process tells one in use from what a killed server left behind.
+It is gone afterwards. A lock that the system drops with our process tells one in use from what a killed server left.
 """
 
 from __future__ import annotations

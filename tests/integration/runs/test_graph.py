@@ -192,3 +192,24 @@ def test_prompt_files_are_for_their_owner_alone(shop: Workshop) -> None:
     made = shop.spawn("--name", "parser", "--", "true")
     folder: Path = shop.folder(made["id"])
     assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_what_was_completed_before_a_race_has_won_nothing(shop: Workshop) -> None:
+    shop.task("Fast", "--gate", "test -e good")
+    shop.task("Preparation", "--parent", "#1")
+    shop.maestro("task", "start", "#2")
+    shop.maestro("task", "complete", "#2")
+    until(lambda: shop.json("task", "show", "#1")["reason"], what="the gate's word on the parent")
+    over = shop.run("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "touch good; echo x >> n")
+    assert over["status"] == "completed" and shop.lines("n")
+    assert {one["ref"] for one in over["tasks"]} == {"vc#3", "vc#4"}
+    assert shop.status("#1") == "completed"
+
+
+def test_a_task_can_be_raced_again(shop: Workshop) -> None:
+    shop.task("Fast")
+    first = shop.run("#1", "--strategy", "race", "--attempts", "2", "--", "true")
+    shop.maestro("task", "reopen", "#1")
+    second = shop.run("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "echo x >> n")
+    assert (first["status"], second["status"]) == ("completed", "completed")
+    assert shop.lines("n") and not {one["id"] for one in first["tasks"]} & {one["id"] for one in second["tasks"]}

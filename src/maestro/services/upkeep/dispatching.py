@@ -121,13 +121,18 @@ class Dispatching:
         runs.end(tx, run, plan.verdict, note=plan.note, actor=SERVER)
         if run.strategy is not Strategy.RACE:
             return []
-        losers = [one for one in found if one.task.status is not Status.COMPLETED]
+        winner = next((one for one in found if one.task.status is Status.COMPLETED), None)
+        losers = [one for one in found if one is not winner]
         for one in losers:
             task = tx.tasks.get(one.task.id)
             if task is not None and task.status not in (Status.COMPLETED, Status.CANCELLED):
                 moves.cancel(
                     tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason="another attempt was faster")
                 )
+        root = tx.tasks.get(run.task_id)
+        if winner is not None and root is not None and root.status is Status.IN_REVIEW:
+            # Its gates are those that the winner has passed.
+            moves.complete(tx, THE_SERVER, task_shapes.CompleteTask(id=root.id))
         return [one.attempts[-1].session_id for one in losers if one.is_running]
 
     async def _launch(self, session_id: str) -> None:
