@@ -15,6 +15,7 @@
     │   ├── Cycle             the dependency would wait on itself
     │   ├── Ambiguous         a name that fits two things
     │   ├── NameTaken
+    │   ├── LimitReached      there is no room for another now
     │   ├── TooFast           too many messages to one recipient
     │   ├── Looping           two agents answer each other without end
     │   └── KeyReused         an idempotency key came with another request
@@ -141,6 +142,13 @@ class NameTaken(Conflict):
     """The name is already taken."""
 
     code = "name_taken"
+
+
+class LimitReached(Conflict):
+    """There is no room for another now."""
+
+    code = "limit_reached"
+    retryable = True
 
 
 class TooFast(Conflict):

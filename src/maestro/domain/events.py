@@ -49,6 +49,7 @@ class Kind(enum.StrEnum):
 
     RUN_STARTED = "run.started"
     RUN_ATTEMPT = "run.attempt"
+    RUN_WAITING = "run.waiting"
     RUN_ENDED = "run.ended"
     RUN_RESUMED = "run.resumed"
 

@@ -81,6 +81,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 _FAILURES = (Outcome.FAILED, Outcome.LOST, Outcome.REFUSED)
 _BACKOFF_SECONDS = 2
 _BACKOFF_SECONDS_MAX = 300
+_NAMED_MAX = 20  # a note is a line, not a list of everything
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -97,6 +98,11 @@ class Standing(msgspec.Struct, frozen=True):
     @property
     def failures(self) -> int:
         return sum(attempt.outcome in _FAILURES for attempt in self.attempts if self._counts(attempt))
+
+    @property
+    def note(self) -> str:
+        """Why the last attempt came to nothing."""
+        return self.attempts[-1].note if self.attempts else ""
 
     @property
     def retry_at(self) -> datetime | None:
@@ -156,8 +162,16 @@ def _verdict(run: Run, standing: Sequence[Standing], running: Sequence[Standing]
         return Plan(verdict=RunStatus.COMPLETED)
     if running or any(_can_go_on(run, one) for one in work):
         return None
-    stuck = [one.task.ref for one in work if one.task.status is not Status.COMPLETED]
-    return Plan(verdict=RunStatus.FAILED, note=f"Nothing more can be done. Open: {', '.join(stuck[:20])}.")
+    return Plan(
+        verdict=RunStatus.FAILED, note=_stuck([one for one in work if one.task.status is not Status.COMPLETED])
+    )
+
+
+def _stuck(left: Sequence[Standing]) -> str:
+    """Why a run cannot go on, in a line: what is open, and the first reason there is."""
+    refs = ", ".join(one.task.ref for one in left[:_NAMED_MAX])
+    why = next((f" {one.task.ref}: {note}" for one in left if (note := one.note)), "")
+    return f"Nothing more can be done. Open: {refs}.{why}"
 
 
 def _race_verdict(run: Run, standing: Sequence[Standing], running: Sequence[Standing]) -> Plan | None:
@@ -165,7 +179,8 @@ def _race_verdict(run: Run, standing: Sequence[Standing], running: Sequence[Stan
         return Plan(verdict=RunStatus.COMPLETED)
     if running or any(_can_go_on(run, one) for one in standing):
         return None
-    return Plan(verdict=RunStatus.FAILED, note="No attempt has passed.")
+    why = next((f" {one.task.ref}: {note}" for one in standing if (note := one.note)), "")
+    return Plan(verdict=RunStatus.FAILED, note=f"No attempt has passed.{why}")
 
 
 def _can_go_on(run: Run, one: Standing) -> bool:

@@ -6,7 +6,16 @@ from datetime import datetime
 
 import msgspec
 
+from maestro import limits
 from maestro.domain.members import Permission
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How many sessions may be started, and how deep below each other."""
+
+    depth_max: int = limits.spawn_depth_max
+    of_one_coordinator_max: int = limits.spawns_of_one_coordinator_max
+    of_one_project_max: int = limits.spawns_of_one_project_max
 
 
 class Spawn(msgspec.Struct, frozen=True, kw_only=True):

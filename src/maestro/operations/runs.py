@@ -67,6 +67,7 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True):
     session_status: SessionStatus | None
     since: datetime | None
     waits_on: list[str]
+    note: str = ""
 
 
 class RunView(Run, frozen=True, kw_only=True):

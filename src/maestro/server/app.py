@@ -15,6 +15,7 @@ from maestro import __version__
 from maestro.clock import Clock, SystemClock
 from maestro.domain.callers import Caller
 from maestro.domain.events import Event, Kind
+from maestro.domain.spawns import Bounds
 from maestro.events.feed import Feed
 from maestro.events.hub import Hub
 from maestro.operations import server as ops
@@ -120,7 +121,10 @@ class Server:
         self.identities = Identities(self.store, self.secrets, self.presence, human=human)
         self.dispatcher = Dispatcher(self.store, bindings(self))
         self.processes = Processes(self.store, self.presence, shortened=lambda: self.upkeep.nudge(LostSessions.name))
-        self.gates = Gates(self.store, self.blobs, self.worktrees, clock=self.clock)
+        self.gates = Gates(
+            self.store, self.blobs, self.worktrees, clock=self.clock, seconds_max=self.settings.gate_seconds
+        )
+        self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.runners, clock=self.clock)
         self.upkeep = Upkeep(self._jobs(), clock=self.clock)
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
@@ -150,7 +154,15 @@ class Server:
         token_of = self.secrets.session_token
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
         operations = list(REGISTRY.values())
-        self.spawning = Spawning(self.launching, self.home, token_of=token_of, operations=lambda: operations)
+        chosen = self.settings
+        bounds = Bounds(
+            depth_max=chosen.spawn_depth,
+            of_one_coordinator_max=chosen.spawns_per_coordinator,
+            of_one_project_max=chosen.spawns_per_project,
+        )
+        self.spawning = Spawning(
+            self.launching, self.home, token_of=token_of, operations=lambda: operations, bounds=bounds
+        )
         self.run_control = RunControl(self.store, self.hub, self.runners)
 
     def _jobs(self) -> list[Job]:
@@ -164,7 +176,7 @@ class Server:
             LostSessions(store, self.presence, clock=clock),
             OldStatuses(store),
             self.processes,
-            Dispatching(store, self.spawning, self.launching, self.runners),
+            self.dispatching,
             self.gates,
             Reconcile(store, self.runners, self.launching, clock=clock),
             DeadLetters(store),
@@ -186,6 +198,7 @@ class Server:
         """Stop the background work, then finish every write that was accepted."""
         await self.upkeep.close()
         await self.gates.close()
+        await self.dispatching.close()
         await self.processes.close()
         await self.runners.close()
         await self.store.close()

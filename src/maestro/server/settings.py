@@ -37,6 +37,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     mail_days: Annotated[int, Meta(ge=0, le=36500)] = 0
     # How many messages a session may send to one recipient within a minute; 0 is without limit.
     mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_default
+    # How many levels deep sessions start others.
+    spawn_depth: Annotated[int, Meta(ge=0, le=64)] = limits.spawn_depth_max
+    # How many started sessions one coordinator has at once, and one project.
+    spawns_per_coordinator: Annotated[int, Meta(ge=0, le=10_000)] = limits.spawns_of_one_coordinator_max
+    spawns_per_project: Annotated[int, Meta(ge=0, le=10_000)] = limits.spawns_of_one_project_max
+    # How long one gate command may take.
+    gate_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.gate_seconds_max
     # Whether an agent's question shows up on the desktop.
     notify_desktop: bool = True
     # An address that gets every question of an agent as JSON (POST).

@@ -128,6 +128,7 @@ def _shown(tx: Tx, one: Standing) -> ops.RunTask:
         session_status=session.status if session else None,
         since=last.started_at if last and one.is_running else None,
         waits_on=[blocker.ref for blocker in blockers],
+        note=one.note,
     )
 
 

@@ -12,6 +12,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.members import Member, Permission
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Mode, Session
+from maestro.domain.spawns import Bounds
 from maestro.domain.templates import Template
 from maestro.operations import spawning as ops
 from maestro.prompts import templates
@@ -68,25 +69,28 @@ def directory_of(tx: Tx, path: str, project: Project) -> str:
     return found[0].path
 
 
-def within_limits(tx: Tx, caller: Caller, project: Project) -> None:
+def within_limits(tx: Tx, caller: Caller, project: Project, bounds: Bounds) -> None:
     """Refuse what would be one too many, or one too deep."""
     if caller.session_id is not None:
         own = tx.sessions.get(caller.session_id)
-        if own is not None and depth_of(tx, own) >= limits.spawn_depth_max:
-            raise errors.Conflict(f"Sessions start others at most {limits.spawn_depth_max} levels deep.")
-        if tx.spawns.count_below(caller.session_id) >= limits.spawns_of_one_coordinator_max:
-            raise errors.Conflict(
-                f"A coordinator has at most {limits.spawns_of_one_coordinator_max} workers at once.",
+        if own is not None and depth_of(tx, own, bounds) >= bounds.depth_max:
+            raise errors.Conflict(f"Sessions start others at most {bounds.depth_max} levels deep.")
+        if tx.spawns.count_below(caller.session_id) >= bounds.of_one_coordinator_max:
+            raise errors.LimitReached(
+                f"A coordinator has at most {bounds.of_one_coordinator_max} workers at once.",
                 hint="Wait for one to end: maestro mail wait",
             )
-    if tx.spawns.count_in_project(project.id) >= limits.spawns_of_one_project_max:
-        raise errors.Conflict(f"A project has at most {limits.spawns_of_one_project_max} spawned sessions at once.")
+    if tx.spawns.count_in_project(project.id) >= bounds.of_one_project_max:
+        raise errors.LimitReached(
+            f"A project has at most {bounds.of_one_project_max} spawned sessions at once.",
+            hint="Wait for one to end: maestro session wait",
+        )
 
 
-def depth_of(tx: Tx, session: Session) -> int:
+def depth_of(tx: Tx, session: Session, bounds: Bounds) -> int:
     """How many sessions are above one."""
     depth, above = 0, session.parent_id
-    while above is not None and depth <= limits.spawn_depth_max:
+    while above is not None and depth <= bounds.depth_max:
         found = tx.sessions.route(above)
         depth, above = depth + 1, found.parent_id if found else None
     return depth

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import errors
 from maestro.agents.base import Agent
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller
@@ -20,7 +20,7 @@ from maestro.domain.members import Member
 from maestro.domain.messages import SenderKind, Type
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Mode, Session
-from maestro.domain.spawns import Spawn
+from maestro.domain.spawns import Bounds, Spawn
 from maestro.domain.tasks import Task
 from maestro.domain.templates import Template
 from maestro.operations import sessions as session_ops
@@ -57,11 +57,13 @@ class Spawning:
         *,
         token_of: Callable[[str], str],
         operations: Callable[[], Sequence[Operation]],
+        bounds: Bounds,
     ) -> None:
         self._launching = launching
         self._home = home
         self._token_of = token_of
         self._operations = operations
+        self._bounds = bounds
         self._started: set[str] = set()
 
     def spawn(
@@ -77,7 +79,7 @@ class Spawning:
         """Decide and write what the session is; after a dry run nothing of it is kept."""
         project = project_of(tx, caller, request.project)
         may_write(caller, project, what="spawn sessions")
-        within_limits(tx, caller, project)
+        within_limits(tx, caller, project, self._bounds)
         agent = tool_of(tx, project, request.tool, request.words, request.member)
         members = members_of(tx, project, request.member)
         tasks = [task_of(tx, caller, ref, project=project.id) for ref in request.task]
@@ -102,7 +104,7 @@ class Spawning:
             skills=[*request.skill, *(skill for one in members for skill in one.skills)],
             directive=_direct(tx, caller, request, session),
             workspace=workspace or self._workspace(request, project, session, directory),
-            depth_left=limits.spawn_depth_max - depth_of(tx, session),
+            depth_left=self._bounds.depth_max - depth_of(tx, session, self._bounds),
         )
         manifest = manifests.build(tx, brief, self._operations())
         tx.spawns.insert(_spawn_of(tx, brief, request, agent, run_id), manifest=shapes.encode(manifest))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from maestro import errors, limits
+from maestro.clock import Clock
 from maestro.domain import runs as rules
 from maestro.domain.callers import SERVER, THE_SERVER, Caller, person
 from maestro.domain.events import Change, Kind
@@ -22,6 +23,7 @@ from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes
 from maestro.services import moves, runs
 from maestro.services.launching import Launching
+from maestro.services.mail import routing
 from maestro.services.runners import Runners
 from maestro.services.spawning import Spawning
 from maestro.store.base import Store, Tx
@@ -34,35 +36,75 @@ class Dispatching:
 
     name = "dispatching"
 
-    def __init__(self, store: Store, spawning: Spawning, launching: Launching, runners: Runners) -> None:
+    def __init__(
+        self, store: Store, spawning: Spawning, launching: Launching, runners: Runners, *, clock: Clock
+    ) -> None:
         self._store = store
         self._spawning = spawning
         self._launching = launching
         self._runners = runners
+        self._clock = clock
+        self._launches: set[asyncio.Task[None]] = set()
 
     async def run_once(self) -> datetime | None:
-        live = await self._store.read(lambda tx: tx.runs.live(limit=limits.runs_live_max))
-        due = [await self._go_on(run) for run in live]
-        return min((when for when in due if when is not None), default=None)
+        """Every live run; and again after a while, whatever happens, for as long as there are any."""
+        due = [await self._go_on(run) for run in await self._store.read(_live)]
+        if not due:
+            return None
+        at_the_latest = self._clock.now() + timedelta(seconds=limits.run_look_seconds)
+        return min((when for when in due if when is not None), default=at_the_latest)
+
+    async def close(self) -> None:
+        """What is being started now is found and started by the next server."""
+        for launch in self._launches:
+            launch.cancel()
+        await asyncio.gather(*self._launches, return_exceptions=True)
 
     async def _go_on(self, run: Run) -> datetime | None:
         """One run: what ended is noted, what may start is started. When to look again at the latest."""
-        plan, started, losers = await self._store.write(lambda tx: self._step(tx, run.id))
-        for session_id in started:
-            await self._launch(session_id)
+        plan, begins, losers = await self._store.write(lambda tx: self._step(tx, run.id))
         await runs.stop_sessions(self._runners, losers, by=f"the end of {run.id}")
-        return plan.look_again if plan else None
+        if plan is None or plan.verdict is not None:
+            return None
+        begun = await asyncio.gather(*(self._begin(begin) for begin in begins))
+        full = next((one.problem for one in begun if one.is_full), "")
+        if full or (run.note and any(one.session_id for one in begun)):
+            await self._store.write(lambda tx: _say(tx, run, full))
+        if any(one.problem and not one.is_full for one in begun):
+            return await self._go_on(run)  # it is counted, and there may be nothing left to do
+        return plan.look_again
 
-    def _step(self, tx: Tx, run_id: str) -> tuple[rules.Plan | None, list[str], list[str]]:
+    def _step(self, tx: Tx, run_id: str) -> tuple[rules.Plan | None, list[_Begin], list[str]]:
         run = tx.runs.get(run_id)
         if run is None or run.status is not RunStatus.RUNNING:
             return None, [], []
         found = [self._settled(tx, run, one) for one in runs.standing(tx, run)]
-        plan = rules.plan(run, found, tx.at)
+        plan = _impossible(tx, run, found) or rules.plan(run, found, tx.at)
         if plan.verdict is not None:
             return plan, [], self._finish(tx, run, found, plan)
-        started = [session_id for task in plan.start if (session_id := self._start(tx, run, task, found))]
-        return plan, started, []
+        tries = {one.task.id: len(one.attempts) for one in found}
+        return plan, [_Begin(run, task, tries[task.id] + 1) for task in plan.start], []
+
+    async def _begin(self, begin: _Begin) -> _Begun:
+        """Start one session. Each in a transaction of its own: what is refused leaves nothing behind."""
+        try:
+            session_id = await self._store.write(lambda tx: self._start(tx, begin))
+        except errors.LimitReached as error:
+            return _Begun(problem=str(error), is_full=True)
+        except (errors.NotReady, errors.ClaimLost, errors.IllegalMove):
+            return _Begun()  # someone was faster: it is looked at again when that one is done
+        except errors.StorageFailed:
+            raise
+        except errors.MaestroError as error:
+            problem = str(error)
+            log.warning("%s cannot start %s: %s", begin.run.id, begin.task.ref, problem)
+            await self._store.write(lambda tx: _refused(tx, begin, problem))
+            return _Begun(problem=problem)
+        if session_id is not None:
+            launch = asyncio.create_task(self._launch(session_id))
+            self._launches.add(launch)
+            launch.add_done_callback(self._launches.discard)
+        return _Begun(session_id=session_id)
 
     def _settled(self, tx: Tx, run: Run, one: Standing) -> Standing:
         """A task whose session has ended: how that attempt came out, and whether the task is open again."""
@@ -74,45 +116,33 @@ class Dispatching:
             return one
         note = _why(tx, one.task, attempt) if outcome is not Outcome.COMPLETED else ""
         tx.runs.end(attempt, outcome, note=note, at=tx.at)
-        told = {"task": one.task.ref, "attempt": attempt.number, "outcome": outcome.value, "note": note}
-        tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
+        _tell(tx, run, one.task, attempt, outcome, note)
         over = msgspec.structs.replace(attempt, outcome=outcome, note=note, ended_at=tx.at)
         now = msgspec.structs.replace(one, attempts=[*one.attempts[:-1], over])
         if one.task.status is Status.FAILED and now.failures < run.attempts_max and run.strategy is not Strategy.RACE:
             moves.reopen(tx, THE_SERVER, task_shapes.OneTask(id=one.task.id))
         return msgspec.structs.replace(now, task=tx.tasks.get(one.task.id) or one.task)
 
-    def _start(self, tx: Tx, run: Run, task: Task, found: list[Standing]) -> str | None:
+    def _start(self, tx: Tx, begin: _Begin) -> str | None:
         """Claim and spawn in one transaction: nobody else can have the task in between."""
-        number = 1 + max((len(one.attempts) for one in found if one.task.id == task.id), default=0)
+        run = tx.runs.get(begin.run.id)
+        task = tx.tasks.get(begin.task.id) or begin.task  # the whole of its text
+        if run is None or run.status is not RunStatus.RUNNING:
+            return None  # it was stopped just now
         request = spawn_ops.SpawnSession(
             project=run.project_id,
             task=[task.id],
             member=[name for name in (run.member or task.member,) if name],
             tool=run.tool,
             words=run.words,
-            name=f"{run.id[-6:]}-{task.number}-{number}",
+            name=f"{run.id[-6:]}-{task.number}-{begin.number}",
             subject=task.title,
             message=task.description,
             path=run.directory,
             worktree=run.worktrees,
         )
-        try:
-            made = self._spawning.spawn(tx, _starter(tx, run), request, run_id=run.id)
-        except errors.MaestroError as error:
-            log.warning("%s cannot start %s: %s", run.id, task.ref, error)
-            return None
-        tx.runs.begin(
-            Attempt(
-                run_id=run.id,
-                task_id=task.id,
-                number=number,
-                session_id=made.id,
-                outcome=None,
-                started_at=tx.at,
-                ended_at=None,
-            )
-        )
+        made = self._spawning.spawn(tx, _starter(tx, run), request, run_id=run.id)
+        tx.runs.begin(_attempt(begin, tx.at, session_id=made.id))
         return made.id
 
     def _finish(self, tx: Tx, run: Run, found: list[Standing], plan: rules.Plan) -> list[str]:
@@ -140,12 +170,83 @@ class Dispatching:
             await self._launching.start_or_fail(session_id)
         except (errors.MaestroError, OSError) as error:
             log.warning("%s could not be started: %s", session_id, error)
-        await asyncio.sleep(0)
+
+
+class _Begin(msgspec.Struct, frozen=True):
+    """A task that may be started now, for the how-manieth time."""
+
+    run: Run
+    task: Task
+    number: int
+
+
+class _Begun(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    session_id: str | None = None
+    problem: str = ""
+    is_full: bool = False  # it may be tried again when others have ended
+
+
+def _live(tx: Tx) -> list[Run]:
+    found = page = tx.runs.live(limit=limits.page_items_max)
+    while len(page) == limits.page_items_max:
+        page = tx.runs.live(after=page[-1].id, limit=limits.page_items_max)
+        found = found + page
+    return found
+
+
+def _attempt(begin: _Begin, at: datetime, *, session_id: str) -> Attempt:
+    return Attempt(
+        run_id=begin.run.id,
+        task_id=begin.task.id,
+        number=begin.number,
+        session_id=session_id,
+        outcome=None,
+        started_at=at,
+        ended_at=None,
+    )
+
+
+def _refused(tx: Tx, begin: _Begin, problem: str) -> None:
+    """No session could be started: that counts as a try, so that a run does not try for ever."""
+    run = tx.runs.get(begin.run.id)
+    if run is None or run.status is not RunStatus.RUNNING:
+        return
+    note = problem[: limits.run_note_chars_max]
+    tried = _attempt(begin, tx.at, session_id="")
+    tx.runs.begin(msgspec.structs.replace(tried, outcome=Outcome.REFUSED, note=note, ended_at=tx.at))
+    _tell(tx, run, begin.task, tried, Outcome.REFUSED, note)
+
+
+def _tell(tx: Tx, run: Run, task: Task, attempt: Attempt, outcome: Outcome, note: str) -> None:
+    told = {"task": task.ref, "attempt": attempt.number, "outcome": outcome.value, "note": note}
+    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
+
+
+def _say(tx: Tx, run: Run, why: str) -> None:
+    """That a run waits, and for what; or that it waits no more."""
+    note = f"Waits for room. {why}" if why else ""
+    if tx.runs.say(run.id, note) and note:
+        tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": note}), actor=SERVER)
+
+
+def _impossible(tx: Tx, run: Run, found: list[Standing]) -> rules.Plan | None:
+    """What no strategy can go on with."""
+    if tx.tasks.get(run.task_id) is None:
+        return rules.Plan(verdict=RunStatus.FAILED, note="Its task is no longer there.")
+    if len(found) > limits.run_tasks_max:
+        return rules.Plan(verdict=RunStatus.FAILED, note=f"It has grown beyond {limits.run_tasks_max} tasks.")
+    return None
 
 
 def _starter(tx: Tx, run: Run) -> Caller:
-    """In whose name a run's sessions are started: a coordinator's are its workers."""
-    return tx.sessions.caller(run.started_by) or person(run.started_by)
+    """In whose name a run's sessions are started: a coordinator's are its workers, or of whoever took its place."""
+    caller = tx.sessions.caller(run.started_by)
+    session = tx.sessions.get(run.started_by) if caller is None else None
+    if session is not None:
+        caller = tx.sessions.caller(routing.to_session(tx, session.id).box) or person(session.human)
+    return caller or person(run.started_by)
 
 
 def _outcome(tx: Tx, task: Task, attempt: Attempt) -> Outcome | None:

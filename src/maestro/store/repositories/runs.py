@@ -52,8 +52,8 @@ class Runs:
         """The run that works off a task, or did so last."""
         return _one(self._rows.one("run_last_of_task", task_id=task_id))
 
-    def live(self, *, limit: int) -> list[Run]:
-        return [_run(row) for row in self._rows.all("runs_live", limit=limit)]
+    def live(self, *, after: str = "", limit: int) -> list[Run]:
+        return [_run(row) for row in self._rows.all("runs_live", after=after, limit=limit)]
 
     def page(self, project_id: str, *, before: str, limit: int) -> list[Run]:
         rows = self._rows.all("runs_page", project_id=project_id, before=before, limit=limit)
@@ -63,6 +63,10 @@ class Runs:
         """Whether it was still where it was read."""
         values = {"status": status.value, "note": note, "ended_at": maybe_micros(at), "expected": run.status.value}
         return self._rows.run("run_move", id=run.id, **values) == 1
+
+    def say(self, run_id: str, note: str) -> bool:
+        """Whether a run that goes on had said something else before."""
+        return self._rows.run("run_note", id=run_id, note=note) == 1
 
     def resume(self, run: Run, *, at: datetime) -> bool:
         """Whether it was still where it was read."""
@@ -75,7 +79,10 @@ class Runs:
             task_id=attempt.task_id,
             number=attempt.number,
             session_id=attempt.session_id,
+            outcome=attempt.outcome.value if attempt.outcome else None,
+            note=attempt.note,
             started_at=to_micros(attempt.started_at),
+            ended_at=maybe_micros(attempt.ended_at),
         )
 
     def end(self, attempt: Attempt, outcome: Outcome, *, note: str, at: datetime) -> None:

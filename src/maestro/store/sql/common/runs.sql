@@ -22,8 +22,12 @@ UPDATE runs SET status = :status, note = :note, ended_at = :ended_at WHERE id = 
 -- From the status it was read with; tries are counted from here.
 UPDATE runs SET status = 'running', note = '', ended_at = NULL, resumed_at = :at WHERE id = :id AND status = :expected;
 
+-- name: run_note
+-- What a run that goes on has to say; nothing is changed if it said so before.
+UPDATE runs SET note = :note WHERE id = :id AND status = 'running' AND note <> :note;
+
 -- name: runs_live
-SELECT {run} FROM runs r WHERE r.status = 'running' ORDER BY r.id LIMIT :limit;
+SELECT {run} FROM runs r WHERE r.status = 'running' AND r.id > :after ORDER BY r.id LIMIT :limit;
 
 -- name: runs_page
 -- A project's runs, newest first.
@@ -38,8 +42,8 @@ SELECT {run} FROM runs r WHERE r.task_id = :task_id AND r.status = 'running' LIM
 SELECT {run} FROM runs r WHERE r.task_id = :task_id ORDER BY r.id DESC LIMIT 1;
 
 -- name: attempt_insert
-INSERT INTO attempts (run_id, task_id, number, session_id, started_at)
-VALUES (:run_id, :task_id, :number, :session_id, :started_at);
+INSERT INTO attempts (run_id, task_id, number, session_id, outcome, note, started_at, ended_at)
+VALUES (:run_id, :task_id, :number, :session_id, :outcome, :note, :started_at, :ended_at);
 
 -- name: attempt_end
 UPDATE attempts SET outcome = :outcome, note = :note, ended_at = :ended_at

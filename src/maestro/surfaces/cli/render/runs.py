@@ -39,7 +39,7 @@ def run_view(value: ops.RunView, view: View) -> Rendered:
 def _row(one: ops.RunTask) -> list[str]:
     who = line(one.session or "") if one.since else ""
     since = f"{(datetime.now(UTC) - one.since).total_seconds():.0f} s" if one.since else ""
-    waits = f"waits on {', '.join(map(line, one.waits_on))}" if one.waits_on else ""
+    waits = f"waits on {', '.join(map(line, one.waits_on))}" if one.waits_on else line(one.note)
     tries = f"try {one.attempts}" if one.attempts > 1 else ""
     word = status_word("ready" if one.ready else one.status)
     return [line(one.ref), word, who, since, tries, line(one.title) + paint(f"  {waits}" if waits else "", "dim")]
