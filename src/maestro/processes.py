@@ -9,6 +9,7 @@ import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -46,6 +47,53 @@ def ancestry(pid: int) -> list[Process]:
         chain.append(found)
         pid = found.parent
     return chain
+
+
+def below(pid: int) -> list[Process]:
+    """Everything that descends from a process, as it is now."""
+    children: dict[int, list[Process]] = {}
+    for process in _everyone():
+        children.setdefault(process.parent, []).append(process)
+    found: list[Process] = []
+    waiting = [pid]
+    while waiting:
+        for process in children.pop(waiting.pop(), ()):
+            found.append(process)
+            waiting.append(process.pid)
+    return found
+
+
+def with_variable(name: str, value: str) -> list[Process]:
+    """Processes that were started with a variable in their environment, as far as the system lets one look.
+
+    It is handed on from each to whatever it starts, also to who leaves its group, its session and its parent.
+    """
+    wanted = os.fsencode(f"{name}={value}")
+    return [one for one in _everyone() if not one.ended and wanted in _environment(one.pid).split(b"\0")]
+
+
+def _everyone() -> list[Process]:
+    return _everyone_in_proc() if sys.platform == "linux" else _everyone_of_ps()
+
+
+def _everyone_in_proc() -> list[Process]:
+    pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
+    return [found for pid in pids if (found := _from_proc(pid))]
+
+
+def _everyone_of_ps() -> list[Process]:
+    answer = subprocess.run(
+        ["ps", "-axo", "pid=,ppid=,stat=,lstart="], capture_output=True, text=True, check=False, timeout=5
+    )
+    rows = [line.split() for line in answer.stdout.splitlines()]
+    return [Process(int(row[0]), int(row[1]), " ".join(row[3:]), row[2].startswith("Z")) for row in rows]
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""  # another's, or gone, or a system without it
 
 
 def _from_proc(pid: int) -> Process | None:

@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 import termios
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from maestro.runner.order import Order
@@ -46,11 +47,29 @@ class Agent:
         self.output = self.input = -1
 
 
-def start(order: Order) -> Agent:
-    """Run the program; CannotStart if it is not there or may not be run."""
+@dataclass(frozen=True)
+class Go:
+    """What a child waits for before it becomes the program, and where it complains if it cannot."""
+
+    waits: int
+    lets_go: int
+    telling: int
+
+
+def start(order: Order, noted: Callable[[int], None]) -> Agent:
+    """Run the program; CannotStart if it is not there or may not be run.
+
+    It waits until `noted` has written down its process: what nobody knows of could never be ended.
+    """
     told, telling = os.pipe()
-    agent = _on_terminal(order, telling) if order.terminal else _on_pipes(order, telling)
+    waits, lets_go = os.pipe()
+    go = Go(waits, lets_go, telling)
+    agent = _on_terminal(order, go) if order.terminal else _on_pipes(order, go)
     os.close(telling)
+    os.close(waits)
+    noted(agent.pid)
+    os.write(lets_go, b"g")
+    os.close(lets_go)
     problem = os.read(told, 4096)  # ends without a word once the program runs
     os.close(told)
     if problem:
@@ -63,15 +82,15 @@ def start(order: Order) -> Agent:
     return agent
 
 
-def _on_terminal(order: Order, telling: int) -> Agent:
+def _on_terminal(order: Order, go: Go) -> Agent:
     pid, master = os.forkpty()
     if pid == 0:
-        _become(order, telling)
+        _become(order, go)
     os.set_inheritable(master, False)
     return Agent(pid, master, os.dup(master), terminal=True)  # two, so that each is waited for on its own
 
 
-def _on_pipes(order: Order, telling: int) -> Agent:
+def _on_pipes(order: Order, go: Go) -> Agent:
     heard, says = os.pipe()
     reads, tells = os.pipe()
     pid = os.fork()
@@ -80,23 +99,26 @@ def _on_pipes(order: Order, telling: int) -> Agent:
         os.dup2(reads, 0)
         os.dup2(says, 1)
         os.dup2(says, 2)
-        _become(order, telling)
+        _become(order, go)
     os.close(says)
     os.close(reads)
     return Agent(pid, heard, tells, terminal=False)
 
 
-def _become(order: Order, telling: int) -> None:
+def _become(order: Order, go: Go) -> None:
     """In the child: never returns."""
     try:
         for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.close(go.lets_go)
+        if not os.read(go.waits, 1):
+            os._exit(_NOT_STARTED)  # the runner is gone
         os.chdir(order.directory)
         os.execvpe(order.words[0], order.words, order.environment)
     except OSError as error:
         place = order.directory if error.filename == order.directory else order.words[0]
         said = f"{os.strerror(error.errno or errno.EINVAL)}: {place}"
-        os.write(telling, said.encode())
+        os.write(go.telling, said.encode())
     finally:
         os._exit(_NOT_STARTED)

@@ -63,20 +63,23 @@ class Runner:
         return self._end(_how(self._status()))
 
     def _start(self) -> None:
-        self._agent = agents.start(self._order)
+        self._agent = agents.start(self._order, self._note)
         pid, started = self._agent.pid, tree.started(self._agent.pid)
-        note = {
-            "runner": os.getpid(),
-            "runner_started": tree.started(os.getpid()),
-            "agent": pid,
-            "agent_started": started,
-        }
-        with open(NOTE, "w", encoding="utf-8") as file:
-            json.dump(note, file)
         self._reports.tell("started", pid=pid, pid_started=started, runner=os.getpid())
         self._selector.register(self._agent.output, selectors.EVENT_READ, self._heard)
         if self._order.input is not None:
             self._write(self._order.input.encode(), then_close=not self._order.terminal)
+
+    def _note(self, pid: int) -> None:
+        """Who we and our agent are, for whoever finds it without us."""
+        note = {
+            "runner": os.getpid(),
+            "runner_started": tree.started(os.getpid()),
+            "agent": pid,
+            "agent_started": tree.started(pid),
+        }
+        with open(NOTE, "w", encoding="utf-8") as file:
+            json.dump(note, file)
 
     def _watch(self) -> None:
         """Everything that happens, until the agent's own process has ended and its output is drained."""

@@ -199,6 +199,7 @@ class Server:
         await self.upkeep.close()
         await self.gates.close()
         await self.dispatching.close()
+        await self.launching.close()
         await self.processes.close()
         await self.runners.close()
         await self.store.close()

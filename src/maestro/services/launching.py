@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sys
@@ -53,24 +54,52 @@ class Launching:
         self._worktrees = worktrees
         self._places = places
         self._token_of = token_of
+        self._under_way: dict[str, asyncio.Task[None]] = {}
 
     async def start_or_fail(self, session_id: str) -> None:
-        """Start a program; if that cannot be, the session has failed and gives its tasks back."""
+        """Start a program; if that cannot be, the session has failed and gives its tasks back.
+
+        Several may ask for the same session, who wrote it and who found it without a runner: it is started once.
+        """
+        work = self._under_way.get(session_id)
+        if work is None:
+            work = self._under_way[session_id] = asyncio.create_task(self._start_or_fail(session_id))
+            work.add_done_callback(lambda _: self._under_way.pop(session_id, None))
+        await asyncio.shield(work)
+
+    def is_under_way(self, session_id: str) -> bool:
+        """Whether a session is being started just now: its worktree is made, its set-up command runs."""
+        return session_id in self._under_way
+
+    async def fail(self, session_id: str, why: str) -> None:
+        """Give a session up that cannot be started."""
+        await self._store.write(lambda tx: self._failed(tx, session_id, why))
+
+    async def close(self) -> None:
+        """What is being started now is found and started by the next server."""
+        for work in self._under_way.values():
+            work.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    async def _start_or_fail(self, session_id: str) -> None:
         try:
-            await self.start(session_id)
+            await self._start(session_id)
         except (errors.MaestroError, OSError) as error:
-            why = str(error)
-            await self._store.write(lambda tx: self._failed(tx, session_id, why))
+            await self.fail(session_id, str(error))
             raise
 
-    async def start(self, session_id: str) -> None:
-        """Start the program of a session that was written."""
+    async def _start(self, session_id: str) -> None:
+        """Start the program of a session that was written, and neither runs nor has ended since."""
 
         def look(tx: Tx) -> tuple[Spawn | None, bytes | None]:
             return tx.spawns.get(session_id), tx.spawns.manifest(session_id)
 
         spawn, data = await self._store.read(look, quick=True)
         assert spawn is not None and data is not None
+        if spawn.ended_at is not None or self._runners.is_starting(session_id):
+            return
+        if await asyncio.to_thread(self._runners.is_alive, session_id):
+            return
         manifest = shapes.decode(data)
         folder = self._runners.folder(session_id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,18 @@ from typing import Any
 import msgspec
 
 from maestro import errors, limits
-from maestro.processes import look_up
+from maestro.processes import Process, below, look_up, with_variable
 from maestro.services.nursery import Nursery
 
 FOLDER = "runs"
 CONTROL = "control.sock"
 LOCK = "runner.lock"
 NOTE = "runner.json"
+LOG = "runner.log"
 SPOOL = "spool.json"
 _LISTENS_SECONDS = 0.01
+_ROUNDS_MAX = 100  # of ending what an agent left
+_ROUND_SECONDS = 0.02
 _encode = msgspec.json.Encoder().encode
 
 
@@ -98,14 +102,43 @@ class Runners:
         return False
 
     def end_orphan(self, session_id: str) -> bool:
-        """End an agent whose runner is gone: only the very process that was noted, with its group."""
+        """End an agent whose runner is gone, with all it started; whether there was anything.
+
+        That is the very process that was noted, whatever is below it, and whoever was started with the session's
+        name in its environment: a runner that is killed takes nobody along, and those who had left the agent's
+        group have no other mark. Looked for again until nobody is found, for one may start another meanwhile.
+        """
+        ended = False
+        for _ in range(_ROUNDS_MAX):
+            left = self._left(session_id)
+            if not left:
+                return ended
+            ended = True
+            for process in left:
+                now = look_up(process.pid)
+                if now is not None and now.started == process.started:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(process.pid, signal.SIGKILL)
+            time.sleep(_ROUND_SECONDS)
+        return ended
+
+    def _left(self, session_id: str) -> list[Process]:
+        """What is still there of an agent; never this server or what it started, should the agent have started it."""
         note = self.note(session_id)
-        found = look_up(note.agent) if note else None
-        if note is None or found is None or found.started != note.agent_started:
-            return False
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(note.agent, signal.SIGKILL)
-        return True
+        agent = look_up(note.agent) if note else None
+        found = {one.pid: one for one in with_variable("MAESTRO_SESSION_ID", session_id)}
+        if note is not None and agent is not None and agent.started == note.agent_started:
+            found |= {one.pid: one for one in (agent, *below(agent.pid))}
+        spared = {os.getpid(), *(one.pid for one in below(os.getpid()))}
+        return [one for pid, one in found.items() if pid not in spared and not one.ended]
+
+    def last_words(self, session_id: str) -> str:
+        """The end of what a runner complained of."""
+        try:
+            said = (self.folder(session_id) / LOG).read_text("utf-8", "replace")
+        except OSError:
+            return ""
+        return "\n".join(said.strip().splitlines()[-5:])
 
     def spooled(self, session_id: str) -> list[dict[str, Any]]:
         """What a runner could not report before it ended."""

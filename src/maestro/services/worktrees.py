@@ -27,10 +27,20 @@ class Worktrees:
         """The worktree that a session was promised, with what its project's settings say belongs there."""
         place = manifest.workspace
         assert place is not None and place.branch is not None
-        known = await self._store.read(lambda tx: tx.worktrees.get(manifest.session.id), quick=True)
-        if known is not None:
-            return  # it was made before the server was killed
         source = manifest.project.directory
+        known = await self._store.read(lambda tx: tx.worktrees.get(manifest.session.id), quick=True)
+        if known is None:
+            await self._create(manifest, merges_into=merges_into)
+        # Also if it was made before the server was killed: nobody knows how far its set-up came.
+        prepared = await worktrees.prepare(place.directory, settings=worktrees.read_settings(source), source=source)
+        if prepared.setup is not None and not prepared.setup.is_ok:
+            raise errors.Conflict(
+                f"The set-up command failed: {prepared.setup.command}", data={"output": prepared.setup.output[-4000:]}
+            )
+
+    async def _create(self, manifest: Manifest, *, merges_into: str | None) -> None:
+        place, source = manifest.workspace, manifest.project.directory
+        assert place is not None and place.branch is not None
         if merges_into is not None:
             await worktrees.ensure_branch(source, merges_into, "HEAD")
         made = await worktrees.create(
@@ -50,11 +60,6 @@ class Worktrees:
             created_at=await self._store.read(lambda tx: tx.at, quick=True),
         )
         await self._store.write(lambda tx: tx.worktrees.insert(row))
-        prepared = await worktrees.prepare(made.path, settings=worktrees.read_settings(source), source=source)
-        if prepared.setup is not None and not prepared.setup.is_ok:
-            raise errors.Conflict(
-                f"The set-up command failed: {prepared.setup.command}", data={"output": prepared.setup.output[-4000:]}
-            )
 
     async def list_page(self, caller: Caller, request: ops.ListWorktrees) -> ops.WorktreeList:
         def look(tx: Tx) -> list[tuple[Worktree, str]]:

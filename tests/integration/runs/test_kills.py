@@ -7,7 +7,7 @@ import os
 import signal
 
 from maestro.runner import tree
-from maestro.testing.supervised import until
+from maestro.testing.supervised import identity, is_there, until
 from maestro.testing.workshop import Workshop
 
 SLOW = 'echo "$MAESTRO_TASK_IDS" >> began; sleep 0.2; echo "$MAESTRO_TASK_IDS" >> order'
@@ -72,3 +72,56 @@ def test_an_agent_that_crashes_is_tried_again(shop: Workshop) -> None:
     shop.task("Parser")
     over = shop.run("#1", "--", "sh", "-c", "echo x >> n; test $(wc -l < n) -ge 2 || kill -KILL $$")
     assert (over["status"], over["tasks"][0]["attempts"]) == ("completed", 2)
+
+
+def test_with_a_runner_that_is_killed_goes_all_that_its_agent_started(shop: Workshop) -> None:
+    made = shop.spawn(
+        "--name", "parser", "--", "sh", "-c",
+        "sleep 1000 & echo $! > child; (setsid sh -c 'echo $$ > stray; exec sleep 1000' &); "
+        "setsid sh -c 'echo $$ > deep; sleep 1000 & echo $! > deeper; wait' & wait",
+    )  # fmt: skip
+    names = ("child", "stray", "deep", "deeper")
+    until(lambda: all(shop.lines(name) for name in names), what="everyone")
+    everyone = [identity(int(shop.lines(name)[0])) for name in names]
+    assert all(map(is_there, everyone))
+    note = json.loads((shop.folder(made["id"]) / "runner.json").read_bytes())
+    os.kill(note["runner"], signal.SIGKILL)
+    assert shop.ended("parser")["status"] == "lost"
+    until(lambda: not any(map(is_there, everyone)) and not shop.left(), what="the end of every process")
+
+
+def test_a_session_that_is_being_set_up_is_not_started_a_second_time(shop: Workshop) -> None:
+    slow = "echo x >> ../../../set-up; while [ ! -e ../../../go ]; do sleep 0.01; done"
+    settle(shop, slow)
+    shop.task("Parser")
+    run_id = shop.begin("#1", "--attempts", "1", "--worktree", "--", "sh", "-c", "echo x >> ../../../ran")
+    home = shop.live.home
+    until((home / "set-up").exists, what="its set-up")
+    shop.spawn("--name", "other", "--", "true")  # when a runner ends, everyone is looked at
+    shop.ended("other")
+    until(lambda: not shop.left(), what="the other runner's end")
+    (home / "go").touch()
+    assert shop.run_over(run_id)["status"] == "completed"
+    assert (home / "set-up").read_text() == (home / "ran").read_text() == "x\n"
+
+
+def test_a_runner_that_ends_before_its_agent_runs_is_started_again_but_not_for_ever(shop: Workshop) -> None:
+    settle(shop, "while [ ! -e ../../../go ]; do sleep 0.01; done")
+    shop.task("Parser")
+    run_id = shop.begin("#1", "--attempts", "1", "--worktree", "--", "true")
+    (folder,) = until(lambda: list((shop.live.home / "runs").glob("ses_*")), what="its folder")
+    (folder / "runner.lock").mkdir()  # no runner can hold that
+    (shop.live.home / "go").touch()
+    over = shop.run_over(run_id)
+    assert over["status"] == "failed" and "Its runner ended 3 times" in over["note"]
+    assert (folder / "runner.log").read_text().count("Traceback") == 4
+    (session,) = shop.json("session", "list")["sessions"]
+    assert session["status"] == "failed" and "runner.lock" in json.dumps(
+        shop.json("session", "explain", session["id"])
+    )
+
+
+def settle(shop: Workshop, setup: str) -> None:
+    """A set-up command for worktrees."""
+    (shop.repo / ".maestro").mkdir()
+    (shop.repo / ".maestro" / "config.toml").write_text(f'[worktree]\nsetup = "{setup}"\n')

@@ -10,6 +10,8 @@ import asyncio
 import logging
 from datetime import datetime, timedelta
 
+import msgspec
+
 from maestro import errors, limits
 from maestro.clock import EPOCH, Clock
 from maestro.domain.callers import THE_SERVER
@@ -24,6 +26,11 @@ log = logging.getLogger(__name__)
 _EVERY = timedelta(seconds=limits.presence_seconds)
 
 
+class _Restarts(msgspec.Struct, frozen=True):
+    count: int
+    due: datetime  # not before then
+
+
 class Reconcile:
     """Looks at every spawned session that has not been heard to end."""
 
@@ -35,17 +42,27 @@ class Reconcile:
         self._launching = launching
         self._clock = clock
         self._after = EPOCH
+        self._restarts: dict[str, _Restarts] = {}  # of runners that ended before they came to anything
 
     async def run_once(self) -> datetime | None:
         many = limits.upkeep_batch_rows_max
         found = await self._store.read(lambda tx: tx.spawns.live(after=self._after, limit=many))
         for spawn in found:
-            if not await asyncio.to_thread(self._runners.is_alive, spawn.session_id):
-                await self._settle(spawn)
+            if self._is_at_it(spawn) or await asyncio.to_thread(self._runners.is_alive, spawn.session_id):
+                continue
+            await self._settle(spawn)
         self._after = found[-1].created_at if len(found) == many else EPOCH
         if not found:
+            self._restarts.clear()
             return None
-        return self._clock.now() if len(found) == many else self._clock.now() + _EVERY
+        if len(found) == many:
+            return self._clock.now()
+        soon = self._clock.now() + _EVERY
+        return min([soon, *(one.due for one in self._restarts.values() if one.due > self._clock.now())])
+
+    def _is_at_it(self, spawn: Spawn) -> bool:
+        """Whether it is being started, or its runner is ours and has not ended."""
+        return self._launching.is_under_way(spawn.session_id) or self._runners.is_starting(spawn.session_id)
 
     async def _settle(self, spawn: Spawn) -> None:
         """A session whose runner is not there."""
@@ -54,14 +71,26 @@ class Reconcile:
         if told:
             await self._store.write(lambda tx: _take(tx, spawn, told))
             await asyncio.to_thread(self._runners.forget_spool, spawn.session_id)
-        elif self._runners.note(spawn.session_id) is None and not self._runners.is_starting(spawn.session_id):
+        elif self._is_at_it(spawn):
+            return
+        elif self._runners.note(spawn.session_id) is None:
             await self._start(spawn)
-        elif not self._runners.is_starting(spawn.session_id):
+        else:
             await asyncio.to_thread(self._runners.end_orphan, spawn.session_id)
             await self._store.write(lambda tx: _lose(tx, spawn))
 
     async def _start(self, spawn: Spawn) -> None:
-        """It was written, but never started: the server was killed in between."""
+        """It was written, but no agent runs: the server was killed in between, or its runner ended too soon."""
+        now, before = self._clock.now(), self._restarts.get(spawn.session_id, _Restarts(0, EPOCH))
+        if before.due > now:
+            return
+        if before.count >= limits.runner_restarts_max:
+            del self._restarts[spawn.session_id]
+            said = await asyncio.to_thread(self._runners.last_words, spawn.session_id)
+            await self._launching.fail(spawn.session_id, f"Its runner ended {before.count} times at once. {said}")
+            return
+        wait = timedelta(seconds=limits.runner_restart_seconds * 2**before.count)
+        self._restarts[spawn.session_id] = _Restarts(before.count + 1, now + wait)
         try:
             await self._launching.start_or_fail(spawn.session_id)
         except (errors.MaestroError, OSError) as error:
