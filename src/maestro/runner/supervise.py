@@ -37,6 +37,7 @@ class Runner:
             order.folder, columns=order.columns, rows=order.rows, bytes_max=order.transcript_bytes_max
         )
         self._agent: agents.Agent | None = None
+        self._agent_started = ""
         self._tail = b""
         self._pending = bytearray()  # input that the agent has not taken yet
         self._awaits_input = False  # whether we are told when it takes more
@@ -64,19 +65,20 @@ class Runner:
 
     def _start(self) -> None:
         self._agent = agents.start(self._order, self._note)
-        pid, started = self._agent.pid, tree.started(self._agent.pid)
-        self._reports.tell("started", pid=pid, pid_started=started, runner=os.getpid())
+        pid = self._agent.pid
+        self._reports.tell("started", pid=pid, pid_started=self._agent_started, runner=os.getpid())
         self._selector.register(self._agent.output, selectors.EVENT_READ, self._heard)
         if self._order.input is not None:
             self._write(self._order.input.encode(), then_close=not self._order.terminal)
 
     def _note(self, pid: int) -> None:
         """Who we and our agent are, for whoever finds it without us."""
+        self._agent_started = tree.started(pid)  # now: it may have ended before it is asked for
         note = {
             "runner": os.getpid(),
             "runner_started": tree.started(os.getpid()),
             "agent": pid,
-            "agent_started": tree.started(pid),
+            "agent_started": self._agent_started,
         }
         with open(NOTE, "w", encoding="utf-8") as file:
             json.dump(note, file)
