@@ -100,6 +100,15 @@ def standing(tx: Tx, run: Run) -> list[Standing]:
     return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
 
 
+def moving(tx: Tx, run: Run) -> list[Standing]:
+    """Those of a run's tasks that it is at or could begin: all that a step needs while there are any."""
+    if run.strategy is Strategy.RACE:
+        return standing(tx, run)
+    found = tx.tasks.moving(run.task_id, run.id, limit=limits.run_tasks_moving_max + run.max_parallel)
+    attempts = tx.runs.attempts(run.id, [one.id for one in found])
+    return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
+
+
 def view(tx: Tx, run: Run) -> ops.RunView:
     """A run as one sees it at a glance."""
     found = standing(tx, run)

@@ -78,8 +78,10 @@ class Dispatching:
         run = tx.runs.get(run_id)
         if run is None or run.status is not RunStatus.RUNNING:
             return None, [], []
-        found = [self._settled(tx, run, one) for one in runs.standing(tx, run)]
-        plan = _impossible(tx, run, found) or rules.plan(run, found, tx.at)
+        for one in runs.moving(tx, run):
+            if one.is_running:
+                self._settle(tx, run, one)
+        found, plan = _planned(tx, run)
         if plan.verdict is not None:
             return plan, [], self._finish(tx, run, found, plan)
         tries = {one.task.id: len(one.attempts) for one in found}
@@ -106,14 +108,12 @@ class Dispatching:
             launch.add_done_callback(self._launches.discard)
         return _Begun(session_id=session_id)
 
-    def _settled(self, tx: Tx, run: Run, one: Standing) -> Standing:
+    def _settle(self, tx: Tx, run: Run, one: Standing) -> None:
         """A task whose session has ended: how that attempt came out, and whether the task is open again."""
-        if not one.is_running:
-            return one
         attempt = one.attempts[-1]
         outcome = _outcome(tx, one.task, attempt)
         if outcome is None:
-            return one
+            return
         note = _why(tx, one.task, attempt) if outcome is not Outcome.COMPLETED else ""
         tx.runs.end(attempt, outcome, note=note, at=tx.at)
         _tell(tx, run, one.task, attempt, outcome, note)
@@ -121,7 +121,6 @@ class Dispatching:
         now = msgspec.structs.replace(one, attempts=[*one.attempts[:-1], over])
         if one.task.status is Status.FAILED and now.failures < run.attempts_max and run.strategy is not Strategy.RACE:
             moves.reopen(tx, THE_SERVER, task_shapes.OneTask(id=one.task.id))
-        return msgspec.structs.replace(now, task=tx.tasks.get(one.task.id) or one.task)
 
     def _start(self, tx: Tx, begin: _Begin) -> str | None:
         """Claim and spawn in one transaction: nobody else can have the task in between."""
@@ -229,6 +228,16 @@ def _say(tx: Tx, run: Run, why: str) -> None:
     note = f"Waits for room. {why}" if why else ""
     if tx.runs.say(run.id, note) and note:
         tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": note}), actor=SERVER)
+
+
+def _planned(tx: Tx, run: Run) -> tuple[list[Standing], rules.Plan]:
+    """What to do next: from what moves, as long as anything does. Only whole can a run be judged."""
+    found = runs.moving(tx, run)
+    plan = rules.plan(run, found, tx.at)
+    if plan.verdict is None and (plan.start or any(one.is_running for one in found)):
+        return found, plan
+    found = runs.standing(tx, run)
+    return found, _impossible(tx, run, found) or rules.plan(run, found, tx.at)
 
 
 def _impossible(tx: Tx, run: Run, found: list[Standing]) -> rules.Plan | None:

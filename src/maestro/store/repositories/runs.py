@@ -96,10 +96,14 @@ class Runs:
             ended_at=to_micros(at),
         )
 
-    def attempts(self, run_id: str) -> dict[str, list[Attempt]]:
-        """A run's attempts by task, each in order."""
+    def attempts(self, run_id: str, tasks: list[str] | None = None) -> dict[str, list[Attempt]]:
+        """A run's attempts by task, each in order; of all its tasks, or of some."""
+        if tasks is None:
+            rows = self._rows.all("attempts_of_run", run_id=run_id)
+        else:
+            rows = self._rows.all("attempts_of_tasks", run_id=run_id, tasks=_encode(tasks).decode())
         found: defaultdict[str, list[Attempt]] = defaultdict(list)
-        for row in self._rows.all("attempts_of_run", run_id=run_id):
+        for row in rows:
             found[row[1]].append(_attempt(row))
         return found
 

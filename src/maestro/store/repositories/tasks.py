@@ -147,6 +147,10 @@ class Tasks:
         """What there is to do in a tree: what has nothing below itself, and open parents whose children are done."""
         return self._tasks("tasks_below", id=task_id, limit=limit)
 
+    def moving(self, task_id: str, run_id: str, *, limit: int) -> list[Task]:
+        """Of that, what a run is at or could begin."""
+        return self._tasks("tasks_moving", id=task_id, run_id=run_id, limit=limit)
+
     def in_review(self, *, limit: int) -> list[Task]:
         """Tasks whose gates are to be run, those that wait longest first."""
         return self._tasks("tasks_in_review", limit=limit)

@@ -52,22 +52,40 @@ UPDATE attempts SET outcome = :outcome, note = :note, ended_at = :ended_at
 -- name: attempts_of_run
 SELECT {attempt} FROM attempts a WHERE a.run_id = :run_id ORDER BY a.task_id, a.number;
 
+-- name: attempts_of_tasks
+SELECT {attempt} FROM attempts a
+ WHERE a.run_id = :run_id AND a.task_id IN (SELECT value FROM json_each(:tasks)) ORDER BY a.task_id, a.number;
+
 -- name: attempt_of_session
 SELECT {attempt} FROM attempts a WHERE a.session_id = :session_id LIMIT 1;
 
--- name: tasks_below
--- What there is to do in a tree: every task without children, and each parent that is open though its children are
--- done. That one waits for its own gates, or did not pass them.
-WITH RECURSIVE below (id, depth) AS (
+-- fragment: below
+below (id, depth) AS (
   SELECT t.id, 1 FROM tasks t WHERE t.parent_id = :id
   UNION ALL
   SELECT t.id, below.depth + 1 FROM below JOIN tasks t ON t.parent_id = below.id WHERE below.depth < 64
 )
-SELECT {task_in_list} FROM {tasks}
- WHERE (t.id = :id OR t.id IN (SELECT id FROM below))
-   AND (NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id)
+
+-- fragment: is_work
+(NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id)
         OR (t.status NOT IN ('completed', 'cancelled')
             AND EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id AND c.status = 'completed')
             AND NOT EXISTS (SELECT 1 FROM tasks c
                              WHERE c.parent_id = t.id AND c.status NOT IN ('completed', 'cancelled'))))
+
+-- name: tasks_below
+-- What there is to do in a tree: every task without children, and each parent that is open though its children are
+-- done. That one waits for its own gates, or did not pass them.
+WITH RECURSIVE {below}
+SELECT {task_in_list} FROM {tasks}
+ WHERE (t.id = :id OR t.id IN (SELECT id FROM below)) AND {is_work}
  ORDER BY t.number LIMIT :limit;
+
+-- name: tasks_moving
+-- Of that, what a run is at or could begin: most of a large tree is done, or waits.
+WITH RECURSIVE {below}
+SELECT {task_in_list} FROM {tasks}
+ WHERE t.id IN (SELECT task_id FROM attempts WHERE run_id = :run_id AND outcome IS NULL)
+    OR (t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0
+        AND (t.id = :id OR t.id IN (SELECT id FROM below)) AND {is_work})
+ ORDER BY t.status = 'todo', t.priority, t.number LIMIT :limit;
