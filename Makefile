@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/ready ## see Maestro work: real processes, a graph of tasks, mail (30 s)
+demo: $(VENV)/ready ## see Maestro work: real processes, mail, runs (a minute)
 	@$(BIN)/maestro demo
 
 test: $(VENV)/ready-dev ## run the tests (all but the slow ones)

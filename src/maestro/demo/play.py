@@ -1,6 +1,6 @@
 """The play. Its first part: a graph of tasks, and three agents that work through it, one killed on the way.
 
-The second part, mail between a coordinator and its workers, is in `letters`.
+The second part, mail between a coordinator and its workers, is in `letters`; the third, runs, in `work`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from maestro.demo import letters
+from maestro.demo import letters, work
 from maestro.demo.view import View
 from maestro.demo.world import World, command, indented
 
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         show_refusals(world, refs)
         finished = run_agents(world, refs, parent)
         show_end(world, parent)
-        finished = finished and letters.act(world)
+        finished = finished and letters.act(world) and work.act(world)
     said = "Done" if finished else "NOT FINISHED"
     print(f"\n{said} in {time.monotonic() - began:.0f} s. Everything it made is gone again.")
     print(

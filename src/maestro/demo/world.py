@@ -43,8 +43,10 @@ class World:
         )
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def git(self, *words: str) -> None:
-        subprocess.run(["git", *words], cwd=self.repository, check=True, capture_output=True)
+    def git(self, *words: str) -> str:
+        own = ["-c", "user.name=dana", "-c", "user.email=dana@example.org"]
+        done = subprocess.run(["git", *own, *words], cwd=self.repository, check=True, capture_output=True, text=True)
+        return done.stdout
 
     def maestro(self, *words: str) -> str:
         """What the command prints; it must succeed."""

@@ -88,6 +88,12 @@ def to_session(tx: Tx, session: Session, *, subject: str, text: str, priority: P
     _post(tx, of_the_server(), session.project_id, [target], subject, text, priority, None)
 
 
+def run_ended(tx: Tx, starter: str, project_id: str, *, subject: str, text: str) -> None:
+    """Whoever started a run is told how it came out, and need not ask."""
+    target = routing.to_session(tx, starter) if starter.startswith("ses_") else routing.PERSON
+    _post(tx, of_the_server(), project_id, [target], subject, text or f"{subject}.", Priority.NORMAL, None)
+
+
 def to_person(tx: Tx, project_id: str | None, *, subject: str, text: str) -> None:
     _post(tx, of_the_server(), project_id, [routing.PERSON], subject, text, Priority.HIGH, None)
 

@@ -16,7 +16,7 @@ from maestro.domain.tasks import Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
-from maestro.services import moves
+from maestro.services import moves, notices
 from maestro.services import tasks as task_service
 from maestro.services.runners import Runners
 from maestro.services.scope import may_write, project_of, task_of
@@ -183,6 +183,9 @@ def end(tx: Tx, run: Run, status: RunStatus, *, note: str, actor: str) -> None:
     if tx.runs.move(run, status, note=note, at=tx.at):
         data = {"status": status.value, "note": note}
         tx.log(Change(Kind.RUN_ENDED, run.id, run.project_id, data), actor=actor)
+        root = tx.tasks.get(run.task_id)
+        what = f"{run.id} ({root.ref})" if root else run.id
+        notices.run_ended(tx, run.started_by, run.project_id, subject=f"{what} {status}", text=note)
 
 
 class RunControl:

@@ -85,7 +85,8 @@ class Dispatching:
         if plan.verdict is not None:
             return plan, [], self._finish(tx, run, found, plan)
         tries = {one.task.id: len(one.attempts) for one in found}
-        return plan, [_Begin(run, task, tries[task.id] + 1) for task in plan.start], []
+        notes = {one.task.id: one.note for one in found}
+        return plan, [_Begin(run, task, tries[task.id] + 1, notes[task.id]) for task in plan.start], []
 
     async def _begin(self, begin: _Begin) -> _Begun:
         """Start one session. Each in a transaction of its own: what is refused leaves nothing behind."""
@@ -136,7 +137,7 @@ class Dispatching:
             words=run.words,
             name=f"{run.id[-6:]}-{task.number}-{begin.number}",
             subject=task.title,
-            message=task.description,
+            message=_directive(task, begin),
             path=run.directory,
             worktree=run.worktrees,
         )
@@ -177,6 +178,7 @@ class _Begin(msgspec.Struct, frozen=True):
     run: Run
     task: Task
     number: int
+    note: str  # why the time before came to nothing
 
 
 class _Begun(msgspec.Struct, frozen=True):
@@ -228,6 +230,16 @@ def _say(tx: Tx, run: Run, why: str) -> None:
     note = f"Waits for room. {why}" if why else ""
     if tx.runs.say(run.id, note) and note:
         tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": note}), actor=SERVER)
+
+
+def _directive(task: Task, begin: _Begin) -> str:
+    """What a session is told of its task; one that tries again, also why the last try came to nothing."""
+    if not begin.note:
+        return task.description
+    again = (
+        f"This is try {begin.number}. The one before came to nothing: {begin.note}\nSee: maestro task show {task.ref}"
+    )
+    return f"{task.description}\n\n{again}".strip()
 
 
 def _planned(tx: Tx, run: Run) -> tuple[list[Standing], rules.Plan]:
