@@ -29,6 +29,12 @@ def run(arguments: list[str]) -> int:
     return COMMANDS[name](rest)
 
 
+def go_on(handed: bytes) -> int:
+    """Goes on with what the server left to this side: something that a person looks at, and that outlives it."""
+    os.environ.pop("MAESTRO_LOCAL", None)
+    return int(importlib.import_module("maestro.live").run(handed))
+
+
 def after_silence(arguments: list[str]) -> int:
     """The server went away before its first word. What runs on this side was not the server's to do anyway."""
     os.environ.pop("MAESTRO_SILENCE", None)

@@ -72,6 +72,10 @@ def run(arguments: list[str]) -> int:
         from maestro.client import waiting
 
         return waiting.ask_again(arguments, path, until=int(until) / 1000)
+    if handed := setting("MAESTRO_LOCAL"):  # what the server left to the native client, which became this one
+        from maestro.client import local
+
+        raise SystemExit(local.go_on(os.fsencode(handed)))
     sock = problem = None
     try:
         # A socket named beside a server's URL is the shorter way to the same server.
@@ -83,8 +87,9 @@ def run(arguments: list[str]) -> int:
         from maestro.client import local
 
         sock = local.without_server(arguments, path=path, problem=problem)
+    exchange = Exchange(sock)
     try:
-        code = Exchange(sock).run(request(arguments))
+        code = exchange.run(request(arguments))
     except Lost as lost:
         from maestro.client import waiting
 
@@ -96,7 +101,7 @@ def run(arguments: list[str]) -> int:
     if code is None:
         from maestro.client import local
 
-        raise SystemExit(local.run(arguments))
+        raise SystemExit(local.go_on(exchange.handed) if exchange.handed else local.run(arguments))
     return code
 
 
@@ -219,6 +224,7 @@ class Exchange:
         self.source_name = ""
         self.watches_reader = True
         self.is_answered = False
+        self.handed = b""  # what the server left to this side, after its own part was done
         self.waits_until: float | None = None  # while the server has nothing to do but wait
 
     def run(self, payload: bytes) -> int | None:
@@ -247,6 +253,7 @@ class Exchange:
                 return int(payload)
             elif kind == b"L":
                 self.sock.close()
+                self.handed = payload
                 return None
             else:
                 raise Ended(FAILED, "the server sent something that this client does not understand")

@@ -14,6 +14,7 @@ from maestro.operations import (
     spawning,
     tasks,
     teams,
+    terminals,
     timeline,
     worktrees,
 )
@@ -29,6 +30,7 @@ REGISTRY: dict[str, Operation] = {
         teams,
         sessions,
         spawning,
+        terminals,
         runs,
         worktrees,
         timeline,

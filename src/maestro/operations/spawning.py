@@ -143,20 +143,6 @@ class Prompts(msgspec.Struct, frozen=True, kw_only=True):
     task_prompt: str | None
 
 
-class ReadLogs(OneSession, frozen=True, kw_only=True):
-    limit: Annotated[
-        int, Meta(ge=1, le=8 * 1024 * 1024, description="How many bytes at most, from the end.", extra={"label": "N"})
-    ] = 64 * 1024
-
-
-class Logs(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of what a session's terminal showed."""
-
-    session_id: str
-    text: str
-    truncated: bool
-
-
 class TemplateInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A workflow that sessions can follow."""
 
@@ -262,18 +248,6 @@ RESUME = Operation(
     examples=("maestro session resume parser",),
     errors=(NotFound, NotPermitted, Conflict),
 )
-LOGS = Operation(
-    "session.logs",
-    ReadLogs,
-    Logs,
-    callers=Callers.KNOWN,
-    http=GET("/api/sessions/{id}/logs"),
-    summary="Show the end of what a session's terminal showed.",
-    effect=Effect.ACTION,
-    command=Command("session logs", ("id",)),
-    examples=("maestro session logs parser",),
-    errors=(NotFound,),
-)
 MANIFEST = Operation(
     "manifest.show",
     OneSession,
@@ -322,4 +296,4 @@ TEMPLATE = Operation(
     errors=(NotFound, Invalid),
 )
 
-ALL = (SPAWN, PROMPT, INTERRUPT, STOP, RESUME, LOGS, MANIFEST, PROMPTS, TEMPLATES, TEMPLATE, REPORT)
+ALL = (SPAWN, PROMPT, INTERRUPT, STOP, RESUME, MANIFEST, PROMPTS, TEMPLATES, TEMPLATE, REPORT)

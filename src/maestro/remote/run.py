@@ -12,7 +12,7 @@ from maestro import __version__, errors, limits
 from maestro.client import thin
 from maestro.remote.app import RemoteApp
 from maestro.remote.http import Api
-from maestro.surfaces.cli.channel import wants_color
+from maestro.surfaces.cli.channel import HandOver, wants_color
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.frames import Invocation, invocation
 
@@ -21,6 +21,8 @@ class Terminal:
     """This process as the client of its own command."""
 
     def __init__(self, asked: Invocation) -> None:
+        self.can_go_on = False
+        self.stdin_tty = asked.stdin_tty
         self.stdout_tty = asked.stdout_tty
         self.stderr_tty = asked.stderr_tty
         self.columns = asked.columns
@@ -64,6 +66,7 @@ def run(arguments: list[str]) -> int:
     asked = invocation(thin.request(arguments))
     api = Api(os.environ["MAESTRO_SERVER_URL"], os.environ.get("MAESTRO_TOKEN", ""))
     code = asyncio.run(CommandLine(RemoteApp(api), version=__version__).run(asked, Terminal(asked), peer=None))
+    assert not isinstance(code, HandOver), "what is handed over is on the server's machine"
     if code is None:
         from maestro.client import local
 

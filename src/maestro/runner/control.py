@@ -1,16 +1,18 @@
 """The runner's own socket: the server and attached terminals speak to it in the frames of docs/frames.md.
 
 Q  a request, as JSON        A  its answer, as JSON
-D  input for the agent       O  output of the agent, to whoever is attached
+D  input for the agent       O  output of the agent, to whoever is attached; empty for whoever only watches
 Z  the size of the terminal  X  the agent has ended, with this code
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +20,7 @@ SOCKET = "control.sock"
 _HEAD = 5
 _FRAME_BYTES_MAX = 1 << 20
 _BEHIND_BYTES_MAX = 4 << 20  # an attached terminal that reads no more is let go
+_LAST_WORDS_SECONDS = 1.0
 
 Handle = Callable[["Peer", bytes, bytes], None]
 
@@ -27,6 +30,9 @@ class Peer:
 
     def __init__(self, sock: socket.socket, selector: selectors.BaseSelector, gone: Callable[[Peer], None]) -> None:
         self.attached = False
+        self.watches = False  # is told that there is more, and reads it from the transcript
+        self.read_only = False
+        self.size: tuple[int, int] | None = None  # columns and rows of the terminal at the other end
         self._sock = sock
         self._selector = selector
         self._gone = gone
@@ -40,6 +46,17 @@ class Peer:
             self.close()
         else:
             self.flush()
+
+    def notice(self) -> None:
+        """That there is more to read; one that has not been taken yet is enough."""
+        if not self._out:
+            self.say(b"O")
+
+    def last_words(self, *, until: float) -> None:
+        """What it has not taken yet, if it takes it soon."""
+        self._sock.settimeout(max(until - time.monotonic(), 0.001))
+        with contextlib.suppress(OSError):
+            self._sock.sendall(self._out)
 
     def answer(self, **facts: Any) -> None:
         self.say(b"A", json.dumps(facts).encode())
@@ -99,6 +116,7 @@ class Control:
     def __init__(self, folder: str, selector: selectors.BaseSelector) -> None:
         self._selector = selector
         self.peers: set[Peer] = set()
+        self.on_leave: Callable[[], None] = lambda: None  # someone has gone
         os.chdir(folder)  # a bare name fits into every socket address
         if os.path.exists(SOCKET):
             os.unlink(SOCKET)
@@ -114,12 +132,18 @@ class Control:
 
     def show(self, data: bytes) -> None:
         """Output, for all attached terminals."""
-        for peer in [peer for peer in self.peers if peer.attached]:
-            peer.say(b"O", data)
+        for peer in [peer for peer in self.peers if peer.attached or peer.watches]:
+            if peer.attached:
+                peer.say(b"O", data)
+            else:
+                peer.notice()
 
     def close(self, code: int) -> None:
+        ends = time.monotonic() + _LAST_WORDS_SECONDS
         for peer in list(self.peers):
             peer.say(b"X", b"%d" % code)
+        for peer in list(self.peers):
+            peer.last_words(until=ends)
             peer.close()
         self._selector.unregister(self._listener)
         self._listener.close()
@@ -131,6 +155,10 @@ class Control:
         except OSError:
             return
         sock.setblocking(False)
-        peer = Peer(sock, self._selector, self.peers.discard)
+        peer = Peer(sock, self._selector, self._left)
         self.peers.add(peer)
         self._selector.register(sock, selectors.EVENT_READ, peer.ready)
+
+    def _left(self, peer: Peer) -> None:
+        self.peers.discard(peer)
+        self.on_leave()

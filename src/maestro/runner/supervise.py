@@ -15,6 +15,7 @@ from maestro.runner import tree
 from maestro.runner.control import Control, Peer
 from maestro.runner.order import Order
 from maestro.runner.reports import Reports
+from maestro.runner.screen import Screen
 from maestro.runner.transcript import Transcript
 
 NOTE = "runner.json"
@@ -23,6 +24,7 @@ _TAIL_BYTES = 4096
 _LEFTOVERS_SECONDS = 2.0
 _REPORT_SECONDS = 10.0
 _CHUNK = 1 << 16
+_SIDE_MAX = 10_000  # of a terminal, in characters
 
 
 class Runner:
@@ -36,6 +38,9 @@ class Runner:
         self._transcript = Transcript(
             order.folder, columns=order.columns, rows=order.rows, bytes_max=order.transcript_bytes_max
         )
+        self._control.on_leave = self._fit
+        self._screen = Screen()
+        self._size = (order.columns, order.rows)
         self._agent: agents.Agent | None = None
         self._agent_started = ""
         self._tail = b""
@@ -129,17 +134,25 @@ class Runner:
         if not data:
             self._selector.unregister(self._agent.output)
             return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        """What the agent said: kept first, then shown."""
         self._tail = (self._tail + data)[-_TAIL_BYTES:]
+        self._screen.take(data)
         self._transcript.output(data)
         self._control.show(data)
 
     # Orders
 
     def _handle(self, peer: Peer, kind: bytes, payload: bytes) -> None:
+        if kind in b"DZ" and peer.read_only:
+            return
         if kind == b"D":
             self._write(payload)
         elif kind == b"Z":
-            self._resize(payload)
+            peer.size = _size(payload) or peer.size
+            self._fit()
         elif kind == b"Q":
             self._request(peer, payload)
         else:
@@ -156,9 +169,12 @@ class Runner:
         if do == "state":
             peer.answer(ok=True, **self._state())
         elif do == "attach":
-            peer.attached = True
+            peer.attached, peer.read_only = True, bool(asked.get("read_only"))
             peer.answer(ok=True, **self._state())
-            peer.say(b"O", self._tail)
+            peer.say(b"O", self._screen.picture())
+        elif do == "watch":
+            peer.watches = True
+            peer.answer(ok=True, **self._state())
         elif do == "write":
             self._write(data)
             peer.answer(ok=True)
@@ -175,7 +191,16 @@ class Runner:
 
     def _state(self) -> dict[str, Any]:
         pid = self._agent.pid if self._agent else None
-        return {"runner": os.getpid(), "agent": pid, "terminal": self._order.terminal, "stopping": self._asked}
+        columns, rows = self._size
+        return {
+            "runner": os.getpid(),
+            "agent": pid,
+            "terminal": self._order.terminal,
+            "stopping": self._asked,
+            "columns": columns,
+            "rows": rows,
+            "attached": sum(peer.attached for peer in self._control.peers),
+        }
 
     def _stop(self, by: str) -> None:
         """Ask it to end, with all it started; after a grace it is ended."""
@@ -186,11 +211,16 @@ class Runner:
             self._agent.signal_group(signal.SIGTERM)
         tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
 
-    def _resize(self, payload: bytes) -> None:
-        columns, _, rows = payload.partition(b" ")
-        if columns.isdigit() and rows.isdigit() and self._agent is not None:
-            self._agent.resize(int(columns), int(rows))
-            self._transcript.resized(int(columns), int(rows))
+    def _fit(self) -> None:
+        """As large as fits into every terminal that looks on; with none, as it was."""
+        sizes = [peer.size for peer in self._control.peers if peer.size]
+        if not sizes or self._agent is None:
+            return
+        fits = (min(columns for columns, _ in sizes), min(rows for _, rows in sizes))
+        if fits != self._size:
+            self._size = fits
+            self._agent.resize(*fits)
+            self._transcript.resized(*fits)
 
     def _write(self, data: bytes, *, then_close: bool = False) -> None:
         self._transcript.input(data)
@@ -231,6 +261,7 @@ class Runner:
         self._end_leftovers()  # first: one that floods would never let us come to the end of it
         self._drain_output()
         self._transcript.mark(f"ended with {how.get('code')}")
+        self._control.on_leave = lambda: None  # nothing is left that could fit anyone
         self._transcript.close()
         tail = self._tail.decode("utf-8", "replace")
         self._reports.tell("exited", **how, asked=self._asked, tail=tail)
@@ -248,9 +279,7 @@ class Runner:
                 break
             if not data:
                 break
-            self._tail = (self._tail + data)[-_TAIL_BYTES:]
-            self._transcript.output(data)
-            self._control.show(data)
+            self._take(data)
 
     def _end_leftovers(self) -> None:
         """Whatever the agent left behind ends with it: first asked, then not."""
@@ -263,6 +292,14 @@ class Runner:
                 tree.signal_all(left, signal.SIGKILL)
             time.sleep(0.02)
             left = tree.descendants(os.getpid())
+
+
+def _size(payload: bytes) -> tuple[int, int] | None:
+    columns, _, rows = payload.partition(b" ")
+    if not (columns.isdigit() and rows.isdigit() and len(payload) < 16):
+        return None
+    found = (int(columns), int(rows))
+    return found if all(0 < side <= _SIDE_MAX for side in found) else None
 
 
 def _how(status: int | None) -> dict[str, Any]:

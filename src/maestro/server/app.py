@@ -48,6 +48,7 @@ from maestro.services.session_views import Explaining
 from maestro.services.session_waits import SessionWaits
 from maestro.services.sessions import Heartbeats
 from maestro.services.spawning import Spawning
+from maestro.services.terminals import Terminals
 from maestro.services.upkeep.alarms import Alarms
 from maestro.services.upkeep.dead_letters import DeadLetters
 from maestro.services.upkeep.dispatching import Dispatching
@@ -150,6 +151,7 @@ class Server:
         self.runners = Runners(self.home)
         self.worktrees = Worktrees(self.store)
         self.control = Control(self.store, self.runners, self.receipt_waits)
+        self.terminals = Terminals(self.store, self.runners)
         places = ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
         token_of = self.secrets.session_token
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)

@@ -17,6 +17,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import tasks as task_ops
 from maestro.operations import teams as team_ops
+from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
@@ -146,7 +147,8 @@ def _spawning(server: Server) -> dict[str, Binding]:
         spawn_ops.INTERRUPT.name: Binding(control.interrupt),
         spawn_ops.STOP.name: Binding(control.stop),
         spawn_ops.RESUME.name: Binding(spawning.resume, after=spawning.launch),
-        spawn_ops.LOGS.name: Binding(control.logs),
+        terminal_ops.LOGS.name: Binding(server.terminals.logs),
+        terminal_ops.ATTACH.name: Binding(server.terminals.attach),
         spawn_ops.MANIFEST.name: Binding(session_control.manifest),
         spawn_ops.PROMPTS.name: Binding(control.prompts),
         spawn_ops.TEMPLATES.name: Binding(session_control.list_templates),

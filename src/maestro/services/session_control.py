@@ -1,10 +1,8 @@
-"""Speaking with agents that run: a prompt, an interrupt, a stop; and what they have shown."""
+"""Speaking with agents that run: a prompt, an interrupt, a stop; and what they were told."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -28,8 +26,6 @@ from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.runners import Runners
 from maestro.services.session_views import require_live
 from maestro.store.base import Store, Tx
-
-_FILES = ("transcript-older.cast", "transcript.cast")
 
 
 def prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.SentMail:
@@ -90,14 +86,6 @@ class Control:
         await self._runners.ask(session.id, do="stop", by=caller.title or caller.name)
         return session
 
-    async def logs(self, caller: Caller, request: ops.ReadLogs) -> ops.Logs:
-        session = await self._store.read(
-            lambda tx: kin.named(tx, caller, request.id, project=request.project), quick=True
-        )
-        folder = self._runners.folder(session.id)
-        text = await asyncio.to_thread(lambda: "".join(_shown(folder)))
-        return ops.Logs(session_id=session.id, text=text[-request.limit :], truncated=len(text) > request.limit)
-
     async def prompts(self, caller: Caller, request: ops.ShowPrompt) -> ops.Prompts:
         found = await self._store.read(lambda tx: manifest(tx, caller, request), quick=True)
         both = request.system == request.task
@@ -123,22 +111,6 @@ def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:
     caller, message = tx.sessions.caller(session_id), tx.mail.get(message_id)
     if caller is not None and message is not None:
         receipts.take(tx, caller, Step.DELIVERED, session_id, message.seq, via="prompt")
-
-
-def _shown(folder: Path) -> Iterator[str]:
-    """What the terminal showed, from the transcript."""
-    for name in _FILES:
-        try:
-            lines = (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            continue
-        for line in lines[1:]:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue  # the last line, half written
-            if isinstance(event, list) and len(event) == 3 and event[1] == "o":
-                yield event[2]
 
 
 async def list_templates(caller: Caller, request: ops.ListTemplates) -> ops.TemplateList:

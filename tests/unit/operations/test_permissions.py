@@ -67,12 +67,13 @@ session.prompt      yes     yes          no      no
 session.interrupt   yes     yes          no      no
 session.stop        yes     yes          no      no
 session.resume      yes     yes          no      no
-session.logs        yes     yes          yes     no
 manifest.show       yes     yes          yes     no
 prompt.show         yes     yes          yes     no
 template.list       yes     yes          yes     no
 template.show       yes     yes          yes     no
 runner.report       no      yes          yes     no
+session.logs        yes     yes          yes     no
+session.attach      yes     yes          no      no
 run.start           yes     yes          no      no
 run.list            yes     yes          yes     no
 run.show            yes     yes          yes     no

@@ -389,6 +389,14 @@ static void send_file(const unsigned char *name, size_t size)
         refuse(errno);
 }
 
+static const char *text_of(const unsigned char *text, size_t size)
+{
+    char *copy = strndup((const char *)text, size);
+    if (copy == NULL)
+        fail(FAILED, "out of memory", "");
+    return copy;
+}
+
 static void handle(unsigned char kind, const unsigned char *payload, size_t size)
 {
     switch (kind) {
@@ -410,6 +418,9 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
         send_file(payload, size);
         break;
     case 'L':
+        /* With a payload the server has done its part, and Python goes on with that; without one it asks itself. */
+        if (size > 0)
+            setenv("MAESTRO_LOCAL", text_of(payload, size), 1);
         become_python();
     case 'W': {
         struct timespec now;

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 
 class Gone(Exception):
     """The client has gone away."""
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """The server's part is done: the client goes on with the rest by itself (docs/frames.md)."""
+
+    do: str
+    facts: Mapping[str, Any]
 
 
 class Channel(Protocol):
@@ -17,6 +26,8 @@ class Channel(Protocol):
     stderr_tty: bool
     columns: int
     color: bool
+    stdin_tty: bool
+    can_go_on: bool  # whether it is on the server's machine, and takes a HandOver
 
     async def out(self, data: str | bytes) -> None:
         """Write to the client's standard output, sooner or later."""

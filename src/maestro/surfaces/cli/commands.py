@@ -19,9 +19,9 @@ from maestro.operations.base import Effect, Operation
 from maestro.operations.registry import REGISTRY
 from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
-from maestro.surfaces.cli import bind, exit_codes, own, place
+from maestro.surfaces.cli import bind, exit_codes, handing_over, own, place
 from maestro.surfaces.cli.attention import Attention
-from maestro.surfaces.cli.channel import Channel, Gone
+from maestro.surfaces.cli.channel import Channel, Gone, HandOver
 from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.grammar import PROJECT, Grammar
 from maestro.surfaces.cli.offers import Offers, Page
@@ -46,8 +46,8 @@ class CommandLine:
         self.offers = Offers(app, self.grammar)
         self.attention = Attention(app)
 
-    async def run(self, invocation: Invocation, channel: Channel, *, peer: Peer | None) -> int | None:
-        """Carry out one command: its exit code, or None where the client must do it itself.
+    async def run(self, invocation: Invocation, channel: Channel, *, peer: Peer | None) -> int | HandOver | None:
+        """Carry out one command: its exit code, what is left to the client, or None where that must do it all itself.
 
         This is the command line's top-level handler: whatever goes wrong below becomes an answer here.
         """
@@ -79,7 +79,7 @@ class _Run:
         self.peer = peer
         self.view = View(channel.stdout_tty, channel.columns, channel.color)
 
-    async def run(self, arguments: list[str]) -> int | None:
+    async def run(self, arguments: list[str]) -> int | HandOver | None:
         if arguments and arguments[0] in own.LOCAL_WORDS and not wants_help(arguments):
             return None
         parsed = parse(self.grammar, arguments)
@@ -94,7 +94,7 @@ class _Run:
             return await self._offer(parsed, bind.request(spec, found))
         return await self._operate(spec.operation, parsed, found)
 
-    async def _operate(self, operation: Operation, parsed: Parsed, found: dict[str, Any]) -> int:
+    async def _operate(self, operation: Operation, parsed: Parsed, found: dict[str, Any]) -> int | HandOver:
         """Call the one operation that the command stands for."""
         caller = await self._caller()
         if parsed.spec.has_project:
@@ -102,6 +102,11 @@ class _Run:
             found[PROJECT] = where.project
             await self._note(where.notes)
         request = bind.request(parsed.spec, found)
+        if handing_over.wanted(operation, request, json=parsed.json):
+            asked = handing_over.Asked(operation, request, caller, key=bind.key(parsed.key), json=parsed.json)
+            handed = await handing_over.hand_over(self.app, asked, self.channel)
+            if handed is not None:
+                return handed
         if operation.effect is Effect.ACTION and "timeout" in request.__struct_fields__:
             request = await self._waiting(request)
         if operation.effect is Effect.STREAM:

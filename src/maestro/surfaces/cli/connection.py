@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 
+import msgspec
+
 from maestro import errors, limits
 from maestro.surfaces.cli import exit_codes, frames, peers
-from maestro.surfaces.cli.channel import Gone, wants_color
+from maestro.surfaces.cli.channel import Gone, HandOver, wants_color
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.render import style
 
@@ -49,6 +51,8 @@ class Connection:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, invocation: frames.Invocation
     ) -> None:
         self.invocation = invocation
+        self.can_go_on = True
+        self.stdin_tty = invocation.stdin_tty
         self.stdout_tty = invocation.stdout_tty
         self.stderr_tty = invocation.stderr_tty
         self.columns = invocation.columns
@@ -168,8 +172,8 @@ class Connection:
         if len(self._pending) > pending_bytes_max:
             await self.flush()
 
-    async def _end(self, code: int | None) -> None:
-        await self._put(frames.pack(frames.LOCAL) if code is None else frames.pack(frames.EXIT, b"%d" % code))
+    async def _end(self, how: int | HandOver | None) -> None:
+        await self._put(_last_frame(how))
         await self.flush()
 
     def _speaks_otherwise(self) -> bool:
@@ -184,6 +188,12 @@ class Connection:
             "  `maestro down` stops the server; the next command starts the one that is installed.\n"
         )
         await self._end(exit_codes.FAILED)
+
+
+def _last_frame(how: int | HandOver | None) -> bytes:
+    if isinstance(how, int):
+        return frames.pack(frames.EXIT, b"%d" % how)
+    return frames.pack(frames.LOCAL, msgspec.json.encode({"do": how.do, **how.facts}) if how else b"")
 
 
 def _versions_differ(client: str, server: str) -> str:

@@ -71,6 +71,8 @@ class FakeChannel:
     stderr_tty: bool = False
     columns: int = 0
     color: bool = False
+    stdin_tty: bool = False
+    can_go_on: bool = True
     input: bytes = b""
     files: dict[str, bytes] = field(default_factory=dict)
     written: bytes = b""

@@ -27,6 +27,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes as task_ops
 from maestro.operations import teams as team_ops
+from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.surfaces.cli import own as own_ops
@@ -94,7 +95,8 @@ RENDERERS: dict[type, Renderer] = {
     run_ops.RunView: runs.run_view,
     spawn_ops.SpawnedSession: spawning.spawned,
     spawn_ops.Prompts: spawning.prompts,
-    spawn_ops.Logs: spawning.logs,
+    terminal_ops.Logs: spawning.logs,
+    terminal_ops.AgentTerminal: spawning.terminal,
     spawn_ops.TemplateList: spawning.template_list,
     spawn_ops.TemplateDetail: spawning.template,
     spawn_ops.Heard: spawning.heard,

@@ -7,6 +7,7 @@ import msgspec
 from maestro import terminals
 from maestro.domain.manifests import Manifest
 from maestro.operations import spawning as ops
+from maestro.operations.terminals import AgentTerminal, Logs
 from maestro.surfaces.cli.render.base import Rendered, pairs
 from maestro.surfaces.cli.render.sessions import status_word
 from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
@@ -37,10 +38,15 @@ def manifest(value: Manifest, view: View) -> Rendered:
     return Rendered(body(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n")
 
 
-def logs(value: ops.Logs, view: View) -> Rendered:
-    """The text of a terminal; what would command this one is made visible."""
-    text = terminals.plain(value.text)
+def logs(value: Logs, view: View) -> Rendered:
+    """The text of a terminal, as lines that can be read; nothing in it commands this one."""
+    lines = terminals.Lines()
+    text = lines.take(value.text) + lines.rest()
     return Rendered(body(text), ["there is more: --limit shows it"] if value.truncated else [])
+
+
+def terminal(value: AgentTerminal, view: View) -> Rendered:
+    return Rendered(f"{value.session_id}  {line(value.name)}  {value.columns}x{value.rows}  {line(value.folder)}\n")
 
 
 def template_list(value: ops.TemplateList, view: View) -> Rendered:

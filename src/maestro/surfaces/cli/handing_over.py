@@ -1,0 +1,85 @@
+"""Commands that a person looks at or types into for long. The server does its part, and the client goes on alone.
+
+So a picture is drawn where the terminal is, and a restart of the server cuts nobody off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.operations import terminals
+from maestro.operations.app import App
+from maestro.operations.base import Operation
+from maestro.surfaces.cli.channel import Channel, HandOver
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, and by whom."""
+
+    operation: Operation
+    request: Any
+    caller: Caller
+    key: str
+    json: bool
+
+
+def wanted(operation: Operation, request: Any, *, json: bool) -> bool:
+    """Whether this is such a command, asked for in such a way."""
+    match operation.name:
+        case terminals.ATTACH.name:
+            return not json
+        case terminals.LOGS.name:
+            return bool(request.follow)
+    return False
+
+
+async def hand_over(app: App, asked: Asked, channel: Channel) -> HandOver | None:
+    """The server's part, and what is left to the client; None where the client cannot."""
+    return await _PARTS[asked.operation.name](app, asked, channel)
+
+
+async def _attach(app: App, asked: Asked, channel: Channel) -> HandOver:
+    _require_this_machine(channel, "An agent's terminal")
+    if not (channel.stdin_tty and channel.stdout_tty):
+        raise errors.Invalid(
+            "To attach, standard input and output must be a terminal.",
+            hint=f"maestro session logs {asked.request.id} -f only follows what it shows.",
+        )
+    found: terminals.AgentTerminal = await app.call(asked.operation, asked.request, caller=asked.caller)
+    facts = {
+        "folder": found.folder,
+        "name": found.name,
+        "read_only": asked.request.read_only,
+        "detach_key": asked.request.detach_key,
+    }
+    return HandOver("attach", facts)
+
+
+async def _logs(app: App, asked: Asked, channel: Channel) -> HandOver:
+    _require_this_machine(channel, "A transcript that is being written")
+    found: terminals.Logs = await app.call(asked.operation, asked.request, caller=asked.caller)
+    facts = {
+        "folder": found.folder,
+        "name": found.name,
+        "tail": asked.request.tail,
+        "limit": asked.request.limit,
+        "json": asked.json,
+        "color": channel.color,
+    }
+    return HandOver("logs", facts)
+
+
+def _require_this_machine(channel: Channel, what: str) -> None:
+    if not channel.can_go_on:
+        raise errors.Invalid(f"{what} is on the server's machine.", hint="Run the command there.")
+
+
+_PARTS: dict[str, Callable[[App, Asked, Channel], Awaitable[HandOver | None]]] = {
+    terminals.ATTACH.name: _attach,
+    terminals.LOGS.name: _logs,
+}
