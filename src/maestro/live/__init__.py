@@ -10,7 +10,7 @@ import json
 
 from maestro.client import thin
 
-_VIEWS = {"attach": "attach", "logs": "logs"}
+_VIEWS = {"attach": "attach", "logs": "logs", "run": "run"}
 
 
 def run(handed: bytes) -> int:

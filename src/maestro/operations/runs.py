@@ -54,6 +54,10 @@ class OneRun(InProject, frozen=True, kw_only=True):
     id: _RunRef
 
 
+class ShowRun(OneRun, frozen=True, kw_only=True):
+    follow: Annotated[bool, Meta(description="Go on until it is over (-f). Ctrl-C only stops looking.")] = False
+
+
 class RunTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task of a run as one sees it at a glance."""
 
@@ -66,7 +70,10 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None
     session_status: SessionStatus | None
     since: datetime | None
-    waits_on: list[str]
+    waits_on: list[str]  # what is not completed of what it depends on
+    depends_on: list[str] = []
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
     note: str = ""
 
 
@@ -74,6 +81,7 @@ class RunView(Run, frozen=True, kw_only=True):
     """A run and where each of its tasks stands."""
 
     task: str
+    title: str = ""
     tasks: list[RunTask]
     counts: dict[str, int]
 
@@ -113,14 +121,14 @@ LIST = Operation(
 )
 SHOW = Operation(
     "run.show",
-    OneRun,
+    ShowRun,
     RunView,
     callers=Callers.KNOWN,
     http=GET("/api/runs/{id}"),
     summary="Show a run and where each of its tasks stands.",
-    effect=Effect.READ,
+    effect=Effect.STREAM,
     command=Command("run show", ("id",)),
-    examples=("maestro run show run_01…",),
+    examples=("maestro run show run_01…", "maestro run show run_01… --follow"),
     errors=(NotFound,),
 )
 STOP = Operation(

@@ -14,7 +14,8 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import Event
 from maestro.domain.identity import identify
 from maestro.domain.projects import Workspace
-from maestro.operations import projects, server, sessions
+from maestro.domain.runs import RunStatus
+from maestro.operations import projects, runs, server, sessions
 from maestro.operations.app import Peer
 from maestro.operations.base import Effect, Operation
 from maestro.remote.http import Api
@@ -22,6 +23,7 @@ from maestro.remote.http import Api
 _NOT_HERE = frozenset({projects.INIT.name, server.BACKUP.name})
 _GRACE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.5
+_LOOK_SECONDS = 1.0
 
 
 class RemoteApp:
@@ -50,7 +52,10 @@ class RemoteApp:
         return await self._ask(operation, request, key=key)
 
     async def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
-        assert isinstance(request, server.ReadEvents)
+        if not isinstance(request, server.ReadEvents):
+            async for view in self._run(operation, request):
+                yield view
+            return
         if not request.follow:
             async for item in self._pages(request):
                 yield item
@@ -59,6 +64,18 @@ class RemoteApp:
         while (line := await asyncio.to_thread(next, lines, None)) is not None:
             resync = b'"kind":"resync"' in line
             yield msgspec.json.decode(line, type=server.Resync if resync else Event)
+
+    async def _run(self, operation: Operation, request: Any) -> AsyncIterator[runs.RunView]:
+        """A run as it stands; to follow it from afar, one asks now and then."""
+        view: runs.RunView = await self._ask(operation, request)
+        yield view
+        once = getattr(request, "detach", False) or getattr(request, "follow", True) is False
+        while not once and view.status is RunStatus.RUNNING:
+            await asyncio.sleep(_LOOK_SECONDS)
+            now = await self._ask(runs.SHOW, runs.ShowRun(id=view.id))
+            if now != view:
+                yield now
+            view = now
 
     async def _pages(self, request: server.ReadEvents) -> AsyncIterator[Any]:
         while True:

@@ -162,7 +162,7 @@ def _runs(server: Server) -> dict[str, Binding]:
     return {
         run_ops.START.name: Binding(control.start, stream=control.start_and_follow),
         run_ops.LIST.name: Binding(runs.list_page),
-        run_ops.SHOW.name: Binding(runs.show),
+        run_ops.SHOW.name: Binding(control.show, stream=control.show_and_follow),
         run_ops.STOP.name: Binding(control.stop),
         run_ops.RESUME.name: Binding(control.resume, stream=control.resume_and_follow),
         timeline_ops.SHOW.name: Binding(timelines.show),

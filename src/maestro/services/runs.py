@@ -24,6 +24,7 @@ from maestro.services.spawn_choices import directory_of, members_of, tool_of
 from maestro.store.base import Store, Tx
 
 _SHOWN_AGAIN_SECONDS = 0.2
+_WAITS_SHOWN_MAX = 5
 
 
 def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
@@ -113,19 +114,20 @@ def view(tx: Tx, run: Run) -> ops.RunView:
     """A run as one sees it at a glance."""
     found = standing(tx, run)
     root = tx.tasks.get(run.task_id)
+    edges = tx.tasks.graph.edges([one.task.id for one in found])
     counts = Counter("ready" if one.task.ready else one.task.status.value for one in found)
     return ops.RunView(
         **msgspec.structs.asdict(run),
         task=root.ref if root else run.task_id,
-        tasks=[_shown(tx, one) for one in found],
+        title=root.title if root else "",
+        tasks=[_shown(tx, one, edges.get(one.task.id, [])) for one in found],
         counts=dict(counts),
     )
 
 
-def _shown(tx: Tx, one: Standing) -> ops.RunTask:
+def _shown(tx: Tx, one: Standing, edges: list[tuple[str, Status]]) -> ops.RunTask:
     last = one.attempts[-1] if one.attempts else None
     session = tx.sessions.route(last.session_id) if last else None
-    blockers = tx.tasks.blockers(one.task.id, limit=5) if one.task.open_blockers else []
     return ops.RunTask(
         id=one.task.id,
         ref=one.task.ref,
@@ -136,13 +138,12 @@ def _shown(tx: Tx, one: Standing) -> ops.RunTask:
         session=session.name if session else None,
         session_status=session.status if session else None,
         since=last.started_at if last and one.is_running else None,
-        waits_on=[blocker.ref for blocker in blockers],
+        waits_on=[ref for ref, status in edges if status is not Status.COMPLETED][:_WAITS_SHOWN_MAX],
+        depends_on=[ref for ref, _ in edges],
+        started_at=one.task.started_at,
+        finished_at=one.task.finished_at,
         note=one.note,
     )
-
-
-def show(tx: Tx, caller: Caller, request: ops.OneRun) -> ops.RunView:
-    return view(tx, run_of(tx, caller, request.id))
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListRuns) -> ops.RunList:
@@ -208,6 +209,17 @@ class RunControl:
         async for shown in self._follow(run.id):
             yield shown
 
+    async def show(self, caller: Caller, request: ops.ShowRun) -> ops.RunView:
+        return await self._store.read(lambda tx: view(tx, run_of(tx, caller, request.id)))
+
+    async def show_and_follow(self, caller: Caller, request: ops.ShowRun) -> AsyncIterator[ops.RunView]:
+        shown = await self.show(caller, request)
+        if not request.follow:
+            yield shown
+            return
+        async for one in self._follow(shown.id):
+            yield one
+
     async def resume(self, caller: Caller, request: ops.OneRun) -> ops.RunView:
         run = await self._store.write(lambda tx: resume(tx, caller, request))
         return await self._view(run.id)
@@ -233,13 +245,14 @@ class RunControl:
         return run
 
     async def _follow(self, run_id: str) -> AsyncIterator[ops.RunView]:
-        """The run whenever something has changed, until it is over."""
+        """The run as it stands, and again whenever something has changed, until it is over."""
         shown = await self._view(run_id)
+        yield shown
         with self._hub.subscribe([shown.project_id]) as subscription:
-            while True:
+            while shown.status is RunStatus.RUNNING:
                 subscription.take()
                 now = await self._view(run_id)
-                if now != shown or now.status is not RunStatus.RUNNING:
+                if now != shown:
                     yield now
                 shown = now
                 if now.status is not RunStatus.RUNNING:

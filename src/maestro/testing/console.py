@@ -57,7 +57,7 @@ class Console:
         """Everything shown since the last such call, up to and with a text."""
         ends = time.monotonic() + SECONDS_MAX
         while text not in self.shown:
-            assert time.monotonic() < ends, f"{text!r} was not shown, but: {self.shown!r}"
+            assert time.monotonic() < ends, f"{text!r} was not shown, but: {self.shown[-1000:]!r}"
             self._look(0.1)
         before, _, self.shown = self.shown.partition(text)
         return before + text
@@ -66,7 +66,7 @@ class Console:
         """The program's exit code; what it showed last is in `shown`."""
         ends = time.monotonic() + SECONDS_MAX
         while self.process.poll() is None:
-            assert time.monotonic() < ends, f"it did not end: {self.shown!r}"
+            assert time.monotonic() < ends, f"it did not end: {self.shown[-1000:]!r}"
             self._look(0.05)
         while self._look(0):
             pass

@@ -31,8 +31,8 @@ def sit(shop: Workshop) -> Iterator[Sit]:
     """Starts commands on terminals."""
     made: list[Console] = []
 
-    def start(*words: str, columns: int = 80, rows: int = 24) -> Console:
-        environment = shop.live.environment()
+    def start(*words: str, columns: int = 80, rows: int = 24, **extra: str) -> Console:
+        environment = shop.live.environment(**extra)
         console = Console([*PYTHON_CLIENT, *words], cwd=shop.repo, env=environment, columns=columns, rows=rows)
         made.append(console)
         return console

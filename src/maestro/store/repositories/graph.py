@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from maestro.domain import graph
 from maestro.domain.graph import Ranked
+from maestro.domain.tasks import Status
 from maestro.store.rows import Rows
 
 
@@ -34,6 +38,13 @@ class TaskGraph:
     def count(self, task_id: str) -> int:
         row = self._rows.one("edge_count", task_id=task_id)
         return int(row[0]) if row else 0
+
+    def edges(self, task_ids: Sequence[str]) -> dict[str, list[tuple[str, Status]]]:
+        """What several tasks wait on: how people call it, and how it stands."""
+        found: dict[str, list[tuple[str, Status]]] = {}
+        for task_id, project, number, status in self._rows.all("edges_of", ids=json.dumps(list(task_ids))):
+            found.setdefault(task_id, []).append((f"{project}#{number}", Status(status)))
+        return found
 
     def shift_open(self, task_id: str, by: int) -> None:
         """One task has `by` more open blockers."""

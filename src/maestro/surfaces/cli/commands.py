@@ -13,6 +13,7 @@ import msgspec
 from maestro import __version__, errors
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Step
+from maestro.domain.runs import Run, RunStatus
 from maestro.operations import mail, mail_shapes
 from maestro.operations.app import App, Peer
 from maestro.operations.base import Effect, Operation
@@ -110,7 +111,9 @@ class _Run:
         if operation.effect is Effect.ACTION and "timeout" in request.__struct_fields__:
             request = await self._waiting(request)
         if operation.effect is Effect.STREAM:
-            return await self._stream(self.app.stream(operation, request, caller=caller), request, parsed)
+            items = self.app.stream(operation, request, caller=caller)
+            last = await self._stream(items, request, parsed)
+            return _outcome(last) if handing_over.follows_run(operation, request) else exit_codes.DONE
         answer = await self.app.call(operation, request, caller=caller, key=bind.key(parsed.key))
         code = await self._answer(answer, parsed)
         if self.peer is not None and self.channel.stderr_tty:
@@ -159,20 +162,20 @@ class _Run:
             await self._print(_rendered(answer, self.view))
         return _code_of(answer)
 
-    async def _stream(self, items: AsyncIterator[Any], request: msgspec.Struct, parsed: Parsed) -> int:
-        """Print each answer as it comes."""
+    async def _stream(self, items: AsyncIterator[Any], request: msgspec.Struct, parsed: Parsed) -> Any:
+        """Print each answer as it comes; the last one of them."""
         count, last = 0, None
         async with _closing(items):
             async for item in items:
                 if parsed.json:
                     await self.channel.out(answers.as_json(item))
                 else:
-                    await self._print(answers.render(item, self.view))
+                    await self._print(answers.render_next(last, item, self.view))
                 await self.channel.flush()
-                count, last = count + 1, getattr(item, "seq", None)
+                count, last = count + 1, item
         if not parsed.json:
-            await self._note(_end_of_stream(request, count, last))
-        return exit_codes.DONE
+            await self._note(_end_of_stream(request, count, getattr(last, "seq", None)))
+        return last
 
     async def _print(self, rendered: Rendered) -> None:
         out = rendered.out
@@ -194,6 +197,11 @@ def _code_of(answer: Any) -> int:
     if isinstance(answer, WaitedTasks | WaitedSessions) and not answer.reached:
         return exit_codes.FAILED
     return exit_codes.DONE
+
+
+def _outcome(last: Any) -> int:
+    """How a run that was followed to its end has ended."""
+    return exit_codes.DONE if isinstance(last, Run) and last.status is RunStatus.COMPLETED else exit_codes.FAILED
 
 
 def _end_of_stream(request: msgspec.Struct, count: int, last: int | None) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from maestro import errors
 from maestro.domain.callers import Caller
-from maestro.operations import terminals
+from maestro.operations import runs, terminals
 from maestro.operations.app import App
 from maestro.operations.base import Operation
 from maestro.surfaces.cli.channel import Channel, HandOver
@@ -35,7 +35,17 @@ def wanted(operation: Operation, request: Any, *, json: bool) -> bool:
             return not json
         case terminals.LOGS.name:
             return bool(request.follow)
-    return False
+    return follows_run(operation, request) and not json
+
+
+def follows_run(operation: Operation, request: Any) -> bool:
+    """Whether a run is looked at until it is over, so that how it ends is how the command ends."""
+    match operation.name:
+        case runs.START.name:
+            return not request.detach
+        case runs.SHOW.name:
+            return bool(request.follow)
+    return operation.name == runs.RESUME.name
 
 
 async def hand_over(app: App, asked: Asked, channel: Channel) -> HandOver | None:
@@ -74,6 +84,14 @@ async def _logs(app: App, asked: Asked, channel: Channel) -> HandOver:
     return HandOver("logs", facts)
 
 
+async def _run(app: App, asked: Asked, channel: Channel) -> HandOver | None:
+    if not channel.can_go_on:
+        return None
+    found: runs.RunView = await app.call(asked.operation, asked.request, caller=asked.caller, key=asked.key)
+    draw = channel.stdin_tty and channel.stdout_tty and channel.columns > 0
+    return HandOver("run", {"id": found.id, "draw": draw, "color": channel.color})
+
+
 def _require_this_machine(channel: Channel, what: str) -> None:
     if not channel.can_go_on:
         raise errors.Invalid(f"{what} is on the server's machine.", hint="Run the command there.")
@@ -82,4 +100,7 @@ def _require_this_machine(channel: Channel, what: str) -> None:
 _PARTS: dict[str, Callable[[App, Asked, Channel], Awaitable[HandOver | None]]] = {
     terminals.ATTACH.name: _attach,
     terminals.LOGS.name: _logs,
+    runs.START.name: _run,
+    runs.SHOW.name: _run,
+    runs.RESUME.name: _run,
 }

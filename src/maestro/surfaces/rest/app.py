@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from maestro import errors, limits
 from maestro.domain.callers import Caller, may_call
 from maestro.domain.messages import Step
-from maestro.operations import mail, mail_shapes
+from maestro.operations import mail, mail_shapes, server
 from maestro.operations.app import App
 from maestro.operations.base import Effect, Operation, Request
 from maestro.surfaces.rest import events
@@ -76,7 +76,7 @@ class Rest:
             await self._app.call(shape.operation, _NOTHING, caller=caller)
         body = await _body(receive, headers) if shape.has_body else b""
         request = shape.read(params, scope["query_string"], body)
-        if shape.operation.effect is Effect.STREAM and events.wanted(headers):
+        if shape.operation is server.EVENTS and events.wanted(headers):
             await events.serve(self._app, shape.operation, request, caller, headers, receive, send)
             return 200, None
         answer = await self._call(shape, request, caller, headers, receive)

@@ -9,6 +9,7 @@ import msgspec
 
 from maestro import errors
 from maestro.operations.base import Effect
+from maestro.operations.server import EVENTS
 from maestro.surfaces.rest.shapes import Shape
 from maestro.surfaces.rest.statuses import status_of
 
@@ -108,7 +109,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 def _responses(shape: Shape, success: dict[str, Any]) -> dict[str, Any]:
     operation = shape.operation
     good: dict[str, Any] = {"application/json": {"schema": success}}
-    if operation.effect is Effect.STREAM:
+    if operation is EVENTS:
         good["text/event-stream"] = {"schema": {"type": "string"}}
     kinds = [*_ALWAYS, *operation.errors, *(_WRITES if shape.has_body else ())]
     if operation.effect is Effect.ACTION:

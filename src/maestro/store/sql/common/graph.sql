@@ -12,6 +12,11 @@ DELETE FROM task_dependencies WHERE task_id = :task_id;
 -- name: edge_count
 SELECT count(*) FROM task_dependencies WHERE task_id = :task_id;
 
+-- name: edges_of
+-- What each of several tasks waits on, as one sees it at a glance.
+SELECT d.task_id, p.name, t.number, t.status FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
+ WHERE d.task_id IN (SELECT value FROM json_each(:ids)) ORDER BY d.task_id, t.number;
+
 -- name: dependencies_of
 -- What a task waits on.
 SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id

@@ -137,6 +137,13 @@ def render(answer: Any, view: View) -> Rendered:
     return plain(answer, view)
 
 
+def render_next(last: Any, answer: Any, view: View) -> Rendered:
+    """An answer that follows another one: where that tells more, only what has changed."""
+    if isinstance(answer, run_ops.RunView) and isinstance(last, run_ops.RunView):
+        return runs.changed(last, answer)
+    return render(answer, view)
+
+
 def plain(answer: Any, view: View) -> Rendered:
     """Names and values, for a type that nobody has drawn yet."""
     found = msgspec.to_builtins(answer)

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import runs as ops
 from maestro.surfaces.cli.render.base import Rendered, more, when
+from maestro.surfaces.cli.render.run_picture import changes, picture
 from maestro.surfaces.cli.render.style import View, aligned, line, paint
-from maestro.surfaces.cli.render.tasks import status_word
 
 _COLORS = {RunStatus.RUNNING: "blue", RunStatus.COMPLETED: "green", RunStatus.FAILED: "red"}
-_shown_max = 40
+_rows_max = 60
 
 
 def run(value: Run, view: View) -> Rendered:
@@ -24,25 +24,17 @@ def run_list(value: ops.RunList, view: View) -> Rendered:
 
 
 def run_view(value: ops.RunView, view: View) -> Rendered:
-    """Where each task stands: what runs first, then what is next, then the rest."""
-    counts = ", ".join(f"{count} {word}" for word, count in sorted(value.counts.items()))
-    head = f"{_words(value)}  {line(value.task)}  {counts}\n"
-    ordered = sorted(value.tasks, key=lambda one: (one.since is None, not one.ready, one.ref))
-    open_tasks = [one for one in ordered if one.status not in ("completed", "cancelled")] or ordered
-    rows = [_row(one) for one in open_tasks[:_shown_max]]
-    left = len(open_tasks) - _shown_max
-    rest = f"  … and {left} more\n" if left > 0 else ""
-    note = f"{line(value.note)}\n" if value.note else ""
-    return Rendered(head + aligned(rows, indent="  ") + rest + note)
+    """The run and its graph."""
+    lines = picture(value, at=datetime.now(UTC), columns=view.width, rows=0 if not view.tty else _rows_max)
+    return Rendered("\n".join([_words(value), *lines]) + "\n")
 
 
-def _row(one: ops.RunTask) -> list[str]:
-    who = line(one.session or "") if one.since else ""
-    since = f"{(datetime.now(UTC) - one.since).total_seconds():.0f} s" if one.since else ""
-    waits = f"waits on {', '.join(map(line, one.waits_on))}" if one.waits_on else line(one.note)
-    tries = f"try {one.attempts}" if one.attempts > 1 else ""
-    word = status_word("ready" if one.ready else one.status)
-    return [line(one.ref), word, who, since, tries, line(one.title) + paint(f"  {waits}" if waits else "", "dim")]
+def changed(before: ops.RunView, after: ops.RunView) -> Rendered:
+    """What is different now, one line a task."""
+    lines = list(changes(before, after).values())
+    if after.status is not before.status:
+        lines.append(f"{_words(after)}  {line(after.note)}".rstrip())
+    return Rendered("".join(f"{each}\n" for each in lines))
 
 
 def _words(value: Run) -> str:

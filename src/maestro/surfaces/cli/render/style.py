@@ -93,7 +93,8 @@ def clip(text: str, columns: int) -> str:
         if room < 0:
             break
         taken.append(char)
-    return "".join(taken) + _ELLIPSIS if columns > 0 else ""
+    end = _END if _MARKS.search(text) else ""  # a style must not outlast what was cut
+    return "".join(taken) + _ELLIPSIS + end if columns > 0 else ""
 
 
 def aligned(rows: Iterable[Sequence[str]], *, gap: str = "  ", indent: str = "") -> str:
