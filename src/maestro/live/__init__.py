@@ -10,7 +10,7 @@ import json
 
 from maestro.client import thin
 
-_VIEWS = {"attach": "attach", "logs": "logs", "run": "run"}
+_VIEWS = {"attach": "attach", "logs": "logs", "run": "run", "save": "save"}
 
 
 def run(handed: bytes) -> int:

@@ -8,7 +8,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from maestro import limits
 from maestro.domain.callers import Callers
+from maestro.domain.documents import Document, Report
+from maestro.domain.gates import GateResult
+from maestro.domain.sessions import Mode
+from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.tasks import Status
 from maestro.errors import Invalid, NotFound
 from maestro.operations import fields
 from maestro.operations.base import GET, Command, Effect, InProject, Operation
@@ -44,6 +50,60 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool
 
 
+class ExportTimeline(ShowTimeline, frozen=True, kw_only=True):
+    target: Annotated[
+        str,
+        Meta(max_length=4096, description="A run, a task or a session; or FILE, with one of the flags."),
+    ] = ""
+    file: Annotated[
+        str,
+        Meta(max_length=4096, description="The page to write; - is standard output.", extra={"label": "FILE"}),
+    ] = ""
+    limit: fields.Limit = limits.page_items_max
+
+
+class StoryTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task of a story, with what was made of it."""
+
+    ref: str
+    title: str
+    status: Status
+    depends_on: list[str]
+    started_at: datetime | None
+    finished_at: datetime | None
+    reason: str | None
+    reports: list[Report]
+    gates: list[GateResult]
+    documents: list[Document]
+
+
+class StorySession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session of a story: who worked when, on what, and how it ended."""
+
+    name: str
+    mode: Mode
+    status: SessionStatus
+    tool: str | None
+    tasks: list[str]
+    created_at: datetime
+    ended_at: datetime | None
+    exit_code: int | None
+    branch: str | None
+    merged_into: str | None
+
+
+class Story(Timeline, frozen=True, kw_only=True):
+    """A timeline with what it is about, whole enough for a page of its own."""
+
+    kind: str
+    title: str
+    status: str
+    note: str
+    at: datetime
+    tasks: list[StoryTask]
+    sessions: list[StorySession]
+
+
 SHOW = Operation(
     "timeline.show",
     ShowTimeline,
@@ -57,4 +117,17 @@ SHOW = Operation(
     errors=(NotFound, Invalid),
 )
 
-ALL = (SHOW,)
+EXPORT = Operation(
+    "timeline.export",
+    ExportTimeline,
+    Story,
+    callers=Callers.KNOWN,
+    http=GET("/api/timeline/export"),
+    summary="Write what happened around a run, a task or a session as one HTML page.",
+    effect=Effect.SCAN,
+    command=Command("timeline export", ("target", "file")),
+    examples=("maestro timeline export run_01… run.html", 'maestro timeline export "#4" task.html'),
+    errors=(NotFound, Invalid),
+)
+
+ALL = (SHOW, EXPORT)

@@ -166,6 +166,7 @@ def _runs(server: Server) -> dict[str, Binding]:
         run_ops.STOP.name: Binding(control.stop),
         run_ops.RESUME.name: Binding(control.resume, stream=control.resume_and_follow),
         timeline_ops.SHOW.name: Binding(timelines.show),
+        timeline_ops.EXPORT.name: Binding(timelines.export),
         worktree_ops.LIST.name: Binding(server.worktrees.list_page),
         worktree_ops.DIFF.name: Binding(server.worktrees.diff),
         worktree_ops.MERGE.name: Binding(server.worktrees.merge),

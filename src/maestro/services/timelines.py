@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from maestro import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.events import Event
+from maestro.domain.events import Event, Kind
+from maestro.domain.sessions import Session
+from maestro.domain.tasks import Task
 from maestro.operations import timeline as ops
 from maestro.services import kin, runs
 from maestro.services.scope import task_of
@@ -44,6 +48,84 @@ def _subjects(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> tuple[str, I
     standing = runs.standing(tx, run)
     sessions = [attempt.session_id for one in standing for attempt in one.attempts]
     return run.id, [run.id, *(one.task.id for one in standing), *sessions]
+
+
+def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
+    """The same, with what it is about: tasks and their evidence, and the sessions that worked on them."""
+    request = _aimed(request)
+    subjects = list(_subjects(tx, caller, request)[1])
+    told = show(tx, caller, request)
+    task_ids = [one for one in subjects if one.startswith("tsk_")]
+    session_ids = _workers(tx, task_ids, [one for one in subjects if one.startswith("ses_")])
+    sessions = [session for session in map(tx.sessions.get, session_ids) if session]
+    tasks = [task for task in map(tx.tasks.get, task_ids) if task]
+    kind = "run" if request.run else "session" if request.session else "task"
+    run = runs.run_of(tx, caller, request.run) if request.run else None
+    whole = tx.tasks.get(run.task_id) if run else (tasks[0] if tasks else None)
+    status = run.status.value if run else (sessions[0].status.value if kind == "session" else tasks[0].status.value)
+    return ops.Story(
+        **msgspec.structs.asdict(told),
+        kind=kind,
+        title=whole.title if whole else "",
+        status=status,
+        note=run.note if run else "",
+        at=tx.at,
+        tasks=[_story_task(tx, task) for task in tasks],
+        sessions=[_story_session(tx, session) for session in sessions],
+    )
+
+
+def _aimed(request: ops.ExportTimeline) -> ops.ExportTimeline:
+    """What is meant by a bare name: a run and a task show what they are, all else is a session."""
+    if request.run or request.task or request.session or not request.target:
+        return request
+    if request.target.startswith("run_"):
+        return msgspec.structs.replace(request, run=request.target)
+    if "#" in request.target or request.target.startswith("tsk_"):
+        return msgspec.structs.replace(request, task=request.target)
+    return msgspec.structs.replace(request, session=request.target)
+
+
+def _workers(tx: Tx, task_ids: list[str], known: list[str]) -> list[str]:
+    """The sessions that were named, and those that started one of the tasks."""
+    found = dict.fromkeys(known)
+    for task_id in task_ids:
+        for event in tx.events.after(0, subject=task_id, limit=limits.page_items_max):
+            if event.kind == Kind.TASK_STARTED and event.actor.startswith("ses_"):
+                found[event.actor] = None
+    return list(found)
+
+
+def _story_task(tx: Tx, task: Task) -> ops.StoryTask:
+    return ops.StoryTask(
+        ref=task.ref,
+        title=task.title,
+        status=task.status,
+        depends_on=[one.ref for one in tx.tasks.dependencies(task.id, limit=limits.page_items_default)],
+        started_at=task.started_at,
+        finished_at=task.finished_at,
+        reason=task.reason,
+        reports=tx.documents.reports(task.id, limit=limits.page_items_default),
+        gates=tx.gates.of_task(task.id, limit=limits.page_items_default),
+        documents=tx.documents.of_task(task.id, limit=limits.page_items_default),
+    )
+
+
+def _story_session(tx: Tx, session: Session) -> ops.StorySession:
+    spawn, worktree = tx.spawns.get(session.id), tx.worktrees.get(session.id)
+    tasks = [tx.tasks.get(one) for one in session.tasks]
+    return ops.StorySession(
+        name=session.name,
+        mode=session.mode,
+        status=session.status,
+        tool=session.tool,
+        tasks=[task.ref for task in tasks if task],
+        created_at=session.created_at,
+        ended_at=session.ended_at,
+        exit_code=spawn.exit_code if spawn else None,
+        branch=worktree.branch if worktree else None,
+        merged_into=worktree.merged_into if worktree else None,
+    )
 
 
 class _Names:

@@ -84,6 +84,7 @@ worktree.diff       yes     yes          yes     no
 worktree.merge      yes     yes          no      no
 worktree.remove     yes     yes          no      no
 timeline.show       yes     yes          yes     no
+timeline.export     yes     yes          yes     no
 mail.send           yes     yes          yes     no
 mail.post           yes     yes          yes     no
 mail.broadcast      yes     yes          yes     no

@@ -11,7 +11,7 @@ from typing import Any
 
 from maestro import errors
 from maestro.domain.callers import Caller
-from maestro.operations import runs, terminals
+from maestro.operations import runs, terminals, timeline
 from maestro.operations.app import App
 from maestro.operations.base import Operation
 from maestro.surfaces.cli.channel import Channel, HandOver
@@ -35,6 +35,8 @@ def wanted(operation: Operation, request: Any, *, json: bool) -> bool:
             return not json
         case terminals.LOGS.name:
             return bool(request.follow)
+        case timeline.EXPORT.name:
+            return not json and (request.file or request.target) != "-"
     return follows_run(operation, request) and not json
 
 
@@ -92,6 +94,19 @@ async def _run(app: App, asked: Asked, channel: Channel) -> HandOver | None:
     return HandOver("run", {"id": found.id, "draw": draw, "color": channel.color})
 
 
+async def _export(app: App, asked: Asked, channel: Channel) -> HandOver:
+    """The client writes the file, with its own rights, and asks for the page on standard output."""
+    if not channel.can_go_on:
+        raise errors.Invalid("From afar the page comes on standard output only.", hint="Say - for FILE.")
+    named = {name: getattr(asked.request, name) for name in ("run", "task", "session")}
+    flags = [word for name, value in named.items() if value for word in (f"--{name}", value)]
+    file, target = asked.request.file or asked.request.target, asked.request.target if asked.request.file else ""
+    if not file or not (target or flags):
+        raise errors.Invalid("Of what, and into which file?", hint="maestro timeline export TARGET FILE.html")
+    words = ["timeline", "export", *([target] if target else []), "-", *flags, "--project", asked.request.project]
+    return HandOver("save", {"file": file, "words": words})
+
+
 def _require_this_machine(channel: Channel, what: str) -> None:
     if not channel.can_go_on:
         raise errors.Invalid(f"{what} is on the server's machine.", hint="Run the command there.")
@@ -103,4 +118,5 @@ _PARTS: dict[str, Callable[[App, Asked, Channel], Awaitable[HandOver | None]]] =
     runs.START.name: _run,
     runs.SHOW.name: _run,
     runs.RESUME.name: _run,
+    timeline.EXPORT.name: _export,
 }
