@@ -21,9 +21,7 @@ DOOMED = "Read the sensor"
 
 def act(world: World) -> bool:
     """Whether it went to its end."""
-    print(
-        "\nNow Maestro starts the agents itself: a coordinator, chief, whose workers each get a branch and a checkout."
-    )
+    print("\nNow Maestro starts the agents itself: a coordinator, chief, whose workers have a branch each.")
     print("No model decides what runs next: a loop in the server does, from the graph, the gates and the retries.\n")
     world.git("commit", "--quiet", "--allow-empty", "--message", "first")
     began = time.time()
