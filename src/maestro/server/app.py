@@ -122,6 +122,7 @@ class Server:
         self.identities = Identities(self.store, self.secrets, self.presence, human=human)
         self.dispatcher = Dispatcher(self.store, bindings(self))
         self.processes = Processes(self.store, self.presence, shortened=lambda: self.upkeep.nudge(LostSessions.name))
+        self.leases = Leases(self.store, clock=self.clock)
         self.gates = Gates(
             self.store, self.blobs, self.worktrees, clock=self.clock, seconds_max=self.settings.gate_seconds
         )
@@ -170,7 +171,7 @@ class Server:
     def _jobs(self) -> list[Job]:
         store, clock, chosen = self.store, self.clock, self.settings
         return [
-            Leases(store),
+            self.leases,
             Retention(store, events_days=chosen.events_days),
             MailRetention(store, self.search, days=chosen.mail_days),
             StrayBlobs(store, self.blobs, clock=clock),
@@ -191,6 +192,7 @@ class Server:
         return await self.identities.identify(token=token, peer=peer)
 
     async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
+        await self.leases.be_fair()
         return await self.dispatcher.call(operation, request, caller=caller, key=key)
 
     def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:

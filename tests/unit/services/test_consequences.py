@@ -14,7 +14,6 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import tasks as ops
 from maestro.operations.base import Operation
 from maestro.server.app import Server
-from maestro.services.upkeep.leases import Leases
 from maestro.testing.clock import FakeClock
 
 Join = Callable[..., Awaitable[Caller]]
@@ -97,7 +96,7 @@ async def test_no_claim_keeps_the_others_from_coming_back(
     other = await tasks.new()
     await tasks.do(ops.START, other, by=await join("w2"))
     clock.advance(100_000)
-    await Leases(server.store).run_once()
+    await server.leases.run_once()
     assert (await tasks.do(ops.SHOW, other)).holder is None
 
 
@@ -187,7 +186,7 @@ async def test_who_is_rejected_after_a_long_review_has_time_to_go_on(
     await server.call(session_ops.HEARTBEAT, session_ops.Heartbeat(), caller=worker)
     rejected = await tasks.do(ops.REJECT, task, reason="not yet")
     assert rejected.holder == worker.session_id
-    await Leases(server.store).run_once()
+    await server.leases.run_once()
     await tasks.do(ops.COMPLETE, task, by=worker)
 
 
@@ -209,7 +208,7 @@ async def test_a_sign_of_life_that_comes_too_late_renews_nothing(
     clock.advance(60)
     beat = await server.call(session_ops.HEARTBEAT, session_ops.Heartbeat(), caller=worker)
     assert beat.renewed == 0
-    await Leases(server.store).run_once()
+    await server.leases.run_once()
     assert (await tasks.do(ops.SHOW, task)).holder is None
 
 

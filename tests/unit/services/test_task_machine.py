@@ -34,7 +34,6 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import tasks as ops
 from maestro.operations.base import Operation
 from maestro.server.app import Server
-from maestro.services.upkeep.leases import Leases
 from maestro.store.layout import DATABASE
 from maestro.testing.clock import FakeClock
 
@@ -681,7 +680,7 @@ class Machine:
         for task_id in self.model.tasks:
             self.model.lapse(task_id, now)
         self.model.settle(before)
-        due = self.runner.run(Leases(self.server.store).run_once())
+        due = self.runner.run(self.server.leases.run_once())
         running = [task.until for task in self.model.tasks.values() if task.until and task.status != "in_review"]
         assert due == min(running, default=None)
 

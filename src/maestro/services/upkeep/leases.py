@@ -1,12 +1,17 @@
-"""Takes back claims whose lease ran out, and sleeps until the next one does."""
+"""Takes back claims whose lease ran out, and sleeps until the next one does.
+
+Who slept with the machine, or had no server to speak to, could not renew: then claims go on for a while first.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from maestro import limits
+from maestro.clock import Clock
 from maestro.domain.tasks import lease_is_over
 from maestro.services import moves
+from maestro.services.patience import GRACE, Patience
 from maestro.store.base import Store, Tx
 
 
@@ -15,14 +20,27 @@ class Leases:
 
     name = "leases"
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, clock: Clock) -> None:
         self._store = store
+        self._patience = Patience(clock)
+        self._is_first = True
 
     async def run_once(self) -> datetime | None:
+        await self.be_fair()
         due = await self._store.read(lambda tx: (tx.tasks.next_lease(), tx.at))
         if due[0] is None or due[0] > due[1]:
             return due[0]
         return await self._store.write(_take_back)
+
+    async def be_fair(self) -> None:
+        """Before anyone can be told that a lease is over: was there a server, and was the machine awake?"""
+        if self._is_first or self._patience.has_jumped():
+            self._is_first = False
+            await self._store.write(_prolong)
+
+
+def _prolong(tx: Tx) -> None:
+    tx.tasks.prolong(lease_until=tx.at + GRACE)
 
 
 def _take_back(tx: Tx) -> datetime | None:

@@ -13,13 +13,11 @@ from maestro.clock import Clock
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import FINAL, Session, Source, Status, is_lost
 from maestro.services import sessions
+from maestro.services.patience import GRACE, Patience
 from maestro.services.presence import Presence
 from maestro.store.base import Store, Tx
 
 _AGAIN = timedelta(seconds=limits.session_lease_seconds // 2)
-_GRACE = timedelta(seconds=limits.sleep_grace_seconds)
-# More than this between the two clocks is no drift.
-_JUMP_SECONDS = 5.0
 
 
 class LostSessions:
@@ -30,20 +28,17 @@ class LostSessions:
     def __init__(self, store: Store, presence: Presence, *, clock: Clock) -> None:
         self._store = store
         self._presence = presence
-        self._clock = clock
-        self._offset = self._clocks()
-        self._patient_until = 0.0
+        self._patience = Patience(clock)
         self._is_first = True
 
     async def run_once(self) -> datetime | None:
         due = await self._store.read(lambda tx: (tx.sessions.next_lease(), tx.at))
         now = due[1]
-        if self._is_first and due[0] is not None and due[0] <= now + _GRACE:
-            self._be_patient()  # leases ran down while no server was there to renew them
+        if self._is_first and due[0] is not None and due[0] <= now + GRACE:
+            self._patience.begin()  # leases ran down while no server was there to renew them
         self._is_first = False
-        if self._is_patient():
-            left = self._patient_until - self._clock.monotonic()
-            return now + timedelta(seconds=max(left, 1))
+        if left := self._patience.left():
+            return now + max(left, timedelta(seconds=1))
         if due[0] is None or due[0] > now:
             return self._next(due[0], now)
         found = await self._store.read(lambda tx: tx.sessions.due(tx.at, limit=limits.upkeep_batch_rows_max))
@@ -55,20 +50,6 @@ class LostSessions:
         """Now and then also without a lease to look at: a jump of the clock is found out by looking."""
         soon = now + timedelta(seconds=limits.session_lease_seconds)
         return min(due, soon) if due else soon
-
-    def _clocks(self) -> float:
-        return self._clock.now().timestamp() - self._clock.monotonic()
-
-    def _is_patient(self) -> bool:
-        """Whether judgement must wait: the clocks parted since the last look, or that was not long ago."""
-        offset = self._clocks()
-        if abs(offset - self._offset) > _JUMP_SECONDS:
-            self._offset = offset
-            self._be_patient()
-        return self._clock.monotonic() < self._patient_until
-
-    def _be_patient(self) -> None:
-        self._patient_until = self._clock.monotonic() + limits.sleep_grace_seconds
 
     def _judge(self, tx: Tx, found: list[Session], running: set[str]) -> None:
         for seen in found:

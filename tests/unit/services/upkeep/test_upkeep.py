@@ -7,7 +7,9 @@ import os
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from maestro import limits
+import pytest
+
+from maestro import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations import documents, sessions, tasks
 from maestro.operations import server as server_ops
@@ -33,7 +35,7 @@ async def test_an_expired_claim_comes_back(
     await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
     worker = await join("w")
     await server.call(tasks.START, StartTask(id="#1", lease=10_000), caller=worker)
-    job = Leases(server.store)
+    job = server.leases
     assert await job.run_once() == clock.now() + timedelta(seconds=10)
     clock.advance(11)
     assert await job.run_once() is None
@@ -52,10 +54,54 @@ async def test_a_heartbeat_keeps_a_claim(server: Server, dana: Caller, vc: str, 
         clock.advance(8)
         beat = await server.call(sessions.HEARTBEAT, sessions.Heartbeat(), caller=worker)
         assert beat.renewed == 1
-        await Leases(server.store).run_once()
+        await server.leases.run_once()
     assert await status(server, dana, "vc#1") == ("in_progress", worker.session_id)
     clock.advance(11)  # too late: what has run out is not renewed
     assert (await server.call(sessions.HEARTBEAT, sessions.Heartbeat(), caller=worker)).renewed == 0
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600], ids=["slept, or set forward", "set back"])
+async def test_after_a_sleep_a_claim_goes_on_for_a_while(
+    server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock, seconds: int
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
+    worker, other = await join("w"), await join("other")
+    await server.call(tasks.START, StartTask(id="#1", lease=10_000), caller=worker)
+    clock.jump(seconds)
+    with pytest.raises(errors.AlreadyHeld):
+        await server.call(tasks.START, StartTask(id="#1"), caller=other)
+    clock.advance(limits.sleep_grace_seconds - 1)
+    await server.leases.run_once()
+    assert await status(server, dana, "vc#1") == ("in_progress", worker.session_id)
+    clock.advance(2 if seconds > 0 else 3600)
+    await server.leases.run_once()
+    assert await status(server, dana, "vc#1") == ("todo", None)
+
+
+async def test_a_holder_that_woke_renews_its_claim(
+    server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
+    worker = await join("w")
+    await server.call(tasks.START, StartTask(id="#1", lease=10_000), caller=worker)
+    clock.jump(3600)
+    assert (await server.call(sessions.HEARTBEAT, sessions.Heartbeat(), caller=worker)).renewed == 1
+
+
+async def test_a_server_that_was_away_gives_claims_time(
+    server: Server, dana: Caller, vc: str, join: Join, clock: FakeClock
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="a"), caller=dana)
+    worker = await join("w")
+    await server.call(tasks.START, StartTask(id="#1", lease=10_000), caller=worker)
+    clock.advance(3600)
+    again = Leases(server.store, clock=clock)
+    due = await again.run_once()
+    assert due == clock.now() + timedelta(seconds=limits.sleep_grace_seconds)
+    assert await status(server, dana, "vc#1") == ("in_progress", worker.session_id)
+    clock.advance(limits.sleep_grace_seconds)
+    await again.run_once()
+    assert await status(server, dana, "vc#1") == ("todo", None)
 
 
 async def test_the_running_server_acts_on_a_lease_without_being_asked(

@@ -147,6 +147,11 @@ SELECT {task_in_list} FROM {tasks}
 -- When the next claim runs out.
 SELECT min(lease_until) FROM tasks WHERE lease_until IS NOT NULL AND status IN ('in_progress', 'blocked');
 
+-- name: tasks_prolong
+-- Holders could not be heard: no claim runs out before this.
+UPDATE tasks SET lease_until = :lease_until
+ WHERE lease_until < :lease_until AND status IN ('in_progress', 'blocked');
+
 -- name: task_renew
 -- A holder's sign of life renews all its claims, each by its own lease.
 UPDATE tasks SET lease_until = :at + lease_seconds * 1000000
