@@ -1,6 +1,6 @@
 """What the operating system says about processes: their parents and when each started.
 
-A pid alone is not an identity, for it is given again; pid and start time are.
+A pid alone is not an identity, for it is given again; pid, start time and start of the machine are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import limits
+from maestro import boots, limits
 
 
 class Process(msgspec.Struct, frozen=True):
@@ -112,7 +112,7 @@ def _from_proc(pid: int) -> Process | None:
         os.close(descriptor)
     # The name in brackets may itself contain brackets and spaces.
     fields = text[text.rindex(b")") + 2 :].split()
-    return Process(pid, int(fields[1]), fields[19].decode(), fields[0] in (b"Z", b"X"))
+    return Process(pid, int(fields[1]), boots.since(fields[19].decode()), fields[0] in (b"Z", b"X"))
 
 
 def _from_ps(pid: int) -> Process | None:

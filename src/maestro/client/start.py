@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _socket
 import argparse
+import json
 import os
 import select
 import subprocess
@@ -15,7 +16,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from maestro.client import thin
+from maestro.client import call, thin
 
 START_SECONDS_MAX = 15.0
 RETRY_SECONDS = 0.02
@@ -50,6 +51,7 @@ def up(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="maestro up", description="Start the server.")
     parser.add_argument("--port", type=int, metavar="N", help="listen on this port of the loopback interface")
     parser.add_argument("--foreground", action="store_true", help="stay in the foreground, log to the terminal")
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
     chosen = parser.parse_args(arguments)
     options = [] if chosen.port is None else ["--port", str(chosen.port)]
     path = str(home() / "maestro.sock")
@@ -59,9 +61,26 @@ def up(arguments: list[str]) -> int:
             become(*options)
         pid, sock = start(path, *options)
         sock.close()
+    found = recovered(path, as_json=chosen.json)
+    if chosen.json:
+        told = {"home": str(home()), "started": pid is not None, "pid": pid, "recovery": json.loads(found or b"null")}
+        thin.put(1, json.dumps(told).encode() + b"\n")
+        return 0
     said = f"a server already runs for {home()}" if pid is None else f"started the server for {home()} (pid {pid})"
-    thin.put(1, os.fsencode(said + "\n"))
+    thin.put(1, os.fsencode(said + "\n") + found)
     return 0
+
+
+def recovered(path: str, *, as_json: bool) -> bytes:
+    """What the server says was running when it started; nothing if it does not say."""
+    names = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
+    environment = {name: value for name in names if (value := thin.setting(name))}
+    words = ["recovery", "--json"] if as_json else ["recovery"]
+    try:
+        answer = call.ask(words, path=path, environment=environment)
+    except OSError:
+        return b""
+    return answer.out if answer.code == 0 else b""
 
 
 def restore(arguments: list[str]) -> int:

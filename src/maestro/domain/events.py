@@ -42,6 +42,7 @@ class Kind(enum.StrEnum):
     SESSION_REPORTED = "session.reported"
     SESSION_ADOPTED = "session.adopted"
     SESSION_LOST = "session.lost"
+    SESSION_RESUMED = "session.resumed"
     SESSION_ENDED = "session.ended"
 
     GATE_PASSED = "gate.passed"

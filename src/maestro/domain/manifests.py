@@ -11,7 +11,7 @@ import msgspec
 
 from maestro import errors
 from maestro.domain.members import Permission
-from maestro.domain.messages import SenderKind
+from maestro.domain.messages import SenderKind, Type
 from maestro.domain.sessions import Mode
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Priority, Status
@@ -135,6 +135,27 @@ class Directive(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str | None = None  # the same as mail: there all of it can be read
 
 
+class Letter(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that came while the session was away: it is still unread."""
+
+    message_id: str
+    sender: str
+    type: Type
+    priority: Priority
+    subject: str
+    text: str = ""
+
+
+class Resumed(msgspec.Struct, frozen=True, kw_only=True):
+    """The session was started before. How that ended, and what was said since."""
+
+    status: SessionStatus
+    ended_at: str
+    last_words: str = ""
+    unread: int = 0
+    messages: tuple[Letter, ...] = ()
+
+
 class Sibling(msgspec.Struct, frozen=True, kw_only=True):
     """A session of the same coordinator."""
 
@@ -190,6 +211,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[Skill, ...] = ()
     limits: Limits = Limits()
     commands: tuple[Command, ...] = ()
+    resumed: Resumed | None = None
 
 
 _encoder = msgspec.json.Encoder()

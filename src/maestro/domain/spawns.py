@@ -37,6 +37,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     tail: str | None
     created_at: datetime
     ended_at: datetime | None
+    epoch: int = 1  # how often it has been started: a runner of an earlier start no longer speaks for it
 
 
 class Worktree(msgspec.Struct, frozen=True, kw_only=True):

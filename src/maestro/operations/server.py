@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -10,6 +11,9 @@ from msgspec import Meta
 
 from maestro.domain.callers import Callers
 from maestro.domain.events import Event, Kind
+from maestro.domain.runs import RunStatus
+from maestro.domain.sessions import Mode
+from maestro.domain.sessions import Status as SessionStatus
 from maestro.errors import Conflict, Invalid, NotFound, StorageFailed
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
@@ -29,10 +33,50 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
     started_at: datetime
     schema: int
     events: int
+    sessions: int = 0  # that live
+    runs: int = 0  # that go on
+
+
+class Fate(enum.StrEnum):
+    """What became of a session that had not ended when the server started."""
+
+    ALIVE = "alive"
+    RESUMED = "resumed"
+    RESUMING = "resuming"
+    LOST = "lost"
+    ENDED = "ended"
+    UNHEARD = "unheard"
+
+
+class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    project: str
+    mode: Mode
+    fate: Fate
+    status: SessionStatus
+
+
+class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    task: str
+    status: RunStatus
+    completed: int
+    tasks: int
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server found when it started, and what became of it since."""
+
+    started_at: datetime
+    rebooted: bool
+    sessions: list[FoundSession]
+    runs: list[FoundRun]
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
+    sessions: int = 0  # that go on without it
 
 
 class Backup(Request, frozen=True, kw_only=True):
@@ -115,6 +159,17 @@ STOP = Operation(
     command=Command("down"),
     examples=("maestro down",),
 )
+RECOVERY = Operation(
+    "server.recovery",
+    Nothing,
+    Recovery,
+    callers=Callers.PERSON,
+    http=GET("/api/recovery"),
+    summary="Say what was running when the server started, and what became of it.",
+    effect=Effect.ACTION,
+    command=Command("recovery"),
+    examples=("maestro recovery",),
+)
 BACKUP = Operation(
     "server.backup",
     Backup,
@@ -164,4 +219,4 @@ CONFIG_SET = Operation(
     errors=(NotFound, Invalid),
 )
 
-ALL = (STATUS, STOP, BACKUP, EVENTS, CONFIG_GET, CONFIG_SET)
+ALL = (STATUS, STOP, RECOVERY, BACKUP, EVENTS, CONFIG_GET, CONFIG_SET)

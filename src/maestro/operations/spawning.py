@@ -99,6 +99,7 @@ class SpawnedSession(Session, frozen=True, kw_only=True):
     permission: Permission
     directory: str
     branch: str | None = None
+    epoch: int = 1  # which start of it this is
     dry_run: bool = False
     manifest: Manifest | None = None
     system_prompt: str | None = None

@@ -37,6 +37,7 @@ _HOW = {
     ),
 }
 _START = "Begin now, with the first phase of your workflow."
+_GO_ON = "Go on now: first your unread mail, then what is left of your work. Do nothing twice that is done already."
 
 
 def system_prompt(manifest: Manifest, template: Template) -> str:
@@ -70,6 +71,7 @@ def _task(parts: Parts, manifest: Manifest) -> Markup:
     return element(
         "task_prompt",
         {"version": str(manifest.version)},
+        people.resumed(parts, manifest.resumed) if manifest.resumed else None,
         _session(parts, manifest),
         people.coordinator(parts, manifest.coordinator) if manifest.coordinator else None,
         people.directive(parts, manifest.directive) if manifest.directive else None,
@@ -78,7 +80,7 @@ def _task(parts: Parts, manifest: Manifest) -> Markup:
         people.siblings(parts, manifest),
         _skills(parts, manifest),
         work.reference_tasks(parts, manifest),
-        element("start", None, _START),
+        element("start", None, _GO_ON if manifest.resumed else _START),
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from maestro import limits
-from maestro.domain.manifests import Coordinator, Directive, Manifest, Sibling, TeamMember
+from maestro.domain.manifests import Coordinator, Directive, Letter, Manifest, Resumed, Sibling, TeamMember
 from maestro.domain.sessions import Mode
 from maestro.prompts.parts import Parts, Where
 from maestro.prompts.work import link
 from maestro.prompts.xml import Markup, element
 
+_RESUMED = (
+    "You were started before as this very session, and your program ended without your wish. Your name, working "
+    "directory and mailbox are the same; what you had in mind is gone. Look at what you left: your mail, your "
+    "tasks, your workers, and the files."
+)
 _MEMBERS = Where("member.list")
 
 
@@ -47,6 +52,27 @@ def directive(parts: Parts, found: Directive) -> Markup:
         "message_id": found.message_id,
     }
     return parts.prose("coordinator_directive", found.text, read, attributes=attributes)
+
+
+def resumed(parts: Parts, found: Resumed) -> Markup:
+    """That the session was started before, and what was said while it was away."""
+    read = Where("mail.inbox")
+    letters = parts.entries("messages", found.messages, lambda letter: _letter(parts, letter), read)
+    mail = element("unread", {"count": str(found.unread), "read_all": parts.call(read)}, letters)
+    said = element("last_words", None, parts.line(found.last_words)) if found.last_words else None
+    attributes: dict[str, str | None] = {"ended_as": found.status.value, "ended_at": found.ended_at}
+    return element("resumed", attributes, element("how", None, _RESUMED), mail if found.unread else None, said)
+
+
+def _letter(parts: Parts, letter: Letter) -> Markup:
+    attributes: dict[str, str | None] = {
+        "id": letter.message_id,
+        "from": parts.line(letter.sender),
+        "type": letter.type.value,
+        "priority": letter.priority.value,
+        "subject": parts.line(letter.subject),
+    }
+    return element("message", attributes, parts.line(letter.text))
 
 
 def siblings(parts: Parts, manifest: Manifest) -> Markup | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+NOTE = "runner.json"  # who a runner and its agent are, in its folder
+
 
 @dataclass(frozen=True)
 class Order:
@@ -17,6 +19,7 @@ class Order:
     words: list[str]
     directory: str
     environment: dict[str, str]
+    epoch: int = 1  # which start of the session this is
     terminal: bool = True
     rows: int = 40
     columns: int = 120

@@ -32,7 +32,7 @@ class Reports:
     def tell(self, kind: str, **facts: Any) -> None:
         """Report something."""
         with self._changed:
-            self._waiting.append({"kind": kind, **facts})
+            self._waiting.append({"kind": kind, "epoch": self._order.epoch, **facts})
             self._changed.notify()
 
     def beat(self) -> None:

@@ -13,12 +13,11 @@ from typing import Any
 from maestro.runner import agent as agents
 from maestro.runner import tree
 from maestro.runner.control import Control, Peer
-from maestro.runner.order import Order
+from maestro.runner.order import NOTE, Order
 from maestro.runner.reports import Reports
 from maestro.runner.screen import Screen
 from maestro.runner.transcript import Transcript
 
-NOTE = "runner.json"
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
 _TAIL_BYTES = 4096
 _LEFTOVERS_SECONDS = 2.0
@@ -80,13 +79,15 @@ class Runner:
         """Who we and our agent are, for whoever finds it without us."""
         self._agent_started = tree.started(pid)  # now: it may have ended before it is asked for
         note = {
+            "epoch": self._order.epoch,
             "runner": os.getpid(),
             "runner_started": tree.started(os.getpid()),
             "agent": pid,
             "agent_started": self._agent_started,
         }
-        with open(NOTE, "w", encoding="utf-8") as file:
+        with open(f"{NOTE}.part", "w", encoding="utf-8") as file:
             json.dump(note, file)
+        os.replace(f"{NOTE}.part", NOTE)
 
     def _watch(self) -> None:
         """Everything that happens, until the agent's own process has ended and its output is drained."""

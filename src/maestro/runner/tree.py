@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 
+from maestro import boots
+
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -52,7 +54,7 @@ def started(pid: int) -> str:
 
 def _started_by_proc(pid: int) -> str:
     fields = _stat(pid)
-    return fields[19].decode() if fields else ""
+    return boots.since(fields[19].decode()) if fields else ""
 
 
 def _parents() -> list[tuple[int, int]]:

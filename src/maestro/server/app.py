@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import __version__
+from maestro import __version__, limits
 from maestro.clock import Clock, SystemClock
 from maestro.domain.callers import Caller
 from maestro.domain.events import Event, Kind
@@ -31,6 +31,7 @@ from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
 from maestro.services.documents import Documents
 from maestro.services.events import EventLog
+from maestro.services.findings import Findings
 from maestro.services.launching import Launching
 from maestro.services.launching import Places as ServerPlaces
 from maestro.services.mail.guard import Guard
@@ -61,6 +62,7 @@ from maestro.services.upkeep.notifications import Notifications
 from maestro.services.upkeep.old_statuses import OldStatuses
 from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.reconcile import Reconcile
+from maestro.services.upkeep.recovering import Recovering
 from maestro.services.upkeep.retention import Retention
 from maestro.services.upkeep.signs_of_life import SignsOfLife
 from maestro.services.upkeep.stray_blobs import StrayBlobs
@@ -78,8 +80,9 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_REJECTED: (Leases.name,),
     Kind.TASK_UNBLOCKED: (Leases.name,),
     Kind.SESSION_REGISTERED: (Processes.name,),
-    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name),
-    Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name),
+    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
+    Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
+    Kind.SESSION_RESUMED: (Reconcile.name,),
     Kind.TASK_READY: (Dispatching.name,),
     Kind.TASK_COMPLETED: (Dispatching.name,),
     Kind.TASK_FAILED: (Dispatching.name,),
@@ -92,7 +95,7 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.MAIL_SENT: (Search.name,),
     Kind.SESSION_STATUS_CHANGED: (OldStatuses.name,),
     Kind.ASK_OPENED: (Notifications.name,),
-    Kind.ASK_ANSWERED: (Notifications.name,),
+    Kind.ASK_ANSWERED: (Notifications.name, Recovering.name),
     Kind.ASK_WITHDRAWN: (Notifications.name,),
 }
 
@@ -130,6 +133,7 @@ class Server:
         self.upkeep = Upkeep(self._jobs(), clock=self.clock)
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
+        self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
         self.store.on_commit(self._react)
         self.stopping = asyncio.Event()
@@ -166,6 +170,8 @@ class Server:
         self.spawning = Spawning(
             self.launching, self.home, token_of=token_of, operations=lambda: operations, bounds=bounds
         )
+        self.recovering = Recovering(self.store, self.launching, self.runners)
+        self.findings = Findings(self.store, self.presence, self.recovering.run_once, clock=self.clock)
         self.run_control = RunControl(self.store, self.hub, self.runners)
 
     def _jobs(self) -> list[Job]:
@@ -181,7 +187,8 @@ class Server:
             self.processes,
             self.dispatching,
             self.gates,
-            Reconcile(store, self.runners, self.launching, clock=clock),
+            Reconcile(store, self.runners, self.launching, self.findings, clock=clock),
+            self.recovering,
             DeadLetters(store),
             self.search,
             Alarms(store, self.guard),
@@ -217,11 +224,14 @@ class Server:
             started_at=self._started_at,
             schema=self.store.schema,
             events=tx.events.last(),
+            sessions=tx.sessions.count_live(),
+            runs=len(tx.runs.live(limit=limits.runs_live_max)),
         )
 
     async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:
+        left = await self.store.read(lambda tx: tx.sessions.count_live(), quick=True)
         self.stopping.set()
-        return ops.Stopped(pid=os.getpid())
+        return ops.Stopped(pid=os.getpid(), sessions=left)
 
     async def config_get(self, caller: Caller, request: ops.GetConfig) -> ops.Settings:
         shown = msgspec.structs.asdict(settings.load(self.home))
@@ -246,4 +256,6 @@ class Server:
         for event in events:
             if event.kind in (Kind.SESSION_ENDED, Kind.SESSION_LOST):
                 self.presence.forget(event.subject)
+            elif event.kind == Kind.SESSION_RESUMED:
+                self.processes.forget(event.subject)
         self.hub.publish(events)

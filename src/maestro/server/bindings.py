@@ -218,6 +218,7 @@ def _server(server: Server) -> dict[str, Binding]:
     return {
         server_ops.STATUS.name: Binding(server.status),
         server_ops.STOP.name: Binding(server.stop),
+        server_ops.RECOVERY.name: Binding(server.findings.show),
         server_ops.BACKUP.name: Binding(server.backups.create),
         server_ops.EVENTS.name: Binding(server.log.page, stream=server.log.stream),
         server_ops.CONFIG_GET.name: Binding(server.config_get),

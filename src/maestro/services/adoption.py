@@ -6,8 +6,9 @@ from maestro import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.sessions import Mode, Session
+from maestro.domain.tasks import Priority
 from maestro.operations import sessions as ops
-from maestro.services import kin, notices
+from maestro.services import asks, kin, notices
 from maestro.services.session_views import require_live
 from maestro.store.base import Tx
 
@@ -39,6 +40,11 @@ def _adopter(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> Session:
     return adopter
 
 
+def take_over(tx: Tx, caller: Caller, gone: Session, adopter: Session) -> None:
+    """All workers of a coordinator that is gone go to another, without anyone asking for it."""
+    _take(tx, caller, gone, adopter)
+
+
 def _take(tx: Tx, caller: Caller, session: Session, adopter: Session) -> list[Session]:
     if session.ended_at is None:
         if kin.is_above(tx, session.id, adopter):
@@ -46,9 +52,20 @@ def _take(tx: Tx, caller: Caller, session: Session, adopter: Session) -> list[Se
         _hand(tx, caller, session, adopter)
         return [session]
     tx.sessions.succeed(session.id, successor_id=adopter.id)
+    tx.recoveries.clear(session.id)
+    asks.withdraw_all(tx, session.id, actor=caller.name)  # what becomes of its workers
     workers = tx.sessions.children(session.id, limit=limits.sessions_in_tree_max)
     for worker in workers:
         _hand(tx, caller, worker, adopter)
+    if workers and caller.session_id != adopter.id:
+        notices.to_session(
+            tx,
+            adopter,
+            subject=f"You are the coordinator of {session.name}'s workers now",
+            text=f"{session.name} ({session.id}) is {session.status}. Its workers, and mail for it, are yours: "
+            + ", ".join(f"{worker.name} ({worker.id})" for worker in workers[: limits.page_items_default]),
+            priority=Priority.HIGH,
+        )
     return workers
 
 

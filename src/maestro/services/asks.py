@@ -7,15 +7,15 @@ import asyncio
 from maestro import errors, ids, limits
 from maestro.domain import asks
 from maestro.domain.asks import Ask, Status
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import SERVER, Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import HUMAN, Step, Type
-from maestro.domain.sessions import Source
+from maestro.domain.sessions import Session, Source
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Priority
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
-from maestro.services import kin, status
+from maestro.services import kin, recovery, status
 from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.presence import Presence
@@ -33,6 +33,14 @@ def create(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask:
 def open_from_mail(tx: Tx, caller: Caller, *, title: str, text: str, message_id: str, task_id: str | None) -> Ask:
     """A query to the person is a question that needs an answer."""
     return _open(tx, caller, asks.Kind.QUESTION, title, text, [], message_id, task_id)
+
+
+def open_for(tx: Tx, session: Session, *, title: str, text: str, choices: list[str]) -> Ask:
+    """The server asks about a session that cannot ask itself: it has ended."""
+    kind = asks.Kind.QUESTION
+    ask = _made(tx, session, kind, title[: limits.subject_chars_max], text, choices, None, None)
+    _put(tx, ask, actor=SERVER)
+    return ask
 
 
 def answer(tx: Tx, caller: Caller, request: ops.AnswerAsk) -> Ask:
@@ -134,7 +142,24 @@ def _open(
     task_id: str | None,
 ) -> Ask:
     session = kin.own(tx, caller)
-    ask = Ask(
+    ask = _made(tx, session, kind, title, text, choices, message_id, task_id)
+    _put(tx, ask, actor=caller.name)
+    detail = f"asks: {title}"
+    status.say(tx, session, SessionStatus.NEEDS_INPUT, source=Source.REPORT, detail=detail, actor=caller.name)
+    return ask
+
+
+def _made(
+    tx: Tx,
+    session: Session,
+    kind: asks.Kind,
+    title: str,
+    text: str,
+    choices: list[str],
+    message_id: str | None,
+    task_id: str | None,
+) -> Ask:
+    return Ask(
         id=ids.new("req", tx.at),
         project_id=session.project_id,
         session_id=session.id,
@@ -151,17 +176,18 @@ def _open(
         created_at=tx.at,
         answered_at=None,
     )
+
+
+def _put(tx: Tx, ask: Ask, *, actor: str) -> None:
     tx.asks.insert(ask)
-    data = {"session": session.id, "kind": kind.value, "title": title, "choices": ask.choices}
-    tx.log(Change(Kind.ASK_OPENED, ask.id, session.project_id, data), actor=caller.name)
-    detail = f"asks: {title}"
-    status.say(tx, session, SessionStatus.NEEDS_INPUT, source=Source.REPORT, detail=detail, actor=caller.name)
-    return ask
+    data = {"session": ask.session_id, "kind": ask.kind.value, "title": ask.title, "choices": ask.choices}
+    tx.log(Change(Kind.ASK_OPENED, ask.id, ask.project_id, data), actor=actor)
 
 
 def _answered(tx: Tx, caller: Caller, ask: Ask, said: str) -> str:
     asks.require_open(ask)
     chosen = asks.chosen(ask, said)
+    recovery.decided(tx, ask, chosen)
     tx.asks.close(ask.id, status=Status.ANSWERED, answer=chosen, by=caller.name, at=tx.at)
     data = {"session": ask.session_id, "answer": chosen[:500], "title": ask.title}
     tx.log(Change(Kind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)

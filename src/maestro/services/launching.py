@@ -126,6 +126,7 @@ class Launching:
             "socket": self._places.socket,
             "words": launch.words,
             "directory": spawn.directory,
+            "epoch": spawn.epoch,
             "environment": launch.environment,
             "terminal": launch.terminal,
             "input": launch.input,
@@ -171,7 +172,8 @@ class Launching:
         return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | ours
 
     def _failed(self, tx: Tx, session_id: str, why: str) -> None:
-        session = tx.sessions.get(session_id)
-        if session is not None and session.ended_at is None:
-            tx.spawns.end(session_id, code=None, signal=None, tail=why[: limits.report_tail_chars_max], at=tx.at)
+        session, spawn = tx.sessions.get(session_id), tx.spawns.get(session_id)
+        if session is not None and session.ended_at is None and spawn is not None:
+            tail = why[: limits.report_tail_chars_max]
+            tx.spawns.end(session_id, epoch=spawn.epoch, code=None, signal=None, tail=tail, at=tx.at)
             sessions.finish(tx, session, Status.FAILED, source=Source.PROCESS, actor=THE_SERVER, detail=why)

@@ -79,6 +79,19 @@ def build(tx: Tx, brief: Brief, operations: Sequence[Operation]) -> Manifest:
     )
 
 
+def anew(tx: Tx, before: Manifest, session: Session, *, task_ids: Sequence[str], resumed: shapes.Resumed) -> Manifest:
+    """The manifest of a session that is started again: as before, with what has changed around it."""
+    found = [task for task_id in task_ids if (task := tx.tasks.get(task_id)) is not None]
+    return msgspec.structs.replace(
+        before,
+        session=msgspec.structs.replace(before.session, name=session.name),
+        tasks=tuple(_task(tx, task, texts=False) for task in found),
+        coordinator=_coordinator(tx, session),
+        siblings=_siblings(tx, session),
+        resumed=resumed,
+    )
+
+
 def directive(subject: str, text: str, *, sender: str, kind: SenderKind, message_id: str) -> shapes.Directive:
     """What a session is started with, in the words of whoever starts it."""
     return shapes.Directive(subject=subject, text=text, sender=sender, sender_kind=kind, message_id=message_id)

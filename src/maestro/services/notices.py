@@ -62,24 +62,37 @@ def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> Non
     )
 
 
-def coordinator_gone(tx: Tx, coordinator: Session, status: Status) -> None:
+def coordinator_gone(tx: Tx, coordinator: Session, status: Status, *, resumes: bool = False) -> None:
     """Workers of a coordinator that is no more: whom they have now."""
     workers = tx.sessions.ids_siblings("", coordinator.id, limit=limits.broadcast_recipients_max)
     if not workers:
         return
     instead = routing.to_session(tx, coordinator.id)
-    _post(
-        tx,
-        of_the_server(),
-        coordinator.project_id,
-        [Target(session_id, coordinator.project_id, name=name) for session_id, name in workers],
-        f"Your coordinator {coordinator.name} is {status}",
-        f"Go on with your work. Mail for your coordinator goes to {instead.name or instead.box} until someone "
-        "adopts you (maestro session adopt).",
-        Priority.HIGH,
-        None,
-        to=f"workers of {coordinator.name}",
-    )
+    text = "Go on with your work. It is started again, and will find your mail."
+    if not resumes:
+        text = (
+            f"Go on with your work. Mail for your coordinator goes to {instead.name or instead.box} until someone "
+            "adopts you (maestro session adopt)."
+        )
+    _to_workers(tx, coordinator, workers, f"Your coordinator {coordinator.name} is {status}", text, Priority.HIGH)
+
+
+def resumed(tx: Tx, session: Session, was: Status) -> None:
+    """A session that had ended is started again: for its coordinator, and for its workers."""
+    told = f"It had ended ({was}). It has the same name, place and mailbox."
+    to_coordinator(tx, session, subject=f"{session.name} is started again", text=told)
+    workers = tx.sessions.ids_siblings("", session.id, limit=limits.broadcast_recipients_max)
+    if workers:
+        text = f"It had ended ({was}), and looks at its mail first. Go on with your work."
+        _to_workers(tx, session, workers, f"Your coordinator {session.name} is started again", text, Priority.NORMAL)
+
+
+def _to_workers(
+    tx: Tx, coordinator: Session, workers: list[tuple[str, str]], subject: str, text: str, priority: Priority
+) -> None:
+    targets = [Target(session_id, coordinator.project_id, name=name) for session_id, name in workers]
+    to = f"workers of {coordinator.name}"
+    _post(tx, of_the_server(), coordinator.project_id, targets, subject, text, priority, None, to=to)
 
 
 def to_session(tx: Tx, session: Session, *, subject: str, text: str, priority: Priority = Priority.NORMAL) -> None:

@@ -28,6 +28,7 @@ class Started(msgspec.Struct, frozen=True, tag="started", tag_field="kind"):
     pid_started: str
     runner: int
     runner_started: str = ""
+    epoch: int = 1
 
 
 class Exited(msgspec.Struct, frozen=True, tag="exited", tag_field="kind"):
@@ -38,8 +39,10 @@ class Exited(msgspec.Struct, frozen=True, tag="exited", tag_field="kind"):
     asked: str | None = None  # who told it to stop
     tail: str = ""
     problem: str = ""
+    epoch: int = 1
 
 
+BY_SIGNAL = "signal"  # who told a runner to stop that was not told by Maestro
 _decode = msgspec.json.Decoder(Started | Exited).decode
 
 
@@ -53,11 +56,18 @@ def heard(tx: Tx, caller: Caller, request: ops.RunnerReport) -> ops.Heard:
     spawn = tx.spawns.get(session.id)
     if spawn is None:
         raise errors.Invalid("This session was not started by Maestro.")
+    if told.epoch != spawn.epoch:
+        raise errors.Conflict(
+            f"{session.name} was started again since: this runner no longer speaks for it.",
+            data={"epoch": spawn.epoch, "told": told.epoch},
+        )
     take(tx, session, spawn, told, caller)
     return ops.Heard(kind="started" if isinstance(told, Started) else "exited")
 
 
 def take(tx: Tx, session: Session, spawn: Spawn, told: Started | Exited, actor: Caller) -> None:
+    if told.epoch != spawn.epoch:
+        return  # of an earlier start: it has been settled
     if isinstance(told, Started):
         tx.spawns.set_runner(session.id, pid=told.runner, started=told.runner_started)
         tx.spawns.set_process(session.id, pid=told.pid, started=told.pid_started)
@@ -68,9 +78,8 @@ def take(tx: Tx, session: Session, spawn: Spawn, told: Started | Exited, actor: 
             )
         return
     tail = told.problem or told.tail
-    tx.spawns.end(
-        session.id, code=told.code, signal=told.signal, tail=tail[-limits.report_tail_chars_max :], at=tx.at
-    )
+    tail = tail[-limits.report_tail_chars_max :]
+    tx.spawns.end(session.id, epoch=spawn.epoch, code=told.code, signal=told.signal, tail=tail, at=tx.at)
     if session.ended_at is None:
         _close(tx, session, spawn, told, actor)
 
@@ -104,6 +113,8 @@ def _report_tasks(tx: Tx, session: Session, told: Exited, actor: Caller) -> None
 
 
 def _final(session: Session, told: Exited) -> Status:
+    if told.asked == BY_SIGNAL:
+        return Status.LOST  # nobody of us wanted that: the machine goes down, or someone ended its runner
     if told.asked:
         return Status.STOPPED
     if told.code != 0:
@@ -114,6 +125,8 @@ def _final(session: Session, told: Exited) -> Status:
 def _words(told: Exited) -> str:
     if told.problem:
         return f"It could not be started: {told.problem}"
+    if told.asked == BY_SIGNAL:
+        return "Its runner was told to end by the system."
     how = f"signal {told.signal}" if told.signal else f"exit code {told.code}"
     end = terminals.plain(told.tail).strip().splitlines()[-5:]
     return f"Its program ended with {how}." + (("\n\n" + "\n".join(end)) if end else "")

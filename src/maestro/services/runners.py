@@ -36,12 +36,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Who a runner and its agent are: pid and start time each."""
+    """Who a runner and its agent are: pid and start time each; and which start of the session it carried out."""
 
     runner: int
     runner_started: str
     agent: int
     agent_started: str
+    epoch: int = 1
 
 
 class Runners:

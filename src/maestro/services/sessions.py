@@ -20,7 +20,7 @@ from maestro.domain.sessions import ACTIVE, FINAL, Mode, Session, Signal, Source
 from maestro.domain.tasks import Priority
 from maestro.domain.tasks import Status as TaskStatus
 from maestro.operations import sessions as ops
-from maestro.services import asks, kin, notices, status
+from maestro.services import asks, kin, notices, recovery, status
 from maestro.services.consequences import Outcome
 from maestro.services.mail import threads
 from maestro.services.mail.post import own_boxes
@@ -125,12 +125,23 @@ def finish(tx: Tx, session: Session, final: Status, *, source: Source, actor: Ca
     kind = Kind.SESSION_LOST if final is Status.LOST else Kind.SESSION_ENDED
     data = {"name": session.name, "from": session.status.value, "status": final.value}
     tx.log(Change(kind, session.id, session.project_id, data), actor=actor.name)
+    resumes = recovery.plan(tx, session, final, source=source)
     _give_back(tx, actor, session)
     threads.release_all(tx, session.id, actor=actor.name)
     asks.withdraw_all(tx, session.id, actor=actor.name)
     if final is not session.status:  # else it was told when the session said so itself
-        notices.status_changed(tx, session, final, detail)
-    notices.coordinator_gone(tx, session, final)
+        again = f"{detail}\n\nIt is started again." if resumes else detail
+        notices.status_changed(tx, session, final, again)
+    notices.coordinator_gone(tx, session, final, resumes=resumes)
+    _last_worker(tx, session, actor=actor.name)
+
+
+def _last_worker(tx: Tx, session: Session, *, actor: str) -> None:
+    """Once the last worker of a coordinator that is gone has ended, nobody need say what becomes of them."""
+    above = tx.recoveries.get(session.parent_id) if session.parent_id else None
+    if above is not None and above.ask_id is not None and not tx.sessions.children(above.session_id, limit=1):
+        asks.withdraw_all(tx, above.session_id, actor=actor)
+        tx.recoveries.clear(above.session_id)
 
 
 def whoami(tx: Tx, caller: Caller, request: ops.WhoAmI) -> ops.Identity:
@@ -208,6 +219,8 @@ def revive(tx: Tx, token_hash: str) -> Caller | None:
     if not tx.sessions.revive(session.id, name=name):
         return None
     tx.sessions.renew(session.id, at=tx.at)
+    tx.recoveries.clear(session.id)
+    asks.withdraw_all(tx, session.id, actor=session.id)
     back = tx.sessions.get(session.id)
     assert back is not None
     status.say(tx, back, Status.WORKING, source=Source.HEARTBEAT, detail="it spoke again", actor=session.id)

@@ -28,7 +28,7 @@ from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
 from maestro.operations.base import Operation
 from maestro.prompts import compose
-from maestro.services import kin, manifests, moves, sessions
+from maestro.services import kin, manifests, moves, resuming, sessions
 from maestro.services.launching import Launching
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.manifests import Brief
@@ -64,7 +64,7 @@ class Spawning:
         self._token_of = token_of
         self._operations = operations
         self._bounds = bounds
-        self._started: set[str] = set()
+        self._started: set[tuple[str, int]] = set()
 
     def spawn(
         self,
@@ -73,8 +73,6 @@ class Spawning:
         request: ops.SpawnSession,
         *,
         run_id: str | None = None,
-        instead_of: Session | None = None,
-        workspace: shapes.Workspace | None = None,
     ) -> ops.SpawnedSession:
         """Decide and write what the session is; after a dry run nothing of it is kept."""
         project = project_of(tx, caller, request.project)
@@ -86,7 +84,7 @@ class Spawning:
         directory = directory_of(tx, request.path, project)
         template = template_of(request, directory)
         permission = request.permission or usual_permission(request.mode, members)
-        session = self._session(tx, caller, request, project, agent, members, instead_of)
+        session = self._session(tx, caller, request, project, agent, members)
         self._claim(tx, session, request.mode, tasks)
         brief = Brief(
             session=session,
@@ -103,7 +101,7 @@ class Spawning:
             references=[task_of(tx, caller, ref, project=project.id) for ref in request.reference],
             skills=[*request.skill, *(skill for one in members for skill in one.skills)],
             directive=_direct(tx, caller, request, session),
-            workspace=workspace or self._workspace(request, project, session, directory),
+            workspace=self._workspace(request, project, session, directory),
             depth_left=self._bounds.depth_max - depth_of(tx, session, self._bounds),
         )
         manifest = manifests.build(tx, brief, self._operations())
@@ -113,35 +111,19 @@ class Spawning:
         return _answer(session, brief)
 
     def resume(self, tx: Tx, caller: Caller, request: session_ops.OneSession) -> ops.SpawnedSession:
-        """Start a session again that has ended: same name, place and tasks. It succeeds the old one, also in mail."""
+        """Start a session again that has ended: the same one, with its name, place, tasks and mailbox."""
         old = kin.named(tx, caller, request.id, project=request.project)
         kin.may_act_on(tx, caller, old, what="resume")
-        spawn, data = tx.spawns.get(old.id), tx.spawns.manifest(old.id)
-        if spawn is None or data is None:
+        spawn = tx.spawns.get(old.id)
+        if spawn is None:
             raise errors.Conflict(f"{old.name} was not started by Maestro.", hint="Start it again by hand.")
         if old.ended_at is None:
             raise errors.Conflict(f"{old.name} runs: it is {old.status}.", data={"status": old.status})
-        told = shapes.decode(data)
-        again = ops.SpawnSession(
-            project=old.project_id,
-            task=[one.id for one in told.tasks if (task := tx.tasks.get(one.id)) is not None and task.ready],
-            mode=old.mode,
-            member=[member.name for member in told.members],
-            tool=spawn.tool,
-            model=spawn.model,
-            permission=spawn.permission,
-            template=spawn.template,
-            name=old.name if tx.sessions.by_name(old.project_id, old.name) is None else None,
-            subject=told.directive.subject if told.directive else "Go on",
-            message=f"You go on for {old.name} ({old.id}), which ended as {old.status}. Look at what it left, then "
-            "go on with its tasks.\n\n" + (told.directive.text if told.directive else ""),
-            words=spawn.words,
-            path=told.project.directory,
-        )
-        place = msgspec.structs.replace(told.workspace, worktree=False) if told.workspace else None
-        made = self.spawn(tx, caller, again, run_id=spawn.run_id, instead_of=old, workspace=place)
-        tx.sessions.succeed(old.id, successor_id=made.id)
-        return made
+        project = project_of(tx, caller, old.project_id)
+        within_limits(tx, caller, project)
+        now = resuming.restart(tx, caller, old, spawn)
+        tx.recoveries.clear(old.id)
+        return _resumed(tx, now)
 
     def _workspace(
         self, request: ops.SpawnSession, project: Project, session: Session, directory: str
@@ -157,9 +139,10 @@ class Spawning:
         self, caller: Caller, request: ops.SpawnSession, answer: ops.SpawnedSession
     ) -> ops.SpawnedSession:
         """After the commit: start the program. What cannot be started has failed, and gives its tasks back."""
-        if answer.dry_run or answer.id in self._started:
+        start = (answer.id, answer.epoch)
+        if answer.dry_run or start in self._started:
             return answer  # nothing to start, or the same key came twice
-        self._started.add(answer.id)
+        self._started.add(start)
         await self._launching.start_or_fail(answer.id)
         return answer
 
@@ -171,9 +154,7 @@ class Spawning:
         project: Project,
         agent: Agent,
         members: Sequence[Member],
-        instead_of: Session | None,
     ) -> Session:
-        above = tx.sessions.route(instead_of.parent_id) if instead_of and instead_of.parent_id else None
         asked = session_ops.RegisterSession(
             project=project.id,
             mode=request.mode,
@@ -182,7 +163,6 @@ class Spawning:
             tool=agent.name,
             task=request.task,
             path=request.path,
-            parent=above.id if above is not None and above.is_live else None,
         )
         made = sessions.register(tx, caller, asked, self._token_of, is_spawned=True)
         found = tx.sessions.get(made.id)
@@ -213,6 +193,22 @@ def _answer(
         manifest=manifest,
         system_prompt=compose.system_prompt(manifest, template) if manifest and template else None,
         task_prompt=compose.task_prompt(manifest) if manifest else None,
+    )
+
+
+def _resumed(tx: Tx, session: Session) -> ops.SpawnedSession:
+    """A session that is started again, as one that was spawned."""
+    spawn, data = tx.spawns.get(session.id), tx.spawns.manifest(session.id)
+    assert spawn is not None and data is not None
+    told = shapes.decode(data)
+    return ops.SpawnedSession(
+        **msgspec.structs.asdict(session),
+        strategy=spawn.strategy,
+        template=spawn.template,
+        permission=spawn.permission,
+        directory=spawn.directory,
+        branch=told.workspace.branch if told.workspace else None,
+        epoch=spawn.epoch,
     )
 
 

@@ -21,6 +21,7 @@ from maestro.store.repositories.idempotency import Idempotency
 from maestro.store.repositories.mail import Mail
 from maestro.store.repositories.members import Members
 from maestro.store.repositories.projects import Projects
+from maestro.store.repositories.recoveries import Recoveries
 from maestro.store.repositories.runs import Runs
 from maestro.store.repositories.sessions import Sessions
 from maestro.store.repositories.spawns import Spawns
@@ -45,6 +46,7 @@ class Repositories:
         self.deliveries = Deliveries(rows)
         self.asks = Asks(rows)
         self.spawns = Spawns(rows)
+        self.recoveries = Recoveries(rows)
         self.runs = Runs(rows)
         self.gates = Gates(rows)
         self.worktrees = Worktrees(rows)
@@ -72,6 +74,7 @@ class Tx:
         self.deliveries = repositories.deliveries
         self.asks = repositories.asks
         self.spawns = repositories.spawns
+        self.recoveries = repositories.recoveries
         self.runs = repositories.runs
         self.gates = repositories.gates
         self.worktrees = repositories.worktrees

@@ -111,6 +111,7 @@ ask.wait            yes     yes          yes     no
 ask.withdraw        yes     yes          yes     no
 server.status       yes     yes          yes     yes
 server.stop         yes     no           no      no
+server.recovery     yes     no           no      no
 server.backup       yes     no           no      no
 events.list         yes     yes          yes     no
 config.get          yes     yes          no      no

@@ -67,7 +67,7 @@ def along(tx: Tx, first: Route | None) -> Target:
     for _ in range(limits.ancestry_depth_max):
         if first is None or route is None:
             break
-        if route.is_live:
+        if route.takes_mail:
             reason = None if route is first else f"{first.name} has ended ({first.status}); it goes to {route.name}"
             return Target(route.id, route.project_id, reason, route.name)
         route = _next(tx, route)

@@ -28,6 +28,10 @@ class Processes:
         await self._watch.refresh()
         return None
 
+    def forget(self, session_id: str) -> None:
+        """It is started again: the end of its next process is news."""
+        self._told.discard(session_id)
+
     async def close(self) -> None:
         await self._watch.close()
 

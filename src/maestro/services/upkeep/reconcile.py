@@ -18,6 +18,7 @@ from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.services import runner_reports, sessions
+from maestro.services.findings import Findings
 from maestro.services.launching import Launching
 from maestro.services.runners import Runners
 from maestro.store.base import Store, Tx
@@ -36,15 +37,19 @@ class Reconcile:
 
     name = "reconcile"
 
-    def __init__(self, store: Store, runners: Runners, launching: Launching, *, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, runners: Runners, launching: Launching, findings: Findings, *, clock: Clock
+    ) -> None:
         self._store = store
         self._runners = runners
         self._launching = launching
+        self._findings = findings
         self._clock = clock
         self._after = EPOCH
         self._restarts: dict[str, _Restarts] = {}  # of runners that ended before they came to anything
 
     async def run_once(self) -> datetime | None:
+        await self._findings.take_note()
         many = limits.upkeep_batch_rows_max
         found = await self._store.read(lambda tx: tx.spawns.live(after=self._after, limit=many))
         for spawn in found:
@@ -52,6 +57,8 @@ class Reconcile:
                 continue
             await self._settle(spawn)
         self._after = found[-1].created_at if len(found) == many else EPOCH
+        if len(found) < many:
+            self._findings.looked.set()
         if not found:
             self._restarts.clear()
             return None
@@ -67,17 +74,26 @@ class Reconcile:
     async def _settle(self, spawn: Spawn) -> None:
         """A session whose runner is not there."""
         spooled = await asyncio.to_thread(self._runners.spooled, spawn.session_id)
-        told = [report for one in spooled if (report := runner_reports.decoded(one)) is not None]
+        told = [
+            report
+            for one in spooled
+            if (report := runner_reports.decoded(one)) is not None and report.epoch == spawn.epoch
+        ]
         if told:
             await self._store.write(lambda tx: _take(tx, spawn, told))
             await asyncio.to_thread(self._runners.forget_spool, spawn.session_id)
         elif self._is_at_it(spawn):
             return
-        elif self._runners.note(spawn.session_id) is None:
+        elif not self._was_started(spawn):
             await self._start(spawn)
         else:
             await asyncio.to_thread(self._runners.end_orphan, spawn.session_id)
             await self._store.write(lambda tx: _lose(tx, spawn))
+
+    def _was_started(self, spawn: Spawn) -> bool:
+        """Whether a runner has carried out this start; what one of an earlier start left says nothing of it."""
+        note = self._runners.note(spawn.session_id)
+        return note is not None and note.epoch >= spawn.epoch
 
     async def _start(self, spawn: Spawn) -> None:
         """It was written, but no agent runs: the server was killed in between, or its runner ended too soon."""
@@ -107,7 +123,7 @@ def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Started | runner_repor
 
 def _lose(tx: Tx, spawn: Spawn) -> None:
     why = "its runner is gone, and has left no word"
-    if not tx.spawns.end(spawn.session_id, code=None, signal=None, tail=why, at=tx.at):
+    if not tx.spawns.end(spawn.session_id, epoch=spawn.epoch, code=None, signal=None, tail=why, at=tx.at):
         return
     session = tx.sessions.get(spawn.session_id)
     if session is not None and session.ended_at is None:

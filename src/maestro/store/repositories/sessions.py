@@ -26,6 +26,11 @@ class Route(msgspec.Struct, frozen=True):
     successor_id: str | None
     parent_id: str | None
     status: Status
+    resumes: bool = False  # it has ended, and will be started again
+
+    @property
+    def takes_mail(self) -> bool:
+        return self.is_live or self.resumes
 
 
 class Sessions:
@@ -102,7 +107,7 @@ class Sessions:
         row = self._rows.one("session_route", id=session_id)
         if row is None:
             return None
-        route = Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]))
+        route = Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]), bool(row[7]))
         if self._remembers and route.is_live:
             if len(self._live) >= limits.routes_remembered_max:
                 self._live.clear()
@@ -120,6 +125,14 @@ class Sessions:
     def children(self, parent_id: str, *, after: str = "", limit: int, ever: bool = False) -> list[Session]:
         name = "sessions_children_ever" if ever else "sessions_children"
         return self._many(name, parent_id=parent_id, after=after, limit=limit)
+
+    def count_live(self) -> int:
+        row = self._rows.one("sessions_count_live")
+        return int(row[0]) if row else 0
+
+    def live_anywhere(self, *, limit: int) -> list[Session]:
+        """In any project; also those that have ended and will be started again."""
+        return self._many("sessions_live_anywhere", limit=limit)
 
     def ids_live(self, project_id: str, *, limit: int) -> list[tuple[str, str]]:
         return self._ids("session_ids_live", project_id=project_id, limit=limit)
@@ -159,6 +172,14 @@ class Sessions:
     def revive(self, session_id: str, *, name: str) -> bool:
         """Whether it was lost until now."""
         return self._rows.run("session_revive", id=session_id, name=name) == 1
+
+    def restart(self, session_id: str, *, name: str, lease_until: datetime, at: datetime) -> bool:
+        """Whether it had ended until now."""
+        values = {"id": session_id, "name": name, "lease_until": to_micros(lease_until), "at": to_micros(at)}
+        return self._rows.run("session_restart", **values) == 1
+
+    def clear_signals(self, session_id: str) -> None:
+        self._rows.run("signals_clear", session_id=session_id)
 
     def shorten(self, session_id: str, *, lease_until: datetime) -> None:
         self._rows.run("session_shorten", id=session_id, lease_until=to_micros(lease_until))

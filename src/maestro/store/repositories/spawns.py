@@ -56,10 +56,23 @@ class Spawns:
         """The agent's own process is the session's."""
         self._rows.run("session_process", id=session_id, pid=pid, pid_started=started)
 
-    def end(self, session_id: str, *, code: int | None, signal: str | None, tail: str | None, at: datetime) -> bool:
-        """Whether it had not ended before."""
+    def end(
+        self,
+        session_id: str,
+        *,
+        epoch: int,
+        code: int | None,
+        signal: str | None,
+        tail: str | None,
+        at: datetime,
+    ) -> bool:
+        """Whether this start of it had not ended before."""
         values = {"exit_code": code, "exit_signal": signal, "tail": tail, "ended_at": to_micros(at)}
-        return self._rows.run("spawn_ended", session_id=session_id, **values) == 1
+        return self._rows.run("spawn_ended", session_id=session_id, epoch=epoch, **values) == 1
+
+    def restart(self, session_id: str, *, manifest: bytes) -> None:
+        """It is to be started once more."""
+        self._rows.run("spawn_restart", session_id=session_id, manifest=manifest)
 
     def count_below(self, parent_id: str) -> int:
         row = self._rows.one("spawns_below", parent_id=parent_id)
@@ -88,4 +101,5 @@ def _spawn(row: Row) -> Spawn:
         tail=row[13],
         created_at=from_micros(row[14]),
         ended_at=maybe_time(row[15]),
+        epoch=row[16],
     )

@@ -7,6 +7,9 @@ s.status_at, s.status_until, s.seen_at, s.successor_id
 sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN workspaces w ON w.id = s.workspace_id
            LEFT JOIN members m ON m.id = s.member_id
 
+-- fragment: resumes
+EXISTS (SELECT 1 FROM recoveries r WHERE r.session_id = s.id AND r.due_at IS NOT NULL AND r.step = 'resume')
+
 -- name: session_insert
 -- A new session; only the hash of its token is kept.
 INSERT INTO sessions (id, project_id, workspace_id, name, mode, status, parent_id, human, pid, pid_started, token_hash,
@@ -44,7 +47,8 @@ SELECT s.id, s.pid, s.pid_started FROM sessions s
 
 -- name: session_route
 -- What decides where mail for a session goes.
-SELECT id, project_id, name, ended_at, successor_id, parent_id, status FROM sessions WHERE id = :id;
+SELECT s.id, s.project_id, s.name, s.ended_at, s.successor_id, s.parent_id, s.status, {resumes}
+  FROM sessions s WHERE s.id = :id;
 
 -- name: sessions_page
 SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.id > :after ORDER BY s.id LIMIT :limit;
@@ -66,6 +70,13 @@ SELECT {session} FROM {sessions}
 -- name: sessions_children_ever
 SELECT {session} FROM {sessions}
  WHERE s.parent_id = :parent_id AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: sessions_count_live
+SELECT count(*) FROM sessions WHERE ended_at IS NULL;
+
+-- name: sessions_live_anywhere
+-- In any project; also those that have ended and will be started again.
+SELECT {session} FROM {sessions} WHERE s.ended_at IS NULL OR {resumes} ORDER BY s.id LIMIT :limit;
 
 -- name: session_ids_live
 -- Every live session of a project.
@@ -140,6 +151,18 @@ SELECT {session} FROM {sessions} WHERE s.token_hash = :token_hash AND s.status =
 -- name: session_revive
 UPDATE sessions SET ended_at = NULL, name = :name, mail_settled = 0 WHERE id = :id AND status = 'lost';
 
+-- name: session_restart
+-- Started again: the same session, with a process still to come.
+UPDATE sessions
+   SET ended_at = NULL, name = :name, status = 'spawning', status_source = 'process', status_at = :at,
+       status_until = NULL, pid = NULL, pid_started = NULL, lease_until = :lease_until, seen_at = :at, updated_at = :at,
+       mail_settled = 0, successor_id = NULL
+ WHERE id = :id AND ended_at IS NOT NULL;
+
+-- name: signals_clear
+-- What was said of an earlier life says nothing of this one.
+DELETE FROM session_signals WHERE session_id = :session_id;
+
 -- name: session_adopt
 UPDATE sessions SET parent_id = :parent_id, updated_at = :at WHERE id = :id AND ended_at IS NULL;
 
@@ -148,9 +171,9 @@ UPDATE sessions SET parent_id = :parent_id, updated_at = :at WHERE id = :id AND 
 UPDATE sessions SET successor_id = :successor_id WHERE id = :id;
 
 -- name: sessions_unsettled
--- Ended sessions whose unread mail has not gone on yet.
+-- Ended sessions whose unread mail has not gone on yet; of those that are started again it stays.
 SELECT {session} FROM {sessions}
- WHERE s.ended_at IS NOT NULL AND s.mail_settled = 0 ORDER BY s.ended_at LIMIT :limit;
+ WHERE s.ended_at IS NOT NULL AND s.mail_settled = 0 AND NOT {resumes} ORDER BY s.ended_at LIMIT :limit;
 
 -- name: session_settle
 UPDATE sessions SET mail_settled = 1 WHERE id = :id;

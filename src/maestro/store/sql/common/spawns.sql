@@ -1,6 +1,6 @@
 -- fragment: spawn
 w.session_id, w.tool, w.words, w.model, w.permission, w.strategy, w.template, w.directory, w.run_id, w.runner_pid,
-w.runner_started, w.exit_code, w.exit_signal, w.tail, w.created_at, w.ended_at
+w.runner_started, w.exit_code, w.exit_signal, w.tail, w.created_at, w.ended_at, w.epoch
 
 -- name: spawn_insert
 -- How a session is started; written before its program is.
@@ -24,9 +24,15 @@ SELECT {spawn} FROM spawns w WHERE w.ended_at IS NULL AND w.created_at > :after 
 UPDATE spawns SET runner_pid = :runner_pid, runner_started = :runner_started WHERE session_id = :session_id;
 
 -- name: spawn_ended
--- How its program ended; only the first word counts.
+-- How its program ended; only the first word counts, and only of the present start.
 UPDATE spawns SET exit_code = :exit_code, exit_signal = :exit_signal, tail = :tail, ended_at = :ended_at
- WHERE session_id = :session_id AND ended_at IS NULL;
+ WHERE session_id = :session_id AND epoch = :epoch AND ended_at IS NULL;
+
+-- name: spawn_restart
+-- To be started once more: whoever ran it before no longer speaks for it.
+UPDATE spawns SET epoch = epoch + 1, manifest = :manifest, runner_pid = NULL, runner_started = NULL, exit_code = NULL,
+                  exit_signal = NULL, tail = NULL, ended_at = NULL
+ WHERE session_id = :session_id;
 
 -- name: spawns_below
 -- How many spawned sessions of a coordinator are live.

@@ -118,6 +118,7 @@ RENDERERS: dict[type, Renderer] = {
     ask_ops.AskList: asks.ask_list,
     server_ops.ServerStatus: server.status,
     server_ops.Stopped: server.stopped,
+    server_ops.Recovery: server.recovery,
     server_ops.BackupDone: server.backup,
     server_ops.Settings: server.settings,
     domain_events.Event: server.event,

@@ -8,10 +8,31 @@ from typing import Any
 import msgspec
 
 from maestro.domain.events import Event
-from maestro.operations.server import BackupDone, EventList, Resync, ServerStatus, Settings, Stopped
+from maestro.domain.runs import RunStatus
+from maestro.operations.server import (
+    BackupDone,
+    EventList,
+    Fate,
+    FoundRun,
+    FoundSession,
+    Recovery,
+    Resync,
+    ServerStatus,
+    Settings,
+    Stopped,
+)
 from maestro.surfaces.cli.render.base import Rendered, more, pairs, size, when
 from maestro.surfaces.cli.render.style import View, line, paint
 
+_NAMES_SHOWN = 8
+_FATES = {
+    Fate.ALIVE: "found alive",
+    Fate.RESUMED: "started again",
+    Fate.RESUMING: "about to be started again",
+    Fate.LOST: "lost (maestro session resume NAME)",
+    Fate.ENDED: "ended meanwhile",
+    Fate.UNHEARD: "not heard of yet",
+}
 # Said by the event's own columns.
 _SHOWN_ELSEWHERE = ("ref",)
 
@@ -27,13 +48,40 @@ def status(value: ServerStatus, view: View) -> Rendered:
                 ("started", when(value.started_at)),
                 ("schema", str(value.schema)),
                 ("events", str(value.events)),
+                ("sessions", str(value.sessions)),
+                ("runs", str(value.runs)),
             ]
         )
     )
 
 
 def stopped(value: Stopped, view: View) -> Rendered:
-    return Rendered(f"the server stops (pid {value.pid})\n")
+    left = {0: "", 1: "; 1 session goes on"}.get(value.sessions, f"; {value.sessions} sessions go on")
+    return Rendered(f"the server stops (pid {value.pid}){left}\n")
+
+
+def recovery(value: Recovery, view: View) -> Rendered:
+    """What was running, in a few lines; nothing if nothing was."""
+    lines = ["the machine was restarted meanwhile"] if value.rebooted else []
+    for fate, words in _FATES.items():
+        found = [one for one in value.sessions if one.fate is fate]
+        if found:
+            many = "1 session" if len(found) == 1 else f"{len(found)} sessions"
+            lines.append(f"{many} {words}: {_names(found)}")
+    lines += [_found_run(run) for run in value.runs]
+    if not lines:
+        return Rendered(notes=["nothing was running"])
+    return Rendered("".join(f"{one}\n" for one in lines))
+
+
+def _names(found: list[FoundSession]) -> str:
+    shown = ", ".join(line(one.name) for one in found[:_NAMES_SHOWN])
+    return f"{shown} and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else shown
+
+
+def _found_run(run: FoundRun) -> str:
+    how = "goes on" if run.status is RunStatus.RUNNING else f"is {run.status}"
+    return f"{run.id} of {line(run.task)} {how}: {run.completed} of {run.tasks} tasks completed"
 
 
 def backup(value: BackupDone, view: View) -> Rendered:

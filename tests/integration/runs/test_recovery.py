@@ -1,0 +1,284 @@
+"""Sessions whose program, runner, server or machine went down: what is started again, as whom, and what it is told."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import limits
+from maestro.testing.live import PYTHON_CLIENT
+from maestro.testing.supervised import identity, is_there, until
+from maestro.testing.workshop import Workshop
+
+# Says that it runs, keeps what it was told, starts its worker once, and stays.
+LEAD = r"""
+echo "$MAESTRO_SESSION_ID:$MAESTRO_TOKEN" >> starts
+cp "$MAESTRO_TASK_PROMPT_FILE" "prompt-$(wc -l < starts | tr -d ' ')"
+test -e spawned || maestro session spawn --name w --task "#1" -- sh -c \
+  'echo "$MAESTRO_SESSION_ID" >> works; exec sleep 1000'
+touch spawned
+echo up >> up
+exec sleep 1000
+"""
+
+
+def lead(shop: Workshop, *words: str, script: str = LEAD) -> dict[str, Any]:
+    return shop.spawn("--name", "lead", "--mode", "coordinate", *words, "--", "sh", "-c", script)
+
+
+@pytest.fixture
+def team(shop: Workshop) -> tuple[str, str]:
+    """A coordinator and its worker, both at work: their ids."""
+    shop.task("Parser")
+    made = lead(shop)
+    until(lambda: shop.lines("up") and shop.lines("works"), what="both at work")
+    worker = shop.session("w")
+    until(lambda: shop.session("w")["status"] == "working", what="the worker's report")
+    return made["id"], worker["id"]
+
+
+def note(shop: Workshop, session_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((shop.folder(session_id) / "runner.json").read_bytes())
+    return found
+
+
+def started(shop: Workshop, times: int) -> list[str]:
+    """How the coordinator called itself at each start, once it was started so often and runs."""
+    until(lambda: len(shop.lines("up")) == times, what=f"start {times}")
+    until(lambda: shop.session("lead")["status"] == "working", what="its report")
+    return shop.lines("starts")
+
+
+def kill_runner(shop: Workshop, session_id: str) -> None:
+    os.kill(note(shop, session_id)["runner"], signal.SIGKILL)
+
+
+def kill_agent(shop: Workshop, session_id: str) -> None:
+    os.killpg(note(shop, session_id)["agent"], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kill", [kill_runner, kill_agent], ids=["its runner dies", "its program dies"])
+def test_a_coordinator_is_started_again_as_itself(
+    shop: Workshop, team: tuple[str, str], kill: Callable[[Workshop, str], None]
+) -> None:
+    boss, worker = team
+    kill(shop, boss)
+    first, second = started(shop, 2)
+    assert first == second and first.startswith(boss), "not the same session with the same token"
+    assert shop.session("w")["parent_id"] == boss
+    subjects = [one["subject"] for one in shop.json("mail", "inbox", "--of", "w", "--all")["messages"]]
+    assert "Your coordinator lead is started again" in subjects
+    assert shop.lines("works") == [worker], "its worker was left alone"
+    assert not shop.json("ask", "list")["asks"]
+
+
+def test_what_was_said_meanwhile_comes_first(shop: Workshop, team: tuple[str, str]) -> None:
+    boss, _ = team
+    sent = shop.json("mail", "send", "lead", "--subject", "The plan", "--message", "Is <it> still the same?")
+    kill_runner(shop, boss)
+    started(shop, 2)
+    prompt = (shop.repo / "prompt-2").read_text()
+    head, _, rest = prompt.partition("<session ")
+    assert "<resumed " in head and 'ended_as="lost"' in head and rest
+    assert f'id="{sent["id"]}"' in head and "Is &lt;it&gt; still the same?" in head
+    assert "<resumed " not in (shop.repo / "prompt-1").read_text()
+    unread = shop.json("mail", "inbox", "--of", "lead")["messages"]
+    assert "The plan" in [one["subject"] for one in unread], "it lies in its box, unread"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["maestro session report complete done; exit 1", "exit 0", "maestro session end"],
+    ids=["after its report", "well", "by its own word"],
+)
+def test_one_that_ended_itself_stays_ended(shop: Workshop, script: str) -> None:
+    made = lead(shop, script=f"echo x >> n; {script}")
+    shop.ended("lead")
+    until(lambda: not shop.left(), what="the end of every process")
+    shop.live.stop()
+    shop.live.start()
+    assert shop.session(made["id"])["ended_at"] and shop.lines("n") == ["x"]
+    assert shop.json("recovery") | {"started_at": ""} == {
+        "started_at": "", "rebooted": False, "sessions": [], "runs": []
+    }  # fmt: skip
+
+
+def test_one_that_was_stopped_stays_stopped(shop: Workshop, team: tuple[str, str]) -> None:
+    boss, _ = team
+    shop.maestro("session", "stop", "lead")
+    assert shop.ended(boss)["status"] == "stopped"
+    shop.live.kill()
+    shop.live.start()
+    assert [(one["name"], one["fate"]) for one in shop.json("recovery")["sessions"]] == [("w", "alive")]
+    assert shop.session(boss)["status"] == "stopped" and len(shop.lines("up")) == 1
+
+
+def test_one_that_crashes_again_and_again_is_given_up_and_its_workers_adopted(shop: Workshop) -> None:
+    shop.task("Parser")
+    (shop.repo / "crash").write_text(LEAD.replace("exec sleep 1000\n", "exit 7\n"))
+    begin = "maestro session spawn --name lead --mode coordinate -- sh crash; exec sleep 1000"
+    above = shop.spawn("--name", "above", "--mode", "coordinate", "--", "sh", "-c", begin)
+    until(lambda: shop.lines("works"), what="the worker")
+    until(lambda: shop.session("w")["parent_id"] == above["id"], what="the adoption")
+    assert len(shop.lines("up")) == 1 + len(limits.resume_after_seconds)
+    assert shop.session("lead")["status"] == "failed"
+    for box, subject in (
+        ("above", "You are the coordinator of lead's workers now"),
+        ("w", "above is your coordinator now"),
+    ):
+        found = [one["subject"] for one in shop.json("mail", "inbox", "--of", box, "--all")["messages"]]
+        assert found.count(subject) == 1
+    assert not shop.json("ask", "list")["asks"]
+
+
+def test_after_a_reboot_all_are_started_again_and_up_says_so(shop: Workshop, team: tuple[str, str]) -> None:
+    boss, worker = team
+    shop.task("All of it")
+    shop.task("Part", "--parent", "#2")
+    run_id = shop.begin("#2", "--", "sh", "-c", "echo x >> part; test $(wc -l < part) -ge 2 || exec sleep 1000")
+    until(lambda: shop.lines("part"), what="the run")
+    power_cut(shop)
+    pretend_reboot(shop)
+    up = shop.live.begin("up", "--port", "0", "--json", program=PYTHON_CLIENT)
+    said = json.loads(up.communicate(timeout=60)[0])
+    try:
+        found = {one["name"]: one["fate"] for one in said["recovery"]["sessions"] if one["id"] in (boss, worker)}
+        assert found == {"lead": "resumed", "w": "resumed"}
+        assert said["recovery"]["rebooted"] and said["started"]
+        assert [run["id"] for run in said["recovery"]["runs"]] == [run_id]
+        first, second = started(shop, 2)
+        assert first == second
+        until(lambda: shop.lines("works") == [worker, worker], what="the worker's second start")
+        assert shop.json("task", "show", "#1")["holder"] == worker
+        assert shop.run_over(run_id)["status"] == "completed", "the run tried again, once"
+        assert len(shop.lines("part")) == 2
+        text = shop.maestro("up")
+        assert "2 sessions started again: lead, w" in text and f"{run_id} of vc#2" in text
+    finally:
+        shop.maestro("down")
+
+
+def power_cut(shop: Workshop) -> None:
+    """Server, runners and agents at once."""
+    notes = shop.notes()
+    shop.live.kill()
+    for one in notes:
+        os.kill(one["runner"], signal.SIGKILL)
+    for one in notes:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(one["agent"], signal.SIGKILL)
+    until(lambda: not shop.left(), what="the end of every process")
+
+
+def pretend_reboot(shop: Workshop) -> None:
+    """Whatever is recorded of processes is of an earlier start of the machine."""
+    with contextlib.closing(sqlite3.connect(shop.live.home / "maestro.db")) as database, database:
+        database.execute(
+            "UPDATE sessions SET pid_started = substr(pid_started, 1, instr(pid_started, '@')) || 'before'"
+        )
+    for path in (shop.live.home / "runs").glob("*/runner.json"):
+        told = json.loads(path.read_bytes())
+        for who in ("runner_started", "agent_started"):
+            told[who] = told[who].partition("@")[0] + "@before"
+        path.write_text(json.dumps(told))
+
+
+def test_after_a_reboot_a_process_that_has_the_number_now_is_left_alone(
+    shop: Workshop, team: tuple[str, str]
+) -> None:
+    """The agents live on here, so they stand for others that were given the same pids at the same ticks."""
+    boss, worker = team
+    others = [identity(note(shop, one)["agent"]) for one in team]
+    shop.live.kill()
+    for one in (boss, worker):
+        kill_runner(shop, one)
+    pretend_reboot(shop)
+    shop.live.start()
+    try:
+        started(shop, 2)
+        assert all(is_there(other) for other in others), "a stranger was killed"
+    finally:
+        for pid, _ in others:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+def test_a_machine_that_is_shut_down_stops_nobody_for_good(shop: Workshop, team: tuple[str, str]) -> None:
+    """The system tells every process to end. That is no person's wish."""
+    boss, worker = team
+    notes = [note(shop, one) for one in team]
+    shop.live.stop()
+    for one in notes:
+        os.kill(one["runner"], signal.SIGTERM)
+    until(lambda: not shop.left(), what="the end of every process")
+    shop.live.start()
+    fates = {one["name"]: one["fate"] for one in shop.json("recovery")["sessions"]}
+    assert fates == {"lead": "resumed", "w": "resumed"}
+    started(shop, 2)
+    until(lambda: shop.lines("works") == [worker, worker], what="the worker's second start")
+    assert shop.session(boss)["status"] == "working"
+
+
+def test_a_server_that_was_killed_finds_them_alive_and_leaves_them_alone(
+    shop: Workshop, team: tuple[str, str]
+) -> None:
+    shop.live.kill()
+    shop.live.start()
+    found = shop.json("recovery")
+    assert {(one["name"], one["fate"]) for one in found["sessions"]} == {("lead", "alive"), ("w", "alive")}
+    assert not found["rebooted"]
+    assert "2 sessions found alive: lead, w" in shop.maestro("recovery")
+    assert len(shop.lines("up")) == 1 and len(shop.lines("works")) == 1
+
+
+def test_a_runner_of_an_earlier_start_is_not_heard(shop: Workshop, team: tuple[str, str]) -> None:
+    boss, _ = team
+    kill_runner(shop, boss)
+    (_, said) = started(shop, 2)
+    env = {"MAESTRO_TOKEN": said.partition(":")[2]}
+    late = json.dumps({"kind": "exited", "epoch": 1, "code": 0, "tail": "late"})
+    refused = shop.live.command("runner", "report", late, cwd=shop.repo, env=env)
+    assert refused.returncode == 5 and b"started again since" in refused.stderr
+    stale = json.dumps({"kind": "started", "pid": 1, "pid_started": "1", "runner": 1})
+    assert shop.live.command("runner", "report", stale, cwd=shop.repo, env=env).returncode == 5
+    shop.live.kill()
+    (shop.folder(boss) / "spool.json").write_text(f"[{late}]")  # nor what it left behind
+    shop.live.start()
+    shop.json("recovery")
+    now = shop.session("lead")
+    assert (now["status"], now["pid"]) == ("working", note(shop, boss)["agent"])
+    assert note(shop, boss)["epoch"] == 2
+
+
+def test_a_worker_without_a_coordinator_is_started_again_where_it_was(shop: Workshop) -> None:
+    shop.task("Parser")
+    script = 'pwd >> "$PLACE"; git rev-parse --abbrev-ref HEAD >> "$PLACE"; echo half >> work; exec sleep 1000'
+    place = shop.repo.parent / "place"
+    made = shop.spawn(
+        "--name", "w", "--task", "#1", "--worktree", "--", "env", f"PLACE={place}", "sh", "-c", script
+    )  # fmt: skip
+    until(lambda: place.exists() and len(place.read_text().split()) == 2, what="its start")
+    kill_runner(shop, made["id"])
+    until(lambda: len(place.read_text().split()) == 4, what="its second start")
+    first, second = place.read_text().split()[:2], place.read_text().split()[2:]
+    assert first == second and first == [made["directory"], made["branch"]]
+    until(lambda: (Path(made["directory"]) / "work").read_text() == "half\nhalf\n", what="its work")
+    assert shop.json("task", "show", "#1")["holder"] == made["id"]
+
+
+def test_a_lost_worker_is_left_to_its_coordinator(shop: Workshop, team: tuple[str, str]) -> None:
+    boss, worker = team
+    kill_runner(shop, worker)
+    assert shop.ended(worker)["status"] == "lost"
+    assert shop.json("task", "show", "#1")["ready"]
+    shop.maestro("session", "resume", "w")
+    until(lambda: shop.lines("works") == [worker, worker], what="its second start")
+    assert shop.session(worker)["parent_id"] == boss
