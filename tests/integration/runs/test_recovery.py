@@ -282,3 +282,35 @@ def test_a_lost_worker_is_left_to_its_coordinator(shop: Workshop, team: tuple[st
     shop.maestro("session", "resume", "w")
     until(lambda: shop.lines("works") == [worker, worker], what="its second start")
     assert shop.session(worker)["parent_id"] == boss
+
+
+def test_with_nobody_above_the_person_says_what_becomes_of_the_workers(shop: Workshop) -> None:
+    shop.task("Parser")
+    crash = LEAD.replace("exec sleep 1000\n", "test -e mended || exit 7; exec sleep 1000\n")
+    made = lead(shop, script=crash)
+    (ask,) = until(lambda: shop.json("ask", "list")["asks"], what="the question")
+    assert ask["session_id"] == made["id"] and ask["choices"] == ["resume", "stop its workers", "leave them"]
+    assert shop.session("w")["status"] == "working"
+    (shop.repo / "mended").touch()
+    shop.maestro("ask", "answer", ask["id"], "resume")
+    started(shop, 2 + len(limits.resume_after_seconds))
+    assert shop.session("lead")["id"] == made["id"]
+    assert [one["name"] for one in shop.session("lead")["workers"]] == ["w"]
+    assert not shop.json("ask", "list")["asks"]
+
+
+def test_workers_that_the_person_wants_stopped_are_stopped(shop: Workshop) -> None:
+    shop.task("Parser")
+    process = shop.live.begin(program=["sleep", "1000"])
+    words = ["session", "register", "--name", "lead", "--mode", "coordinate", "--pid", str(process.pid)]
+    env = {"MAESTRO_TOKEN": shop.json(*words)["token"]}
+    spawn = ["session", "spawn", "--name", "w", "--task", "#1", "--", "sleep", "1000"]
+    assert shop.live.command(*spawn, cwd=shop.repo, env=env).returncode == 0
+    until(lambda: shop.session("w")["status"] == "working", what="the worker")
+    process.kill()
+    process.communicate()
+    (ask,) = until(lambda: shop.json("ask", "list")["asks"], what="the question")
+    assert "resume" not in ask["choices"], "nobody knows how it was started"
+    shop.maestro("ask", "answer", ask["id"], "stop")
+    assert shop.ended("w")["status"] == "stopped"
+    assert shop.json("task", "show", "#1")["ready"]
