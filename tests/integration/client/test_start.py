@@ -39,6 +39,11 @@ def script(connection, request):
     if request.arguments[:1] == [b"up"]:
         connection.send(b"L")
         return
+    if request.arguments[:1] == [b"recovery"]:
+        found = b'{"sessions":[]}\\n' if b"--json" in request.arguments else b"1 session found alive: ada\\n"
+        connection.send(b"O", found)
+        connection.exit(4 if how == "discreet" else 0)
+        return
     connection.send(b"O", b"served\\n")
     connection.exit()
     if request.arguments == [b"down"]:
@@ -139,7 +144,8 @@ def test_up(client):
     first = client.run("up", "--port", "4711")
     (facts,) = starts(client)
     directory = client.socket.parent
-    assert first.stdout.decode() == f"started the server for {directory} (pid {facts['pid']})\n"
+    said = f"started the server for {directory} (pid {facts['pid']})\n1 session found alive: ada\n"
+    assert first.stdout.decode() == said
     assert facts["argv"] == ["--home", str(directory), "--port", "4711"]
     assert client.run("x").stdout == b"served\n"
 
@@ -148,9 +154,25 @@ def test_up_when_it_runs(client):
     client.run("x")
     for arguments in (["up"], ["up", "--foreground"]):
         again = client.run(*arguments)
-        assert again.stdout.decode() == f"a server already runs for {client.socket.parent}\n"
+        said = f"a server already runs for {client.socket.parent}\n1 session found alive: ada\n"
+        assert again.stdout.decode() == said
         assert again.returncode == 0
     assert len(starts(client)) == 1
+
+
+def test_up_as_json(client):
+    told = json.loads(client.run("up", "--json").stdout)
+    (facts,) = starts(client)
+    home = str(client.socket.parent)
+    assert told == {"home": home, "started": True, "pid": facts["pid"], "recovery": {"sessions": []}}
+    again = json.loads(client.run("up", "--json").stdout)
+    assert again == {"home": home, "started": False, "pid": None, "recovery": {"sessions": []}}
+
+
+def test_up_of_a_server_that_does_not_say_what_it_found(client):
+    client.env["STAND_IN"] = "discreet"
+    assert client.run("up").stdout.count(b"\n") == 1
+    assert json.loads(client.run("up", "--json").stdout)["recovery"] is None
 
 
 def test_up_in_the_foreground(client):

@@ -118,19 +118,22 @@ def test_nothing_of_a_session_that_ended_is_left_but_what_it_kept(shop: Workshop
     assert (shop.folder(made["id"]) / "runner.log").read_text() == ""
 
 
-def test_a_resumed_session_succeeds_the_old_one(shop: Workshop) -> None:
+def test_a_resumed_session_is_the_same_one(shop: Workshop) -> None:
     shop.task("Parser")
     old = shop.spawn("--task", "#1", "--name", "parser", "--message", "Small.", "--", "sh", "-c", "echo x >> n; cat")
     until(lambda: shop.lines("n") == ["x"], what="its start")
     shop.maestro("session", "resume", "parser", exits=5)
     shop.maestro("session", "stop", "parser")
     shop.ended("parser")
-    new = shop.json("session", "resume", old["id"])
-    assert new["id"] != old["id"] and new["name"] == "parser"
+    new = shop.json("session", "resume", "parser")
+    assert (new["id"], new["name"], new["epoch"]) == (old["id"], "parser", 2)
     until(lambda: shop.lines("n") == ["x", "x"], what="its second start")
-    assert shop.session(old["id"])["successor_id"] == new["id"]
-    assert shop.json("task", "show", "#1")["holder"] == new["id"]
-    assert "Small." in shop.json("manifest", "show", new["id"])["directive"]["text"]
+    assert shop.json("task", "show", "#1")["holder"] == old["id"]
+    told = shop.json("manifest", "show", "parser")
+    assert "Small." in told["directive"]["text"] and told["resumed"]["status"] == "stopped"
+    until(lambda: shop.session("parser")["status"] == "working", what="its report")
+    shop.maestro("session", "stop", "parser")
+    assert shop.ended("parser")["status"] == "stopped", "it can be stopped as often as it is started"
 
 
 def test_an_environment_that_is_not_text_does_not_keep_a_session_from_starting(

@@ -10,10 +10,13 @@ import msgspec
 from maestro.domain.callers import Role
 from maestro.domain.events import Event
 from maestro.domain.projects import Project, Workspace
+from maestro.domain.runs import RunStatus
+from maestro.domain.sessions import Mode, Status
 from maestro.operations import documents as document_ops
 from maestro.operations import projects, server, sessions
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered, size
+from maestro.surfaces.cli.render.server import _FATES
 from maestro.surfaces.cli.render.style import View, finish
 from maestro.testing.factories import make_session
 
@@ -96,10 +99,34 @@ def test_who_one_is() -> None:
 
 def test_the_server() -> None:
     found = server.ServerStatus(version="1", pid=7, home="/data", url=None, started_at=AT, schema=1, events=9)
-    assert "pid      7\n" in str(rendered(found).out) and "url" not in str(rendered(found).out)
+    assert "pid       7\n" in str(rendered(found).out) and "url" not in str(rendered(found).out)
     assert rendered(server.Stopped(pid=7)).out == "the server stops (pid 7)\n"
+    assert rendered(server.Stopped(pid=7, sessions=1)).out == "the server stops (pid 7); 1 session goes on\n"
+    assert rendered(server.Stopped(pid=7, sessions=3)).out == "the server stops (pid 7); 3 sessions go on\n"
     assert "1.0 MiB" in str(rendered(server.BackupDone(file="/b.tar", bytes=1024**2, blobs=1)).out)
     assert rendered(server.Settings(settings={"port": 1, "human": "dana"})).out == "port   1\nhuman  dana\n"
+
+
+def test_what_a_server_found() -> None:
+    def session(name: str, fate: server.Fate) -> server.FoundSession:
+        return server.FoundSession(
+            id=f"ses_{name}", name=name, project="vc", mode=Mode.EXECUTE, fate=fate, status=Status.WORKING
+        )
+
+    none = server.Recovery(started_at=AT, rebooted=False, sessions=[], runs=[])
+    assert (rendered(none).out, rendered(none).notes) == ("", ["nothing was running"])
+    run = server.FoundRun(id="run_1", task="vc#2", status=RunStatus.RUNNING, completed=3, tasks=8)
+    many = [session(f"w{number}", server.Fate.ALIVE) for number in range(10)]
+    found = server.Recovery(
+        started_at=AT, rebooted=True, sessions=[*many, session("lead", server.Fate.RESUMED)], runs=[run]
+    )
+    assert str(rendered(found).out).splitlines() == [
+        "the machine was restarted meanwhile",
+        "10 sessions found alive: w0, w1, w2, w3, w4, w5, w6, w7 and 2 more",
+        "1 session started again: lead",
+        "run_1 of vc#2 goes on: 3 of 8 tasks completed",
+    ]
+    assert set(server.Fate) == set(_FATES)
 
 
 def test_events() -> None:
