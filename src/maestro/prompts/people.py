@@ -10,9 +10,9 @@ from maestro.prompts.work import link
 from maestro.prompts.xml import Markup, element
 
 _RESUMED = (
-    "You were started before as this very session, and your program ended without your wish. Your name, working "
-    "directory and mailbox are the same; what you had in mind is gone. Look at what you left: your mail, your "
-    "tasks, your workers, and the files."
+    "You were started before as this very session, and that came to an end. Your name, working directory and mailbox "
+    "are the same; what you had in mind may be gone. Before anything else, look at what was said meanwhile and at "
+    "what you left: your mail, your tasks, your workers if you have any, and the files."
 )
 _MEMBERS = Where("member.list")
 

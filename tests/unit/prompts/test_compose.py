@@ -14,8 +14,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from maestro.domain.manifests import Command, Manifest, Reach
-from maestro.domain.sessions import Mode
+from maestro.domain.manifests import Command, Letter, Manifest, Reach, Resumed
+from maestro.domain.messages import Type
+from maestro.domain.sessions import Mode, Status
+from maestro.domain.tasks import Priority
 from maestro.domain.templates import Template
 from maestro.prompts.compose import system_prompt, task_prompt
 from maestro.prompts.templates import packaged
@@ -25,12 +27,38 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 TEMPLATES = packaged().listing()
 ALONE = {"coordinator": None, "directive": None, "siblings": (), "members": (), "roster": (), "team": None}
+AT = "2026-03-01T12:00:00Z"
+RESUMED = Resumed(
+    status=Status.LOST,
+    ended_at=AT,
+    last_words="its runner is gone, and has left no word",
+    unread=2,
+    messages=(
+        Letter(
+            message_id="msg_00000000000000000000000001",
+            sender="ada",
+            type=Type.QUERY,
+            priority=Priority.HIGH,
+            subject="Which dialect?",
+            text="The grammar names two.",
+        ),
+        Letter(
+            message_id="msg_00000000000000000000000002",
+            sender="maestro",
+            type=Type.NOTIFICATION,
+            priority=Priority.NORMAL,
+            subject="ben is done",
+        ),
+    ),
+)
 SITUATIONS: dict[str, Manifest] = {
     "coordinator": make_manifest(Mode.COORDINATE),
     "worker": make_manifest(Mode.EXECUTE),
     "worker-over-mcp": make_manifest(Mode.EXECUTE, reach=Reach.MCP),
     "worker-alone": make_manifest(Mode.EXECUTE, **ALONE),
     "planner": make_manifest(Mode.PLAN),
+    "coordinator-resumed": make_manifest(Mode.COORDINATE, resumed=RESUMED),
+    "worker-resumed": make_manifest(Mode.EXECUTE, resumed=Resumed(status=Status.STOPPED, ended_at=AT)),
 }
 
 
@@ -61,6 +89,14 @@ def test_a_system_prompt_over_mcp_is_what_it_was(name: str) -> None:
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_a_task_prompt_is_what_it_was(name: str) -> None:
     same(f"task-{name}", task_prompt(SITUATIONS[name]))
+
+
+def test_what_was_said_meanwhile_comes_before_all_else() -> None:
+    first, *rest = ET.fromstring(task_prompt(SITUATIONS["coordinator-resumed"]))
+    assert first.tag == "resumed" and "resumed" not in [one.tag for one in rest]
+    unread = first.find("unread")
+    assert unread is not None and unread.attrib == {"count": "2", "read_all": "maestro mail inbox"}
+    assert [one.get("subject") for one in unread.iter("message")] == ["Which dialect?", "ben is done"]
 
 
 def test_no_snapshot_is_left_over() -> None:

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro import limits
-from maestro.domain.manifests import Command, Document, Manifest, Reach, Sibling, Skill
-from maestro.domain.sessions import Mode
+from maestro.domain.manifests import Command, Document, Letter, Manifest, Reach, Resumed, Sibling, Skill
+from maestro.domain.messages import Type
+from maestro.domain.sessions import Mode, Status
+from maestro.domain.tasks import Priority
 from maestro.domain.templates import Phase
 from maestro.prompts.compose import system_prompt, task_prompt
 from maestro.prompts.templates import packaged
@@ -54,6 +56,14 @@ def everywhere(value: str) -> dict[str, Any]:
         documents=(Document(id="doc_1", title=value, file_name="x" + value, text="y" + value),),
     )
     member = make_member(0, role=value, identity="z" + value, avatar=value, mail_id=value, skills=(value,))
+    letter = Letter(
+        message_id="msg_1",
+        sender=value,
+        type=Type.QUERY,
+        priority=Priority.NORMAL,
+        subject=value,
+        text="t" + value,
+    )
     usual = make_manifest()
     assert usual.directive is not None and usual.coordinator is not None and usual.workspace is not None
     return {
@@ -68,6 +78,9 @@ def everywhere(value: str) -> dict[str, Any]:
         "workspace": msgspec.structs.replace(usual.workspace, directory=value, branch=value),
         "siblings": (Sibling(session_id="ses_1", name=value, mode=Mode.EXECUTE, member=value, tasks=(link,)),),
         "skills": (Skill(name=value, summary="s" + value, path=value),),
+        "resumed": Resumed(
+            status=Status.LOST, ended_at="2026-03-01T12:00:00Z", last_words="w" + value, unread=1, messages=(letter,)
+        ),
         "commands": (Command(operation="task.show", words="task show", summary=value),),
     }
 

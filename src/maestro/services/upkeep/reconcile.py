@@ -115,10 +115,10 @@ class Reconcile:
 
 def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Started | runner_reports.Exited]) -> None:
     for report in told:
-        session = tx.sessions.get(spawn.session_id)
+        session, now = tx.sessions.get(spawn.session_id), tx.spawns.get(spawn.session_id)
         caller = tx.sessions.caller(spawn.session_id) or THE_SERVER
-        if session is not None:
-            runner_reports.take(tx, session, spawn, report, caller)
+        if session is not None and now is not None:  # read anew: it may have been started again meanwhile
+            runner_reports.take(tx, session, now, report, caller)
 
 
 def _lose(tx: Tx, spawn: Spawn) -> None:

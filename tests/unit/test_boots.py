@@ -1,0 +1,52 @@
+"""A process is known by number, start time and start of the machine, to the server and to runners alike."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from maestro import boots, processes
+from maestro.runner import tree
+from maestro.services.runners import Note, Runners
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="start times are absolute elsewhere")
+
+
+def test_server_and_runner_say_the_same_of_a_process() -> None:
+    found = processes.look_up(os.getpid())
+    assert found is not None and found.started == tree.started(os.getpid())
+    ticks, _, boot = found.started.partition("@")
+    assert ticks.isdigit() and Path("/proc/sys/kernel/random/boot_id").read_text().startswith(boot) and boot
+    assert not boots.is_earlier(found.started)
+    assert boots.is_earlier(f"{ticks}@before") and not boots.is_earlier(None)
+
+
+@pytest.mark.parametrize(
+    ("change", "ends"),
+    [({}, True), ({"boot": "before"}, False), ({"epoch": 2}, False), ({"ticks": "1"}, False)],
+    ids=["the very one", "of an earlier start of the machine", "of another start", "of another time"],
+)
+def test_only_the_very_process_is_ended(tmp_path: Path, change: dict[str, object], ends: bool) -> None:
+    process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    try:
+        ticks, _, boot = tree.started(process.pid).partition("@")
+        started = f"{change.get('ticks', ticks)}@{change.get('boot', boot)}"
+        runners = Runners(tmp_path)
+        runners.folder("ses_1").mkdir(parents=True)
+        note = Note(runner=1, runner_started="1", agent=process.pid, agent_started=started, epoch=1)
+        (runners.folder("ses_1") / "runner.json").write_bytes(msgspec.json.encode(note))
+        epoch = change.get("epoch", 1)
+        assert isinstance(epoch, int)
+        assert runners.end_orphan("ses_1", epoch=epoch) is ends
+        if ends:
+            assert process.wait(30) == -signal.SIGKILL
+        assert (process.poll() is not None) is ends
+    finally:
+        process.kill()
+        process.wait()
