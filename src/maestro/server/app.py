@@ -82,7 +82,7 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.SESSION_REGISTERED: (Processes.name,),
     Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
     Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
-    Kind.SESSION_RESUMED: (Reconcile.name,),
+    Kind.SESSION_RESUMED: (Reconcile.name, Dispatching.name),
     Kind.TASK_READY: (Dispatching.name,),
     Kind.TASK_COMPLETED: (Dispatching.name,),
     Kind.TASK_FAILED: (Dispatching.name,),

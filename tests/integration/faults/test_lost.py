@@ -124,36 +124,45 @@ def test_a_killed_coordinator(office: Any, families: dict[str, Any]) -> None:
     waiting = [families[name].begin("mail", "wait", "--json") for name in ("w1", "w2", "a1", "a2")]
     families["kill"]()
     office.person.run("session", "wait", "lead,alone", "--until", "lost", "--timeout", SOON)
-    # Its workers are told, and whom they have now.
+    # Its workers are told, and whom they have now: whoever is above it takes them, else the person decides.
     expected = [("lead", "boss"), ("lead", "boss"), ("alone", "human"), ("alone", "human")]
-    for process, (name, instead) in zip(waiting, expected, strict=True):
-        (notice,) = waited(process)
+    for seat, process, (name, instead) in zip((w1, w2, a1, None), waiting, expected, strict=True):
+        notice, *more = waited(process)
         assert notice["subject"] == f"Your coordinator {name} is lost" and notice["sender"]["kind"] == "maestro"
         assert instead in notice["body"] and notice["priority"] == "high"
-    assert not w1.run("whoami")["coordinator"]["fresh"]
+        if name == "lead" and not more:
+            more = seat.run("mail", "wait")["messages"]
+        assert subjects(more) == (["boss is your coordinator now"] if name == "lead" else [])
+    assert w1.run("whoami")["coordinator"]["name"] == "boss"
+    assert not a1.run("whoami")["coordinator"]["fresh"]
+    (ask,) = office.person.run("ask", "list")["asks"]
+    assert "alone is lost" in ask["title"] and "adopt by boss" in ask["choices"]
     # What it had not read has gone to whoever is above it, with a reason.
-    assert_told(boss, "unread", "lead has ended (lost)", also=["lead is lost"])
+    taken = "You are the coordinator of lead's workers now"
+    assert_told(boss, "unread", "lead has ended (lost)", also=["lead is lost", taken])
     assert_told(office.person, "also unread", "alone has ended (lost)", also=["alone is lost"])
     # Mail for it goes the same way, however it is addressed.
-    for words in (["--to-coordinator"], ["coordinator"], ["lead"], [families["lead"].id]):
+    for words, reason in (
+        (["--to-coordinator"], None),
+        (["coordinator"], None),
+        (["lead"], "lead has ended (lost)"),
+        ([families["lead"].id], "lead has ended (lost)"),
+    ):
         send(w1, "late", *words)
-        assert_told(boss, "late", "lead has ended (lost)")
+        assert_told(boss, "late", reason)
     for words in (["--to-coordinator"], ["alone"]):
         send(a1, "late", *words)
         assert_told(office.person, "late", "alone has ended (lost)")
-    # Another takes its workers over, and its mail with them.
-    second = office.join("second", "--mode", "coordinate", "--parent", "boss")
-    adopted = second.run("session", "adopt", "lead")
-    assert sorted(one["name"] for one in adopted["sessions"]) == ["w1", "w2"]
-    for worker in (w1, w2):
-        assert subjects(worker.run("mail", "wait")["messages"]) == ["second is your coordinator now"]
-        assert worker.run("whoami")["coordinator"]["name"] == "second"
-    for words in (["--to-coordinator"], ["coordinator"]):
-        send(w2, "new", *words)
-        assert_told(second, "new", None)
-    for words in (["lead"], [families["lead"].id]):
-        send(w2, "old address", *words)
-        assert_told(second, "old address", "lead has ended (lost)")
+    # The person says who takes over the workers of the other, and its mail goes there with them.
+    office.person.run("ask", "answer", ask["id"], "adopt by boss")
+    assert subjects(a1.run("mail", "wait")["messages"]) == ["boss is your coordinator now"]
+    assert a1.run("whoami")["coordinator"]["name"] == "boss"
+    taken = "You are the coordinator of alone's workers now"
+    assert subjects(boss.run("mail", "wait")["messages"]) == [taken]
+    send(a1, "new", "--to-coordinator")
+    assert_told(boss, "new", None)
+    send(w2, "old address", "alone")
+    assert_told(boss, "old address", "alone has ended (lost)")
     assert subjects(boss.run("mail", "inbox")["messages"]) == []
 
 

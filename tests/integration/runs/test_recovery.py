@@ -314,3 +314,18 @@ def test_workers_that_the_person_wants_stopped_are_stopped(shop: Workshop) -> No
     shop.maestro("ask", "answer", ask["id"], "stop")
     assert shop.ended("w")["status"] == "stopped"
     assert shop.json("task", "show", "#1")["ready"]
+
+
+def test_a_run_of_a_coordinator_goes_on_under_it_after_it_was_started_again(shop: Workshop) -> None:
+    shop.task("All of it")
+    parts = [shop.task("Part", "--parent", "#1") for _ in range(3)]
+    script = 'echo x >> n; test -e ran || maestro run "#1" --max-parallel 1 --detach -- sh part; touch ran; exec cat'
+    (shop.repo / "part").write_text('echo "$MAESTRO_SESSION_ID" >> order; while [ ! -e go ]; do sleep 0.01; done\n')
+    made = lead(shop, script=script)
+    until(lambda: shop.lines("order"), what="the first part")
+    kill_runner(shop, made["id"])
+    (shop.repo / "go").touch()
+    until(lambda: shop.status("#1") == "completed", what="all of it")
+    assert len(shop.lines("order")) == len(parts), "nothing was done twice"
+    assert {shop.session(one)["parent_id"] for one in shop.lines("order")} == {made["id"]}
+    until(lambda: shop.lines("n") == ["x", "x"], what="its second start")

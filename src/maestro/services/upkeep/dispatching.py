@@ -16,6 +16,7 @@ from maestro.clock import Clock
 from maestro.domain import runs as rules
 from maestro.domain.callers import SERVER, THE_SERVER, Caller, person
 from maestro.domain.events import Change, Kind
+from maestro.domain.messages import HUMAN
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Status, Task
@@ -129,6 +130,9 @@ class Dispatching:
         task = tx.tasks.get(begin.task.id) or begin.task  # the whole of its text
         if run is None or run.status is not RunStatus.RUNNING:
             return None  # it was stopped just now
+        starter = _starter(tx, run)
+        if starter is None:
+            return None
         request = spawn_ops.SpawnSession(
             project=run.project_id,
             task=[task.id],
@@ -141,7 +145,7 @@ class Dispatching:
             path=run.directory,
             worktree=run.worktrees,
         )
-        made = self._spawning.spawn(tx, _starter(tx, run), request, run_id=run.id)
+        made = self._spawning.spawn(tx, starter, request, run_id=run.id)
         tx.runs.begin(_attempt(begin, tx.at, session_id=made.id))
         return made.id
 
