@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from maestro import errors
-from maestro.operations import runs, spawning, tasks
+from maestro.operations import runs, server, spawning, tasks
 
 Surface = Any
 
@@ -38,3 +38,8 @@ async def test_there_are_no_runs_until_one_is_started(surface: Surface) -> None:
     for operation in (runs.SHOW, runs.STOP):
         with pytest.raises(errors.NotFound):
             await surface.call(operation, id="run_00000000000000000000000000")
+
+
+async def test_what_a_server_found_when_it_started(surface: Surface) -> None:
+    found = await surface.call(server.RECOVERY)
+    assert (found["rebooted"], found["sessions"], found["runs"]) == (False, [], [])
