@@ -24,6 +24,12 @@ _TELLING = {
 _FOR_THE_PERSON = (Status.FAILED, Status.LOST)
 
 
+def words_for(status: Status) -> str:
+    """What a session has come to, after its name."""
+    told = _TELLING.get(status)
+    return told[0] if told else f"is {status}"
+
+
 def to_coordinator(
     tx: Tx,
     session: Session,

@@ -11,7 +11,7 @@ from maestro.domain.callers import THE_SERVER
 from maestro.domain.messages import HUMAN
 from maestro.domain.recovery import Recovery
 from maestro.domain.sessions import Mode, Session
-from maestro.services import adoption, asks, recovery
+from maestro.services import adoption, asks, notices, recovery
 from maestro.services.mail import routing
 from maestro.store.base import Tx
 
@@ -69,11 +69,12 @@ def _ask(tx: Tx, known: Recovery, gone: Session, workers: list[Session]) -> None
     names = ", ".join(worker.name for worker in workers[:shown])
     more = f" and {len(workers) - shown} more" if len(workers) > shown else ""
     can_resume = tx.spawns.get(gone.id) is not None
-    tried = f" It was started again {known.tries} times." if known.tries else ""
+    times = "once" if known.tries == 1 else f"{known.tries} times"
+    tried = f" It was started again {times}." if known.tries else ""
     ask = asks.open_for(
         tx,
         gone,
-        title=f"{gone.name} is {gone.status}, and nobody is above it: what becomes of its workers?",
+        title=f"{gone.name} {notices.words_for(gone.status)}, and nobody is above it: what becomes of its workers?",
         text=f"Its workers go on: {names}{more}.{tried} What they write to their coordinator comes to you meanwhile."
         f"\n\nBy hand: maestro session adopt {gone.id} --by SESSION; maestro session resume {gone.id}",
         choices=recovery.choices(tx, gone, can_resume=can_resume),
