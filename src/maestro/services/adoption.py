@@ -62,7 +62,8 @@ def _take(tx: Tx, caller: Caller, session: Session, adopter: Session) -> list[Se
             tx,
             adopter,
             subject=f"You are the coordinator of {session.name}'s workers now",
-            text=f"{session.name} ({session.id}) {notices.words_for(session.status)}. Its workers, and mail for it, are yours: "
+            text=f"{session.name} ({session.id}) {notices.words_for(session.status)}. "
+            "Its workers, and mail for it, are yours: "
             + ", ".join(f"{worker.name} ({worker.id})" for worker in workers[: limits.page_items_default]),
             priority=Priority.HIGH,
         )
