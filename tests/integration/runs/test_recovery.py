@@ -13,17 +13,18 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro import limits, processes
 from maestro.testing.live import PYTHON_CLIENT
-from maestro.testing.supervised import identity, is_there, until
+from maestro.testing.supervised import identity, until
 from maestro.testing.workshop import Workshop
 
-# Says that it runs, keeps what it was told, starts its worker once, and stays.
+# Outlives its terminal, says that it runs, keeps what it was told, starts its worker once, and stays.
 LEAD = r"""
+trap '' HUP
 echo "$MAESTRO_SESSION_ID:$MAESTRO_TOKEN" >> starts
 cp "$MAESTRO_TASK_PROMPT_FILE" "prompt-$(wc -l < starts | tr -d ' ')"
 test -e spawned || maestro session spawn --name w --task "#1" -- sh -c \
-  'echo "$MAESTRO_SESSION_ID" >> works; exec sleep 1000'
+  'trap "" HUP; echo "$MAESTRO_SESSION_ID" >> works; exec sleep 1000'
 touch spawned
 echo up >> up
 exec sleep 1000
@@ -191,6 +192,11 @@ def pretend_reboot(shop: Workshop) -> None:
         path.write_text(json.dumps(told))
 
 
+def lives(process: tuple[int, str]) -> bool:
+    found = processes.look_up(process[0])
+    return found is not None and found.started == process[1] and not found.ended
+
+
 def test_after_a_reboot_a_process_that_has_the_number_now_is_left_alone(
     shop: Workshop, team: tuple[str, str]
 ) -> None:
@@ -204,7 +210,7 @@ def test_after_a_reboot_a_process_that_has_the_number_now_is_left_alone(
     shop.live.start()
     try:
         started(shop, 2)
-        assert all(is_there(other) for other in others), "a stranger was killed"
+        assert all(lives(other) for other in others), "a stranger was killed"
     finally:
         for pid, _ in others:
             with contextlib.suppress(ProcessLookupError):
