@@ -145,7 +145,7 @@ def test_after_a_reboot_all_are_started_again_and_up_says_so(shop: Workshop, tea
     shop.task("All of it")
     shop.task("Part", "--parent", "#2")
     run_id = shop.begin("#2", "--", "sh", "-c", "echo x >> part; test $(wc -l < part) -ge 2 || exec sleep 1000")
-    until(lambda: shop.lines("part"), what="the run")
+    until(lambda: shop.lines("part") and len(shop.notes()) == 3, what="the run")
     power_cut(shop)
     pretend_reboot(shop)
     up = shop.live.begin("up", "--port", "0", "--json", program=PYTHON_CLIENT)
