@@ -225,7 +225,7 @@ class Server:
             schema=self.store.schema,
             events=tx.events.last(),
             sessions=tx.sessions.count_live(),
-            runs=len(tx.runs.live(limit=limits.runs_live_max)),
+            runs=len(tx.runs.live(limit=limits.page_items_max)),
         )
 
     async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:

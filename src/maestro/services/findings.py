@@ -52,7 +52,7 @@ class Findings:
 
     def _note(self, tx: Tx) -> list[_Noted]:
         found = tx.sessions.live_anywhere(limit=limits.found_sessions_max)
-        self._runs = [run.id for run in tx.runs.live(limit=limits.runs_live_max)]
+        self._runs = [run.id for run in tx.runs.live(limit=limits.found_sessions_max)]
         self._rebooted = any(boots.is_earlier(session.pid_started) for session in found)
         spawns = {session.id: tx.spawns.get(session.id) for session in found}
         return [_Noted(one.id, spawn.epoch if (spawn := spawns[one.id]) else None) for one in found]

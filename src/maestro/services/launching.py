@@ -96,9 +96,7 @@ class Launching:
 
         spawn, data = await self._store.read(look, quick=True)
         assert spawn is not None and data is not None
-        if spawn.ended_at is not None or self._runners.is_starting(session_id):
-            return
-        if await asyncio.to_thread(self._runners.is_alive, session_id):
+        if spawn.ended_at is not None or await self._has_runner(spawn):
             return
         manifest = shapes.decode(data)
         folder = self._runners.folder(session_id)
@@ -134,6 +132,15 @@ class Launching:
         }
         await self._runners.start(order, session_id)
         await self._stop_if_over(spawn)
+
+    async def _has_runner(self, spawn: Spawn) -> bool:
+        """Whether a runner carries out this start. One of an earlier start has not quite ended: the new one waits."""
+        note = self._runners.note(spawn.session_id)
+        if spawn.epoch > 1 and (note is None or note.epoch < spawn.epoch):
+            return False
+        if self._runners.is_starting(spawn.session_id):
+            return True
+        return await asyncio.to_thread(self._runners.is_alive, spawn.session_id)
 
     async def _stop_if_over(self, spawn: Spawn) -> None:
         """A run that was stopped before this program was there could not stop it: so it is done now."""

@@ -102,8 +102,8 @@ class Runners:
             os.close(descriptor)
         return False
 
-    def end_orphan(self, session_id: str) -> bool:
-        """End an agent whose runner is gone, with all it started; whether there was anything.
+    def end_orphan(self, session_id: str, *, epoch: int) -> bool:
+        """End an agent of this start whose runner is gone, with all it started; whether there was anything.
 
         That is the very process that was noted, whatever is below it, and whoever was started with the session's
         name in its environment: a runner that is killed takes nobody along, and those who had left the agent's
@@ -111,7 +111,7 @@ class Runners:
         """
         ended = False
         for _ in range(_ROUNDS_MAX):
-            left = self._left(session_id)
+            left = self._left(session_id, epoch)
             if not left:
                 return ended
             ended = True
@@ -123,9 +123,11 @@ class Runners:
             time.sleep(_ROUND_SECONDS)
         return ended
 
-    def _left(self, session_id: str) -> list[Process]:
+    def _left(self, session_id: str, epoch: int) -> list[Process]:
         """What is still there of an agent; never this server or what it started, should the agent have started it."""
         note = self.note(session_id)
+        if note is not None and note.epoch != epoch:
+            return []  # it has been started again meanwhile
         agent = look_up(note.agent) if note else None
         found = {one.pid: one for one in with_variable("MAESTRO_SESSION_ID", session_id)}
         if note is not None and agent is not None and agent.started == note.agent_started:

@@ -120,7 +120,7 @@ class Spawning:
         if old.ended_at is None:
             raise errors.Conflict(f"{old.name} runs: it is {old.status}.", data={"status": old.status})
         project = project_of(tx, caller, old.project_id)
-        within_limits(tx, caller, project)
+        within_limits(tx, caller, project, self._bounds)
         now = resuming.restart(tx, caller, old, spawn)
         tx.recoveries.clear(old.id)
         return _resumed(tx, now)

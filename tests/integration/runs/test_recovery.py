@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits, processes
+from maestro import limits
 from maestro.testing.live import PYTHON_CLIENT
 from maestro.testing.supervised import identity, until
 from maestro.testing.workshop import Workshop
@@ -192,29 +192,26 @@ def pretend_reboot(shop: Workshop) -> None:
         path.write_text(json.dumps(told))
 
 
-def lives(process: tuple[int, str]) -> bool:
-    found = processes.look_up(process[0])
-    return found is not None and found.started == process[1] and not found.ended
-
-
 def test_after_a_reboot_a_process_that_has_the_number_now_is_left_alone(
     shop: Workshop, team: tuple[str, str]
 ) -> None:
-    """The agents live on here, so they stand for others that were given the same pids at the same ticks."""
-    boss, worker = team
-    others = [identity(note(shop, one)["agent"]) for one in team]
-    shop.live.kill()
-    for one in (boss, worker):
-        kill_runner(shop, one)
+    """Another that was given the pid of an agent, at the same moment after the machine's start."""
+    boss, _ = team
+    power_cut(shop)
+    other = shop.live.begin(program=["sleep", "1000"])
+    pid, begun = identity(other.pid)
+    note_of = shop.folder(boss) / "runner.json"
+    note_of.write_text(json.dumps(note(shop, boss) | {"agent": pid, "agent_started": begun}))
+    with contextlib.closing(sqlite3.connect(shop.live.home / "maestro.db")) as database, database:
+        database.execute("UPDATE sessions SET pid = ?, pid_started = ? WHERE id = ?", (pid, begun, boss))
     pretend_reboot(shop)
     shop.live.start()
     try:
         started(shop, 2)
-        assert all(lives(other) for other in others), "a stranger was killed"
+        assert other.poll() is None, "a stranger was killed"
     finally:
-        for pid, _ in others:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
+        other.kill()
+        other.communicate()
 
 
 def test_a_machine_that_is_shut_down_stops_nobody_for_good(shop: Workshop, team: tuple[str, str]) -> None:

@@ -16,7 +16,6 @@ from maestro.clock import Clock
 from maestro.domain import runs as rules
 from maestro.domain.callers import SERVER, THE_SERVER, Caller, person
 from maestro.domain.events import Change, Kind
-from maestro.domain.messages import HUMAN
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Status, Task
@@ -132,7 +131,7 @@ class Dispatching:
             return None  # it was stopped just now
         starter = _starter(tx, run)
         if starter is None:
-            return None
+            return None  # it is looked at again when its coordinator is there
         request = spawn_ops.SpawnSession(
             project=run.project_id,
             task=[task.id],
@@ -265,8 +264,14 @@ def _impossible(tx: Tx, run: Run, found: list[Standing]) -> rules.Plan | None:
     return None
 
 
-def _starter(tx: Tx, run: Run) -> Caller:
-    """In whose name a run's sessions are started: a coordinator's are its workers, or of whoever took its place."""
+def _starter(tx: Tx, run: Run) -> Caller | None:
+    """In whose name a run's sessions are started: a coordinator's are its workers, or of whoever took its place.
+
+    None while that one is being started again: it is there in a moment.
+    """
+    route = tx.sessions.route(run.started_by)
+    if route is not None and route.resumes:
+        return None
     caller = tx.sessions.caller(run.started_by)
     session = tx.sessions.get(run.started_by) if caller is None else None
     if session is not None:

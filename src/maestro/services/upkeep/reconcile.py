@@ -87,7 +87,7 @@ class Reconcile:
         elif not self._was_started(spawn):
             await self._start(spawn)
         else:
-            await asyncio.to_thread(self._runners.end_orphan, spawn.session_id)
+            await asyncio.to_thread(self._runners.end_orphan, spawn.session_id, epoch=spawn.epoch)
             await self._store.write(lambda tx: _lose(tx, spawn))
 
     def _was_started(self, spawn: Spawn) -> bool:
