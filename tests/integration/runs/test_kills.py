@@ -86,8 +86,12 @@ def test_with_a_runner_that_is_killed_goes_all_that_its_agent_started(shop: Work
     assert all(map(is_there, everyone))
     note = json.loads((shop.folder(made["id"]) / "runner.json").read_bytes())
     os.kill(note["runner"], signal.SIGKILL)
-    assert shop.ended("parser")["status"] == "lost"
-    until(lambda: not any(map(is_there, everyone)) and not shop.left(), what="the end of every process")
+    until(lambda: not any(map(is_there, everyone)), what="the end of all that it had started")
+    until(lambda: "session.resumed" in shop.maestro("events"), what="its next start")
+    until(lambda: shop.session("parser")["status"] == "working", what="its report")
+    shop.maestro("session", "stop", "parser")
+    assert shop.ended("parser")["status"] == "stopped"
+    until(lambda: not shop.left(), what="the end of every process")
 
 
 def test_a_session_that_is_being_set_up_is_not_started_a_second_time(shop: Workshop) -> None:
