@@ -179,7 +179,8 @@ def _next(run: RunView) -> str:
         return line(run.note)
     words = [f"{_short(task.ref, run)} {line(task.title)}" for task in ready[:_next_max]]
     more = f" and {len(ready) - _next_max} more" if len(ready) > _next_max else ""
-    return f"{paint('next', 'bold')}  {', '.join(words)}{more}"
+    waits = f"   {line(run.note)}" if run.note else ""
+    return f"{paint('next', 'bold')}  {', '.join(words)}{more}{waits}"
 
 
 def _short(ref: str, run: RunView) -> str:

@@ -32,7 +32,7 @@ def run_view(value: ops.RunView, view: View) -> Rendered:
 def changed(before: ops.RunView, after: ops.RunView) -> Rendered:
     """What is different now, one line a task."""
     lines = list(changes(before, after).values())
-    if after.status is not before.status:
+    if after.status is not before.status or (after.note and after.note != before.note):
         lines.append(f"{_words(after)}  {line(after.note)}".rstrip())
     return Rendered("".join(f"{each}\n" for each in lines))
 
