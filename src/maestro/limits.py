@@ -161,6 +161,7 @@ author_chars_max = 255
 conflict_files_max = 50
 conflict_bytes_max = 8 * 1024  # of one file
 conflict_read_bytes_max = 1024 * 1024
+conflict_chars_max = 100_000  # of all of them, in a task
 
 # Commands that people wrote down: gates, set-up
 command_grace_seconds = 2  # between being asked to end and being ended

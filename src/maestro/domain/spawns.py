@@ -54,3 +54,4 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
     merged_at: datetime | None
     removed_at: datetime | None
     created_at: datetime
+    conflict_task_id: str | None = None  # the task that is to mend its last merge

@@ -61,6 +61,7 @@ class MergedWorktree(msgspec.Struct, frozen=True, kw_only=True):
     into: str
     commit: str | None
     conflicts: list[str] = []
+    task: str | None = None  # that is to mend them
     checked_out_at: list[str] = []
 
 

@@ -11,7 +11,7 @@ from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.operations import sessions as session_ops
 from maestro.operations import worktrees as ops
-from maestro.services import kin
+from maestro.services import conflicts, kin
 from maestro.services.scope import project_of
 from maestro.store.base import Store, Tx
 
@@ -81,10 +81,17 @@ class Worktrees:
         into = request.into or found.merges_into
         if into is None:
             raise errors.Invalid("Where is it to be merged?", hint="Say --into BRANCH.")
-        return await self.bring_in(session, found, into)
+        done = await self.bring_in(session, found, into)
+        answer = ops.MergedWorktree(session_id=found.session_id, branch=found.branch, into=into, commit=None)
+        if isinstance(done, worktrees.Conflicted):
+            task = await self._store.write(lambda tx: conflicts.go_back(tx, session, found, done))
+            texts = [f"{one.path} ({one.kind})\n{one.text}" for one in done.details]
+            return msgspec.structs.replace(answer, conflicts=texts, task=task.ref)
+        places = [done.checked_out_at] if done.checked_out_at else []
+        return msgspec.structs.replace(answer, commit=done.commit, checked_out_at=places)
 
-    async def bring_in(self, session: Session, found: Worktree, into: str) -> ops.MergedWorktree:
-        """Merge a session's branch: recorded if it went well, told if it did not."""
+    async def bring_in(self, session: Session, found: Worktree, into: str) -> worktrees.Merged | worktrees.Conflicted:
+        """Merge a session's branch: recorded if it went well."""
         done = await self._merges.merge(
             found.repository,
             branch=found.branch,
@@ -92,22 +99,14 @@ class Worktrees:
             message=f"Merge {found.branch} ({session.name})",
             author=worktrees.Author(session.human or "maestro", "maestro@localhost"),
         )
-        if isinstance(done, worktrees.Conflicted):
-            return ops.MergedWorktree(
-                session_id=found.session_id,
-                branch=found.branch,
-                into=into,
-                commit=None,
-                conflicts=[f"{one.path} ({one.kind})\n{one.text}" for one in done.details],
-            )
-        await self._store.write(lambda tx: tx.worktrees.merged(found.session_id, into=into, at=tx.at))
-        return ops.MergedWorktree(
-            session_id=found.session_id,
-            branch=found.branch,
-            into=into,
-            commit=done.commit,
-            checked_out_at=list(done.checked_out_at),
-        )
+
+        def write(tx: Tx) -> None:
+            tx.worktrees.merged(found.session_id, into=into, at=tx.at)
+            conflicts.merged(tx, found)
+
+        if isinstance(done, worktrees.Merged):
+            await self._store.write(write)
+        return done
 
     async def remove(self, caller: Caller, request: ops.RemoveWorktree) -> Worktree:
         session, found = await self._named(caller, request, what="remove the worktree of")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+from typing import Any
+
 from maestro.testing.workshop import Workshop
 
 COMMITS = 'git add -A && git commit -qm "$MAESTRO_TASK_IDS"'
@@ -23,18 +27,76 @@ def test_dependants_see_earlier_work_and_all_comes_together(shop: Workshop) -> N
     assert shop.git("log", "--format=%s", "main").split() == ["first"]
 
 
-def test_a_conflict_goes_back_and_is_tried_again_on_what_is_there(shop: Workshop) -> None:
+# Both begin from the same commit: neither writes before the other has begun.
+MEET = "echo x >> {met}; while [ $(wc -l < {met}) -lt 2 ]; do sleep 0.01; done"
+# What a worker does that finds a merge in its task: it makes it, and keeps the lines of both.
+MENDS = (
+    "if grep -q 'git merge maestro' $MAESTRO_TASK_PROMPT_FILE; then"
+    " $(grep -o 'git merge maestro[^ <]*' $MAESTRO_TASK_PROMPT_FILE | head -1);"
+    " sed -i '/^[<|=>][<|=>]*\\( \\|$\\)/d' README; git add -A; git commit -q --no-edit; exit 0; fi"
+)
+
+
+def clashing(shop: Workshop, *more: str) -> list[dict[str, Any]]:
     shop.task("All of it")
-    shop.task("One", "--parent", "#1")
-    shop.task("Other", "--parent", "#1")
-    # Both begin from the same commit: neither writes before the other has begun.
-    meet = f"echo x >> {shop.repo}/../met; while [ $(wc -l < {shop.repo}/../met) -lt 2 ]; do sleep 0.01; done"
-    script = f'{meet}; echo "$MAESTRO_TASK_IDS" >> README; {COMMITS}'
-    over = shop.run("#1", "--worktree", "--attempts", "3", "--", "sh", "-c", script)
-    assert over["status"] == "completed"
-    assert sorted(one["attempts"] for one in over["tasks"]) == [1, 2]
+    return [shop.task(title, "--parent", "#1", *more) for title in ("One", "Other")]
+
+
+def test_a_conflict_becomes_a_task_and_dependants_wait_for_it(shop: Workshop) -> None:
+    one, other = clashing(shop)
+    after = shop.task("After both", "--parent", "#1", "--depends-on", "#2", "--depends-on", "#3")
+    meet = MEET.format(met=shop.live.home / "met")
+    script = f'{MENDS}; {meet}; echo "$MAESTRO_TASK_IDS" >> README; {COMMITS}'
+    over = shop.run("#1", "--worktree", "--", "sh", "-c", script)
+    assert (over["status"], shop.status("#1")) == ("completed", "completed")
     lines = shop.git("show", f"{over['branch']}:README").split()
-    assert lines[0] == "hello" and sorted(lines[1:]) == sorted(one["id"] for one in over["tasks"])
+    assert lines[0] == "hello" and lines[-1] == after["id"]
+    assert sorted(lines[1:-1]) == sorted([one["id"], other["id"]])  # nothing of either is lost
+    (mending,) = [task for task in over["tasks"] if task["title"].startswith("Merge ")]
+    shown = shop.json("task", "show", mending["ref"])
+    assert shown["parent_id"] == shown["found_in"] and shown["parent_id"] in (one["id"], other["id"])
+    assert all(word in shown["description"] for word in ("README", "<<<<<<<", "git merge maestro/", over["branch"]))
+    assert [result["passed"] for result in shown["evidence"]] == [True, True]
+    told = [(moment["kind"], moment["what"]) for moment in shop.json("timeline", "--run", over["id"])["moments"]]
+    assert told.index(("task.completed", mending["ref"])) < told.index(("task.started", after["ref"]))
+
+
+def test_a_conflict_that_is_not_mended_is_not_taken_for_it(shop: Workshop) -> None:
+    clashing(shop)
+    meet = MEET.format(met=shop.live.home / "met")
+    script = f'{meet}; echo "$MAESTRO_TASK_IDS" >> README; {COMMITS}'
+    over = shop.run("#1", "--worktree", "--attempts", "1", "--", "sh", "-c", script)
+    (mending,) = [task for task in over["tasks"] if task["title"].startswith("Merge ")]
+    assert over["status"] == "failed" and mending["ref"] in over["note"]
+    assert "merge-base" in shop.json("task", "show", mending["ref"])["reason"]
+    assert len(shop.git("show", f"{over['branch']}:README").split()) == 2  # what did come in stays
+
+
+def test_a_merge_by_hand_that_conflicts_makes_one_task_which_goes_when_it_is_merged(shop: Workshop) -> None:
+    shop.task("Greeting")
+    script = f"echo theirs > README; {COMMITS}"
+    made = shop.spawn("--task", "#1", "--name", "parser", "--worktree", "--", "sh", "-c", script)
+    assert shop.ended("parser")["status"] == "completed"
+    shop.git("switch", "-qc", "gather")
+    (shop.repo / "README").write_text("ours\n")
+    shop.git("commit", "-qam", "ours")
+    done = shop.json("worktree", "merge", "parser", "--into", "gather")
+    assert done["commit"] is None and done["task"] == "vc#2" and "ours" in done["conflicts"][0]
+    assert shop.json("worktree", "merge", "parser", "--into", "gather")["task"] == "vc#2"  # no second one
+    assert "vc#2" in shop.maestro("worktree", "merge", "parser", "--into", "gather")
+    task = shop.json("task", "show", "#2")
+    assert (task["found_in"], task["priority"], len(task["gates"])) == (
+        shop.json("task", "show", "#1")["id"],
+        "high",
+        2,
+    )
+    assert "maestro worktree merge parser --into gather" in task["description"]
+    assert "vc#2" in shop.maestro("mail", "inbox") and "in conflict" in shop.maestro("worktree", "list")
+    tree = Path(made["directory"])
+    subprocess.run(["git", "merge", "-q", "-X", "ours", "--no-edit", "gather"], cwd=tree, check=True)
+    merged = shop.json("worktree", "merge", "parser", "--into", "gather")
+    assert merged["commit"] and merged["checked_out_at"] == [str(shop.repo)]
+    assert shop.status("#2") == "cancelled"
 
 
 def test_worktrees_are_listed_diffed_and_removed_once_merged(shop: Workshop) -> None:

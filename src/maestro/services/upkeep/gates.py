@@ -18,16 +18,17 @@ from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
 from maestro.domain.gates import GateResult
-from maestro.domain.runs import Run, Strategy
+from maestro.domain.runs import Outcome, Run, Strategy
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes
-from maestro.services import moves, notices, reports, runs
+from maestro.services import conflicts, moves, notices, reports, runs
 from maestro.services.upkeep.gate_places import place_of
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
+from maestro.worktrees import Conflicted, Merged
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -35,6 +36,19 @@ class _Said(msgspec.Struct, frozen=True):
     output: Content
     text: str
     is_timed_out: bool
+
+    @property
+    def verdict(self) -> str:
+        return rules.verdict(self.result, self.text, is_timed_out=self.is_timed_out)
+
+
+class _Clash(msgspec.Struct, frozen=True):
+    """Why finished work cannot come in; where it is a conflict, whose and with what."""
+
+    why: str
+    author: Session | None = None
+    worktree: Worktree | None = None
+    conflict: Conflicted | None = None
 
 
 class Gates:
@@ -80,14 +94,14 @@ class Gates:
     async def _judge(self, task: Task) -> None:
         said = await self._asked(task)
         if not all(one.result.passed for one in said):
-            await self._store.write(lambda tx: _conclude(tx, task, said, ""))
+            await self._store.write(lambda tx: _conclude(tx, task, said, None))
             return
         run = await self._store.read(lambda tx: _run_of(tx, task), quick=True)
         # Merged and completed before the next one is: of several attempts in a race only one gets in.
         async with self._merging.setdefault(run.id if run else task.id, asyncio.Lock()):
             lost = await self._store.read(lambda tx: _has_lost(tx, run), quick=True) if run else ""
-            conflict = lost or await self._merge(task)
-            await self._store.write(lambda tx: _conclude(tx, task, said, conflict))
+            clash = _Clash(lost) if lost else await self._merge(task)
+            await self._store.write(lambda tx: _conclude(tx, task, said, clash))
 
     async def _asked(self, task: Task) -> list[_Said]:
         """What the gates say, one after another up to the first that does not pass."""
@@ -107,7 +121,7 @@ class Gates:
                 said.append(await self._said(task, task.gates[len(said)], never))
         return said
 
-    async def _merge(self, task: Task) -> str:
+    async def _merge(self, task: Task) -> _Clash | None:
         """Bring a worker's branch into its run's; why that cannot be, or nothing."""
 
         def look(tx: Tx) -> tuple[Session | None, Worktree | None]:
@@ -117,16 +131,14 @@ class Gates:
 
         session, found = await self._store.read(look, quick=True)
         if session is None or found is None or found.merges_into is None or found.merged_at is not None:
-            return ""
+            return None
         try:
             done = await self._worktrees.bring_in(session, found, found.merges_into)
         except errors.MaestroError as error:
-            return f"It could not be merged into {found.merges_into}: {error}"
-        if done.commit is not None:
-            return ""
-        return f"It conflicts with {done.into}. Merge that branch into yours and mend it:\n\n" + "\n".join(
-            done.conflicts
-        )
+            return _Clash(f"It could not be merged into {found.merges_into}: {error}")
+        if isinstance(done, Merged):
+            return None
+        return _Clash(conflicts.described(session, found, done, in_run=False), session, found, done)
 
     async def _run(self, task: Task, command: str, directory: str) -> _Said:
         ran = await commands.run(
@@ -153,7 +165,7 @@ class Gates:
         return _Said(result, output, ran.output.decode("utf-8", "replace"), ran.is_timed_out)
 
 
-def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
+def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> None:
     """Keep the evidence and move the task, if it still stands where it stood."""
     for one in said:
         tx.gates.insert(one.result, one.output)
@@ -163,7 +175,7 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
     task = tx.tasks.get(seen.id)
     if task is None or task.status is not Status.IN_REVIEW or task.updated_at != seen.updated_at:
         return  # it went on meanwhile, or was handed in anew: then this was said about something else
-    passed = all(one.result.passed for one in said) and not conflict
+    passed = all(one.result.passed for one in said) and clash is None
     if passed:
         moves.complete(tx, THE_SERVER, task_shapes.CompleteTask(id=task.id))
     holder = tx.sessions.get(task.holder) if task.holder else None
@@ -171,10 +183,32 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], conflict: str) -> None:
         reports.reviewed(tx, holder, passed=passed)
     if passed:
         return
-    why = conflict or rules.verdict(said[-1].result, said[-1].text, is_timed_out=said[-1].is_timed_out)
-    why = why[: limits.reason_chars_max]
+    if clash is not None and _is_for_another(tx, task, clash):
+        _hand_on(tx, task, clash)
+        return
+    why = (clash.why if clash is not None else said[-1].verdict)[: limits.reason_chars_max]
     moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
     _tell_holder(tx, task, why)
+
+
+def _is_for_another(tx: Tx, task: Task, clash: _Clash) -> bool:
+    """Whether a conflict needs a task of its own: its author has ended. What is itself to mend one is tried again."""
+    if clash.author is None or clash.conflict is None:
+        return False
+    author = tx.sessions.get(clash.author.id)
+    return author is not None and author.ended_at is not None and tx.worktrees.mended_by(task.id) is None
+
+
+def _hand_on(tx: Tx, task: Task, clash: _Clash) -> None:
+    """The task is open again and waits for the one that mends the conflict; so does whatever depends on it."""
+    assert clash.author is not None and clash.worktree is not None and clash.conflict is not None
+    mending = conflicts.go_back(tx, clash.author, clash.worktree, clash.conflict, of=task)
+    why = f"It conflicts with {clash.conflict.into}: {mending.ref} is to mend that."
+    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
+    moves.release(tx, THE_SERVER, task_shapes.HeldTask(id=task.id))
+    attempt = tx.runs.attempt_of(clash.author.id)
+    if attempt is not None:
+        tx.runs.end(attempt, Outcome.FAILED, note=why, at=tx.at)
 
 
 def _tell_holder(tx: Tx, task: Task, why: str) -> None:

@@ -39,6 +39,15 @@ class Worktrees:
     def merged(self, session_id: str, *, into: str, at: datetime) -> None:
         self._rows.run("worktree_merged", session_id=session_id, into=into, at=to_micros(at))
 
+    def conflicts(self, session_id: str, *, task_id: str) -> None:
+        """Its branch could not be merged; a task is to mend that."""
+        self._rows.run("worktree_conflicts", session_id=session_id, task_id=task_id)
+
+    def mended_by(self, task_id: str) -> Worktree | None:
+        """Whose branch a task is to mend, if it is one of those."""
+        row = self._rows.one("worktree_mended_by", task_id=task_id)
+        return _worktree(row) if row else None
+
     def removed(self, session_id: str, *, at: datetime) -> None:
         self._rows.run("worktree_removed", session_id=session_id, at=to_micros(at))
 
@@ -56,4 +65,5 @@ def _worktree(row: Row) -> Worktree:
         merged_at=maybe_time(row[8]),
         removed_at=maybe_time(row[9]),
         created_at=from_micros(row[10]),
+        conflict_task_id=row[11],
     )

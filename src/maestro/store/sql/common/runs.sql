@@ -69,13 +69,12 @@ below (id, depth) AS (
 -- fragment: is_work
 (NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id)
         OR (t.status NOT IN ('completed', 'cancelled')
-            AND EXISTS (SELECT 1 FROM tasks c WHERE c.parent_id = t.id AND c.status = 'completed')
             AND NOT EXISTS (SELECT 1 FROM tasks c
                              WHERE c.parent_id = t.id AND c.status NOT IN ('completed', 'cancelled'))))
 
 -- name: tasks_below
--- What there is to do in a tree: every task without children, and each parent that is open though its children are
--- done. That one waits for its own gates, or did not pass them.
+-- What there is to do in a tree: every task without children, and each parent that is open though nothing below it
+-- is. That one waits for its own gates, did not pass them, or was left with nothing but cancelled children.
 WITH RECURSIVE {below}
 SELECT {task_in_list} FROM {tasks}
  WHERE (t.id = :id OR t.id IN (SELECT id FROM below)) AND {is_work}

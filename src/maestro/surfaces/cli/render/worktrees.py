@@ -27,7 +27,8 @@ def diff(value: ops.Diff, view: View) -> Rendered:
 def merged(value: ops.MergedWorktree, view: View) -> Rendered:
     if value.commit is None:
         conflicts = "\n".join(indented(one) for one in value.conflicts)
-        return Rendered(f"{line(value.branch)} conflicts with {line(value.into)}:\n{conflicts}\n")
+        task = f"{line(value.task)} is to mend it: maestro task show '{line(value.task)}'\n" if value.task else ""
+        return Rendered(f"{line(value.branch)} conflicts with {line(value.into)}:\n{conflicts}\n{task}")
     notes = [f"{line(place)} has this branch checked out and was left as it is" for place in value.checked_out_at]
     return Rendered(f"{line(value.branch)} is in {line(value.into)} as {value.commit[:12]}\n", notes)
 
@@ -37,6 +38,8 @@ def _state(one: ops.WorktreeState) -> str:
         return paint("gone", "red")
     if one.merged_at is not None:
         return paint("merged", "green")
+    if one.conflict_task_id is not None:
+        return paint("in conflict", "red")
     if one.is_clean:
         return "clean"
     return paint(f"{one.changed} changed, {one.untracked} new", "yellow")
