@@ -16,6 +16,7 @@ from maestro.domain.tasks import Status
 from maestro.errors import Conflict, NotFound, NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.task_shapes import TaskLink
 
 _RunRef = Annotated[str, Meta(min_length=1, max_length=100, description="A run's id.", extra={"label": "RUN"})]
 _Word = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
@@ -84,6 +85,7 @@ class RunView(Run, frozen=True, kw_only=True):
     title: str = ""
     tasks: list[RunTask]
     counts: dict[str, int]
+    found: list[TaskLink] = []  # work that was discovered on the way
 
 
 class ListRuns(InProject, frozen=True, kw_only=True):

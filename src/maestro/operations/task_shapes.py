@@ -64,6 +64,7 @@ class TaskDetail(WaitingTask, frozen=True, kw_only=True):
     dependants: list[TaskLink]
     children: list[TaskLink]
     found: list[TaskLink]
+    origin: TaskLink | None  # where it was found
     reports: list[Report]
     documents: list[Document]
     evidence: list[GateResult] = []

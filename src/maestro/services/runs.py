@@ -122,6 +122,7 @@ def view(tx: Tx, run: Run) -> ops.RunView:
         title=root.title if root else "",
         tasks=[_shown(tx, one, edges.get(one.task.id, [])) for one in found],
         counts=dict(counts),
+        found=task_service.links(tx.tasks.found_below(run.task_id, limit=limits.blockers_shown_max)),
     )
 
 

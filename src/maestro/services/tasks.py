@@ -33,6 +33,8 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     number = tx.tasks.insert(task)
     task = msgspec.structs.replace(task, number=number, ref=f"{project.name}#{number}")
     data = {"ref": task.ref, "title": task.title, "status": task.status.value}
+    if found_in is not None:
+        data["found_in"] = found_in.ref
     tx.log(Change(Kind.TASK_CREATED, task.id, project.id, data), actor=caller.name)
     for ref in dict.fromkeys(request.depends_on):
         dependencies.add(outcome, task, task_of(tx, caller, ref, project=project.id))
@@ -215,14 +217,19 @@ def show(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.TaskDetail:
     return ops.TaskDetail(
         **msgspec.structs.asdict(task),
         **_waits(tx, task),
-        dependencies=_links(tx.tasks.dependencies(task.id, limit=many)),
-        dependants=_links(tx.tasks.dependants(task.id, limit=many)),
-        children=_links(tx.tasks.children(task.id, limit=many)),
-        found=_links(tx.tasks.found_in(task.id, limit=many)),
+        dependencies=links(tx.tasks.dependencies(task.id, limit=many)),
+        dependants=links(tx.tasks.dependants(task.id, limit=many)),
+        children=links(tx.tasks.children(task.id, limit=many)),
+        found=links(tx.tasks.found_in(task.id, limit=many)),
+        origin=links([origin])[0] if (origin := _origin(tx, task)) else None,
         reports=tx.documents.reports(task.id, limit=many),
         documents=tx.documents.of_task(task.id, limit=many),
         evidence=tx.gates.of_task(task.id, limit=many),
     )
+
+
+def _origin(tx: Tx, task: Task) -> Task | None:
+    return tx.tasks.get(task.found_in) if task.found_in else None
 
 
 def tree(tx: Tx, caller: Caller, request: ops.TreeOf) -> ops.TaskTree:
@@ -246,10 +253,10 @@ def tree(tx: Tx, caller: Caller, request: ops.TreeOf) -> ops.TaskTree:
 
 def _waits(tx: Tx, task: Task) -> dict[str, Any]:
     blockers = tx.tasks.blockers(task.id, limit=limits.blockers_shown_max) if task.open_blockers else []
-    return {"blockers": _links(blockers), "waits_for_stage": moves.earlier_stage(tx, task)}
+    return {"blockers": links(blockers), "waits_for_stage": moves.earlier_stage(tx, task)}
 
 
-def _links(found: Sequence[Task]) -> list[ops.TaskLink]:
+def links(found: Sequence[Task]) -> list[ops.TaskLink]:
     return [ops.TaskLink(task.id, task.ref, task.title, task.status) for task in found]
 
 

@@ -213,3 +213,20 @@ def test_a_task_can_be_raced_again(shop: Workshop) -> None:
     second = shop.run("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "echo x >> n")
     assert (first["status"], second["status"]) == ("completed", "completed")
     assert shop.lines("n") and not {one["id"] for one in first["tasks"]} & {one["id"] for one in second["tasks"]}
+
+
+def test_work_that_is_discovered_is_linked_to_where_it_was_found(shop: Workshop) -> None:
+    shop.task("All of it")
+    shop.task("Parser", "--parent", "#1")
+    script = "maestro task create 'A leak in the lexer' --found-in $MAESTRO_TASK_IDS"
+    over = shop.run("#1", "--", "sh", "-c", script)
+    assert over["status"] == "completed"  # it is not part of the run
+    assert [(one["ref"], one["status"]) for one in over["found"]] == [("vc#3", "todo")]
+    assert "found on the way: vc#3" in shop.maestro("run", "show", over["id"])
+    assert shop.json("task", "show", "#3")["origin"]["ref"] == "vc#2"
+    assert "vc#2  Parser" in shop.maestro("task", "show", "#3")
+    assert "vc#3" in shop.maestro("task", "show", "#2")
+    created = [
+        one["data"] for one in shop.json("timeline", "--task", "#3")["moments"] if one["kind"] == "task.created"
+    ]
+    assert [one["found_in"] for one in created] == ["vc#2"]

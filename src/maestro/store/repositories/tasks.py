@@ -151,6 +151,10 @@ class Tasks:
         """Of that, what a run is at or could begin."""
         return self._tasks("tasks_moving", id=task_id, run_id=run_id, limit=limit)
 
+    def found_below(self, task_id: str, *, limit: int) -> list[Task]:
+        """What was discovered while working on a tree, and does not belong to it."""
+        return self._tasks("tasks_found_below", id=task_id, limit=limit)
+
     def in_review(self, *, limit: int) -> list[Task]:
         """Tasks whose gates are to be run, those that wait longest first."""
         return self._tasks("tasks_in_review", limit=limit)

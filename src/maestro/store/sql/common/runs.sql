@@ -88,3 +88,10 @@ SELECT {task_in_list} FROM {tasks}
     OR (t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0
         AND (t.id = :id OR t.id IN (SELECT id FROM below)) AND {is_work})
  ORDER BY t.status = 'todo', t.priority, t.number LIMIT :limit;
+
+-- name: tasks_found_below
+-- What was discovered while working on a tree, and does not belong to it.
+WITH RECURSIVE {below}
+SELECT {task_in_list} FROM {tasks}
+ WHERE (t.found_in = :id OR t.found_in IN (SELECT id FROM below)) AND t.id NOT IN (SELECT id FROM below)
+ ORDER BY t.number LIMIT :limit;

@@ -26,7 +26,8 @@ def run_list(value: ops.RunList, view: View) -> Rendered:
 def run_view(value: ops.RunView, view: View) -> Rendered:
     """The run and its graph."""
     lines = picture(value, at=datetime.now(UTC), columns=view.width, rows=0 if not view.tty else _rows_max)
-    return Rendered("\n".join([_words(value), *lines]) + "\n")
+    found = [f"found on the way: {line(one.ref)}  {one.status}  {line(one.title)}" for one in value.found]
+    return Rendered("\n".join([_words(value), *lines, *found]) + "\n")
 
 
 def changed(before: ops.RunView, after: ops.RunView) -> Rendered:

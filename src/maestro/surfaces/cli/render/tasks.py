@@ -166,7 +166,7 @@ def _facts(value: ops.TaskDetail) -> str:
             ("lease until", when(value.lease_until)),
             ("member", line(value.member or "")),
             ("parent", value.parent_id),
-            ("found in", value.found_in),
+            ("found in", f"{line(value.origin.ref)}  {line(value.origin.title)}" if value.origin else None),
             ("archived", "yes" if value.archived else None),
             ("created", f"{when(value.created_at)} by {line(value.created_by)}"),
             ("started", when(value.started_at)),
