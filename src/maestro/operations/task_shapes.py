@@ -64,10 +64,10 @@ class TaskDetail(WaitingTask, frozen=True, kw_only=True):
     dependants: list[TaskLink]
     children: list[TaskLink]
     found: list[TaskLink]
-    origin: TaskLink | None  # where it was found
     reports: list[Report]
     documents: list[Document]
     evidence: list[GateResult] = []
+    origin: TaskLink | None = None  # where it was found
 
 
 class MovedTask(Task, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ EXPECTED = {
     errors.Cycle: 5,
     errors.Ambiguous: 5,
     errors.NameTaken: 5,
+    errors.LimitReached: 5,
     errors.TooFast: 5,
     errors.Looping: 5,
     errors.KeyReused: 5,
