@@ -6,7 +6,7 @@ this one session was started for. Both are XML, and every value in them has come
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from maestro import limits
 from maestro.domain.manifests import Command, Manifest, Reach, Skill
@@ -14,7 +14,7 @@ from maestro.domain.members import Permission
 from maestro.domain.sessions import Mode
 from maestro.domain.templates import PLAN, Phase, Template
 from maestro.prompts import calls, people, standing, work
-from maestro.prompts.parts import Parts, Where, fit
+from maestro.prompts.parts import Bounds, Parts, Where, fit
 from maestro.prompts.xml import Markup, element
 
 _MAY = {
@@ -36,6 +36,7 @@ _HOW = {
         "The command `maestro` does not reach it from your shell: do not try."
     ),
 }
+_CALLS_KEPT = 32
 _START = "Begin now, with the first phase of your workflow."
 _GO_ON = "Go on now: first your unread mail, then what is left of your work. Do nothing twice that is done already."
 
@@ -106,15 +107,23 @@ def _workflow(template: Template, reach: Reach) -> Markup:
 
 
 def _commands(parts: Parts, manifest: Manifest) -> Markup:
+    return _calls(tuple(manifest.commands), manifest.reach, parts.bounds)
+
+
+@lru_cache(maxsize=_CALLS_KEPT)
+def _calls(commands: tuple[Command, ...], reach: Reach, bounds: Bounds) -> Markup:
+    """The same for all sessions of a role, so it is made once."""
+    parts = Parts(bounds, reach)
+
     def one(command: Command) -> Markup:
-        name = calls.name(manifest.reach, command.operation, command.words)
+        name = calls.name(reach, command.operation, command.words)
         return element("command", {"name": parts.line(name)}, parts.line(command.summary))
 
-    shown = [one(command) for command in manifest.commands[: parts.bounds.entries]]
-    rest = len(manifest.commands) - len(shown)
+    shown = [one(command) for command in commands[: bounds.entries]]
+    rest = len(commands) - len(shown)
     more = element("more", {"count": str(rest)}) if rest else None
-    facts = {"reach": manifest.reach.value, "count": str(len(manifest.commands))}
-    return element("commands", facts, element("how", None, _HOW[manifest.reach]), *shown, more)
+    facts = {"reach": reach.value, "count": str(len(commands))}
+    return element("commands", facts, element("how", None, _HOW[reach]), *shown, more)
 
 
 def _session(parts: Parts, manifest: Manifest) -> Markup:

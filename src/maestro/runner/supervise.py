@@ -86,7 +86,7 @@ class Runner:
             "agent_started": self._agent_started,
         }
         with open(f"{NOTE}.part", "w", encoding="utf-8") as file:
-            json.dump(note, file)
+            file.write(json.dumps(note))
         os.replace(f"{NOTE}.part", NOTE)
 
     def _watch(self) -> None:
@@ -284,6 +284,8 @@ class Runner:
 
     def _end_leftovers(self) -> None:
         """Whatever the agent left behind ends with it: first asked, then not."""
+        if not tree.has_children():
+            return
         ends = time.monotonic() + _LEFTOVERS_SECONDS
         left = tree.descendants(os.getpid())
         tree.signal_all(left, signal.SIGTERM)

@@ -24,6 +24,15 @@ def adopt_orphans() -> bool:
     return done == 0
 
 
+def has_children() -> bool:
+    """Whether any process is below this one: to ask that is cheap, to look for them all is not."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
 def descendants(root: int) -> list[int]:
     """All processes below one, nearest first."""
     children: dict[int, list[int]] = {}

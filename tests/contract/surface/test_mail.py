@@ -124,13 +124,13 @@ async def test_addresses_of_every_kind(surface: Surface) -> None:
     await family(surface)
     await surface.call(members.CREATE, name="ada", role="x")
     await surface.call(tasks.CREATE, title="t")
-    await surface.call(tasks.START, by="w", id="#1")
+    await surface.call(tasks.START, by="x", id="#1")
     for to, name in (
         ("x", "x"),
         ("session:x", "x"),
         ("@ada", "@ada"),
         ("member:ada", "@ada"),
-        (f"{surface.project}#1", "w"),
+        (f"{surface.project}#1", "x"),
         ("coordinator", "boss"),
         ("human", "human"),
         (surface.project, surface.project),
