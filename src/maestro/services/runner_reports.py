@@ -14,6 +14,7 @@ from maestro.domain.documents import ReportKind
 from maestro.domain.messages import Step
 from maestro.domain.sessions import FINAL, Session, Source, Status
 from maestro.domain.spawns import Spawn
+from maestro.domain.tasks import Task
 from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
 from maestro.services import kin, moves, reports, sessions, status
@@ -65,6 +66,9 @@ def heard(tx: Tx, caller: Caller, request: ops.RunnerReport) -> ops.Heard:
     return ops.Heard(kind="started" if isinstance(told, Started) else "exited")
 
 
+_SENT_BACK = "What it had handed in was sent back, and it ended without another word. "
+
+
 def take(tx: Tx, session: Session, spawn: Spawn, told: Started | Exited, actor: Caller) -> None:
     if told.epoch != spawn.epoch:
         return  # of an earlier start: it has been settled
@@ -102,14 +106,23 @@ def _close(tx: Tx, session: Session, spawn: Spawn, told: Exited, actor: Caller) 
 
 
 def _report_tasks(tx: Tx, session: Session, told: Exited, actor: Caller) -> None:
-    """A plain program knows no reports: that it ended well is its word for what it still holds."""
-    kind = ReportKind.COMPLETE if told.code == 0 else ReportKind.ERROR
+    """A plain program knows no reports: that it ended well is its word for what it still holds. One that had handed
+    its work in, and got it back from a gate, has not mended it by ending."""
     for task in reports.holds(tx, session):
-        said = task_shapes.ReportTask(kind=kind, id=task.id, text=_words(told))
+        sent_back = _SENT_BACK if _has_handed_in(tx, session, task) else ""
+        kind = ReportKind.COMPLETE if told.code == 0 and not sent_back else ReportKind.ERROR
+        said = task_shapes.ReportTask(kind=kind, id=task.id, text=sent_back + _words(told))
         try:
             moves.report(tx, actor, said)
         except errors.Conflict:
             continue  # it waits on its children, or is blocked: it is given back with the rest
+
+
+def _has_handed_in(tx: Tx, session: Session, task: Task) -> bool:
+    """Whether a session said itself that a task is done, since it took it up."""
+    found = tx.documents.reports(task.id, limit=limits.page_items_default)
+    said = [one.created_at for one in found if one.by == session.id and one.kind is ReportKind.COMPLETE]
+    return bool(said) and (task.started_at is None or max(said) >= task.started_at)
 
 
 def _final(session: Session, told: Exited) -> Status:

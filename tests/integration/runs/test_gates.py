@@ -90,3 +90,15 @@ def test_a_gate_that_cannot_be_run_is_not_passed_and_says_why(shop: Workshop) ->
     until(lambda: shop.status("#1") == "failed", what="the verdict")
     assert "could not be run" in shop.json("task", "show", "#1")["reason"]
     assert evidence(shop, "#1") == [("true", False)]
+
+
+def test_who_hands_in_and_leaves_has_not_mended_what_a_gate_sent_back(shop: Workshop) -> None:
+    shop.task("Part", "--gate", "false")
+    script = "maestro session report complete done; while ! ls gate-ran; do sleep 0.05; done"
+    shop.spawn("--task", "#1", "--name", "hasty", "--", "sh", "-c", script)
+    until(lambda: evidence(shop, "#1"), what="the gate's verdict")
+    (shop.repo / "gate-ran").touch()
+    shop.ended("hasty")
+    shown = shop.json("task", "show", "#1")
+    assert shown["status"] == "failed" and "sent back" in shown["reason"]
+    assert evidence(shop, "#1") == [("false", False)]

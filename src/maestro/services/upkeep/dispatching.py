@@ -138,7 +138,7 @@ class Dispatching:
             member=[name for name in (run.member or task.member,) if name],
             tool=run.tool,
             words=run.words,
-            name=f"{run.id[-6:]}-{task.number}-{begin.number}",
+            name=_name(tx, begin),
             subject=task.title,
             message=_directive(task, begin),
             path=run.directory,
@@ -233,6 +233,13 @@ def _say(tx: Tx, run: Run, why: str) -> None:
     note = f"Waits for room. {why}" if why else ""
     if tx.runs.say(run.id, note) and note:
         tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": note}), actor=SERVER)
+
+
+def _name(tx: Tx, begin: _Begin) -> str:
+    """A session of a run is called by its task and try, t12.1; if someone is called that, with the run's end before."""
+    short = f"t{begin.task.number}.{begin.number}"
+    is_free = tx.sessions.by_name(begin.run.project_id, short) is None
+    return short if is_free else f"{begin.run.id[-6:]}-{short}"
 
 
 def _directive(task: Task, begin: _Begin) -> str:
