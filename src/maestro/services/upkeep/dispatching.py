@@ -236,7 +236,7 @@ def _say(tx: Tx, run: Run, why: str) -> None:
 
 
 def _name(tx: Tx, begin: _Begin) -> str:
-    """A session of a run is called by its task and try, t12.1; if someone is called that, with the run's end before."""
+    """A session of a run is called by its task and try, t12.1; if someone has that name, by its run as well."""
     short = f"t{begin.task.number}.{begin.number}"
     is_free = tx.sessions.by_name(begin.run.project_id, short) is None
     return short if is_free else f"{begin.run.id[-6:]}-{short}"
