@@ -16,6 +16,7 @@ from maestro.operations import (
     teams,
     terminals,
     timeline,
+    tools,
     worktrees,
 )
 from maestro.operations.base import Operation
@@ -30,6 +31,7 @@ REGISTRY: dict[str, Operation] = {
         teams,
         sessions,
         spawning,
+        tools,
         terminals,
         runs,
         worktrees,

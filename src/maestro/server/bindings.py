@@ -19,6 +19,7 @@ from maestro.operations import tasks as task_ops
 from maestro.operations import teams as team_ops
 from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
+from maestro.operations import tools as tool_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
 from maestro.services import (
@@ -37,6 +38,7 @@ from maestro.services import (
     tasks,
     teams,
     timelines,
+    tools,
 )
 from maestro.services.mail import receipts, threads
 
@@ -154,6 +156,7 @@ def _spawning(server: Server) -> dict[str, Binding]:
         spawn_ops.TEMPLATES.name: Binding(session_control.list_templates),
         spawn_ops.TEMPLATE.name: Binding(session_control.show_template),
         spawn_ops.REPORT.name: Binding(runner_reports.heard),
+        tool_ops.LIST.name: Binding(tools.list_all),
     }
 
 

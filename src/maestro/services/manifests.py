@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from maestro import limits
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import may_call
+from maestro.domain.documents import Document
 from maestro.domain.manifests import Manifest
 from maestro.domain.members import Member, Permission
 from maestro.domain.messages import SenderKind
@@ -138,10 +140,23 @@ def _task(tx: Tx, task: Task, *, texts: bool) -> shapes.Task:
         depends_on=_links(tx.tasks.dependencies(task.id, limit=many)),
         blockers=_links(blockers),
         children=_links(tx.tasks.children(task.id, limit=many)),
-        documents=tuple(
-            shapes.Document(id=one.id, title=one.title, file_name=one.file_name, bytes=one.bytes)
-            for one in tx.documents.of_task(task.id, limit=many)
-        ),
+        documents=tuple(_document(tx, one, texts=texts) for one in tx.documents.of_task(task.id, limit=many)),
+    )
+
+
+def _document(tx: Tx, document: Document, *, texts: bool) -> shapes.Document:
+    """`texts`: with what it says, if that is text and lies in its row; else its reader fetches it."""
+    kept = tx.documents.content(document).body if texts else None
+    text = ""
+    if kept is not None:
+        with contextlib.suppress(UnicodeDecodeError):
+            text = kept.decode()
+    return shapes.Document(
+        id=document.id,
+        title=document.title,
+        file_name=document.file_name,
+        bytes=document.bytes,
+        text=text[: limits.prompt_text_chars_max],
     )
 
 

@@ -72,6 +72,7 @@ prompt.show         yes     yes          yes     no
 template.list       yes     yes          yes     no
 template.show       yes     yes          yes     no
 runner.report       no      yes          yes     no
+tool.list           yes     yes          yes     no
 session.logs        yes     yes          yes     no
 session.attach      yes     yes          no      no
 run.start           yes     yes          no      no

@@ -29,6 +29,7 @@ from maestro.operations import task_shapes as task_ops
 from maestro.operations import teams as team_ops
 from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
+from maestro.operations import tools as tool_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.surfaces.cli import own as own_ops
 from maestro.surfaces.cli.render import (
@@ -102,6 +103,7 @@ RENDERERS: dict[type, Renderer] = {
     spawn_ops.TemplateList: spawning.template_list,
     spawn_ops.TemplateDetail: spawning.template,
     spawn_ops.Heard: spawning.heard,
+    tool_ops.ToolList: spawning.tool_list,
     domain_manifests.Manifest: spawning.manifest,
     mail_ops.SentMail: mail.sent,
     mail_ops.MailStatus: mail.status,

@@ -8,9 +8,20 @@ from maestro import terminals
 from maestro.domain.manifests import Manifest
 from maestro.operations import spawning as ops
 from maestro.operations.terminals import AgentTerminal, Logs
+from maestro.operations.tools import ToolList
 from maestro.surfaces.cli.render.base import Rendered, pairs
 from maestro.surfaces.cli.render.sessions import status_word
 from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
+
+_ABLE = {
+    "prompt_while_busy": "takes prompts while busy",
+    "wakes_when_idle": "wakes when idle",
+    "asks_permission": "asks for permission",
+    "tells_usage": "tells its usage",
+    "resumes": "goes on with earlier conversations",
+    "confirms_prompts": "confirms prompts",
+    "exit_means_done": "is done when it ends",
+}
 
 
 def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
@@ -47,6 +58,15 @@ def logs(value: Logs, view: View) -> Rendered:
 
 def terminal(value: AgentTerminal, view: View) -> Rendered:
     return Rendered(f"{value.session_id}  {line(value.name)}  {value.columns}x{value.rows}  {line(value.folder)}\n")
+
+
+def tool_list(value: ToolList, view: View) -> Rendered:
+    """One line a tool, and below it what it can do."""
+    rows = []
+    for one in value.tools:
+        able = [words for field, words in _ABLE.items() if getattr(one, field)]
+        rows.append([paint(line(one.name), "bold"), f"reaches Maestro by {one.reach.value}; {', '.join(able)}"])
+    return Rendered(aligned(rows))
 
 
 def template_list(value: ops.TemplateList, view: View) -> Rendered:

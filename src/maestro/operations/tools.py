@@ -1,0 +1,47 @@
+"""Which agent programs Maestro knows, and what each can do."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro.domain.callers import Callers
+from maestro.domain.manifests import Reach
+from maestro.operations.base import GET, Command, Effect, Operation, Request
+
+
+class ListTools(Request, frozen=True, kw_only=True):
+    pass
+
+
+class ToolInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent program, and what can be promised of it."""
+
+    name: str
+    aliases: list[str]
+    prompt_while_busy: bool
+    wakes_when_idle: bool
+    asks_permission: bool
+    tells_usage: bool
+    resumes: bool
+    confirms_prompts: bool
+    exit_means_done: bool
+    reach: Reach
+
+
+class ToolList(msgspec.Struct, frozen=True, kw_only=True):
+    tools: list[ToolInfo]
+
+
+LIST = Operation(
+    "tool.list",
+    ListTools,
+    ToolList,
+    callers=Callers.KNOWN,
+    http=GET("/api/tools"),
+    summary="List the agent programs that sessions can run in, and what each can do.",
+    effect=Effect.READ,
+    command=Command("tool list"),
+    examples=("maestro tool list",),
+)
+
+ALL = (LIST,)
