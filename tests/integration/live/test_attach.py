@@ -143,10 +143,21 @@ def test_a_runner_that_is_killed_is_not_waited_for(agent: Workshop, sit: Sit) ->
     console.until(b"ready")
     until(lambda: console.is_raw, what="the raw mode")
     (note,) = agent.notes()
+    agent.live.kill()  # else it would start the session again
     os.kill(note["runner"], signal.SIGKILL)
     assert console.wait() == 1
     assert b"the runner of parser is gone" in console.shown and b"session explain parser" in console.shown
     assert console.modes() == console.before
+
+
+def test_it_goes_on_with_a_session_that_is_started_again(agent: Workshop, sit: Sit) -> None:
+    console = sit("session", "attach", "parser")
+    console.until(b"ready")
+    (note,) = agent.notes()
+    os.kill(note["runner"], signal.SIGKILL)
+    console.until(b"ready")
+    (again,) = agent.notes()
+    assert again["runner"] != note["runner"] and console.process.poll() is None
 
 
 def test_what_has_no_terminal_is_refused_with_what_to_do(agent: Workshop, sit: Sit) -> None:
