@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,6 +90,14 @@ class Trace:
         assert between, f"{mark} was answered without a flush after it was written"
 
 
+def settle(log: Path) -> None:
+    """Until nothing more is written: whoever was answered may know it before the watcher has written it down."""
+    size = -1
+    while size != (now := log.stat().st_size):
+        size = now
+        time.sleep(0.2)
+
+
 @pytest.fixture
 def watch(tmp_path: Path) -> Any:
     """Watches a running server's system calls while a block runs."""
@@ -113,6 +122,7 @@ def watch(tmp_path: Path) -> Any:
             try:
                 yield trace
             finally:
+                settle(log)
                 strace.terminate()
                 strace.communicate(timeout=30)
         trace.calls = parse(log.read_text(errors="replace"))
