@@ -102,6 +102,7 @@ status_seconds = 600  # how long a word about a status counts by itself
 processes_watched_max = 4096
 session_tasks_max = 100
 runner_answer_seconds_max = 10
+prompt_taken_seconds = 2  # by an agent's terminal
 run_tasks_moving_max = 100  # of a large run, looked at in one step
 spawn_depth_max = 4  # coordinators below coordinators
 spawns_of_one_coordinator_max = 32  # live at once

@@ -15,6 +15,7 @@ _PIECES = re.compile(
 # The beginning of a sequence whose end has not come yet.
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[()*+])?\Z")
 _UNFINISHED_MAX = 4096
+_KEYS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MOVES_ELSEWHERE = frozenset("HfABEFdLMSTr")  # to another line, or another picture altogether
 _FORWARD_MAX = 200
 
@@ -22,6 +23,11 @@ _FORWARD_MAX = 200
 def plain(text: str) -> str:
     """The text alone, its lines ended as usual."""
     return _SEQUENCES.sub("", text).replace("\r\n", "\n")
+
+
+def typed(text: str) -> str:
+    """Text that can be typed into a terminal: a control character would be a key there, so it is written out."""
+    return _KEYS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 
 class Lines:

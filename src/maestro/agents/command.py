@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from maestro import errors
+from maestro import errors, terminals
 from maestro.agents.base import Abilities, Launch, Start
 from maestro.domain.manifests import Reach
 
@@ -34,4 +34,4 @@ class Command:
         return Launch(words=start.words, environment=dict(environment))
 
     def prompt(self, text: str) -> bytes | None:
-        return text.encode() + b"\n"
+        return terminals.typed(text).encode() + b"\n"

@@ -135,6 +135,7 @@ class SetConfig(Request, frozen=True, kw_only=True):
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
+    counts_after_restart: bool = False  # what was changed is not in force yet
 
 
 STATUS = Operation(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from maestro.runner.order import Order
 
+LINE_BYTES_MAX = 4095
 _NOT_STARTED = 127
 
 
@@ -33,6 +34,13 @@ class Agent:
     def resize(self, columns: int, rows: int) -> None:
         if self.terminal:
             fcntl.ioctl(self.output, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def would_lose(self, data: bytes) -> bool:
+        """Whether the terminal would drop the end of a line: while it works by lines, it keeps none that is longer."""
+        if not self.terminal or self.output < 0:
+            return False
+        by_line = termios.tcgetattr(self.output)[3] & termios.ICANON
+        return bool(by_line) and any(len(line) > LINE_BYTES_MAX for line in data.split(b"\n"))
 
     def signal_group(self, number: signal.Signals) -> None:
         """Everyone in the agent's own process group."""

@@ -177,8 +177,11 @@ class Runner:
             peer.watches = True
             peer.answer(ok=True, **self._state())
         elif do == "write":
+            if self._agent is not None and self._agent.would_lose(data):
+                peer.answer(ok=False, problem=f"Its terminal takes lines of at most {agents.LINE_BYTES_MAX} bytes.")
+                return
             self._write(data)
-            peer.answer(ok=True)
+            peer.answer(ok=True, left=len(self._pending))
         elif do == "signal" and name in _SIGNALS:
             self._transcript.mark(f"signal {name}")
             if self._agent is not None:
@@ -198,6 +201,7 @@ class Runner:
             "agent": pid,
             "terminal": self._order.terminal,
             "stopping": self._asked,
+            "left": len(self._pending),
             "columns": columns,
             "rows": rows,
             "attached": sum(peer.attached for peer in self._control.peers),

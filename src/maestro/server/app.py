@@ -242,7 +242,7 @@ class Server:
 
     async def config_set(self, caller: Caller, request: ops.SetConfig) -> ops.Settings:
         changed = settings.change(self.home, request.name, request.value)
-        return ops.Settings(settings={request.name: getattr(changed, request.name)})
+        return ops.Settings(settings={request.name: getattr(changed, request.name)}, counts_after_restart=True)
 
     def _react(self, events: Sequence[Event]) -> None:
         """After each commit, on the event loop: wake listeners, drop what is remembered and no longer true."""

@@ -154,9 +154,14 @@ class Runners:
     def forget_spool(self, session_id: str) -> None:
         (self.folder(session_id) / SPOOL).unlink(missing_ok=True)
 
-    async def write(self, session_id: str, data: bytes) -> None:
-        """Input for the agent."""
-        await self.ask(session_id, do="write", data=base64.b64encode(data).decode())
+    async def write(self, session_id: str, data: bytes) -> bool:
+        """Input for the agent; whether its terminal took all of it, within a moment."""
+        answer = await self.ask(session_id, do="write", data=base64.b64encode(data).decode())
+        ends = time.monotonic() + limits.prompt_taken_seconds
+        while answer.get("left") and time.monotonic() < ends:
+            await asyncio.sleep(_LISTENS_SECONDS)
+            answer = await self.ask(session_id, do="state")
+        return not answer.get("left")
 
     async def ask(self, session_id: str, **request: Any) -> dict[str, Any]:
         """One request to a runner, and its answer; NotFound if none is there."""

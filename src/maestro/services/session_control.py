@@ -11,7 +11,7 @@ from maestro import errors
 from maestro.agents import known
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller
-from maestro.domain.manifests import Manifest
+from maestro.domain.manifests import Manifest, Reach
 from maestro.domain.messages import Step, Type
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Priority
@@ -19,7 +19,7 @@ from maestro.domain.templates import Template
 from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
-from maestro.prompts import compose, templates
+from maestro.prompts import calls, compose, templates
 from maestro.services import kin
 from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
@@ -70,10 +70,25 @@ class Control:
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
         data = known.find(spawn.tool).prompt(request.text) if spawn else None
         if data is not None:
-            await self._runners.write(session_id, data)
+            await self._type(session_id, sent, data)
             await self._store.write(lambda tx: _handed_over(tx, session_id, sent.id), quick=True)
             sent = await self._waits.look(sent)
         return await self._waits.after(caller, request, sent)
+
+    async def _type(self, session_id: str, sent: mail_shapes.SentMail, data: bytes) -> None:
+        """Into its terminal; what that does not take is not delivered, and lies in the inbox."""
+        try:
+            is_taken = await self._runners.write(session_id, data)
+        except errors.Conflict as problem:
+            raise errors.NotConfirmed(
+                f"It was not handed over: {problem}", hint="It lies in its inbox.", data=msgspec.to_builtins(sent)
+            ) from problem
+        if not is_taken:
+            raise errors.NotConfirmed(
+                "Its program has not taken it in: it does not read just now.",
+                hint="It lies in its inbox, and in its terminal if it reads later.",
+                data=msgspec.to_builtins(sent),
+            )
 
     async def interrupt(self, caller: Caller, request: session_ops.OneSession) -> Session:
         session = await self._named(caller, request, what="interrupt")
@@ -122,7 +137,9 @@ async def show_template(caller: Caller, request: ops.OneTemplate) -> ops.Templat
     library = await asyncio.to_thread(templates.load, _folder(request))
     found = library.get(request.name)
     info = msgspec.structs.asdict(_info(found))
-    return ops.TemplateDetail(**info, intro=found.intro, texts={one.name: one.text for one in found.phases})
+    # Calls are spelt as commands, as most who follow it will read them.
+    texts = {one.name: calls.filled(one.text, Reach.COMMANDS) for one in found.phases}
+    return ops.TemplateDetail(**info, intro=calls.filled(found.intro, Reach.COMMANDS), texts=texts)
 
 
 def _folder(request: ops.ListTemplates) -> Path | None:

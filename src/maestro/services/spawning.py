@@ -80,6 +80,8 @@ class Spawning:
         within_limits(tx, caller, project, self._bounds)
         agent = tool_of(tx, project, request.tool, request.words, request.member)
         members = members_of(tx, project, request.member)
+        if request.team is not None and tx.members.teams.by_name(project.id, request.team) is None:
+            raise errors.NotFound(f"There is no team {request.team!r}.", hint="maestro team list")
         tasks = [task_of(tx, caller, ref, project=project.id) for ref in request.task]
         directory = directory_of(tx, request.path, project)
         template = template_of(request, directory)
@@ -128,9 +130,10 @@ class Spawning:
     def _workspace(
         self, request: ops.SpawnSession, project: Project, session: Session, directory: str
     ) -> shapes.Workspace:
-        """Where it works: in the checkout that is there, or in one of its own."""
+        """Where it works: in the checkout that is there, just where its caller is, or in one of its own."""
         if not request.worktree:
-            return shapes.Workspace(directory=directory, address=session.address)
+            here = request.path if Path(request.path).is_relative_to(directory) else directory
+            return shapes.Workspace(directory=here, address=session.address)
         own = self._home / WORKTREES / project.name / f"{session.name}-{session.id[-6:]}"
         branch = f"maestro/{session.name}-{session.id[-6:]}"
         return shapes.Workspace(directory=str(own), branch=branch, base="HEAD", worktree=True)

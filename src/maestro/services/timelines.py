@@ -40,7 +40,8 @@ def _subjects(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> tuple[str, I
     if request.task:
         task = task_of(tx, caller, request.task, project=request.project)
         mail = [message.id for message in tx.mail.of_task(task.id, before=2**62, limit=limits.page_items_default)]
-        return task.ref, [task.id, *mail]
+        whole = _tree(tx, task.id)
+        return task.ref, [*whole, *mail, *_workers(tx, whole, [])]
     if request.session:
         session = kin.named(tx, caller, request.session, project=request.project)
         return session.name, [session.id, *session.tasks]
@@ -48,6 +49,15 @@ def _subjects(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> tuple[str, I
     standing = runs.standing(tx, run)
     sessions = [attempt.session_id for one in standing for attempt in one.attempts]
     return run.id, [run.id, *(one.task.id for one in standing), *sessions]
+
+
+def _tree(tx: Tx, task_id: str) -> list[str]:
+    """A task and all below it, as far as a timeline goes: parents before their children."""
+    found = [task_id]
+    for parent in found:
+        below = [child.id for child in tx.tasks.children(parent, limit=limits.page_items_max)]
+        found += below[: limits.page_items_max - len(found)]
+    return found
 
 
 def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:

@@ -92,7 +92,8 @@ def backup(value: BackupDone, view: View) -> Rendered:
 def settings(value: Settings, view: View) -> Rendered:
     if not value.settings:
         return Rendered(notes=["no settings"])
-    return Rendered(pairs((line(name), line(_setting(one))) for name, one in value.settings.items()))
+    notes = ["it counts once the server starts again: maestro down"] if value.counts_after_restart else []
+    return Rendered(pairs((line(name), line(_setting(one))) for name, one in value.settings.items()), notes)
 
 
 def event(value: Event, view: View) -> Rendered:

@@ -75,7 +75,8 @@ def template_list(value: ops.TemplateList, view: View) -> Rendered:
 
 
 def template(value: ops.TemplateDetail, view: View) -> Rendered:
-    parts = [f"{paint(line(value.name), 'bold')}  {line(value.summary)}\n", f"\n{body(value.intro)}\n"]
+    parts = [f"{paint(line(value.name), 'bold')}  {line(value.summary)}\n"]
+    parts += [f"\n{body(value.intro)}\n"] if value.intro else []
     parts += [f"\n{paint(line(name), 'bold')}\n{body(str(text))}\n" for name, text in value.texts.items()]
     return Rendered("".join(parts))
 

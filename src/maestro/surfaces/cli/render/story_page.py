@@ -26,8 +26,8 @@ _PAGE = """<!doctype html>
 <title>{title}</title><style>{style}</style></head>
 <body><main>{content}</main></body></html>
 """
-_ticks = 6
-_room_after = 70.0
+_ticks_max = 6
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)  # seconds
 _said_chars_max = 4000
 
 
@@ -66,11 +66,12 @@ def _lanes(story: Story) -> str:
     rows = [
         _lane(session, begin, whole, story.at) for session in sorted(story.sessions, key=lambda one: one.created_at)
     ]
+    step = next((one for one in _STEPS if whole / one <= _ticks_max), whole / _ticks_max)
     marks = [
-        f'<span style="left:{100 * number / (_ticks - 1):.2f}%">{clock(whole * number / (_ticks - 1))}</span>'
-        for number in range(_ticks)
+        f'<span style="left:{100 * step * number / whole:.2f}%">{clock(step * number)}</span>'
+        for number in range(int(whole / step) + 1)
     ]
-    axis = f'<div class="lane axis"><span></span><div class="track">{"".join(marks)}</div></div>'
+    axis = f'<div class="lane axis"><span></span><div class="track">{"".join(marks)}</div><span></span></div>'
     return f'<section><h2>Who worked when</h2><div class="lanes">{axis}{"".join(rows)}</div></section>'
 
 
@@ -80,20 +81,12 @@ def _lane(session: StorySession, begin: datetime, whole: float, at: datetime) ->
     facts = [session.status.value, clock(long)]
     facts += [f"exit code {session.exit_code}"] if session.exit_code else []
     facts += [f"merged into {session.merged_into}"] if session.merged_into else []
-    place, said_at = _beside(100 * left / whole, 100 * (left + long) / whole)
     where = f"left:{100 * left / whole:.2f}%;width:{max(100 * long / whole, 0.4):.2f}%"
     return (
         f'<div class="lane"><span class="who"><b>{_text(session.name)}</b> {_text(" ".join(session.tasks))}</span>'
-        f'<div class="track"><i class="{_tone(session.status)}" style="{where}"></i>'
-        f'<em style="left:{said_at:.2f}%" class="{place}">{_text(" · ".join(facts))}</em></div></div>'
+        f'<div class="track"><i class="{_tone(session.status)}" style="{where}"></i></div>'
+        f'<span class="said">{_text(" · ".join(facts))}</span></div>'
     )
-
-
-def _beside(left: float, right: float) -> tuple[str, float]:
-    """Where there is room for what is said of a bar, in percent: after it, before it, or else on it."""
-    if right <= _room_after:
-        return "after", right
-    return ("before", left) if left >= 100 - _room_after else ("over", left)
 
 
 def _tasks(story: Story) -> str:

@@ -20,17 +20,17 @@ dl{display:flex;flex-wrap:wrap;gap:.6rem 2.2rem;margin:1.1rem 0 0}
 dt{color:var(--soft);font-size:.8rem}dd{margin:0;font-variant-numeric:tabular-nums}
 .lanes,.task,.moments{background:var(--card);border:1px solid var(--line);border-radius:.6rem}
 .lanes{padding:.5rem 1rem .8rem}
-.lane{display:grid;grid-template-columns:minmax(6rem,14rem) 1fr;gap:1rem;align-items:center;min-height:1.9rem}
+.lane{display:grid;grid-template-columns:minmax(5rem,11rem) 1fr minmax(8rem,16rem);gap:1rem;align-items:center;
+min-height:1.9rem}
 .lane+.lane{border-top:1px solid var(--line)}
 .who{font-size:.85rem;color:var(--soft)}.who b{color:var(--ink)}
 .track{position:relative;height:1.1rem}
 .track i{position:absolute;top:.15rem;bottom:.15rem;background:currentColor;border-radius:.25rem;opacity:.85}
-.track em{position:absolute;padding:0 .45rem;font-style:normal;font-size:.75rem;color:var(--soft);white-space:nowrap}
-.track em.before{transform:translateX(-100%)}.track em.over{color:var(--card);font-weight:600}
+.said{font-size:.75rem;color:var(--soft)}
 .axis{min-height:1.6rem}
 .axis .track span{position:absolute;white-space:nowrap;transform:translateX(-50%);font-size:.72rem;
 color:var(--soft);font-variant-numeric:tabular-nums}
-.axis .track span:first-child{transform:none}.axis .track span:last-child{transform:translateX(-100%)}
+.axis .track span:first-child{transform:none}
 .task{padding:.55rem 1rem;margin:.45rem 0}.task summary{cursor:pointer}
 .more{color:var(--soft);font-size:.85rem;margin-left:.6rem}
 .fact{margin:.6rem 0 .2rem;padding-left:.9rem;border-left:2px solid var(--line)}
