@@ -36,7 +36,7 @@ class Agent:
             fcntl.ioctl(self.output, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def would_lose(self, data: bytes) -> bool:
-        """Whether the terminal would drop the end of a line: while it works by lines, it keeps none that is longer."""
+        """Whether the terminal would drop the end of a line: while it works by lines, it keeps no longer ones."""
         if not self.terminal or self.output < 0:
             return False
         by_line = termios.tcgetattr(self.output)[3] & termios.ICANON
