@@ -1,4 +1,4 @@
-"""How a prompt names a call: as a command for a shell, or as an MCP tool. The one table both are spelt from.
+"""How a call is named: as a command for a shell, or as an MCP tool. The one table both are spelt from.
 
 A template writes `{{mail.send to=NAME subject=TEXT}}`: an operation and its request's fields. A field without a
 value is a switch; one that comes twice is a list. Knows no registry; a test holds the table equal to it.
@@ -23,101 +23,134 @@ Arguments = Mapping[str, list[str]]  # no value: a switch
 
 @dataclass(frozen=True)
 class Call:
-    """An operation as a command spells it."""
+    """An operation as a command spells it, and as a tool does."""
 
     words: str
+    tool: str
+    action: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)  # where a tool's argument is not called like its field
     positional: tuple[str, ...] = ()
     lists: frozenset[str] = frozenset()
     flags: Mapping[str, str] = field(default_factory=dict)  # where a flag is not called like its field
     content: str = ""  # the field that a command takes from a file
 
 
-def _call(words: str, *positional: str, lists: str = "", content: str = "", **flags: str) -> Call:
-    renamed = {**flags, content: "file"} if content else flags
-    return Call(words, positional, frozenset(lists.split()), renamed, content)
+def _call(tool: str, words: str, *positional: str, lists: str = "", content: str = "", **flags: str) -> Call:
+    """`tool` is a tool's name and action, and then fields with the tool's names for them."""
+    named, *renamed = tool.split()
+    name, _, action = named.partition(".")
+    return Call(
+        words,
+        name,
+        action,
+        dict(pair.split("=") for pair in renamed),
+        positional,
+        frozenset(lists.split()),
+        {**flags, content: "file"} if content else flags,
+        content,
+    )
 
 
 CALLS: dict[str, Call] = {
-    "ask.create": _call("ask create", "title", lists="choice"),
-    "ask.wait": _call("ask wait", "id"),
-    "ask.withdraw": _call("ask withdraw", "id"),
-    "caller.whoami": _call("whoami"),
-    "mail.ack": _call("mail ack", "ids", lists="ids"),
-    "mail.broadcast": _call("mail broadcast"),
-    "mail.inbox": _call("mail inbox"),
-    "mail.of_task": _call("task mail", "id"),
-    "mail.reply": _call("mail reply", "id"),
-    "mail.search": _call("mail search", "query"),
-    "mail.send": _call("mail send", "to", lists="to to_member"),
-    "mail.show": _call("mail show", "id"),
-    "mail.status": _call("mail status", "id"),
-    "mail.thread": _call("mail thread", "id"),
-    "mail.wait": _call("mail wait"),
-    "member.list": _call("member list"),
-    "member.show": _call("member show", "id"),
-    "session.adopt": _call("session adopt", "ids", lists="ids"),
-    "session.explain": _call("session explain", "id"),
-    "session.interrupt": _call("session interrupt", "id"),
-    "session.list": _call("session list"),
-    "session.logs": _call("session logs", "id"),
-    "session.prompt": _call("session prompt", "id", "text"),
-    "session.report": _call("session report", "kind", "text"),
-    "session.resume": _call("session resume", "id"),
-    "session.show": _call("session show", "id"),
-    "session.spawn": _call("session spawn", lists="task member skill reference words"),
-    "session.stop": _call("session stop", "id"),
-    "session.wait": _call("session wait", "ids", lists="ids"),
-    "task.blocked": _call("task blocked"),
-    "task.cancel": _call("task cancel", "id"),
-    "task.children": _call("task children", "id"),
-    "task.complete": _call("task complete", "id"),
-    "task.create": _call("task create", "title", lists="depends_on accept gates", gates="gate"),
-    "task.depend": _call("task depend", "id", lists="on"),
-    "task.docs.add": _call("task docs add", "id", "title", content="content"),
-    "task.docs.list": _call("task docs list", "id"),
-    "task.docs.show": _call("task docs show", "id"),
-    "task.edit": _call("task edit", "id", lists="accept gates", gates="gate"),
-    "task.list": _call("task list"),
-    "task.ready": _call("task ready", "parent"),
-    "task.reject": _call("task reject", "id"),
-    "task.release": _call("task release", "id"),
-    "task.reopen": _call("task reopen", "id"),
-    "task.report": _call("task report", "kind", "id", "text"),
-    "task.show": _call("task show", "id"),
-    "task.start": _call("task start", "id"),
-    "task.tree": _call("task tree", "id"),
-    "task.unblock": _call("task unblock", "id"),
-    "team.show": _call("team show", "id"),
-    "worktree.diff": _call("worktree diff", "id"),
-    "worktree.list": _call("worktree list"),
-    "worktree.merge": _call("worktree merge", "id"),
+    "ask.create": _call("ask", "ask create", "title", lists="choice"),
+    "ask.wait": _call("wait id=ask", "ask wait", "id"),
+    "ask.withdraw": _call("ask id=withdraw", "ask withdraw", "id"),
+    "caller.whoami": _call("whoami", "whoami"),
+    "mail.ack": _call("mail.ack ids=id", "mail ack", "ids", lists="ids"),
+    "mail.broadcast": _call("send", "mail broadcast"),
+    "mail.inbox": _call("inbox", "mail inbox"),
+    "mail.of_task": _call("tasks.mail", "task mail", "id"),
+    "mail.reply": _call("send id=reply_to", "mail reply", "id"),
+    "mail.search": _call("mail.search", "mail search", "query"),
+    "mail.send": _call("send", "mail send", "to", lists="to to_member"),
+    "mail.show": _call("mail.show", "mail show", "id"),
+    "mail.status": _call("mail.status", "mail status", "id"),
+    "mail.thread": _call("mail.thread", "mail thread", "id"),
+    "mail.wait": _call("wait", "mail wait"),
+    "member.list": _call("members.list", "member list"),
+    "member.show": _call("members.show", "member show", "id"),
+    "session.adopt": _call("sessions.adopt ids=id", "session adopt", "ids", lists="ids"),
+    "session.explain": _call("sessions.explain", "session explain", "id"),
+    "session.interrupt": _call("sessions.interrupt", "session interrupt", "id"),
+    "session.list": _call("sessions.list", "session list"),
+    "session.logs": _call("sessions.logs", "session logs", "id"),
+    "session.prompt": _call("sessions.prompt", "session prompt", "id", "text"),
+    "session.report": _call("report", "session report", "kind", "text"),
+    "session.resume": _call("sessions.resume", "session resume", "id"),
+    "session.show": _call("sessions.show", "session show", "id"),
+    "session.spawn": _call("spawn", "session spawn", lists="task member skill reference words"),
+    "session.stop": _call("sessions.stop", "session stop", "id"),
+    "session.wait": _call("wait ids=sessions", "session wait", "ids", lists="ids"),
+    "task.blocked": _call("tasks.blocked", "task blocked"),
+    "task.cancel": _call("task_update.cancel reason=text", "task cancel", "id"),
+    "task.children": _call("tasks.children", "task children", "id"),
+    "task.complete": _call("task_update.complete summary=text", "task complete", "id"),
+    "task.create": _call("task_create", "task create", "title", lists="depends_on accept gates", gates="gate"),
+    "task.depend": _call("task_update.depend", "task depend", "id", lists="on"),
+    "task.docs.add": _call("task_update.document content=text", "task docs add", "id", "title", content="content"),
+    "task.docs.list": _call("tasks.documents", "task docs list", "id"),
+    "task.docs.show": _call("tasks.document", "task docs show", "id"),
+    "task.edit": _call("task_update.edit", "task edit", "id", lists="accept gates", gates="gate"),
+    "task.list": _call("tasks.list", "task list"),
+    "task.ready": _call("tasks.ready", "task ready", "parent"),
+    "task.reject": _call("task_update.reject reason=text", "task reject", "id"),
+    "task.release": _call("task_update.release", "task release", "id"),
+    "task.reopen": _call("task_update.reopen", "task reopen", "id"),
+    "task.report": _call("report", "task report", "kind", "id", "text"),
+    "task.show": _call("tasks.show", "task show", "id"),
+    "task.start": _call("task_update.start", "task start", "id"),
+    "task.tree": _call("tasks.tree", "task tree", "id"),
+    "task.unblock": _call("task_update.unblock", "task unblock", "id"),
+    "team.show": _call("members.team", "team show", "id"),
+    "worktree.diff": _call("worktrees.diff", "worktree diff", "id"),
+    "worktree.list": _call("worktrees.list", "worktree list"),
+    "worktree.merge": _call("worktrees.merge", "worktree merge", "id"),
 }
-# Over MCP these are numbers of milliseconds, as in every other JSON.
+# Over MCP these are numbers of seconds: a model that thinks of a minute writes 60.
 _DURATIONS = frozenset({"timeout", "lease", "debounce"})
-_MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+_SECONDS = {"s": 1, "m": 60, "h": 3_600}
 
 # A name must follow at once: `${{ secrets.X }}` and the like are only text.
 _PLACEHOLDER = re.compile(r"\{\{([a-z][a-z_.]*)((?:\s[^{}]*)?)\}\}")
 _PLAIN = re.compile(r"[\w@%+=:,./…-][\w@%+=:,./…#-]*")
-_DURATION = re.compile(r"([0-9]+)(ms|s|m|h)")
+_DURATION = re.compile(r"([0-9]+)(s|m|h)")
+
+
+_BY_WORDS = {call.words: call for call in CALLS.values()}
+_LONGEST_FIRST = sorted(_BY_WORDS, key=len, reverse=True)
+_COMMAND = re.compile(rf"\bmaestro (?P<words>{'|'.join(_LONGEST_FIRST)})\b(?: (?P<value>[A-Za-z]+_\w+|[\w.-]*#\d+))?")
+_CURSOR = re.compile(r"--cursor (\S+)")
 
 
 def spell(reach: Reach, operation: str, arguments: Arguments) -> str:
     """A call with its arguments."""
     call = CALLS[operation]
     if reach is Reach.MCP:
-        return f"{tool_name(operation)}({', '.join(_fields(call, arguments))})"
+        return f"{call.tool}({', '.join(_fields(call, arguments))})"
     return " ".join([PROGRAM, call.words, *_words(call, arguments)])
 
 
-def tool_name(operation: str) -> str:
-    """What an operation is called as an MCP tool."""
-    return operation.replace(".", "_")
+def name(reach: Reach, operation: str, words: str) -> str | None:
+    """What an operation is called, without arguments; also one that no template mentions. None: by no tool."""
+    if reach is not Reach.MCP:
+        return f"{PROGRAM} {words}"
+    return spell(reach, operation, {}) if operation in CALLS else None
 
 
-def name(reach: Reach, operation: str, words: str) -> str:
-    """What an operation is called, without arguments; also one that no template mentions."""
-    return tool_name(operation) if reach is Reach.MCP else f"{PROGRAM} {words}"
+def as_tools(text: str) -> str:
+    """A note or hint that names commands, naming tools where there are such."""
+    return _CURSOR.sub(r'cursor="\1"', _COMMAND.sub(_as_tool, text))
+
+
+def _as_tool(found: re.Match[str]) -> str:
+    """The longest command that the words begin with; what follows it stays, but for its first argument."""
+    call = _BY_WORDS.get(found["words"])
+    if call is None:
+        return found[0]
+    value = found["value"]
+    if not value or not call.positional:
+        return f"{call.tool}({', '.join(_fields(call, {}))})" + (f" {value}" if value else "")
+    return f"{call.tool}({', '.join(_fields(call, {call.positional[0]: [value]}))})"
 
 
 @lru_cache(512)  # the texts are few: each template's phases, and the rules
@@ -162,9 +195,12 @@ def _words(call: Call, arguments: Arguments) -> Iterator[str]:
 
 
 def _fields(call: Call, arguments: Arguments) -> Iterator[str]:
+    if call.action:
+        yield f'action="{call.action}"'
     for name, values in arguments.items():
         said = ["CONTENT"] if name == call.content else values
-        yield f"{name}={_json(name, said, many=name in call.lists)}"
+        argument = call.arguments.get(name, name)
+        yield f"{argument}={_json(name, said, many=name in call.lists and argument != 'id')}"
 
 
 def _json(name: str, values: list[str], *, many: bool) -> str:
@@ -174,7 +210,7 @@ def _json(name: str, values: list[str], *, many: bool) -> str:
         return json.dumps(values, ensure_ascii=False)
     duration = _DURATION.fullmatch(values[0]) if name in _DURATIONS else None
     if duration is not None:
-        return str(int(duration[1]) * _MILLISECONDS[duration[2]])
+        return str(int(duration[1]) * _SECONDS[duration[2]])
     return json.dumps(values[0], ensure_ascii=False)
 
 

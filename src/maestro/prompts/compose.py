@@ -115,14 +115,15 @@ def _calls(commands: tuple[Command, ...], reach: Reach, bounds: Bounds) -> Marku
     """The same for all sessions of a role, so it is made once."""
     parts = Parts(bounds, reach)
 
-    def one(command: Command) -> Markup:
-        name = calls.name(reach, command.operation, command.words)
+    def one(name: str, command: Command) -> Markup:
         return element("command", {"name": parts.line(name)}, parts.line(command.summary))
 
-    shown = [one(command) for command in commands[: bounds.entries]]
-    rest = len(commands) - len(shown)
+    named = [(calls.name(reach, command.operation, command.words), command) for command in commands]
+    known = [(name, command) for name, command in named if name is not None]
+    shown = [one(name, command) for name, command in known[: bounds.entries]]
+    rest = len(known) - len(shown)
     more = element("more", {"count": str(rest)}) if rest else None
-    facts = {"reach": reach.value, "count": str(len(commands))}
+    facts = {"reach": reach.value, "count": str(len(known))}
     return element("commands", facts, element("how", None, _HOW[reach]), *shown, more)
 
 

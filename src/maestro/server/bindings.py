@@ -10,6 +10,7 @@ from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
 from maestro.operations import mail as mail_ops
 from maestro.operations import members as member_ops
+from maestro.operations import primer as primer_ops
 from maestro.operations import projects as project_ops
 from maestro.operations import runs as run_ops
 from maestro.operations import server as server_ops
@@ -28,6 +29,7 @@ from maestro.services import (
     dependencies,
     members,
     moves,
+    primers,
     projects,
     runner_reports,
     runs,
@@ -138,6 +140,7 @@ def _sessions(server: Server) -> dict[str, Binding]:
         session_ops.REPORT.name: Binding(session_reports.report),
         session_ops.ADOPT.name: Binding(adoption.adopt),
         session_ops.WHOAMI.name: Binding(sessions.whoami),
+        primer_ops.PRIMER.name: Binding(primers.read),
     }
 
 

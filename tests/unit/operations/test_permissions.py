@@ -62,6 +62,7 @@ session.wait        yes     yes          yes     no
 session.report      no      yes          yes     no
 session.adopt       yes     yes          no      no
 caller.whoami       yes     yes          yes     yes
+session.primer      yes     yes          yes     no
 session.spawn       yes     yes          no      no
 session.prompt      yes     yes          no      no
 session.interrupt   yes     yes          no      no

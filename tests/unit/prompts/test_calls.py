@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import ast
 import shlex
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-import msgspec
 import pytest
 
+from maestro.domain.callers import Caller, Role
 from maestro.domain.manifests import Reach
+from maestro.domain.sessions import Mode
 from maestro.errors import Invalid
 from maestro.operations.registry import REGISTRY
-from maestro.prompts import calls
+from maestro.prompts import calls, standing
+from maestro.prompts.templates import packaged
 from maestro.surfaces.cli.grammar import Grammar
 from maestro.surfaces.cli.parameters import Kind, parameters
 from maestro.surfaces.cli.parse import parse
+from maestro.surfaces.mcp import tools
+from maestro.surfaces.mcp.calls import Calls
 
 # Part of the command line's contract, but not yet of the registry: what they take.
 COMING = {}
+# The tool says more than the command.
+SAME = {"caller.whoami": "session.primer"}
+CALLED = Calls(None, words=str, hints=str)  # type: ignore[arg-type]
 
 GRAMMAR = Grammar(REGISTRY)
 
@@ -71,14 +79,60 @@ def test_every_command_in_our_texts_can_be_typed(
 
 
 @pytest.mark.parametrize(("operation", "written"), MENTIONED)
-def test_every_tool_call_in_our_texts_has_the_right_shape(
+def test_every_tool_call_in_our_texts_means_that_operation(
     operation: str, written: tuple[tuple[str, tuple[str, ...]], ...]
 ) -> None:
     tool, fields = read_call(calls.spell(Reach.MCP, operation, {name: list(values) for name, values in written}))
-    assert tool == operation.replace(".", "_")
-    if operation in REGISTRY:
-        fields = {name: b"" if value == "CONTENT" else value for name, value in fields.items()}
-        msgspec.convert(fields, REGISTRY[operation].request)
+    use = CALLED.chosen(tool, fields, Caller(Role.COORDINATOR, "boss"))
+    assert use is not None and use.operation.name == SAME.get(operation, operation)
+    assert set(fields) - {"action"} <= set(use.shows)
+
+
+@pytest.mark.parametrize("operation", sorted(set(calls.CALLS) - {"caller.whoami"}))
+def test_the_table_agrees_with_the_tools(operation: str) -> None:
+    call = calls.CALLS[operation]
+    (use,) = [use for use in tools.BY_NAME[call.tool].uses if use.operation.name == operation]
+    assert use.action == call.action
+    assert {field: argument for argument, field in use.names.items()} == call.arguments
+
+
+def texts_for(mode: Mode) -> Iterator[str]:
+    for template in packaged().listing():
+        if template.mode is mode:
+            yield from (template.intro, *(phase.text for phase in template.phases))
+    yield from (rule.text for rule in standing.rules(mode))
+
+
+@pytest.mark.parametrize(
+    ("mode", "role"),
+    [(Mode.EXECUTE, Role.WORKER), (Mode.PLAN, Role.WORKER), (Mode.COORDINATE, Role.COORDINATOR)],
+)
+def test_what_a_session_is_told_to_call_is_in_its_list_of_tools(mode: Mode, role: Role) -> None:
+    for text in texts_for(mode):
+        for _, operation, _ in calls.mentioned(text):
+            uses = tools.BY_NAME[calls.CALLS[operation].tool].uses_for(Caller(role, "x"))
+            assert SAME.get(operation, operation) in {use.operation.name for use in uses}
+
+
+@pytest.mark.parametrize(
+    ("hint", "said"),
+    [
+        (
+            "Look again later: maestro mail status msg_01ABC",
+            'Look again later: mail(action="status", id="msg_01ABC")',
+        ),
+        ("Wait again: maestro ask wait req_1", 'Wait again: wait(ask="req_1")'),
+        ("maestro session list shows those there are.", 'sessions(action="list") shows those there are.'),
+        ("there is more: --cursor 3.17", 'there is more: cursor="3.17"'),
+        ("Start it: maestro up", "Start it: maestro up"),
+        (
+            "Claim what you still work on: maestro task start vc#3",
+            'Claim what you still work on: task_update(action="start", id="vc#3")',
+        ),
+    ],
+)
+def test_a_hint_that_names_commands_names_tools(hint: str, said: str) -> None:
+    assert calls.as_tools(hint) == said
 
 
 def read_call(text: str) -> tuple[str, dict[str, Any]]:
@@ -94,23 +148,23 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("written", "command", "tool"),
     [
-        ("{{mail.inbox}}", "`maestro mail inbox`", "`mail_inbox()`"),
-        ("{{mail.wait timeout=9m}}", "`maestro mail wait --timeout 9m`", "`mail_wait(timeout=540000)`"),
-        ("{{task.ready parent=REF}}", "`maestro task ready REF`", '`task_ready(parent="REF")`'),
+        ("{{mail.inbox}}", "`maestro mail inbox`", "`inbox()`"),
+        ("{{mail.wait timeout=9m}}", "`maestro mail wait --timeout 9m`", "`wait(timeout=540)`"),
+        ("{{task.ready parent=REF}}", "`maestro task ready REF`", '`tasks(action="ready", parent="REF")`'),
         (
             '{{session.report kind=complete text="All done"}}',
             '`maestro session report complete "All done"`',
-            '`session_report(kind="complete", text="All done")`',
+            '`report(kind="complete", text="All done")`',
         ),
         (
             "{{session.list my_workers active}}",
             "`maestro session list --my-workers --active`",
-            "`session_list(my_workers=true, active=true)`",
+            '`sessions(action="list", my_workers=true, active=true)`',
         ),
         (
             "{{ask.create choice=a choice=b title=Which?}}",
             '`maestro ask create "Which?" --choice a --choice b`',
-            '`ask_create(choice=["a", "b"], title="Which?")`',
+            '`ask(choice=["a", "b"], title="Which?")`',
         ),
         (
             "{{task.create title=T gates=make}}",
@@ -120,7 +174,7 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
         (
             "{{task.docs.add id=A title=B content=-}}",
             "`maestro task docs add A B --file -`",
-            '`task_docs_add(id="A", title="B", content="CONTENT")`',
+            '`task_update(action="document", id="A", title="B", text="CONTENT")`',
         ),
         ("${{ secrets.KEY }} and {{}}", "${{ secrets.KEY }} and {{}}", "${{ secrets.KEY }} and {{}}"),
     ],

@@ -121,7 +121,7 @@ def test_a_placeholder_in_a_value_is_only_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reach", "read"), [(Reach.COMMANDS, "maestro task show vc#12"), (Reach.MCP, 'task_show(id="vc#12")')]
+    ("reach", "read"), [(Reach.COMMANDS, "maestro task show vc#12"), (Reach.MCP, 'tasks(action="show", id="vc#12")')]
 )
 def test_a_long_description_is_cut_and_says_where_the_rest_is(reach: Reach, read: str) -> None:
     text = task_prompt(make_manifest(reach=reach, tasks=(make_task(description=LONG),)))

@@ -20,6 +20,7 @@ from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
 from maestro.operations import mail_shapes as mail_ops
 from maestro.operations import members as member_ops
+from maestro.operations import primer as primer_ops
 from maestro.operations import projects as project_ops
 from maestro.operations import runs as run_ops
 from maestro.operations import server as server_ops
@@ -81,6 +82,7 @@ RENDERERS: dict[type, Renderer] = {
     session_ops.RegisteredSession: sessions.registered,
     session_ops.Beat: sessions.beat,
     session_ops.Identity: sessions.identity,
+    primer_ops.Primer: sessions.primer,
     session_ops.SessionList: sessions.session_list,
     session_ops.SessionDetail: sessions.detail,
     session_ops.Explanation: sessions.explanation,

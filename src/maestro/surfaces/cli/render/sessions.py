@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from maestro.domain.sessions import Contact, Session, Status
+from maestro.operations.primer import Primer
 from maestro.operations.sessions import (
     Adopted,
     Beat,
@@ -18,7 +19,7 @@ from maestro.operations.sessions import (
 )
 from maestro.surfaces.cli.render.base import Rendered, listed, more, pairs, when
 from maestro.surfaces.cli.render.mail import coordinator_notes
-from maestro.surfaces.cli.render.style import View, aligned, line, paint
+from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
 
 _COLORS = {
     Status.WORKING: "blue",
@@ -47,6 +48,10 @@ def registered(value: RegisteredSession, view: View) -> Rendered:
 def beat(value: Beat, view: View) -> Rendered:
     claims = "1 claim" if value.renewed == 1 else f"{value.renewed} claims"
     return Rendered(f"{_words(value)}  {claims} renewed, alive until {when(value.lease_until)}\n")
+
+
+def primer(value: Primer, view: View) -> Rendered:
+    return Rendered(body(value.text))
 
 
 def session_list(value: SessionList, view: View) -> Rendered:

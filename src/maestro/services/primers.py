@@ -1,0 +1,70 @@
+"""Gathers what the primer says: one snapshot, a few look-ups by key."""
+
+from __future__ import annotations
+
+from maestro import limits
+from maestro.domain.callers import Caller, Role
+from maestro.domain.manifests import Reach
+from maestro.domain.projects import Project
+from maestro.domain.sessions import FINAL, Contact, Session, contact
+from maestro.domain.tasks import Task
+from maestro.operations import primer as ops
+from maestro.prompts import primer
+from maestro.services.mail.post import own_boxes
+from maestro.services.mail.reading import coordinator_contact
+from maestro.store.base import Tx
+
+_MANY = 50
+
+
+def read(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
+    """What a session must know now."""
+    session = tx.sessions.get(caller.session_id) if caller.session_id else None
+    project = tx.projects.get(caller.project_id) if caller.project_id else None
+    facts = primer.Facts(
+        name=session.name if session else caller.name,
+        role=caller.role.value,
+        human=caller.human,
+        project=project.name if project else None,
+        address=session.address if session else None,
+        coordinator=_person(found) if (found := coordinator_contact(tx, caller)) else None,
+        siblings=_siblings(tx, session),
+        workers=_children(tx, session.id) if session else (),
+        held=tuple(map(_work, tx.tasks.of_holder(caller.name, limit=_MANY))),
+        given=_given(tx, session),
+        ready=_ready(tx, project),
+        unread=sum(tx.deliveries.count_open(box, reader=caller.name) for box in own_boxes(caller)),
+        leads=caller.role is not Role.WORKER,
+    )
+    return ops.Primer(text=primer.primer(facts, Reach.MCP if request.tools else Reach.COMMANDS))
+
+
+def _ready(tx: Tx, project: Project | None) -> int:
+    """How much can be started, as far as it is worth counting."""
+    return len(tx.tasks.ready(project.id, parent_id=None, after=(-1, 0), limit=_MANY)) if project else 0
+
+
+def _siblings(tx: Tx, session: Session | None) -> tuple[primer.Person, ...]:
+    if session is None or session.parent_id is None:
+        return ()
+    return _children(tx, session.parent_id, but=session.id)
+
+
+def _children(tx: Tx, parent_id: str, *, but: str = "") -> tuple[primer.Person, ...]:
+    found = tx.sessions.children(parent_id, limit=_MANY)
+    live = [one for one in found if one.id != but and one.status not in FINAL]
+    return tuple(_person(contact(one, at=tx.at, seconds=limits.session_lease_seconds)) for one in live)
+
+
+def _given(tx: Tx, session: Session | None) -> tuple[primer.Work, ...]:
+    """What a session was started for and does not hold (yet, or any more)."""
+    found = [task for task_id in (session.tasks if session else []) if (task := tx.tasks.get(task_id))]
+    return tuple(_work(task) for task in found if session is None or task.holder != session.id)
+
+
+def _person(one: Contact) -> primer.Person:
+    return primer.Person(name=one.name, status=one.status.value, silent=not one.fresh)
+
+
+def _work(task: Task) -> primer.Work:
+    return primer.Work(ref=task.ref, title=task.title, status="ready" if task.ready else task.status.value)
