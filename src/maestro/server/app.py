@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ import msgspec
 
 from maestro import __version__, limits
 from maestro.clock import Clock, SystemClock
-from maestro.domain.callers import Caller
+from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Event, Kind
 from maestro.domain.spawns import Bounds
 from maestro.events.feed import Feed
-from maestro.events.hub import Hub
+from maestro.events.hub import EVERYTHING, Hub, Subscription, box_key
 from maestro.operations import server as ops
 from maestro.operations.app import Peer
 from maestro.operations.base import Operation
@@ -35,6 +36,7 @@ from maestro.services.findings import Findings
 from maestro.services.launching import Launching
 from maestro.services.launching import Places as ServerPlaces
 from maestro.services.mail.guard import Guard
+from maestro.services.mail.post import own_boxes
 from maestro.services.mail.reading import Reading
 from maestro.services.mail.receipts import ReceiptWaits
 from maestro.services.mail.search import Search
@@ -136,6 +138,7 @@ class Server:
         self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
         self.store.on_commit(self._react)
+        self.on_session_end: Callable[[str], None] = lambda session_id: None
         self.stopping = asyncio.Event()
         self.url: str | None = None
         self._started_at = self.clock.now()
@@ -205,6 +208,19 @@ class Server:
     def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
         return self.dispatcher.stream(operation, request, caller=caller)
 
+    def listen(self, caller: Caller) -> AbstractContextManager[Subscription]:
+        """What concerns a caller: its mail, its session, its project; the person hears all there is."""
+        if caller.role is Role.PERSON:
+            return self.hub.subscribe([EVERYTHING])
+        own = [caller.session_id, caller.project_id]
+        return self.hub.subscribe([*filter(None, own), *map(box_key, self.boxes(caller))])
+
+    def boxes(self, caller: Caller) -> frozenset[str]:
+        return frozenset(own_boxes(caller))
+
+    def sign(self, text: str) -> str:
+        return self.secrets.mark(text)
+
     async def close(self) -> None:
         """Stop the background work, then finish every write that was accepted."""
         await self.upkeep.close()
@@ -256,6 +272,7 @@ class Server:
         for event in events:
             if event.kind in (Kind.SESSION_ENDED, Kind.SESSION_LOST):
                 self.presence.forget(event.subject)
+                self.on_session_end(event.subject)
             elif event.kind == Kind.SESSION_RESUMED:
                 self.processes.forget(event.subject)
         self.hub.publish(events)

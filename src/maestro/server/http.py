@@ -18,6 +18,7 @@ from maestro import __version__, errors
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
 from maestro.server.http_protocol import BoundedProtocol
+from maestro.surfaces.mcp.endpoint import Endpoint
 from maestro.surfaces.rest.app import Rest
 
 _PORTS_TRIED_MAX = 100
@@ -48,20 +49,23 @@ def url_of(listener: socket.socket) -> str:
 
 
 class Http:
-    """/api goes straight to the REST surface; everything else to the pages."""
+    """/api and /mcp go straight to their surfaces; everything else to the pages."""
 
-    def __init__(self, server: Server) -> None:
-        self._rest = Rest(server, REGISTRY, hosts=_hosts(server), version=__version__)
+    def __init__(self, server: Server, mcp: Endpoint) -> None:
+        self._rest = Rest(server, REGISTRY, hosts=hosts(server), version=__version__)
+        self._mcp = mcp
         self._pages = Starlette(routes=[Route("/", _front)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/"):
             await self._rest(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"] in ("/mcp", "/mcp/"):
+            await self._mcp(scope, receive, send)
         else:
             await self._pages(scope, receive, send)
 
 
-def _hosts(server: Server) -> list[str]:
+def hosts(server: Server) -> list[str]:
     """The names under which this server may be called, besides loopback's."""
     return [server.settings.host, *server.settings.allowed_hosts.split(",")]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from maestro import __version__, limits
-from maestro.server import http
+from maestro.server import http, mcp
 from maestro.server.app import Server
 from maestro.server.home import HomeLock
 from maestro.server.ready import Ready
@@ -62,7 +62,8 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
     server.url = http.url_of(listener)
     commands = _Commands(CommandLine(server))
     unix = await asyncio.start_unix_server(commands, sock=_unix_socket())
-    web = asyncio.create_task(http.serve(http.Http(server), listener, server.stopping))
+    tools = mcp.endpoint(server)
+    web = asyncio.create_task(http.serve(http.Http(server, tools), listener, server.stopping))
     _write_note(server)
     ready.say("ready")
     log.info("serving %s at %s (pid %d)", server.home, server.url, os.getpid())
@@ -73,6 +74,7 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
         Path(SOCKET).unlink(missing_ok=True)
         unix.close()
         await commands.finish()
+        await tools.stop()
         server.stopping.set()
         await web
         Path(SERVER).unlink(missing_ok=True)

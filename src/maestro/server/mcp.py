@@ -1,4 +1,4 @@
-"""What the MCP surface is given of others: answers as the command would print them, and whom events are for."""
+"""Puts the MCP surface together. It is given what others have: answers as the command prints them, the guard."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import re
 from typing import Any
 
 from maestro.prompts.calls import as_tools
+from maestro.server.app import Server
+from maestro.server.http import hosts
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.style import View, finish
+from maestro.surfaces.mcp.calls import Calls
+from maestro.surfaces.mcp.endpoint import Endpoint
+from maestro.surfaces.rest.guard import Guard
 
 _PLAIN = View()
 # Where a renderer itself says what to call next; all else in an answer is someone's words, and stays as it is.
@@ -20,3 +25,11 @@ def words(answer: Any) -> str:
     out = rendered.out.decode(errors="replace") if isinstance(rendered.out, bytes) else rendered.out
     notes = "".join(f"{as_tools(note)}\n" for note in rendered.notes)
     return finish(_NEXT.sub(lambda found: as_tools(found[0]), out) + notes)
+
+
+def endpoint(server: Server) -> Endpoint:
+    """MCP over HTTP. What ends a session ends its clients' sessions too."""
+    calls = Calls(server, words=words, hints=as_tools)
+    made = Endpoint(server, calls, guard=Guard(hosts(server)).check, words=words)
+    server.on_session_end = made.session_ended
+    return made

@@ -16,7 +16,7 @@ TO_SPARE = 0.85  # how much of a bar may be used up
 def _vocabulary() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # it reads its data in an old way
-        import bpe_openai
+        import bpe_openai  # type: ignore[import-untyped]
     return bpe_openai.get_encoding("o200k_base")
 
 

@@ -67,6 +67,16 @@ class Calls:
         tool = BY_NAME.get(name)
         return _choose(tool.uses_for(caller), arguments) if tool is not None else None
 
+    def is_known(self, name: str, caller: Caller) -> bool:
+        """Whether a caller has such a tool."""
+        tool = BY_NAME.get(name)
+        return tool is not None and bool(tool.uses_for(caller))
+
+    def waits(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> bool:
+        """Whether a call does nothing but wait, from here on or once it has done its part."""
+        use = self.chosen(name, arguments, caller)
+        return use is not None and (use.is_wait or bool(use.waits_with and arguments.get(use.waits_with)))
+
     def is_quick(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> bool:
         """Whether a call is answered at once. One that is wrong is: its answer says what is wrong."""
         tool = BY_NAME.get(name)
@@ -104,7 +114,8 @@ class Calls:
             answer = await self._app.call(use.operation, request, caller=caller, key=key)
         except errors.TimedOut as late:
             # Nothing went wrong, and nothing is lost: the next call goes on from here.
-            return Answer(f"{self.refusal(late).text}\nCall it again to go on waiting.")
+            said = [late.message, self._hints(late.hint), "Nothing is lost: call it again to go on waiting."]
+            return Answer("\n".join(filter(None, said)))
         return Answer(self._words(answer), receipt=getattr(answer, "receipt", ""))
 
     def _request(

@@ -1,0 +1,63 @@
+"""What was shown of mail, and when that counts as read.
+
+Handed over, it counts as delivered. Read it counts once the client has shown that it has the answer: it sent the
+cursor back (the service sees to that), it goes on over the same connection, whose answer it must have read to do so,
+or it calls again after so long that the call cannot have been under way when the answer was sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.messages import Step
+from maestro.operations import mail, mail_shapes
+from maestro.operations.app import App
+
+_VIA = "mcp"
+_UNDER_WAY_SECONDS = 1.0
+_KEPT_MAX = 32
+
+
+@dataclass(frozen=True)
+class _Shown:
+    receipt: str
+    caller: str
+    connection: object
+    at: float
+
+
+class Handing:
+    """Answers with mail of one client that it may or may not have read."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._shown: list[_Shown] = []
+
+    async def delivered(self, receipt: str, caller: Caller, connection: object) -> None:
+        """An answer with mail has been sent."""
+        self._shown = [*self._shown[-_KEPT_MAX:], _Shown(receipt, caller.name, connection, time.monotonic())]
+        await confirm(self._app, receipt, caller, Step.DELIVERED)
+
+    async def called(self, caller: Caller, connection: object) -> None:
+        """The client calls: what it must have read by now is read."""
+        if not self._shown:
+            return
+        now = time.monotonic()
+        read = [one for one in self._shown if one.caller == caller.name and _has_read(one, connection, now)]
+        self._shown = [one for one in self._shown if one not in read]
+        for one in read:
+            await confirm(self._app, one.receipt, caller, Step.READ)
+
+
+def _has_read(one: _Shown, connection: object, now: float) -> bool:
+    return (one.connection is not None and one.connection == connection) or now - one.at >= _UNDER_WAY_SECONDS
+
+
+async def confirm(app: App, receipt: str, caller: Caller, step: Step) -> None:
+    """Take a step; that it cannot be noted harms nobody, the mail is offered again."""
+    with contextlib.suppress(errors.MaestroError):
+        await app.call(mail.CONFIRM, mail_shapes.Confirm(receipt=receipt, step=step, via=_VIA), caller=caller)

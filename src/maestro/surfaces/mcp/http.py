@@ -1,0 +1,94 @@
+"""Small pieces of ASGI: bodies, replays, whole answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+from starlette.types import Message, Receive, Scope, Send
+
+from maestro import errors, limits
+
+encode = msgspec.json.Encoder().encode
+_JSON = (b"content-type", b"application/json")
+
+
+async def body_of(receive: Receive) -> bytes | None:
+    """A request's body; None when the client went before it was complete."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limits.body_bytes_max:
+            raise errors.TooLarge(f"A request has at most {limits.body_bytes_max} bytes.")
+        if not message.get("more_body"):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def again(body: bytes, receive: Receive) -> Receive:
+    """The same request once more, for whoever reads it next."""
+    told = False
+
+    async def replay() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+async def answer(send: Send, status: int, body: bytes, *extra: tuple[bytes, bytes]) -> None:
+    """A whole answer."""
+    headers = [_JSON, (b"content-length", str(len(body)).encode()), *extra]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def header(message: Message, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in message["headers"] if key == name), "")
+
+
+def with_header(headers: list[tuple[bytes, bytes]], name: bytes, value: str) -> list[tuple[bytes, bytes]]:
+    return [(key, value.encode() if key == name else old) for key, old in headers]
+
+
+class Inside:
+    """A request of our own to the SDK, and what it answers with."""
+
+    def __init__(self, method: str, message: Any, extra: tuple[tuple[bytes, bytes], ...], **scope: Any) -> None:
+        self.status = 0
+        self.session_id = ""
+        self._done = asyncio.Event()
+        self._body = encode(message) if message is not None else b""
+        self.scope: Scope = {
+            "type": "http",
+            "method": method,
+            "path": "/mcp",
+            "query_string": b"",
+            "headers": [
+                (b"host", b"localhost"),
+                _JSON,
+                (b"accept", b"application/json, text/event-stream"),
+                *extra,
+            ],
+            **scope,
+        }
+        self.receive = again(self._body, self._nothing_more)
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.session_id = header(message, b"mcp-session-id")
+        elif not message.get("more_body"):
+            self._done.set()
+
+    async def _nothing_more(self) -> Message:
+        await self._done.wait()
+        return {"type": "http.disconnect"}
