@@ -95,10 +95,17 @@ def version(_arguments: list[str]) -> int:
     return 0
 
 
+def mcp(arguments: list[str]) -> int:
+    from maestro.client import relay
+
+    return relay.run(arguments)
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "up": up,
     "restore": restore,
     "demo": demo,
+    "mcp": mcp,
     "version": version,
     "--version": version,
 }

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from maestro.operations.app import Peer
 from maestro.prompts.calls import as_tools
 from maestro.server.app import Server
 from maestro.server.http import hosts
+from maestro.surfaces.cli.channel import Piped
+from maestro.surfaces.cli.commands import Pipe
+from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.style import View, finish
 from maestro.surfaces.mcp.calls import Calls
 from maestro.surfaces.mcp.endpoint import Endpoint
+from maestro.surfaces.mcp.stdio import Origin, Stdio
 from maestro.surfaces.rest.guard import Guard
 
 _PLAIN = View()
@@ -33,3 +38,13 @@ def endpoint(server: Server) -> Endpoint:
     made = Endpoint(server, calls, guard=Guard(hosts(server)).check, words=words)
     server.on_session_end = made.session_ended
     return made
+
+
+def pipe(server: Server, made: Endpoint) -> Pipe:
+    """What serves `maestro mcp`: the same engine as over HTTP."""
+    stdio = Stdio(server, made.engine)
+
+    async def serve(channel: Piped, peer: Peer | None, invocation: Invocation) -> None:
+        await stdio.serve(channel, Origin(peer, invocation.directory, invocation.environment))
+
+    return serve

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,6 +49,16 @@ class Channel(Protocol):
 
     async def confirm(self) -> bool:
         """Whether the client says that everything so far has left it."""
+
+
+class Piped(Channel, Protocol):
+    """A client that goes on talking."""
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        """Its standard input as it comes; an empty piece says that the output before the last mark is out."""
+
+    async def mark(self) -> None:
+        """Ask to be told, among the pieces, once the client has written out everything so far."""
 
 
 def wants_color(environment: Mapping[str, str], *, tty: bool) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, cast
 
 import msgspec
 
@@ -22,7 +22,7 @@ from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
 from maestro.surfaces.cli import bind, exit_codes, handing_over, own, place
 from maestro.surfaces.cli.attention import Attention
-from maestro.surfaces.cli.channel import Channel, Gone, HandOver
+from maestro.surfaces.cli.channel import Channel, Gone, HandOver, Piped
 from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.grammar import PROJECT, Grammar
 from maestro.surfaces.cli.offers import Offers, Page
@@ -37,11 +37,23 @@ WAIT_LEFT = "MAESTRO_WAIT_LEFT"
 log = logging.getLogger(__name__)
 
 
+Pipe = Callable[[Piped, Peer | None, Invocation], Awaitable[None]]
+
+
 class CommandLine:
     """Every command of one server. Made once; keeps nothing of a command that is over."""
 
-    def __init__(self, app: App, registry: Mapping[str, Operation] = REGISTRY, *, version: str = __version__) -> None:
+    def __init__(
+        self,
+        app: App,
+        registry: Mapping[str, Operation] = REGISTRY,
+        *,
+        version: str = __version__,
+        pipe: Pipe | None = None,
+    ) -> None:
+        """`pipe` serves what `maestro mcp` passes on."""
         self.app = app
+        self.pipe = pipe
         self.version = version
         self.grammar = Grammar(registry)
         self.offers = Offers(app, self.grammar)
@@ -74,6 +86,7 @@ class _Run:
         self.app = commands.app
         self.grammar = commands.grammar
         self.offers = commands.offers
+        self.pipe = commands.pipe
         self.attention = commands.attention
         self.invocation = invocation
         self.channel = channel
@@ -83,6 +96,10 @@ class _Run:
     async def run(self, arguments: list[str]) -> int | HandOver | None:
         if arguments and arguments[0] in own.LOCAL_WORDS and not wants_help(arguments):
             return None
+        if arguments[:1] == [own.PIPE] and self.pipe is not None:
+            # Where there is something to serve pipes, every client comes over the socket.
+            await self.pipe(cast(Piped, self.channel), self.peer, self.invocation)
+            return exit_codes.DONE
         parsed = parse(self.grammar, arguments)
         if parsed.help:
             return await self._answer(self.offers.help(parsed.node, parsed.rest), parsed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
 
 import msgspec
 
@@ -109,6 +110,22 @@ class Connection:
 
     async def file(self, path: str) -> bytes:
         return await self._take(frames.FILE, path.encode(), most=limits.document_bytes_max, what=path)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        self._asked = True
+        await self._put(frames.pack(frames.STDIN))
+        await self.flush()
+        while True:
+            kind, piece = await self._answers.get()
+            if kind == frames.CONFIRMED:
+                yield b""
+            elif kind == frames.DATA and piece:
+                yield piece
+            else:
+                return
+
+    async def mark(self) -> None:
+        await self._put(frames.pack(frames.CONFIRM))
 
     async def waiting(self, milliseconds: int) -> None:
         await self._put(frames.pack(frames.WAITING, b"%d" % milliseconds))

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers
-from maestro.domain.sessions import Session
+from maestro.domain.sessions import Mode, Session
 from maestro.domain.tasks import Task
 from maestro.operations.base import Request
 from maestro.operations.fields import Path
@@ -68,6 +68,14 @@ class Up(Request, frozen=True, kw_only=True):
         | None
     ) = None
     foreground: Annotated[bool, Meta(description="Stay in the foreground, log to the terminal.")] = False
+
+
+class Mcp(Request, frozen=True, kw_only=True):
+    mode: Annotated[Mode, Meta(description="What an agent that was started by hand is for.")] = Mode.EXECUTE
+    name: (
+        Annotated[str, Meta(max_length=64, description="What such an agent is called.", extra={"label": "NAME"})]
+        | None
+    ) = None
 
 
 class Restore(Request, frozen=True, kw_only=True):
@@ -155,10 +163,19 @@ RESTORE = Own(
     examples=("maestro restore maestro.tar",),
     local=True,
 )
+MCP = Own(
+    "mcp",
+    Mcp,
+    "Be the MCP server of the agent that starts this, on standard input and output.",
+    examples=("maestro mcp", "claude mcp add maestro -- maestro mcp"),
+    local=True,
+)
 DEMO = Own("demo", Nothing, "See Maestro at work.", callers=Callers.PERSON, examples=("maestro demo",), local=True)
 VERSION = Own("version", Nothing, "Print the version (also --version).", examples=("maestro version",), local=True)
 
-ALL = (BOARD, HELP, COMMANDS, COMPLETION, COMPLETE, UP, RESTORE, DEMO, VERSION)
+ALL = (BOARD, HELP, COMMANDS, COMPLETION, COMPLETE, UP, RESTORE, MCP, DEMO, VERSION)
 
+# What the client's side of `mcp` calls itself: no command that anyone types.
+PIPE = "__mcp"
 # What the client runs itself when it is the first argument.
 LOCAL_WORDS = frozenset({*(own.words for own in ALL if own.local), "--version"})

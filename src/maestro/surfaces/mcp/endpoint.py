@@ -118,19 +118,24 @@ class Endpoint:
         self._known = Register(host.sign)
         self._handings: dict[str, Handing] = {}  # of callers without sessions of the protocol, as since 2026-07-28
         self._engine: Engine | None = None
-        self._starting = asyncio.Lock()
+        self._starting: asyncio.Task[Engine] | None = None
         self._reaping: asyncio.Task[None] | None = None
 
     async def engine(self) -> Engine:
-        """The SDK, which is there once somebody needs it. Imported in a thread, it holds up nobody else."""
-        if self._engine is None:
-            async with self._starting:
-                if self._engine is None:
-                    module = await asyncio.to_thread(importlib.import_module, "maestro.surfaces.mcp.engine")
-                    engine: Engine = module.Engine(self._host, self._calls, words=self._words, ready=self._ready)
-                    await engine.start()
-                    self._engine = engine
-        return self._engine
+        """The SDK, which is there once somebody needs it; that whoever was first hangs up does not stop it."""
+        if self._engine is not None:
+            return self._engine
+        if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
+            self._starting = asyncio.create_task(self._start())
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> Engine:
+        # Imported in a thread, it holds up nobody else.
+        module = await asyncio.to_thread(importlib.import_module, "maestro.surfaces.mcp.engine")
+        engine: Engine = module.Engine(self._host, self._calls, words=self._words, ready=self._ready)
+        await engine.start()
+        self._engine = engine
+        return engine
 
     async def stop(self) -> None:
         """End every stream and wait."""

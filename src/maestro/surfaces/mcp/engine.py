@@ -25,7 +25,7 @@ from sse_starlette import sse
 from starlette.types import Receive, Scope, Send
 
 from maestro import __version__, errors, limits
-from maestro.domain.callers import Caller
+from maestro.domain.callers import Caller, Role
 from maestro.surfaces.mcp import resources, schemas
 from maestro.surfaces.mcp.calls import Answer, Calls
 from maestro.surfaces.mcp.lines import Line
@@ -40,6 +40,7 @@ _INSTRUCTIONS = (
     "Maestro coordinates agents: mail, tasks, sessions. Call whoami first; it says who you are and what to do."
 )
 _MODERN = "2026-07-28"
+_SOMEONE = Caller(Role.WORKER, "someone")
 
 Context = ServerRequestContext[Any, Any]
 Write = Callable[[bytes, int | str | None], Awaitable[None]]
@@ -144,7 +145,11 @@ class Engine:
             raise MCPError(types.INVALID_REQUEST, self._calls.refusal(error).text) from None
 
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        listed = schemas.listed(await self._caller(ctx))
+        try:
+            caller = await _line(ctx).caller(_client(ctx))
+        except errors.MaestroError:
+            caller = _SOMEONE  # whoever calls one of them is told what is wrong; who sees none can only wonder
+        listed = schemas.listed(caller)
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:

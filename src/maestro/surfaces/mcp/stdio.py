@@ -1,0 +1,229 @@
+"""The server's side of `maestro mcp`: one pipe, whose lines are messages, and whose process says whose it is.
+
+The relay at the other end writes out what it is told and says so, which is what makes mail read. It outlives the
+server: then it comes again, names what it had sent before, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from maestro import errors, limits, processes
+from maestro.domain.callers import Caller, Role
+from maestro.domain.identity import RESERVED
+from maestro.domain.messages import Step
+from maestro.domain.sessions import Mode
+from maestro.operations import projects, sessions
+from maestro.operations.app import Peer
+from maestro.surfaces.mcp.calls import Order
+from maestro.surfaces.mcp.handing import confirm
+from maestro.surfaces.mcp.lines import patience, tool_of
+from maestro.surfaces.mcp.ports import Host
+from maestro.surfaces.mcp.updates import Updates
+
+if TYPE_CHECKING:
+    from maestro.surfaces.mcp.engine import Engine
+
+TOKEN = "MAESTRO_TOKEN"
+NONCE = "MAESTRO_MCP_NONCE"
+RESENT = "MAESTRO_MCP_RESENT"
+WAIT_SECONDS = "MAESTRO_MCP_WAIT_SECONDS"
+MODE = "MAESTRO_MCP_MODE"
+NAME = "MAESTRO_MCP_NAME"
+_LINE_BYTES_MAX = 32 * 1024 * 1024
+_NAME_TRIES = 5
+
+
+class Pipe(Protocol):
+    """The client of one `maestro mcp`."""
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        """Its input as it comes; an empty piece says that all output before the last mark is out."""
+
+    async def out(self, data: str | bytes) -> None: ...
+
+    async def mark(self) -> None:
+        """Ask to be told once all output so far is out."""
+
+    async def flush(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a pipe comes from."""
+
+    peer: Peer | None
+    directory: str
+    environment: Mapping[str, str]
+
+
+class PipeLine:
+    """A pipe, as the engine sees it."""
+
+    gone: asyncio.Event | None = None  # what is under way is cancelled when the pipe ends
+
+    def __init__(self, host: Host, origin: Origin, *, hang_up: Callable[[], None]) -> None:
+        self.updates: Updates | None = None
+        self.receipts: dict[int | str, tuple[str, Caller]] = {}
+        self._host = host
+        self._origin = origin
+        self._hang_up = hang_up
+        self._nonce = origin.environment.get(NONCE, "")
+        self._resent = _ids(origin.environment.get(RESENT, ""))
+        self._registering = asyncio.Lock()
+
+    async def caller(self, client: str) -> Caller:
+        """Who a pipe belongs to: its token's session, the session that its process descends from, or a new one for
+        the agent that started it. The person's own token is the person."""
+        token = self._origin.environment.get(TOKEN, "")
+        caller = await self._host.identify(token=token, peer=self._origin.peer)
+        if token or caller.role is not Role.PERSON or not client:
+            return caller
+        async with self._registering:
+            caller = await self._host.identify(token="", peer=self._origin.peer)
+            return await self._registered(caller, client) if caller.role is Role.PERSON else caller
+
+    async def _registered(self, person: Caller, client: str) -> Caller:
+        """An agent that was started by hand: it is the process that started the pipe."""
+        agent = processes.look_up(self._origin.peer.pid) if self._origin.peer is not None else None
+        if agent is None or agent.parent <= 1:
+            raise errors.NotAuthenticated("The agent behind this MCP server has gone.")
+        located = projects.LocateProject(path=self._origin.directory or "/")
+        place: projects.Place = await self._host.call(projects.LOCATE, located, caller=person)
+        tool = tool_of(client) or None
+        asked = sessions.RegisterSession(
+            project=place.project.id,
+            pid=agent.parent,
+            tool=tool,
+            mode=_mode(self._origin.environment.get(MODE, "")),
+            path=self._origin.directory,
+        )
+        await self._register(asked, person, self._origin.environment.get(NAME) or tool or _name(client))
+        return await self._host.identify(token="", peer=self._origin.peer)
+
+    async def _register(self, asked: sessions.RegisterSession, person: Caller, name: str) -> None:
+        """Under the first free name of its kind. That its process is a session by now is as good."""
+        for number in range(1, _NAME_TRIES + 1):
+            named = name if number == 1 else f"{name}-{number}"
+            last = number == _NAME_TRIES
+            request = msgspec.structs.replace(asked, name=None if last else named)
+            try:
+                await self._host.call(sessions.REGISTER, request, caller=person)
+            except errors.NameTaken:
+                continue
+            except errors.Conflict:
+                pass  # another MCP server or hook of the same agent was quicker
+            return
+
+    def order(self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str) -> Order:
+        told = self._origin.environment.get(WAIT_SECONDS, "")
+        key = ""
+        if self._nonce and request_id is not None:
+            said = msgspec.json.encode([request_id, name, arguments], order="deterministic")
+            key = f"mcp-{self._nonce[:64]}-{hashlib.sha256(said).hexdigest()[:32]}"
+        return Order(
+            key=key,
+            seconds_max=patience(client, told),
+            directory=self._origin.directory,
+            again=request_id in self._resent,
+        )
+
+    def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
+        if request_id is not None:
+            self.receipts[request_id] = (receipt, caller)
+
+    def end(self) -> None:
+        self._hang_up()
+
+
+class Stdio:
+    """Serves pipes."""
+
+    def __init__(self, host: Host, engine: Callable[[], Awaitable[Engine]]) -> None:
+        self._host = host
+        self._engine = engine
+
+    async def serve(self, pipe: Pipe, origin: Origin) -> None:
+        """One pipe, until its input ends."""
+        task = asyncio.current_task()
+        assert task is not None
+        engine = await self._engine()
+        line = PipeLine(self._host, origin, hang_up=lambda: _cancel(task))
+        talk = _Talk(self._host, pipe, line)
+        try:
+            await engine.serve(line, talk.lines(), talk.write)
+        finally:
+            if line.updates is not None:
+                line.updates.close()
+
+
+class _Talk:
+    """The lines of one pipe, and which answers with mail are out."""
+
+    def __init__(self, host: Host, pipe: Pipe, line: PipeLine) -> None:
+        self._host = host
+        self._pipe = pipe
+        self._line = line
+        self._marked: deque[tuple[str, Caller]] = deque()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        rest = b""
+        async for piece in self._pipe.pieces():
+            if not piece:
+                await self._is_out()
+                continue
+            *whole, rest = (rest + piece).split(b"\n")
+            if len(rest) > _LINE_BYTES_MAX:
+                return  # nobody sends such a message in good faith
+            for one in whole:
+                yield one
+
+    async def write(self, data: bytes, answered: int | str | None) -> None:
+        shown = self._line.receipts.pop(answered, None) if answered is not None else None
+        with contextlib.suppress(OSError):  # it has gone: that its input ends says so too
+            await self._pipe.out(data)
+            if shown is not None:
+                self._marked.append(shown)
+                await self._pipe.mark()
+            await self._pipe.flush()
+        if shown is not None:
+            await confirm(self._host, *shown, Step.DELIVERED)
+
+    async def _is_out(self) -> None:
+        """The relay has written out an answer that showed mail."""
+        if self._marked:
+            receipt, caller = self._marked.popleft()
+            await confirm(self._host, receipt, caller, Step.READ)
+
+
+def _cancel(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+
+
+def _name(client: str) -> str:
+    """What a client calls itself, as a session can be called."""
+    said = re.sub(r"[^A-Za-z0-9._-]+", "-", client)[: limits.name_chars_max - 8].strip("._-")
+    return said if said and said not in RESERVED else "assistant"
+
+
+def _mode(said: str) -> Mode:
+    try:
+        return Mode(said) if said else Mode.EXECUTE
+    except ValueError:
+        raise errors.Invalid(f"{said!r} is no mode.", hint=f"One of: {', '.join(Mode)}.") from None
+
+
+def _ids(said: str) -> frozenset[int | str]:
+    """The requests that a relay had sent before."""
+    with contextlib.suppress(msgspec.DecodeError):
+        return frozenset(msgspec.json.decode(said or "[]", type=list[int | str]))
+    return frozenset()
