@@ -1,0 +1,63 @@
+"""The SDK's own client against a live server, over either transport and in either mode of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from maestro.testing.live import PYTHON_CLIENT, LiveServer
+
+LEGACY, MODERN = "legacy", "auto"
+
+
+@asynccontextmanager
+async def client(
+    live: LiveServer,
+    way: str,
+    mode: str,
+    token: str,
+    *,
+    heard: Callable[[Any], None] | None = None,
+    cwd: Path | None = None,
+) -> AsyncIterator[Any]:
+    """A connected client. `way` is http or stdio; `heard` is told of notifications."""
+    import mcp
+
+    async def hear(message: Any) -> None:
+        if heard is not None:
+            heard(message)
+
+    async with (
+        _transport(live, way, token, cwd) as transport,
+        mcp.Client(transport, mode=mode, message_handler=hear) as connected,
+    ):
+        yield connected
+
+
+@asynccontextmanager
+async def _transport(live: LiveServer, way: str, token: str, cwd: Path | None) -> AsyncIterator[Any]:
+    if way == "stdio":
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+
+        program, *words = PYTHON_CLIENT
+        environment = live.environment(**({"MAESTRO_TOKEN": token} if token else {}))
+        yield stdio_client(
+            StdioServerParameters(command=program, args=[*words, "mcp"], env=environment, cwd=cwd or live.home)
+        )
+        return
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    timeout = httpx2.Timeout(30, read=300)
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=timeout) as http:
+        yield streamable_http_client(f"{live.url}/mcp", http_client=http)
+
+
+def text_of(result: Any) -> str:
+    """What a tool said; that it was no error is part of it."""
+    (content,) = result.content
+    assert not result.is_error, content.text
+    text: str = content.text
+    return text

@@ -1,0 +1,308 @@
+"""Every tool and resource, by the SDK's own client: both transports, the handshake and the modern protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from maestro.surfaces.mcp import resources, tools
+from maestro.testing.live import LiveServer
+from maestro.testing.mcp import LEGACY, MODERN, client, text_of
+
+# The client warns of what 2026-07-28 no longer has.
+pytestmark = pytest.mark.filterwarnings("ignore:.*removed as of 2026-07-28")
+
+WAYS = [(way, mode) for way in ("http", "stdio") for mode in (LEGACY, MODERN)]
+PATIENCE_SECONDS = 20
+Teams = Callable[[], AbstractAsyncContextManager[Any]]
+_counter = iter(range(10_000))
+
+
+class Team:
+    """A project with a coordinator and a worker, each an MCP client."""
+
+    def __init__(self, api: httpx.Client, project: str) -> None:
+        self.api = api
+        self.project = project
+        self.clients: dict[str, Any] = {}
+        self.heard: list[Any] = []
+        self.called: set[tuple[str, str]] = set()
+
+    async def call(self, by: str, tool: str, **arguments: Any) -> str:
+        self.called.add((tool, arguments.get("action", "")))
+        return text_of(await self.clients[by].call_tool(tool, arguments))
+
+    async def refused(self, by: str, tool: str, **arguments: Any) -> str:
+        result = await self.clients[by].call_tool(tool, arguments)
+        assert result.is_error
+        text: str = result.content[0].text
+        return text
+
+
+@pytest.fixture(scope="module")
+def api(shared_live: LiveServer) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=shared_live.url, headers={"Authorization": f"Bearer {shared_live.token}"}) as made:
+        yield made
+
+
+def set_up(api: httpx.Client, folder: Path, name: str) -> dict[str, str]:
+    """A project, and the tokens of its two sessions."""
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    subprocess.run(["git", "-C", str(folder), "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    assert api.post("/api/projects", json={"path": str(folder), "name": name}).status_code == 200
+    api.post("/api/members", json={"project": name, "name": "dana", "role": "dev"})
+    api.post("/api/teams", json={"project": name, "name": "core"})
+    boss = api.post("/api/sessions", json={"project": name, "name": "boss", "mode": "coordinate"}).json()
+    worker = api.post("/api/sessions", json={"project": name, "name": "w", "parent": "boss"}).json()
+    api.post("/api/sessions", json={"project": name, "name": "idle", "parent": "boss"})
+    return {"boss": boss["token"], "w": worker["token"]}
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: f"{way[0]}-{way[1]}")
+def teams(request: pytest.FixtureRequest, shared_live: LiveServer, api: httpx.Client, tmp_path: Path) -> Teams:
+    """Opens a team. The SDK's clients must be closed where they were opened, so a fixture cannot hold them."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Team]:
+        name = f"mcp{next(_counter)}"
+        team = Team(api, name)
+        tokens = set_up(api, tmp_path / name, name)
+        way, mode = request.param
+        async with (
+            asyncio.timeout(100),
+            client(shared_live, way, mode, tokens["boss"]) as boss,
+            client(shared_live, way, mode, tokens["w"], heard=team.heard.append) as worker,
+        ):
+            team.clients = {"boss": boss, "w": worker}
+            yield team
+
+    return opened
+
+
+async def test_the_lists_are_those_of_the_role(teams: Teams) -> None:
+    async with teams() as team:
+        names = {who: [tool.name for tool in (await one.list_tools()).tools] for who, one in team.clients.items()}
+        assert names["boss"] == [tool.name for tool in tools.ALL]
+        assert set(names["boss"]) - set(names["w"]) == {"spawn", "run", "worktrees"}
+        with pytest.raises(Exception, match="Unknown tool: spawn"):
+            await team.clients["w"].call_tool("spawn", {})
+        with pytest.raises(Exception, match="Unknown tool: fly"):
+            await team.clients["w"].call_tool("fly", {})
+
+
+async def test_every_tool_and_every_action(teams: Teams) -> None:
+    async with teams() as team:
+        call, ref = team.call, f"{team.project}#"
+        assert (await call("w", "whoami")).startswith("You are w, worker")
+        await about_tasks(team, ref)
+        await about_mail(team, ref)
+        await about_asks(team)
+        assert "boss" in await call("w", "sessions", action="list")
+        assert "w" in await call("boss", "sessions", action="show", id="w")
+        assert "alive" in await call("boss", "sessions", action="explain", id="w")
+        for action in ("logs", "interrupt", "stop", "resume"):
+            team.called.add(("sessions", action))
+            # Nobody spawned it: what can be done with it is not the point here.
+            result = await team.clients["boss"].call_tool("sessions", {"action": action, "id": "idle"})
+            assert "Internal" not in result.content[0].text
+        await call("boss", "sessions", action="prompt", id="w", text="Hurry.")
+        assert "adopted by" in await call("boss", "sessions", action="adopt", id="w")
+        assert "dana" in await call("w", "members", action="list")
+        assert "dana" in await call("w", "members", action="show", id="dana")
+        assert "core" in await call("w", "members", action="teams")
+        assert "core" in await call("w", "members", action="team", id="core")
+        assert "dana" in await call("boss", "spawn", task=[f"{ref}2"], member="dana", dry_run=True, message="Go.")
+        await about_runs(team)
+        offered = {(tool.name, use.action) for tool in tools.ALL for use in tool.uses}
+        assert team.called == offered
+
+
+async def about_tasks(team: Team, ref: str) -> None:
+    call = team.call
+    await call("boss", "task_create", title="Parse", gates=["true"])
+    await call("boss", "task_create", title="Print", depends_on=[f"{ref}1"])
+    await call("boss", "task_create", title="Draw", parent=f"{ref}2")
+    await call("boss", "task_create", title="Later")
+    assert f"{ref}1" in await call("w", "tasks", action="ready")
+    assert f"{ref}2" in await call("w", "tasks", action="list", status="todo")
+    assert f"{ref}2" in await call("w", "tasks", action="blocked")
+    assert f"{ref}3" in await call("w", "tasks", action="tree", id=f"{ref}2")
+    assert f"{ref}3" in await call("w", "tasks", action="children", id=f"{ref}2")
+    assert "in_progress" in await call("w", "task_update", action="start", id=f"{ref}4")
+    assert f"{ref}4" in await call("w", "report", kind="progress", text="Half.")
+    assert f"{ref}4" in await call("w", "report", id=f"{ref}4", kind="progress", text="More.")
+    await call("w", "task_update", action="block", id=f"{ref}4", text="A key.")
+    await call("w", "task_update", action="unblock", id=f"{ref}4")
+    document = (await call("w", "task_update", action="document", id=f"{ref}4", title="Plan", text="Do it.")).split()[
+        0
+    ]
+    assert document in await call("w", "tasks", action="documents", id=f"{ref}4")
+    assert await call("w", "tasks", action="document", id=document) == "Do it."
+    await call("w", "task_update", action="edit", id=f"{ref}4", title="Sooner")
+    assert "Sooner" in await call("boss", "tasks", action="show", id=f"{ref}4")
+    await call("w", "task_update", action="release", id=f"{ref}4")
+    await call("boss", "task_update", action="depend", id=f"{ref}4", on=[f"{ref}1"])
+    await call("boss", "task_update", action="depend", id=f"{ref}4", on=[f"{ref}1"], remove=True)
+    await call("w", "task_update", action="start", id=f"{ref}4")
+    await call("w", "task_update", action="fail", id=f"{ref}4", text="Cannot be done.")
+    await call("boss", "task_update", action="reopen", id=f"{ref}4")
+    await call("boss", "task_update", action="cancel", id=f"{ref}4", text="Not needed.")
+    assert "cancelled" in await call("boss", "wait", tasks=[f"{ref}4"], timeout=20)
+    await call("boss", "task_update", action="delete", id=f"{ref}4")
+    await call("w", "task_update", action="start", id=f"{ref}1")
+    assert "in_review" in await call("w", "task_update", action="complete", id=f"{ref}1", text="Done.")
+    await call("boss", "wait", tasks=[f"{ref}1"], timeout=20)
+    shown = await call("boss", "tasks", action="show", id=f"{ref}1")
+    gate = next(word for word in shown.split() if word.startswith("gat_"))
+    await call("boss", "tasks", action="gate", id=gate)
+    team.called.add(("task_update", "reject"))
+    assert "illegal_move" in await team.refused("boss", "task_update", action="reject", id=f"{ref}1", text="No.")
+
+
+async def about_mail(team: Team, ref: str) -> None:
+    call = team.call
+    message = (await call("boss", "send", to=["w"], subject="Rebase", message="Now.", task=f"{ref}2")).split()[0]
+    assert "  | Now." in await call("w", "wait", timeout=20)
+    assert message in await call("w", "inbox", all=True)
+    assert "Now." in await call("w", "mail", action="show", id=message)
+    assert message in await call("w", "tasks", action="mail", id=f"{ref}2")
+    assert "acknowledged" in await call("w", "mail", action="ack", id=message)
+    await call("w", "send", reply_to=message, message="Done.")
+    assert "  | Done." in await call("boss", "mail", action="thread", id=message)
+    assert "w  acknowledged" in await call("boss", "mail", action="status", id=message)
+    assert message in await call("boss", "mail", action="sent")
+    assert message in await call("boss", "mail", action="search", query="rebase")
+    await call("boss", "send", scope="my-workers", subject="Freeze", message="Stop.")
+    shared = (await call("boss", "send", to=[team.project], subject="Who?", message="?")).split()[0]
+    assert "claimed by" in await call("w", "mail", action="claim", id=shared)
+    assert "free" in await call("w", "mail", action="release", id=shared)
+    letter = {"project": team.project, "to": ["w"], "subject": "File", "message": "See it."}
+    attached = [{"file_name": "a.txt", "content": "SGVsbG8="}]
+    sent = team.api.post("/api/mail", json=letter | {"attach": attached}).json()
+    shown = await call("w", "mail", action="show", id=sent["id"])
+    attachment = next(word for word in shown.split() if word.startswith("att_"))
+    assert await call("w", "mail", action="attachment", id=attachment) == "Hello"
+    assert "not_found" in await team.refused("w", "mail", action="show", id="msg_none")
+
+
+async def about_asks(team: Team) -> None:
+    ask = (await team.call("w", "ask", title="Which port?", choice=["81", "82"])).split()[0]
+    waits = asyncio.create_task(team.call("w", "wait", ask=ask, timeout=20))
+    team.api.post(f"/api/asks/{ask}/answer", json={"answer": "2"})
+    assert "82" in await waits
+    other = (await team.call("w", "ask", title="And now?")).split()[0]
+    assert "withdrawn" in await team.call("w", "ask", withdraw=other)
+    late = await team.call("w", "ask", title="Hello?", wait=True, timeout=0.2)
+    assert "No answer within 0.2 s." in late and 'wait(ask="req_' in late
+
+
+async def about_runs(team: Team) -> None:
+    call = team.call
+    await call("boss", "task_create", title="Alone")
+    begun = await call("boss", "run", action="start", task=f"{team.project}#5", tool="claude", max_parallel=1)
+    run = next(word for word in begun.split() if word.startswith("run_"))
+    assert run in await call("boss", "run", action="list")
+    await call("boss", "run", action="stop", id=run)
+    assert "stopped" in await call("boss", "run", action="show", id=run)
+    await call("boss", "run", action="resume", id=run)
+    await call("boss", "run", action="stop", id=run)
+    await call("boss", "worktrees", action="list")
+    for action in ("diff", "merge", "remove"):
+        team.called.add(("worktrees", action))
+        assert "not_found" in await team.refused("boss", "worktrees", action=action, id="w")
+
+
+async def test_every_resource(teams: Teams) -> None:
+    async with teams() as team:
+        worker = team.clients["w"]
+        assert [one.uri for one in (await worker.list_resources()).resources] == [one.uri for one in resources.FIXED]
+        templates = (await worker.list_resource_templates()).resource_templates
+        assert [one.uri_template for one in templates] == [one.uri for one in resources.TEMPLATES]
+        ref = f"{team.project}#1"
+        await team.call("boss", "task_create", title="Parse")
+        message = (await team.call("boss", "send", to=["w"], subject="Hi", message="There.")).split()[0]
+        for uri, said in (
+            ("maestro://inbox", "There."),
+            ("maestro://tasks/ready", "Parse"),
+            (f"maestro://tasks/{ref.replace('#', '%23')}", "Parse"),
+            (f"maestro://thread/{message}", "There."),
+            ("maestro://sessions", "boss"),
+            ("maestro://primer", "You are w"),
+        ):
+            (content,) = (await worker.read_resource(uri)).contents
+            assert said in content.text and content.uri == uri
+        assert "w: sent" in await team.call("boss", "mail", action="sent")  # looking marks nothing
+        for uri in ("maestro://nothing", "maestro://tasks/none%231", "file:///etc/passwd"):
+            with pytest.raises(Exception, match=r"no resource|There is no|not_found"):
+                await worker.read_resource(uri)
+
+
+async def test_changes_are_told(teams: Teams) -> None:
+    async with teams() as team:
+        worker = team.clients["w"]
+        if worker.protocol_version == "2026-07-28":
+            async with worker.listen(resource_subscriptions=["maestro://inbox"]) as changes:
+                await team.call("boss", "send", to=["w"], subject="Hi", message="There.")
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    async for change in changes:
+                        assert change.uri == "maestro://inbox"
+                        break
+            return
+        await worker.subscribe_resource("maestro://inbox")
+        await worker.subscribe_resource("maestro://tasks/ready")
+        await team.call("boss", "send", to=["w"], subject="Hi", message="There.")
+        await until(lambda: "maestro://inbox" in updated(team))
+        await worker.unsubscribe_resource("maestro://inbox")
+        team.heard.clear()
+        await team.call("boss", "send", to=["w"], subject="Hi", message="There.")
+        await team.call("boss", "task_create", title="Parse")
+        await until(lambda: "maestro://tasks/ready" in updated(team))
+        assert "maestro://inbox" not in updated(team)
+
+
+def updated(team: Team) -> list[str]:
+    return [
+        str(one.params.uri) for one in team.heard if getattr(one, "method", "") == "notifications/resources/updated"
+    ]
+
+
+async def until(holds: Any) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not holds():  # noqa: ASYNC110 (what is waited for comes over a wire)
+            await asyncio.sleep(0.01)
+
+
+async def test_a_wait_ends_with_mail_and_is_cancelled_with_its_caller(teams: Teams) -> None:
+    async with teams() as team:
+        waits = asyncio.create_task(team.call("w", "wait", timeout=60))
+        cancelled = asyncio.create_task(team.call("boss", "wait", timeout=60))
+        await asyncio.sleep(0.2)
+        cancelled.cancel()
+        await team.call("boss", "send", to=["w"], subject="Hi", message="There.")
+        assert "  | There." in await waits
+
+
+async def test_mail_that_was_shown_is_not_shown_again_and_that_is_true(teams: Teams) -> None:
+    async with teams() as team:
+        message = (await team.call("boss", "send", to=["w"], subject="Hi", message="There.")).split()[0]
+        assert "There." in await team.call("w", "inbox")
+        await until_status(team, message, {"delivered", "read"})
+        assert "no mail" in await team.call("w", "inbox")
+        await until_status(team, message, {"read"})
+
+
+async def until_status(team: Team, message: str, wanted: set[str]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            (one,) = team.api.get(f"/api/mail/{message}/status").json()["deliveries"]
+            if one["status"] in wanted:
+                assert one["via"] in ("mcp", "call")
+                return
+            await asyncio.sleep(0.02)
