@@ -118,7 +118,8 @@ async def test_every_tool_and_every_action(teams: Teams) -> None:
         assert "dana" in await call("w", "members", action="show", id="dana")
         assert "core" in await call("w", "members", action="teams")
         assert "core" in await call("w", "members", action="team", id="core")
-        assert "dana" in await call("boss", "spawn", task=[f"{ref}2"], member="dana", dry_run=True, message="Go.")
+        told = {"member": "dana", "message": "Go.", "words": ["true"]}
+        assert "Go." in await call("boss", "spawn", task=[f"{ref}2"], dry_run=True, **told)
         await about_runs(team)
         offered = {(tool.name, use.action) for tool in tools.ALL for use in tool.uses}
         assert team.called == offered
@@ -206,7 +207,7 @@ async def about_asks(team: Team) -> None:
 async def about_runs(team: Team) -> None:
     call = team.call
     await call("boss", "task_create", title="Alone")
-    begun = await call("boss", "run", action="start", task=f"{team.project}#5", tool="claude", max_parallel=1)
+    begun = await call("boss", "run", action="start", task=f"{team.project}#5", words=["sleep", "9"])
     run = next(word for word in begun.split() if word.startswith("run_"))
     assert run in await call("boss", "run", action="list")
     await call("boss", "run", action="stop", id=run)

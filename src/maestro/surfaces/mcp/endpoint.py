@@ -10,99 +10,31 @@ import asyncio
 import importlib
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from maestro import errors
 from maestro.domain.callers import Caller
-from maestro.surfaces.mcp import http
-from maestro.surfaces.mcp.calls import Calls, Order
-from maestro.surfaces.mcp.handing import Handing
+from maestro.surfaces.mcp import http, requests
+from maestro.surfaces.mcp.calls import Calls
+from maestro.surfaces.mcp.handing import Handing, Shown
+from maestro.surfaces.mcp.http_lines import HttpLine, Way, shown_by
 from maestro.surfaces.mcp.known import Known, Register
-from maestro.surfaces.mcp.lines import WAIT_SECONDS_HEADER, patience
 from maestro.surfaces.mcp.ports import Host
-from maestro.surfaces.mcp.updates import Updates
+from maestro.surfaces.mcp.requests import MODERN, SESSION, VERSION, Headers
 
 if TYPE_CHECKING:
     from maestro.surfaces.mcp.engine import Engine
 
 log = logging.getLogger(__name__)
 
-Headers = Mapping[bytes, bytes]
-_SESSION = b"mcp-session-id"
-_VERSION = b"mcp-protocol-version"
-_MODERN = b"2026-07-28"
 _OLDEST = b"2025-03-26"  # what a client speaks that does not say it
 _META = "io.modelcontextprotocol/"
 _REAP_SECONDS = 30
 _CALLERS_KEPT_MAX = 10_000
 _NOT_FOUND = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'
-
-
-class _Params(msgspec.Struct):
-    name: str
-    arguments: dict[str, Any] | None = None
-    meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
-
-
-class _Call(msgspec.Struct, forbid_unknown_fields=True):
-    jsonrpc: str
-    id: int | str
-    method: str
-    params: _Params
-
-
-class _ClientInfo(msgspec.Struct, frozen=True):
-    name: str = ""
-
-
-class _HelloParams(msgspec.Struct, rename="camel"):
-    client_info: _ClientInfo = _ClientInfo()
-
-
-class _Hello(msgspec.Struct):
-    method: str
-    params: _HelloParams
-
-
-_read_call = msgspec.json.Decoder(_Call).decode
-_read_hello = msgspec.json.Decoder(_Hello).decode
-
-
-class HttpLine:
-    """One HTTP request, as the engine sees it."""
-
-    def __init__(self, caller: Caller, headers: Headers, known: Known | None, *, hang_up: Callable[[], None]) -> None:
-        self.gone: asyncio.Event | None = asyncio.Event()
-        self.receipt = ""
-        self._caller = caller
-        self._told = headers.get(WAIT_SECONDS_HEADER, b"").decode("latin-1")
-        self._known = known
-        self._hang_up = hang_up
-
-    @property
-    def updates(self) -> Updates | None:
-        return self._known.updates if self._known is not None else None
-
-    @updates.setter
-    def updates(self, updates: Updates | None) -> None:
-        if self._known is not None:
-            self._known.updates = updates
-
-    async def caller(self, client: str) -> Caller:
-        return self._caller
-
-    def order(self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str) -> Order:
-        return Order(seconds_max=patience(client, self._told))
-
-    def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
-        self.receipt = receipt
-
-    def end(self) -> None:
-        self._hang_up()
 
 
 class Endpoint:
@@ -172,12 +104,12 @@ class Endpoint:
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes], caller: Caller
     ) -> None:
-        outer = headers.get(_SESSION, b"").decode("latin-1")
+        outer = headers.get(SESSION, b"").decode("latin-1")
         known = self._known.get(outer) if outer else None
         if known is not None and known.caller.name != caller.name:
             return await http.answer(send, 404, _NOT_FOUND)
         if known is None and outer and self._known.is_ours(outer, caller):
-            known = await self._revive(outer, caller, headers.get(_VERSION, _OLDEST))
+            known = await self._revive(outer, caller, headers.get(VERSION, _OLDEST))
         handing = known.handing if known is not None else self._handing(caller)
         if known is not None:
             known.caller = caller
@@ -188,6 +120,8 @@ class Endpoint:
             if found is None:
                 return None
             body = found
+            if requests.CANCELLED in body:
+                handing.taken_back(requests.cancelled_by(body))
             await handing.called(caller, scope.get("client"))
             if await self._answered(scope, headers, caller, known, handing, body, send):
                 return None
@@ -205,15 +139,14 @@ class Endpoint:
         send: Send,
     ) -> bool:
         """The short way, if this is a plain call of a quick tool."""
-        modern = headers.get(_VERSION) == _MODERN
-        if not (self._is_modern_call(scope, headers) if modern else _is_plain(known, headers)):
+        modern = headers.get(VERSION) == MODERN
+        if not (self._is_modern_call(scope, headers) if modern else requests.is_plain(known, headers)):
             return False
-        try:
-            call = _read_call(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        call = requests.call_of(body)
+        if call is None:
             return False
         name, arguments = call.params.name, call.params.arguments or {}
-        if call.jsonrpc != "2.0" or call.method != "tools/call" or not self._calls.is_quick(name, arguments, caller):
+        if not self._calls.is_quick(name, arguments, caller):
             return False
         if modern and not self._is_good_envelope(headers, call.params):
             return False
@@ -233,10 +166,13 @@ class Endpoint:
             assert self._engine is not None
             result = {"_meta": self._engine.stamp, **result, "resultType": "complete"}
         elif known is not None:
-            extra = ((_SESSION, known.outer.encode()),)
+            extra = ((SESSION, known.outer.encode()),)
+        shown = Shown(answer.receipt, caller, scope.get("client"), call.id) if answer.receipt else None
+        if shown is not None:
+            handing.begin(shown)
         await http.answer(send, 200, http.encode({"jsonrpc": "2.0", "id": call.id, "result": result}), *extra)
-        if answer.receipt:
-            await handing.delivered(answer.receipt, caller, scope.get("client"))
+        if shown is not None:
+            await handing.end(shown, is_out=True)
         return True
 
     def _is_modern_call(self, scope: Scope, headers: Headers) -> bool:
@@ -244,17 +180,17 @@ class Endpoint:
         return (
             self._engine is not None
             and headers.get(b"mcp-method") == b"tools/call"
-            and _SESSION not in headers
+            and SESSION not in headers
             and len(headers) == len(scope["headers"])
-            and _is_json(headers, both=True)
+            and requests.is_json(headers, both=True)
         )
 
-    def _is_good_envelope(self, headers: Headers, params: _Params) -> bool:
+    def _is_good_envelope(self, headers: Headers, params: requests.Params) -> bool:
         meta = params.meta or {}
         assert self._engine is not None
         return (
             headers.get(b"mcp-name") == params.name.encode()
-            and meta.get(f"{_META}protocolVersion") == _MODERN.decode()
+            and meta.get(f"{_META}protocolVersion") == MODERN.decode()
             and isinstance(meta.get(f"{_META}clientCapabilities"), dict)
             and self._engine.is_good_envelope(meta)
         )
@@ -275,40 +211,35 @@ class Endpoint:
         line = HttpLine(caller, headers, known, hang_up=lambda: self._hang_up(known))
         scope = dict(scope) | {"maestro.line": line}
         if known is not None:
-            scope["headers"] = http.with_header(scope["headers"], _SESSION, known.inner)
+            scope["headers"] = http.with_header(scope["headers"], SESSION, known.inner)
             known.busy += 1
             known.listened |= scope["method"] == "GET"
             if scope["method"] == "DELETE":
                 self._known.end(known)
-        complete = False
-
-        async def watched(message: Message) -> None:
-            nonlocal complete
-            if message["type"] == "http.response.start":
-                message = self._renamed(message, caller, known, body)
-            await send(message)
-            complete |= message["type"] == "http.response.body" and not message.get("more_body")
-
+        way = Way(receive, send, renamed=lambda message: self._renamed(message, caller, known, body))
+        way.before_end = lambda: shown_by(line, caller, scope, handing)
         try:
-            await engine.handle(scope, receive, watched)
+            await engine.handle(scope, way.receive, way.send)
         finally:
             assert line.gone is not None
             line.gone.set()
             if known is not None:
                 known.busy -= 1
                 known.touch()
-        if line.receipt and complete:
-            await handing.delivered(line.receipt, caller, scope.get("client"))
+        if way.shown is not None:
+            await handing.end(way.shown, is_out=not way.is_broken)
 
     def _renamed(self, message: Message, caller: Caller, known: Known | None, body: bytes) -> Message:
         """The SDK's answer with the id that the client knows; a new session gets one."""
-        inner = http.header(message, _SESSION)
+        inner = http.header(message, SESSION)
         if not inner:
             return message
         if known is None and message["status"] < 300:
-            known = self._add(Known(self._known.mint(caller, _client(body)), inner, caller, Handing(self._host)))
+            known = self._add(
+                Known(self._known.mint(caller, requests.client_of(body)), inner, caller, Handing(self._host))
+            )
         outer = known.outer if known is not None else inner
-        return {**message, "headers": http.with_header(message["headers"], _SESSION, outer)}
+        return {**message, "headers": http.with_header(message["headers"], SESSION, outer)}
 
     def _add(self, known: Known) -> Known:
         if self._reaping is None or self._reaping.done():
@@ -334,7 +265,7 @@ class Endpoint:
         if already is not None or not first.session_id:
             return already
         known = self._add(Known(outer, first.session_id, caller, Handing(self._host)))
-        named = ((_SESSION, known.inner.encode()), (_VERSION, version))
+        named = ((SESSION, known.inner.encode()), (VERSION, version))
         await self._ask_inside("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, caller, *named)
         return known
 
@@ -352,7 +283,7 @@ class Endpoint:
         if known is None or self._known.get(known.outer) is not known:
             return
         self._known.drop(known)
-        task = asyncio.ensure_future(self._ask_inside("DELETE", None, known.caller, (_SESSION, known.inner.encode())))
+        task = asyncio.ensure_future(self._ask_inside("DELETE", None, known.caller, (SESSION, known.inner.encode())))
         task.add_done_callback(lambda done: done.exception())
 
     async def _reap(self) -> None:
@@ -374,28 +305,3 @@ class Endpoint:
         if scheme.lower() != "bearer" or not token.strip():
             raise errors.NotAuthenticated(hint="Send it as `Authorization: Bearer …`; see docs/mcp.md.")
         return await self._host.identify(token=token.strip(), peer=None)
-
-
-def _is_plain(known: Known | None, headers: Headers) -> bool:
-    """A request of an established session that says nothing out of the ordinary."""
-    return (
-        known is not None
-        and known.ready
-        and headers.get(_VERSION, known.version) == known.version
-        and _is_json(headers, both=False)
-    )
-
-
-def _is_json(headers: Headers, *, both: bool) -> bool:
-    accept = headers.get(b"accept", b"")
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip()
-    takes_both = b"application/json" in accept and b"text/event-stream" in accept
-    return kind == b"application/json" and (takes_both or (not both and b"*/*" in accept))
-
-
-def _client(body: bytes) -> str:
-    """What a client that says hello calls itself."""
-    try:
-        return _read_hello(body).params.client_info.name
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return ""

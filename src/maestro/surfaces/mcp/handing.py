@@ -2,14 +2,15 @@
 
 Handed over, it counts as delivered. Read it counts once the client has shown that it has the answer: it sent the
 cursor back (the service sees to that), it goes on over the same connection, whose answer it must have read to do so,
-or it calls again after so long that the call cannot have been under way when the answer was sent.
+or it calls again after so long that the call cannot have been under way when the answer was sent. A client that hung
+up before the answer was out, or took its request back, has shown nothing: its mail is offered again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from maestro import errors
 from maestro.domain.callers import Caller
@@ -23,11 +24,14 @@ _KEPT_MAX = 32
 
 
 @dataclass(frozen=True)
-class _Shown:
+class Shown:
+    """An answer with mail."""
+
     receipt: str
-    caller: str
+    caller: Caller
     connection: object
-    at: float
+    request_id: int | str | None
+    at: float = field(default_factory=time.monotonic)
 
 
 class Handing:
@@ -35,25 +39,35 @@ class Handing:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._shown: list[_Shown] = []
+        self._shown: list[Shown] = []
 
-    async def delivered(self, receipt: str, caller: Caller, connection: object) -> None:
-        """An answer with mail has been sent."""
-        self._shown = [*self._shown[-_KEPT_MAX:], _Shown(receipt, caller.name, connection, time.monotonic())]
-        await confirm(self._app, receipt, caller, Step.DELIVERED)
+    def begin(self, shown: Shown) -> None:
+        """An answer with mail is about to be sent."""
+        self._shown = [*self._shown[-_KEPT_MAX:], shown]
+
+    async def end(self, shown: Shown, *, is_out: bool) -> None:
+        """It has been sent, or could not be."""
+        if is_out:
+            await confirm(self._app, shown.receipt, shown.caller, Step.DELIVERED)
+        elif shown in self._shown:
+            self._shown.remove(shown)
+
+    def taken_back(self, request_id: int | str) -> None:
+        """The client no longer wants the answer to a request: whoever sends it may not have looked."""
+        self._shown = [one for one in self._shown if one.request_id != request_id]
 
     async def called(self, caller: Caller, connection: object) -> None:
         """The client calls: what it must have read by now is read."""
         if not self._shown:
             return
         now = time.monotonic()
-        read = [one for one in self._shown if one.caller == caller.name and _has_read(one, connection, now)]
+        read = [one for one in self._shown if one.caller.name == caller.name and _has_read(one, connection, now)]
         self._shown = [one for one in self._shown if one not in read]
         for one in read:
             await confirm(self._app, one.receipt, caller, Step.READ)
 
 
-def _has_read(one: _Shown, connection: object, now: float) -> bool:
+def _has_read(one: Shown, connection: object, now: float) -> bool:
     return (one.connection is not None and one.connection == connection) or now - one.at >= _UNDER_WAY_SECONDS
 
 

@@ -275,6 +275,7 @@ SPAWN = Tool(
                 "worktree",
                 "name",
                 "dry_run",
+                "words",
             ),
         ),
     ),
@@ -283,6 +284,7 @@ SPAWN = Tool(
         "message": "What it is to do.",
         "reference": "Tasks for background.",
         "worktree": "A checkout and branch of its own.",
+        "words": "A program as the agent.",
     },
     lists=frozenset({"mode", "permission"}),
     leads=True,
@@ -293,7 +295,7 @@ RUN = Tool(
     (
         Use(
             runs.START,
-            ("task", "strategy", "max_parallel", "attempts", "member", "tool", "worktree"),
+            ("task", "strategy", "max_parallel", "attempts", "member", "tool", "worktree", "words"),
             action="start",
         ),
         _task(runs.SHOW, "show"),

@@ -1,0 +1,86 @@
+"""One HTTP request on the long way: as the engine sees it, and what becomes of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.types import Message, Receive, Scope, Send
+
+from maestro.domain.callers import Caller
+from maestro.surfaces.mcp.calls import Order
+from maestro.surfaces.mcp.handing import Handing, Shown
+from maestro.surfaces.mcp.known import Known
+from maestro.surfaces.mcp.lines import WAIT_SECONDS_HEADER, patience
+from maestro.surfaces.mcp.requests import Headers
+from maestro.surfaces.mcp.updates import Updates
+
+
+class HttpLine:
+    """One HTTP request, as the engine sees it."""
+
+    def __init__(self, caller: Caller, headers: Headers, known: Known | None, *, hang_up: Callable[[], None]) -> None:
+        self.gone: asyncio.Event | None = asyncio.Event()
+        self.answers: tuple[int | str | None, str] | None = None  # the request whose answer shows mail, its receipt
+        self._caller = caller
+        self._told = headers.get(WAIT_SECONDS_HEADER, b"").decode("latin-1")
+        self._known = known
+        self._hang_up = hang_up
+
+    @property
+    def updates(self) -> Updates | None:
+        return self._known.updates if self._known is not None else None
+
+    @updates.setter
+    def updates(self, updates: Updates | None) -> None:
+        if self._known is not None:
+            self._known.updates = updates
+
+    async def caller(self, client: str) -> Caller:
+        return self._caller
+
+    def order(self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str) -> Order:
+        return Order(seconds_max=patience(client, self._told))
+
+    def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
+        self.answers = (request_id, receipt)
+
+    def end(self) -> None:
+        self._hang_up()
+
+
+class Way:
+    """A request's way: its answer under another name, and whether its client hung up before that was out."""
+
+    def __init__(self, receive: Receive, send: Send, *, renamed: Callable[[Message], Message]) -> None:
+        self.is_broken = False
+        self.shown: Shown | None = None
+        self.before_end: Callable[[], Shown | None] = lambda: None
+        self._receive = receive
+        self._send = send
+        self._renamed = renamed
+        self._is_complete = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self.is_broken |= message["type"] == "http.disconnect" and not self._is_complete
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = self._renamed(message)
+        elif message["type"] == "http.response.body":
+            if self.shown is None:
+                self.shown = self.before_end()  # from here on the client may have it, and call again
+            self._is_complete |= not message.get("more_body")
+        await self._send(message)
+
+
+def shown_by(line: HttpLine, caller: Caller, scope: Scope, handing: Handing) -> Shown | None:
+    if line.answers is None:
+        return None
+    request_id, receipt = line.answers
+    shown = Shown(receipt, caller, scope.get("client"), request_id)
+    handing.begin(shown)
+    return shown

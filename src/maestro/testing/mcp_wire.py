@@ -1,0 +1,76 @@
+"""MCP over HTTP by hand: requests that the SDK's client would not send, and clients that can be cut off."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+import httpx
+
+from maestro.testing.live import LiveServer
+
+ACCEPT = "application/json, text/event-stream"
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "b", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class Wire:
+    """Requests to /mcp with a session's token."""
+
+    def __init__(self, live: LiveServer, token: str) -> None:
+        self.live = live
+        self.token = token
+        self.http = httpx.Client(timeout=60)
+
+    def post(self, body: Any, *, headers: dict[str, str] | None = None, raw: bytes | None = None) -> httpx.Response:
+        fixed = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", "Accept": ACCEPT}
+        content = raw if raw is not None else json.dumps(body).encode()
+        return self.http.post(f"{self.live.url}/mcp", content=content, headers=fixed | (headers or {}))
+
+    def hello(self, version: str = "2025-11-25", client: str = "b") -> dict[str, str]:
+        """Shakes hands; the headers of a session."""
+        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": client, "version": "1"}}
+        answer = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        assert answer.status_code == 200, answer.text
+        headers = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
+        if version >= "2025-06-18":
+            headers["MCP-Protocol-Version"] = message_of(answer)["result"]["protocolVersion"]
+        done = self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+        assert done.status_code == 202
+        return headers
+
+    def delete(self, headers: dict[str, str]) -> int:
+        fixed = {"Authorization": f"Bearer {self.token}"}
+        return self.http.delete(f"{self.live.url}/mcp", headers=fixed | headers).status_code
+
+    def begin(self, body: Any, headers: dict[str, str]) -> socket.socket:
+        """Sends a request and reads nothing."""
+        host, _, port = self.live.url.removeprefix("http://").partition(":")
+        sock = socket.create_connection((host, int(port)))
+        data = json.dumps(body).encode()
+        fixed = {
+            "Host": f"{host}:{port}",
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "Accept": ACCEPT,
+            "Content-Length": str(len(data)),
+        }
+        head = "".join(f"{name}: {value}\r\n" for name, value in (fixed | headers).items())
+        sock.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + data)
+        return sock
+
+
+def call(name: str, arguments: dict[str, Any] | None = None, id: int | str = 1, **extra: Any) -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments or {}} | extra
+    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+
+
+def message_of(answer: httpx.Response) -> Any:
+    """The last message of an answer, whichever way it came."""
+    if "event-stream" in answer.headers.get("content-type", ""):
+        return json.loads([line[6:] for line in answer.text.splitlines() if line.startswith("data: ")][-1])
+    return answer.json()

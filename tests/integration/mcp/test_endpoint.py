@@ -1,0 +1,164 @@
+"""The endpoint by hand: who is let in, the two ways held equal, sessions that outlive the server."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from maestro.testing.live import LiveServer
+from maestro.testing.mcp_wire import META, Wire, call, message_of
+
+MODERN = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}
+
+
+def is_short(answer: httpx.Response) -> bool:
+    """The SDK answers calls with streams of events, the short way with plain JSON."""
+    return answer.headers["content-type"] == "application/json"
+
+
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("whoami", {}),
+    ("task_create", {"title": 'Ümläut "quoted"'}),
+    ("tasks", {"action": "show", "id": "vc#99"}),
+    ("tasks", {}),
+]
+
+
+def settled(wire: Wire, version: str) -> dict[str, str]:
+    """The headers of a session whose handshake the server has taken in; it says so by answering the short way."""
+    headers = wire.hello(version)
+    deadline = time.monotonic() + 20
+    while not is_short(wire.post(call("whoami"), headers=headers)):
+        assert time.monotonic() < deadline
+    return headers
+
+
+def test_both_ways_say_the_same(wire: Wire) -> None:
+    for version in HANDSHAKES:
+        headers = settled(wire, version)
+        for tool, arguments in CALLS:
+            short = same(wire, call(tool, arguments, "a1", _meta={"progressToken": 3}), headers)
+            assert short.headers["mcp-session-id"] == headers["Mcp-Session-Id"]
+    for tool, arguments in CALLS:
+        same(wire, call(tool, arguments, 7, _meta=META), MODERN | {"Mcp-Name": tool})
+
+
+def same(wire: Wire, asked: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
+    short, long = wire.post(asked, headers=headers), wire.post(asked | {"zz": 1}, headers=headers)
+    assert short.status_code == long.status_code == 200
+    # At 2026-07-28 the SDK too answers in plain JSON where there is nothing else to say.
+    assert is_short(short) and ("Mcp-Method" in headers or not is_short(long))
+    one, other = json.dumps(message_of(short)), json.dumps(message_of(long))
+    number = re.compile(r"vc#\d+")
+    assert json.loads(number.sub("vc#", one)) == json.loads(number.sub("vc#", other))
+    return short
+
+
+def test_what_is_odd_is_the_sdks_to_answer(wire: Wire) -> None:
+    headers, good = settled(wire, "2025-06-18"), call("whoami")
+    odd: dict[str, tuple[Any, dict[str, str], int]] = {
+        "a batch": ([good], {}, 400),
+        "another version": (good, {"MCP-Protocol-Version": "1999-01-01"}, 400),
+        "an old jsonrpc": (good | {"jsonrpc": "1.0"}, {}, 400),
+        "plain text": (good, {"Content-Type": "text/plain"}, 400),
+        "only JSON accepted": (good, {"Accept": "application/json"}, 406),
+        "an unknown session": (good, {"Mcp-Session-Id": "abc"}, 404),
+        "a forged session": (good, {"Mcp-Session-Id": headers["Mcp-Session-Id"][:-1] + "x"}, 404),
+    }
+    for name, (body, extra, status) in odd.items():
+        assert wire.post(body, headers=headers | extra).status_code == status, name
+    assert wire.post(None, headers=headers, raw=b"{").status_code == 400
+    refused = message_of(wire.post(call("fly"), headers=headers))
+    assert (refused["error"]["code"], refused["error"]["message"]) == (-32602, "Unknown tool: fly")
+    assert is_short(wire.post(good, headers=headers | {"Accept": "*/*"}))
+
+
+def test_only_who_has_a_token_gets_in(
+    wire: Wire, live: LiveServer, tokens: dict[str, str], api: httpx.Client
+) -> None:
+    headers = wire.hello()
+    other = Wire(live, tokens["boss"])
+    assert other.post(call("whoami"), headers=headers).status_code == 404  # another's session
+    other.token = "mst_none"
+    refused = other.post(call("whoami"), headers=headers)
+    assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
+    other.http.close()
+    assert wire.post(call("whoami"), headers=headers | {"Origin": "http://evil.example"}).status_code == 403
+    assert wire.post(call("whoami"), headers=headers | {"Host": "evil.example"}).status_code == 403
+    assert wire.post(call("whoami"), headers=headers).status_code == 200
+    assert api.post("/api/sessions/end", json={"id": "w", "project": "vc"}).status_code == 200
+    assert wire.post(call("whoami"), headers=headers).status_code == 401
+
+
+def test_a_session_outlives_the_server_until_its_client_ends_it(wire: Wire, live: LiveServer) -> None:
+    headers = wire.hello("2025-06-18", client="codex-mcp-client")
+    assert wire.post(call("whoami"), headers=headers).status_code == 200
+    live.kill()
+    live.start()
+    answer = wire.post(call("whoami"), headers=headers)
+    assert answer.status_code == 200 and "You are w" in answer.text
+    listed = wire.post({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=headers)
+    assert listed.status_code == 200 and listed.headers["mcp-session-id"] == headers["Mcp-Session-Id"]
+    assert is_short(wire.post(call("whoami"), headers=headers))
+    assert wire.delete(headers) == 200
+    assert wire.post(call("whoami"), headers=headers).status_code == 404
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_sdk_is_not_there_until_it_is_needed(live: LiveServer, api: httpx.Client, wire: Wire) -> None:
+    """The server's memory map names every compiled library it has loaded: pydantic's comes with the SDK."""
+
+    def has_sdk() -> bool:
+        assert live.process is not None
+        return "pydantic_core" in Path(f"/proc/{live.process.pid}/maps").read_text()
+
+    for path in ("/api/status", "/api/whoami", "/api/openapi.json"):
+        assert api.get(path).status_code == 200
+    assert live.command("status").returncode == 0
+    assert httpx.post(f"{live.url}/mcp", json=call("whoami")).status_code == 401
+    assert not has_sdk()
+    wire.hello()
+    assert has_sdk()
+
+
+def test_mail_is_read_when_the_client_shows_that_it_has_it(
+    wire: Wire, api: httpx.Client, live: LiveServer, tokens: dict[str, str]
+) -> None:
+    def sent() -> str:
+        letter = {"to": ["w"], "project": "vc", "subject": "Hi", "message": "There."}
+        message: str = api.post("/api/mail", json=letter).json()["id"]
+        return message
+
+    def status(message: str) -> str:
+        (one,) = api.get(f"/api/mail/{message}/status").json()["deliveries"]
+        word: str = one["status"]
+        return word
+
+    headers = settled(wire, "2025-11-25")
+    first = sent()
+    assert "There." in wire.post(call("inbox"), headers=headers).text
+    deadline = time.monotonic() + 20
+    while status(first) != "delivered" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert status(first) == "delivered"
+    # Over another connection, at once: it may have been under way already, so it proves nothing.
+    with Wire(live, tokens["w"]).http as other:
+        said = {"Authorization": f"Bearer {tokens['w']}", "Content-Type": "application/json", "Accept": "*/*"}
+        other.post(f"{live.url}/mcp", content=json.dumps(call("whoami")), headers=said | headers)
+    assert status(first) == "delivered"
+    # Over the same one: it could not, without having read the answer.
+    wire.post(call("whoami"), headers=headers)
+    assert status(first) == "read"
+    second = sent()
+    text = message_of(wire.post(call("wait", {"timeout": 20}), headers=headers))["result"]["content"][0]["text"]
+    assert "There." in text
+    assert "no mail" in wire.post(call("inbox"), headers=headers).text
+    assert status(second) == "read"
