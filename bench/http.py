@@ -61,13 +61,15 @@ def post(server: dict[str, Any], path: str, body: dict[str, Any]) -> Any:
     return said
 
 
-def start_load(server: dict[str, Any], requests: list[str], seconds: float) -> subprocess.Popen[str]:
-    """64 connections; each repeats its own of the requests."""
+def start_load(
+    server: dict[str, Any], requests: list[str], seconds: float, *, connections: int = CONNECTIONS
+) -> subprocess.Popen[str]:
+    """So many connections; each repeats its own of the requests."""
     order = {
         "host": "127.0.0.1",
         "port": server["port"],
         "requests": requests,
-        "connections": CONNECTIONS,
+        "connections": connections,
         "seconds": seconds,
     }
     load = subprocess.Popen(
