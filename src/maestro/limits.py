@@ -131,6 +131,14 @@ template_bytes_max = 16 * 1024
 templates_max = 100
 template_phases_max = 20
 
+# MCP
+mcp_progress_seconds = 12  # between two words that a wait goes on
+mcp_stalled_seconds = 30  # that a client may leave unread what it is told
+mcp_silent_seconds_max = 900  # of a client that never listened
+mcp_unheard_seconds_max = 120  # of one that listened and no longer does
+mcp_reap_seconds = 30
+mcp_line_bytes_max = 32 * 1024 * 1024
+
 # Upkeep: how much one round may do.
 upkeep_batch_rows_max = 500
 

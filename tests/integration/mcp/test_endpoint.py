@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -110,6 +111,11 @@ def test_a_session_outlives_the_server_until_its_client_ends_it(wire: Wire, live
     assert is_short(wire.post(call("whoami"), headers=headers))
     assert wire.delete(headers) == 200
     assert wire.post(call("whoami"), headers=headers).status_code == 404
+
+
+def test_nothing_that_the_server_is_made_of_imports_the_sdk() -> None:
+    look = "import sys, maestro.server.lifecycle; sys.exit('mcp' in sys.modules or 'pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

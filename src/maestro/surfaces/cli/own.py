@@ -167,6 +167,7 @@ MCP = Own(
     "mcp",
     Mcp,
     "Be the MCP server of the agent that starts this, on standard input and output.",
+    callers=Callers.KNOWN,
     examples=("maestro mcp", "claude mcp add maestro -- maestro mcp"),
     local=True,
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from maestro import errors
+from maestro import errors, limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import http, requests
 from maestro.surfaces.mcp.calls import Calls
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 _OLDEST = b"2025-03-26"  # what a client speaks that does not say it
 _META = "io.modelcontextprotocol/"
-_REAP_SECONDS = 30
 _CALLERS_KEPT_MAX = 10_000
 _NOT_FOUND = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'
 
@@ -68,6 +67,10 @@ class Endpoint:
         await engine.start()
         self._engine = engine
         return engine
+
+    def __len__(self) -> int:
+        """How many sessions of the protocol there are."""
+        return len(self._known)
 
     async def stop(self) -> None:
         """End every stream and wait."""
@@ -289,11 +292,14 @@ class Endpoint:
     async def _reap(self) -> None:
         """While there are sessions: end those whose clients have been silent for long."""
         while len(self._known):
-            await asyncio.sleep(_REAP_SECONDS)
-            now = time.monotonic()
-            for known in self._known:
-                if known.is_idle(now):
-                    self._hang_up(known)
+            await asyncio.sleep(limits.mcp_reap_seconds)
+            self.reap(time.monotonic())
+
+    def reap(self, now: float) -> None:
+        """End the sessions that are idle by then."""
+        for known in self._known:
+            if known.is_idle(now):
+                self._hang_up(known)
 
     def _handing(self, caller: Caller) -> Handing:
         if len(self._handings) >= _CALLERS_KEPT_MAX:

@@ -34,7 +34,6 @@ from maestro.surfaces.mcp.resources import Topic
 from maestro.surfaces.mcp.updates import Updates, changes
 
 LINE = "maestro.line"  # where a request's scope carries its line
-_PROGRESS_SECONDS = 12
 _PROGRESS_STALLED_SECONDS = 5
 _INSTRUCTIONS = (
     "Maestro coordinates agents: mail, tasks, sessions. Call whoami first; it says who you are and what to do."
@@ -178,7 +177,9 @@ class Engine:
         told = 0
         try:
             while True:
-                await asyncio.wait({work, gone}, timeout=_PROGRESS_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    {work, gone}, timeout=limits.mcp_progress_seconds, return_when=asyncio.FIRST_COMPLETED
+                )
                 if work.done():
                     return work.result()
                 if gone.done():

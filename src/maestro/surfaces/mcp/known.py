@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from maestro import limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp.handing import Handing
 from maestro.surfaces.mcp.lines import tool_of
 from maestro.surfaces.mcp.updates import Updates
 
 _ENDED_MAX = 10_000
-SILENT_SECONDS_MAX = 900  # of a client that never listened
-UNHEARD_SECONDS_MAX = 120  # of one that listened and no longer does
 _NONCE_BYTES = 9
 
 
@@ -43,7 +42,7 @@ class Known:
         self.seen = time.monotonic()
 
     def is_idle(self, now: float) -> bool:
-        most = UNHEARD_SECONDS_MAX if self.listened else SILENT_SECONDS_MAX
+        most = limits.mcp_unheard_seconds_max if self.listened else limits.mcp_silent_seconds_max
         return not self.busy and now - self.seen > most
 
 

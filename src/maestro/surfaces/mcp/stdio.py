@@ -39,7 +39,6 @@ RESENT = "MAESTRO_MCP_RESENT"
 WAIT_SECONDS = "MAESTRO_MCP_WAIT_SECONDS"
 MODE = "MAESTRO_MCP_MODE"
 NAME = "MAESTRO_MCP_NAME"
-_LINE_BYTES_MAX = 32 * 1024 * 1024
 _NAME_TRIES = 5
 
 
@@ -182,7 +181,7 @@ class _Talk:
                 await self._is_out()
                 continue
             *whole, rest = (rest + piece).split(b"\n")
-            if len(rest) > _LINE_BYTES_MAX:
+            if len(rest) > limits.mcp_line_bytes_max:
                 return  # nobody sends such a message in good faith
             for one in whole:
                 yield one

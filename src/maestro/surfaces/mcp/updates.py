@@ -10,12 +10,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
+from maestro import limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import resources
 from maestro.surfaces.mcp.ports import Host, Listener
 from maestro.surfaces.mcp.resources import Topic
-
-_STALLED_SECONDS = 30
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +53,7 @@ class Updates:
     async def _tell_all(self, listener: Listener, tell: Tell) -> None:
         try:
             async for uri in changes(self._host, self._caller, listener, self._topics):
-                async with asyncio.timeout(_STALLED_SECONDS):
+                async with asyncio.timeout(limits.mcp_stalled_seconds):
                     await tell(uri)
         except TimeoutError:
             log.info("a client of %s does not read what it is told: its session ends", self._caller.name)
