@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _OLDEST = b"2025-03-26"  # what a client speaks that does not say it
 _META = "io.modelcontextprotocol/"
+_LAST_WORD_SECONDS = 0.5
 _CALLERS_KEPT_MAX = 10_000
 _NOT_FOUND = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'
 
@@ -51,6 +52,7 @@ class Endpoint:
         self._engine: Engine | None = None
         self._starting: asyncio.Task[Engine] | None = None
         self._reaping: asyncio.Task[None] | None = None
+        self._open: set[HttpLine] = set()
 
     async def engine(self) -> Engine:
         """The SDK, which is there once somebody needs it; that whoever was first hangs up does not stop it."""
@@ -73,9 +75,16 @@ class Endpoint:
         return len(self._known)
 
     async def stop(self) -> None:
-        """End every stream and wait."""
+        """End every stream and wait; waits are told so."""
         if self._reaping is not None:
             self._reaping.cancel()
+        for line in self._open:
+            line.gone.set()
+        answering = [asyncio.create_task(line.over.wait()) for line in self._open if line.is_answering]
+        if answering:
+            _, late = await asyncio.wait(answering, timeout=_LAST_WORD_SECONDS)
+            for task in late:
+                task.cancel()
         for known in self._known:
             self._known.drop(known)
         if self._engine is not None:
@@ -212,6 +221,8 @@ class Endpoint:
         """As the SDK does it, under the ids that it knows."""
         engine = await self.engine()
         line = HttpLine(caller, headers, known, hang_up=lambda: self._hang_up(known))
+        line.is_answering = scope["method"] == "POST"
+        self._open.add(line)
         scope = dict(scope) | {"maestro.line": line}
         if known is not None:
             scope["headers"] = http.with_header(scope["headers"], SESSION, known.inner)
@@ -224,8 +235,9 @@ class Endpoint:
         try:
             await engine.handle(scope, way.receive, way.send)
         finally:
-            assert line.gone is not None
             line.gone.set()
+            line.over.set()
+            self._open.discard(line)
             if known is not None:
                 known.busy -= 1
                 known.touch()

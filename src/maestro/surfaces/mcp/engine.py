@@ -39,6 +39,8 @@ _INSTRUCTIONS = (
     "Maestro coordinates agents: mail, tasks, sessions. Call whoami first; it says who you are and what to do."
 )
 _MODERN = "2026-07-28"
+# Read by nobody if it is the client that has gone, and by the client if it is the server that goes.
+_NO_LONGER = Answer("The server is going away. Nothing is lost: call it again to go on waiting.")
 _SOMEONE = Caller(Role.WORKER, "someone")
 
 Context = ServerRequestContext[Any, Any]
@@ -183,7 +185,7 @@ class Engine:
                 if work.done():
                     return work.result()
                 if gone.done():
-                    return Answer("The client has gone.", is_error=True)
+                    return _NO_LONGER
                 told += 1
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_PROGRESS_STALLED_SECONDS):

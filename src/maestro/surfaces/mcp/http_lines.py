@@ -21,7 +21,9 @@ class HttpLine:
     """One HTTP request, as the engine sees it."""
 
     def __init__(self, caller: Caller, headers: Headers, known: Known | None, *, hang_up: Callable[[], None]) -> None:
-        self.gone: asyncio.Event | None = asyncio.Event()
+        self.gone = asyncio.Event()
+        self.over = asyncio.Event()
+        self.is_answering = False  # and not a stream that goes on until one of both hangs up
         self.answers: tuple[int | str | None, str] | None = None  # the request whose answer shows mail, its receipt
         self._caller = caller
         self._told = headers.get(WAIT_SECONDS_HEADER, b"").decode("latin-1")

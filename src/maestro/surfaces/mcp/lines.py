@@ -20,7 +20,7 @@ _WAIT_SECONDS_MAX = 24 * 3600
 class Line(Protocol):
     """The way that a request came, and its client."""
 
-    gone: asyncio.Event | None  # set when nobody can be answered any more; None: the handler is cancelled instead
+    gone: asyncio.Event | None  # set when there is no more waiting; None: the handler is cancelled instead
     updates: Updates | None
 
     async def caller(self, client: str) -> Caller:
