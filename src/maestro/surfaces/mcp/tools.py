@@ -22,6 +22,7 @@ from maestro.operations import (
     spawning,
     tasks,
     teams,
+    terminals,
     worktrees,
 )
 from maestro.operations.base import Effect, Operation
@@ -233,14 +234,14 @@ SESSIONS = Tool(
         Use(sessions.LIST, ("active", "siblings", "my_workers", "status", *_PAGE), action="list"),
         _task(sessions.SHOW, "show"),
         _task(sessions.EXPLAIN, "explain"),
-        _task(spawning.LOGS, "logs"),
+        Use(terminals.LOGS, ("id", "tail"), action="logs", fixed={"tail": 60}),
         _task(spawning.PROMPT, "prompt", "text"),
         _task(spawning.INTERRUPT, "interrupt"),
         _task(spawning.STOP, "stop"),
         _task(spawning.RESUME, "resume"),
         Use(sessions.ADOPT, ("id",), action="adopt", names={"id": "ids"}),
     ),
-    says={"id": "Name or id."},
+    says={"id": "Name or id.", "tail": "Lines."},
 )
 PEOPLE = Tool(
     "members",
