@@ -34,6 +34,32 @@ def look_up(pid: int) -> Process | None:
     return _from_proc(pid) if sys.platform == "linux" else _from_ps(pid)
 
 
+def name_of(pid: int) -> str:
+    """The program that a process runs; '' if that cannot be seen."""
+    try:
+        return _name_from_proc(pid) if sys.platform == "linux" else _name_from_ps(pid)
+    except OSError:
+        return ""
+
+
+def _name_from_proc(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def _name_from_ps(pid: int) -> str:
+    asked = ["ps", "-o", "comm=", "-p", str(pid)]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=5)
+    return Path(answer.stdout.strip()).name.lstrip("-")
+
+
+def leads_a_session(pid: int) -> bool:
+    """Whether a terminal or a login began with this process."""
+    try:
+        return os.getsid(pid) == pid
+    except OSError:
+        return False
+
+
 def ancestry(pid: int) -> list[Process]:
     """A process and all its parents up to the first of the system."""
     chain: list[Process] = []

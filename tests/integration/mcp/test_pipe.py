@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +70,41 @@ def test_an_agent_started_by_hand_is_one_session(live: LiveServer, api: httpx.Cl
     assert [one["name"] for one in api.get("/api/sessions", params={"project": "vc"}).json()["sessions"]] == [
         "claude"
     ]
+
+
+def test_a_shell_is_no_agent_and_a_wrapper_is_none_either(live: LiveServer, api: httpx.Client, project: Path) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}
+    lines = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        call("inbox", {}, 1),
+    ]
+    said = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    script = f"{shlex.join(PYTHON_CLIENT)} mcp; true"  # `true`: so that the shell stays
+
+    def answer(*, leads: bool) -> dict[str, Any]:
+        shell = subprocess.Popen(
+            ["sh", "-c", script],
+            cwd=project,
+            env=live.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=leads,
+        )
+        assert shell.stdin and shell.stdout
+        shell.stdin.write(said)
+        shell.stdin.flush()
+        answers = [json.loads(shell.stdout.readline()) for _ in range(2)]
+        shell.communicate(timeout=PATIENCE_SECONDS)
+        found: dict[str, Any] = answers[1]["result"]
+        return found
+
+    refused = answer(leads=True)
+    assert refused["isError"] and "started by a shell" in refused["content"][0]["text"]
+    assert api.get("/api/sessions", params={"project": "vc"}).json()["sessions"] == []
+    assert not answer(leads=False)["isError"]
+    (session,) = api.get("/api/sessions", params={"project": "vc"}).json()["sessions"]
+    assert session["pid"] == os.getpid()
 
 
 def test_where_there_is_no_project_every_call_says_what_to_do(live: LiveServer, tmp_path: Path) -> None:

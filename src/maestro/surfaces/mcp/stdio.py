@@ -40,6 +40,7 @@ WAIT_SECONDS = "MAESTRO_MCP_WAIT_SECONDS"
 MODE = "MAESTRO_MCP_MODE"
 NAME = "MAESTRO_MCP_NAME"
 _NAME_TRIES = 5
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "ksh"})
 
 
 class Pipe(Protocol):
@@ -93,15 +94,13 @@ class PipeLine:
 
     async def _registered(self, person: Caller, client: str) -> Caller:
         """An agent that was started by hand: it is the process that started the pipe."""
-        agent = processes.look_up(self._origin.peer.pid) if self._origin.peer is not None else None
-        if agent is None or agent.parent <= 1:
-            raise errors.NotAuthenticated("The agent behind this MCP server has gone.")
+        agent = _agent(self._origin.peer.pid if self._origin.peer is not None else 0)
         located = projects.LocateProject(path=self._origin.directory or "/")
         place: projects.Place = await self._host.call(projects.LOCATE, located, caller=person)
         tool = tool_of(client) or None
         asked = sessions.RegisterSession(
             project=place.project.id,
-            pid=agent.parent,
+            pid=agent,
             tool=tool,
             mode=_mode(self._origin.environment.get(MODE, "")),
             path=self._origin.directory,
@@ -206,6 +205,24 @@ class _Talk:
 
 def _cancel(task: asyncio.Task[Any]) -> None:
     task.cancel()
+
+
+def _agent(pid: int) -> int:
+    """The process that started a pipe, past shells that were only its wrappers. The person's own shell is nobody's
+    agent: were it one, the person would be a session from then on."""
+    found = processes.look_up(pid)
+    agent = found.parent if found is not None else 0
+    while agent > 1 and processes.name_of(agent) in _SHELLS:
+        if processes.leads_a_session(agent):
+            raise errors.NotPermitted(
+                "This MCP server was started by a shell, not by an agent.",
+                hint="Add `maestro mcp` to an agent's MCP servers, or set MAESTRO_TOKEN.",
+            )
+        found = processes.look_up(agent)
+        agent = found.parent if found is not None else 0
+    if agent <= 1:
+        raise errors.NotAuthenticated("The agent behind this MCP server has gone.")
+    return agent
 
 
 def _name(client: str) -> str:
