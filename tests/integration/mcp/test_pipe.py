@@ -114,6 +114,16 @@ def test_where_there_is_no_project_every_call_says_what_to_do(live: LiveServer, 
         assert answer["isError"] and "maestro init" in answer["content"][0]["text"]
 
 
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_where_there_is_no_project_all_there_could_be_is_listed(
+    live: LiveServer, tmp_path: Path, mode: str
+) -> None:
+    async with client(live, "stdio", mode, "", cwd=tmp_path) as agent:
+        assert (await agent.list_tools()).tools
+        assert (await agent.list_resources()).resources
+        assert (await agent.list_resource_templates()).resource_templates
+
+
 def test_a_session_starts_no_server_and_a_person_does(tmp_path: Path) -> None:
     live = LiveServer(tmp_path / "none")
     live.home.mkdir()

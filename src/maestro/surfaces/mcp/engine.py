@@ -197,7 +197,7 @@ class Engine:
     async def _list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        await self._caller(ctx)
+        # The same for everyone. Gemini takes an error here for one of the whole server, and shows none of its tools.
         found = [
             types.Resource(uri=one.uri, name=one.name, description=one.description, mime_type=resources.MIME)
             for one in resources.FIXED
