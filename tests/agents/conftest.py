@@ -1,0 +1,55 @@
+"""The real programs, a scripted model, and a server with one project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from agent_programs import installed
+from agent_programs.base import Program, Room
+from agent_programs.claude import Claude
+from agent_programs.codex import Codex
+from agent_programs.gemini import Gemini
+from scripted_model import ScriptedModel
+
+from maestro.testing.live import LiveServer
+
+PROGRAMS: dict[str, Program] = {
+    "claude": Claude(),
+    "codex": Codex(),
+    "codex-code": Codex("gpt-6.1-sol"),
+    "gemini": Gemini(),
+}
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as running:
+        yield running
+    assert running.unknown == [], "a program asked for what the scripted model does not know"
+
+
+@pytest.fixture(params=PROGRAMS)
+def program(request: pytest.FixtureRequest) -> Program:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    return PROGRAMS[request.param]
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    home, work = tmp_path / "agent", tmp_path / "vc"
+    home.mkdir()
+    work.mkdir()
+    return Room(home, work)
+
+
+@pytest.fixture
+def api(live: LiveServer, room: Room) -> Iterator[httpx.Client]:
+    """The person's own, with a project where the program works."""
+    headers = {"Authorization": f"Bearer {live.token}"}
+    with httpx.Client(base_url=live.url, headers=headers, timeout=60) as made:
+        assert made.post("/api/projects", json={"path": str(room.work), "name": "vc"}).status_code == 200
+        yield made

@@ -1,0 +1,162 @@
+"""The model's HTTP server: one port on loopback, a base URL for each conversation."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from scripted_model import anthropic, gemini, openai
+from scripted_model.conversation import Answer, Call, Say, Seen, Step, settle
+
+_PATH = re.compile(r"/c/(?P<conversation>[\w.-]+)/(?P<rest>[^?]*)")
+_GEMINI = re.compile(r"v1beta/models/(?P<model>[^:/]+):(?P<verb>\w+)")
+_ASIDE = '{"title": "Scripted"}'
+_READ_SECONDS_MAX = 30
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A request for an answer, read."""
+
+    provider: Any
+    seen: Seen
+    is_stream: bool
+
+
+class ScriptedModel:
+    """Answers each conversation by its script and remembers what it was asked.
+
+    Which step is due is told by how many answers a request holds, so that a repeated request gets the same answer.
+    """
+
+    def __init__(self) -> None:
+        self._server = _Server(self)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._lock = threading.Lock()
+        self._scripts: dict[str, Sequence[Step]] = {}
+        self._seen: dict[str, list[Seen]] = {}
+        self.unknown: list[str] = []  # requests that no part of this understands
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def script(self, conversation: str, *steps: Step) -> str:
+        """Sets what is answered there, step by step; gives the base URL to hand to a program."""
+        with self._lock:
+            self._scripts[conversation] = steps
+            self._seen[conversation] = []
+        return f"http://127.0.0.1:{self._server.server_port}/c/{conversation}"
+
+    def seen(self, conversation: str) -> list[Seen]:
+        """The requests of a conversation so far, without asides."""
+        with self._lock:
+            return [one for one in self._seen[conversation] if not one.is_aside]
+
+    def answer(self, conversation: str, seen: Seen) -> Say | Call:
+        """What is said to a request."""
+        with self._lock:
+            self._seen[conversation].append(seen)
+            steps = self._scripts[conversation]
+        if seen.is_aside:
+            return Say(_ASIDE)
+        if seen.turn >= len(steps):
+            return Say("The script has ended.")
+        step = steps[seen.turn]
+        due: Answer = step(seen) if callable(step) else step
+        return settle(due, seen)
+
+    def knows(self, conversation: str) -> bool:
+        with self._lock:
+            return conversation in self._scripts
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, model: ScriptedModel) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.model = model
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """That a program hangs up is its right; all else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = _READ_SECONDS_MAX
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: a test looks at what was seen."""
+
+    @property
+    def model(self) -> ScriptedModel:
+        assert isinstance(self.server, _Server)
+        return self.server.model
+
+    def do_HEAD(self) -> None:
+        self._send(200, "application/json", b"")
+
+    def do_GET(self) -> None:
+        self._refuse()
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        matched = _PATH.match(self.path)
+        if matched is None or not self.model.knows(matched["conversation"]):
+            return self._refuse()
+        if matched["rest"].endswith(("/count_tokens", ":countTokens")):
+            return self._json({"input_tokens": 10, "totalTokens": 10})
+        question = _question(matched["rest"], json.loads(raw or b"{}"))
+        if question is None:
+            return self._refuse()
+        answer = self.model.answer(matched["conversation"], question.seen)
+        if question.is_stream:
+            return self._stream(question.provider.events(question.seen, answer))
+        return self._json(question.provider.whole(question.seen, answer))
+
+    def _refuse(self) -> None:
+        self.model.unknown.append(f"{self.command} {self.path}")
+        self._json({"error": {"type": "not_found_error", "message": "no such thing here"}}, 404)
+
+    def _json(self, value: Any, status: int = 200) -> None:
+        self._send(status, "application/json", json.dumps(value).encode())
+
+    def _stream(self, events: Iterable[dict[str, Any]]) -> None:
+        lines = []
+        for event in events:
+            name = f"event: {event['type']}\n" if "type" in event else ""
+            lines.append(f"{name}data: {json.dumps(event)}\n\n")
+        self._send(200, "text/event-stream", "".join(lines).encode())
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+def _question(path: str, body: dict[str, Any]) -> _Question | None:
+    model = str(body.get("model", ""))
+    if path == "v1/messages":
+        return _Question(anthropic, anthropic.read(body, model), bool(body.get("stream")))
+    if path == "v1/responses" and body.get("stream"):
+        return _Question(openai, openai.read(body, model), True)
+    matched = _GEMINI.fullmatch(path)
+    if matched is not None and matched["verb"] in ("generateContent", "streamGenerateContent"):
+        return _Question(gemini, gemini.read(body, matched["model"]), matched["verb"].startswith("stream"))
+    return None
