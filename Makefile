@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench docs lock clean
+.PHONY: help demo test test-slow test-agents check bench docs lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,12 +16,17 @@ help: ## show this list
 demo: $(VENV)/ready ## see Maestro work: real processes, mail, runs (a minute)
 	@$(BIN)/maestro demo
 
-test: $(VENV)/ready-dev ## run the tests (all but the slow ones)
+test: $(VENV)/ready-dev ## run the tests (all but those below)
 	@echo "— running the tests"
-	@$(BIN)/python -m pytest -m "not slow"
+	@$(BIN)/python -m pytest -m "not slow and not agents"
 
 test-slow: $(VENV)/ready-dev ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow
+
+test-agents: $(VENV)/ready-dev ## run claude, codex and gemini for real, against a scripted model (needs npm)
+	@PYTHONPATH=tests/agents $(BIN)/python -m agent_programs.installed
+	@echo "— running the agent programs"
+	@$(BIN)/python -m pytest -m agents tests/agents
 
 check: $(VENV)/ready-dev ## lint, types, layers and the house tests
 	@echo "— ruff";          $(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -71,6 +71,15 @@ def test_a_program_that_a_person_started_becomes_a_session_by_itself(
     assert letter["sender"]["id"] == session["id"]
 
 
+def test_where_there_is_no_project_a_program_still_learns_what_to_do(
+    program: Program, room: Room, model: ScriptedModel, live: LiveServer
+) -> None:
+    url = model.script(program.name, Call("whoami", server=SERVER), Say("All done."))
+    done = run(program.once(room, model=url, mcp=stdio(live), prompt="Go ahead."), seconds=RUN_SECONDS_MAX)
+    assert "All done." in done.output, done.output
+    assert "maestro init" in model.seen(program.name)[1].newest
+
+
 def test_a_program_runs_the_shell_commands_its_model_asks_for(
     program: Program, room: Room, model: ScriptedModel, live: LiveServer
 ) -> None:
