@@ -37,6 +37,12 @@ class Kind(enum.StrEnum):
     TASK_REPORTED = "task.reported"
     TASK_DOCUMENT_ADDED = "task.document_added"
 
+    ISSUE_OPENED = "issue.opened"
+    ISSUE_CLAIMED = "issue.claimed"
+    ISSUE_COMMENTED = "issue.commented"
+    ISSUE_CLOSED = "issue.closed"
+    ISSUE_REOPENED = "issue.reopened"
+
     SESSION_REGISTERED = "session.registered"
     SESSION_STATUS_CHANGED = "session.status_changed"
     SESSION_REPORTED = "session.reported"

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import enum
 from datetime import datetime
 
 import msgspec
+
+
+class Inbound(enum.StrEnum):
+    """Who may write to a project from outside."""
+
+    OPEN = "open"  # every project of this server
+    KNOWN = "known"  # those that it names itself, or has opened an issue in
+    CLOSED = "closed"  # nobody
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -15,6 +24,8 @@ class Project(msgspec.Struct, frozen=True):
     name: str  # vc
     stages: list[str]
     created_at: datetime
+    inbound: Inbound = Inbound.OPEN
+    replies_reopen: bool = True  # whether the opener's reply opens a closed issue again
 
 
 class Workspace(msgspec.Struct, frozen=True):

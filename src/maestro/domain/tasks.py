@@ -118,6 +118,7 @@ class Task(msgspec.Struct, frozen=True):
     updated_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    from_project_id: str | None = None  # an issue: the project that opened it
 
 
 class Move(msgspec.Struct, frozen=True):

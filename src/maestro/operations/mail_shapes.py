@@ -38,7 +38,7 @@ _Subject = Annotated[
         extra={"label": "TEXT"},
     ),
 ]
-_Body = Annotated[
+Body = Annotated[
     str,
     Meta(
         max_length=limits.message_chars_max,
@@ -67,7 +67,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     content: Annotated[bytes, Meta(max_length=limits.attachment_bytes_max)]
 
 
-_Files = Annotated[
+Files = Annotated[
     list[File],
     Meta(
         max_length=limits.attachments_max,
@@ -81,11 +81,11 @@ class Letter(InProject, frozen=True, kw_only=True):
     """What every message that someone writes has."""
 
     subject: _Subject
-    message: _Body
+    message: Body
     type: _Type | None = None
     priority: _Priority = Priority.NORMAL
     task: Annotated[fields.TaskRef, Meta(description="The task it is about.", extra={"label": "ID"})] | None = None
-    attach: _Files = []
+    attach: Files = []
 
 
 class SendMail(Letter, frozen=True, kw_only=True):
@@ -109,11 +109,11 @@ class Broadcast(Letter, frozen=True, kw_only=True):
 
 class Reply(InProject, frozen=True, kw_only=True):
     id: _MessageRef
-    message: _Body
+    message: Body
     subject: _Subject | None = None
     type: _Type = Type.RESPONSE
     priority: _Priority | None = None
-    attach: _Files = []
+    attach: Files = []
     wait_for: Annotated[Step, Meta(description="Block until it is so far.")] | None = None
     timeout: _Timeout = limits.wait_seconds_default * 1000
 
@@ -132,6 +132,7 @@ class SentMail(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     created_at: datetime
     deliveries: list[Recipient]
+    issue: str | None = None  # the issue that it opened in another project, or belongs to
 
 
 class MailStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from maestro import limits
 from maestro.domain.callers import Callers
-from maestro.domain.projects import Project, Workspace
+from maestro.domain.projects import Inbound, Project, Workspace
 from maestro.errors import Ambiguous, Conflict, NameTaken, NotFound
 from maestro.operations import fields
 from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, Operation, Request
@@ -41,6 +41,10 @@ class EditProject(OneProject, frozen=True, kw_only=True):
             Meta(max_length=limits.stages_max, description="The stages in order, separated by commas."),
         ]
         | None
+    ) = None
+    inbound: Annotated[Inbound, Meta(description="Who may write to it from other projects.")] | None = None
+    replies_reopen: (
+        Annotated[bool, Meta(description="Whether the reply of whoever opened a closed issue opens it again.")] | None
     ) = None
 
 
@@ -114,10 +118,10 @@ EDIT = Operation(
     Project,
     callers=Callers.PERSON,
     http=PATCH("/api/projects/{project}"),
-    summary="Change a project's name or stages.",
+    summary="Change a project's name or stages, or what others may do in it.",
     effect=Effect.WRITE,
     command=Command("project edit", ("project",)),
-    examples=("maestro project edit vc --stages plan,build,ship",),
+    examples=("maestro project edit vc --stages plan,build,ship", "maestro project edit vc --inbound known"),
     errors=(NotFound, NameTaken, Conflict),
 )
 

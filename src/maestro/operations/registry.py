@@ -5,6 +5,7 @@ from __future__ import annotations
 from maestro.operations import (
     asks,
     documents,
+    issues,
     mail,
     members,
     primer,
@@ -27,6 +28,7 @@ REGISTRY: dict[str, Operation] = {
     for module in (
         tasks,
         documents,
+        issues,
         projects,
         members,
         teams,

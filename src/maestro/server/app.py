@@ -33,6 +33,8 @@ from maestro.services.backups import Backups
 from maestro.services.documents import Documents
 from maestro.services.events import EventLog
 from maestro.services.findings import Findings
+from maestro.services.issues.desk import Desk
+from maestro.services.issues.views import Showing
 from maestro.services.launching import Launching
 from maestro.services.launching import Places as ServerPlaces
 from maestro.services.mail.guard import Guard
@@ -147,6 +149,8 @@ class Server:
         self.guard = Guard(per_minute=self.settings.mail_per_minute)
         self.sending = Sending(self.blobs, self.guard)
         self.reading = Reading(self.store, self.blobs)
+        self.desk = Desk(self.guard)
+        self.issue_views = Showing(self.reading)
         self.receipt_waits = ReceiptWaits(self.store, self.hub)
         self.mail_waits = MailWaits(self.store, self.hub, self.presence)
         self.search = Search(self.store, self.blobs, clock=self.clock)

@@ -8,6 +8,7 @@ import msgspec
 
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import issues as issue_ops
 from maestro.operations import mail as mail_ops
 from maestro.operations import members as member_ops
 from maestro.operations import primer as primer_ops
@@ -42,7 +43,10 @@ from maestro.services import (
     timelines,
     tools,
 )
-from maestro.services.mail import receipts, threads
+from maestro.services.issues import moves as issue_moves
+from maestro.services.issues import views
+from maestro.services.issues.desk import is_simple
+from maestro.services.mail import receipts
 
 if TYPE_CHECKING:
     from maestro.server.app import Server
@@ -52,6 +56,7 @@ def bindings(server: Server) -> dict[str, Binding]:
     """Every operation by name, with what does it."""
     return {
         **_tasks(server),
+        **_issues(server),
         **_projects(server),
         **_members(),
         **_sessions(server),
@@ -95,6 +100,26 @@ def _tasks(server: Server) -> dict[str, Binding]:
         document_ops.LIST.name: Binding(documents.list_of),
         document_ops.SHOW.name: Binding(documents.show),
         document_ops.GATE.name: Binding(documents.gate),
+    }
+
+
+def _issues(server: Server) -> dict[str, Binding]:
+    desk, sending = server.desk, server.sending
+    return {
+        issue_ops.OPEN.name: Binding(
+            desk.open,
+            prepare=sending.prepare,
+            prepares=sending.needs_files,
+            quick=lambda request: sending.is_quick(request) and is_simple(request),
+        ),
+        issue_ops.LIST.name: Binding(views.list_page),
+        issue_ops.SHOW.name: Binding(server.issue_views.show),
+        issue_ops.REPLY.name: Binding(
+            desk.reply, after=server.receipt_waits.after, prepare=sending.prepare, prepares=sending.needs_files
+        ),
+        issue_ops.CLAIM.name: Binding(issue_moves.claim, quick=_always),
+        issue_ops.CLOSE.name: Binding(issue_moves.close),
+        issue_ops.REOPEN.name: Binding(issue_moves.reopen),
     }
 
 
@@ -195,8 +220,8 @@ def _mail(server: Server) -> dict[str, Binding]:
         mail_ops.WAIT.name: Binding(server.mail_waits.wait),
         mail_ops.SHOW.name: Binding(reading.show),
         mail_ops.THREAD.name: Binding(reading.thread),
-        mail_ops.CLAIM.name: Binding(threads.claim, quick=_always),
-        mail_ops.RELEASE.name: Binding(threads.release, quick=_always),
+        mail_ops.CLAIM.name: Binding(issue_moves.claim_thread, quick=_always),
+        mail_ops.RELEASE.name: Binding(issue_moves.release_thread, quick=_always),
         mail_ops.REPLY.name: Binding(sending.reply, after=server.receipt_waits.after, **enclosing),
         mail_ops.ACK.name: Binding(receipts.acknowledge, quick=_always),
         mail_ops.STATUS.name: Binding(receipts.status),

@@ -17,15 +17,17 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
 from maestro.operations import task_shapes as ops
+from maestro.services.issues import news
 from maestro.store.base import Tx
 
 
 class Outcome:
     """What one request has set off, to be told to its caller."""
 
-    def __init__(self, tx: Tx, caller: Caller) -> None:
+    def __init__(self, tx: Tx, caller: Caller, *, said: str = "") -> None:
         self.tx = tx
         self.caller = caller
+        self.said = said  # what the caller says about it, for those whom it concerns
         self.unblocked: list[str] = []
         self.warnings: list[str] = []
         self._due: deque[Callable[[], object]] = deque()
@@ -75,6 +77,8 @@ class Outcome:
         before, after = move.before, move.after
         self.tx.tasks.move(before, after)
         self.tx.log(*move.changes, actor=self.caller.name)
+        if after.from_project_id is not None:
+            news.moved(self.tx, self.caller, move, said=self.said)
         if tasks.is_ready(after):
             self.say_ready(after)
         self._tell_dependants(before, after)

@@ -108,7 +108,7 @@ def report(tx: Tx, caller: Caller, request: ops.ReportTask) -> ops.ReportedTask:
         task = Outcome(tx, caller).apply(tasks.unblock(task, at=tx.at))
     move = _reported_move(tx, caller, task, request)
     kept = _record(tx, caller, task, request.kind, request.text)
-    outcome = Outcome(tx, caller)
+    outcome = Outcome(tx, caller, said=request.text)
     if move is not None:
         outcome.apply(move)
     answer = msgspec.structs.asdict(outcome.answer(task))
@@ -159,7 +159,7 @@ def _moved(
     """One move. `said`: what it tells of the session that holds the task, where that one makes it itself."""
     task = current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task, fence=request.fence)
-    outcome = Outcome(tx, caller)
+    outcome = Outcome(tx, caller, said=said[1] if said else "")
     moved = outcome.answer(outcome.apply(move(task)))
     if said is not None and task.holder == caller.session_id:
         kind, text = said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from maestro import errors, limits
@@ -14,6 +16,8 @@ from maestro.services import places
 from maestro.services.consequences import Outcome
 from maestro.services.scope import project_of
 from maestro.store.base import Tx
+
+_RULES = ("inbound", "replies_reopen")
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListProjects) -> ops.ProjectList:
@@ -36,15 +40,25 @@ def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
 def edit(tx: Tx, caller: Caller, request: ops.EditProject) -> Project:
     """Change a project's name or stages; its tasks are held or let go by the new stages at once."""
     project = project_of(tx, caller, request.project)
-    if request.name is None and request.stages is None:
-        raise errors.Invalid("Nothing to change was given.", hint="Say --name or --stages.")
+    if all(getattr(request, name) is None for name in ("name", "stages", *_RULES)):
+        raise errors.Invalid("Nothing to change was given.", hint="Say --name, --stages or --inbound.")
     if request.name is not None and request.name.lower() in RESERVED:
         raise errors.Invalid(f"{request.name!r} is a reserved word.", hint="Choose another name.")
     if request.name is not None and request.name.lower() != project.name:
         project = places.rename(tx, caller, project, request.name.lower())
     if request.stages is not None:
         project = _restage(tx, caller, project, request.stages)
-    return project
+    rules = {name: value for name in _RULES if (value := getattr(request, name)) is not None}
+    return set_rules(tx, caller, project, rules) if rules else project
+
+
+def set_rules(tx: Tx, caller: Caller, project: Project, rules: dict[str, Any]) -> Project:
+    """What other projects may do in this one."""
+    changed = msgspec.structs.replace(project, **rules)
+    if changed != project:
+        tx.projects.change(changed)
+        tx.log(Change(Kind.PROJECT_CHANGED, project.id, project.id, dict(rules)), actor=caller.name)
+    return changed
 
 
 def _restage(tx: Tx, caller: Caller, project: Project, stages: list[str]) -> Project:

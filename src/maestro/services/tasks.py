@@ -29,7 +29,7 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     parent = _parent(tx, caller, request.parent, project) if request.parent else None
     found_in = task_of(tx, caller, request.found_in, project=project.id) if request.found_in else None
     outcome = Outcome(tx, caller)
-    task = _new_task(tx, caller, request, project, parent, found_in)
+    task = new_task(tx, caller, request, project, parent, found_in)
     number = tx.tasks.insert(task)
     task = msgspec.structs.replace(task, number=number, ref=f"{project.name}#{number}")
     data = {"ref": task.ref, "title": task.title, "status": task.status.value}
@@ -54,7 +54,7 @@ def is_simple(request: ops.CreateTask) -> bool:
     return not (request.depends_on or request.parent or request.stage)
 
 
-def _new_task(
+def new_task(
     tx: Tx,
     caller: Caller,
     request: ops.CreateTask,
@@ -62,6 +62,7 @@ def _new_task(
     parent: Task | None,
     found_in: Task | None,
 ) -> Task:
+    """A task as it is before the store has given it a number."""
     return Task(
         id=ids.new("tsk", tx.at),
         project_id=project.id,

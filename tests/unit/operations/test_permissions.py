@@ -37,6 +37,13 @@ task.docs.add       yes     yes          held    no
 task.docs.list      yes     yes          yes     no
 task.docs.show      yes     yes          yes     no
 task.gate           yes     yes          yes     no
+issue.open          yes     yes          yes     no
+issue.list          yes     yes          yes     no
+issue.show          yes     yes          yes     no
+issue.reply         yes     yes          yes     no
+issue.claim         yes     yes          yes     no
+issue.close         yes     yes          held    no
+issue.reopen        yes     yes          no      no
 project.init        yes     yes          yes     no
 project.locate      yes     yes          yes     no
 project.list        yes     yes          yes     no

@@ -60,13 +60,17 @@ class Reading:
     def thread(self, tx: Tx, caller: Caller, request: ops.OneThread) -> ops.Thread:
         """A conversation from its beginning, as far as the caller may see it."""
         asked = message_of(tx, caller, request.id)
+        return self.conversation(tx, caller, asked.thread_id, subject=asked.subject)
+
+    def conversation(self, tx: Tx, caller: Caller, thread_id: str, *, subject: str = "") -> ops.Thread:
+        """A conversation by its own id; empty for whoever may see nothing of it."""
         many = limits.thread_messages_shown_max
-        found = tx.mail.of_thread(asked.thread_id, after=0, limit=many + 1)
+        found = tx.mail.of_thread(thread_id, after=0, limit=many + 1)
         shown = [self._whole(tx, message) for message in found[:many] if _may_see(tx, caller, message)]
         return ops.Thread(
-            thread_id=asked.thread_id,
-            subject=shown[0].subject if shown else asked.subject,
-            claimed_by=tx.deliveries.holder(asked.thread_id),
+            thread_id=thread_id,
+            subject=shown[0].subject if shown else subject,
+            claimed_by=tx.deliveries.holder(thread_id),
             messages=shown,
             truncated=len(found) > many,
             receipt=receipts.receipt_for(_as_received(tx, caller, shown)),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
 from maestro import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.documents import Content
+from maestro.domain.issues import Issue
 from maestro.domain.messages import (
     HUMAN,
     Message,
@@ -17,9 +19,13 @@ from maestro.domain.messages import (
     Type,
     reply_subject,
 )
+from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
 from maestro.operations import mail_shapes as ops
+from maestro.services import access
 from maestro.services.asks import answered_by_mail, open_from_mail
+from maestro.services.issues.conversation import Comment, comment
+from maestro.services.issues.opening import Opening, begin
 from maestro.services.mail import audience, receipts, routing
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.labels import label
@@ -37,6 +43,16 @@ class Enclosed(msgspec.Struct, frozen=True):
     files: Sequence[tuple[str, Content]] = ()
 
 
+class Written(Protocol):
+    """A request that carries a text and files."""
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def attach(self) -> list[ops.File]: ...
+
+
 class Sending:
     """Every way to write a message."""
 
@@ -44,14 +60,14 @@ class Sending:
         self._blobs = blobs
         self._guard = guard
 
-    def needs_files(self, request: ops.Letter | ops.Reply) -> bool:
+    def needs_files(self, request: Written) -> bool:
         """Whether something must be on the disk before the row that names it."""
         return bool(request.attach) or not is_small(request.message)
 
-    def is_quick(self, request: ops.Letter | ops.Reply) -> bool:
+    def is_quick(self, request: Written) -> bool:
         return not self.needs_files(request)
 
-    def prepare(self, request: ops.Letter | ops.Reply) -> Enclosed:
+    def prepare(self, request: Written) -> Enclosed:
         size = sum(len(file.content) for file in request.attach)
         if size > limits.attachments_bytes_max:
             raise errors.TooLarge(f"Attachments have at most {limits.attachments_bytes_max // 1024**2} MiB together.")
@@ -65,16 +81,21 @@ class Sending:
             written.append("coordinator")
         if not written:
             raise errors.Invalid("Nobody was named to send it to.", hint="Say who: maestro mail send NAME …")
+        if len(written) == 1 and (found := _issue(tx, caller, request, written)) is not None:
+            return self._comment(tx, caller, request, *found, enclosed)
         targets = [routing.resolve(tx, caller, text, project=request.project) for text in written]
+        if len(targets) == 1 and (between := _between(tx, caller, request, targets[0])) is not None:
+            return self._open(tx, caller, request, *between, enclosed)
         return self._send(tx, caller, request, written, targets, enclosed)
 
     def post_to_project(
         self, tx: Tx, caller: Caller, request: ops.PostToProject, enclosed: Enclosed | None = None
     ) -> ops.SentMail:
         owner = project_of(tx, caller, request.project)
-        return self._send(
-            tx, caller, request, [f"project:{owner.name}"], [Target(owner.id, owner.id, name=owner.name)], enclosed
-        )
+        target = Target(owner.id, owner.id, name=owner.name)
+        if caller.is_session and (between := _between(tx, caller, request, target)) is not None:
+            return self._open(tx, caller, request, *between, enclosed)
+        return self._send(tx, caller, request, [f"project:{owner.name}"], [target], enclosed)
 
     def broadcast(
         self, tx: Tx, caller: Caller, request: ops.Broadcast, enclosed: Enclosed | None = None
@@ -95,6 +116,10 @@ class Sending:
     def reply(self, tx: Tx, caller: Caller, request: ops.Reply, enclosed: Enclosed | None = None) -> ops.SentMail:
         """An answer in the same conversation: it acknowledges what it answers."""
         parent = message_of(tx, caller, request.id)
+        issue = tx.issues.of_thread(parent.thread_id) if parent.task_id else None
+        task = tx.tasks.get(issue.task_id) if issue else None
+        if issue is not None and task is not None:
+            return self._answer_issue(tx, caller, request, issue, task, parent, enclosed)
         last = tx.mail.last_of_thread(parent.thread_id) if parent.hops else parent
         hops = self._guard.hop(caller, last or parent, at=tx.at)
         targets = self._answered(tx, caller, parent)
@@ -124,6 +149,76 @@ class Sending:
         self._answer_ask(tx, caller, parent, request)
         self._ask(tx, caller, draft, made)
         return receipts.just_sent(tx, draft, made)
+
+    def _open(
+        self,
+        tx: Tx,
+        caller: Caller,
+        request: ops.Letter,
+        sender: Project,
+        receiver: Project,
+        enclosed: Enclosed | None,
+    ) -> ops.SentMail:
+        """Mail to another project that names no issue opens one there."""
+        body = enclosed or Enclosed(small(request.message))
+        opening = Opening(
+            receiver=receiver,
+            sender=sender,
+            title=request.subject.strip(),
+            text=request.message[: limits.description_chars_max],
+            body=body.body,
+            files=body.files,
+            priority=request.priority,
+            type=request.type or _usual_type(caller),
+            found_in=task_of(tx, caller, request.task, project=sender.id) if request.task else None,
+        )
+        opened = begin(tx, caller, self._guard, opening)
+        sent = receipts.just_sent(tx, opened.draft, opened.posted)
+        return msgspec.structs.replace(sent, issue=opened.task.ref)
+
+    def _comment(
+        self,
+        tx: Tx,
+        caller: Caller,
+        request: ops.Letter,
+        issue: Issue,
+        task: Task,
+        enclosed: Enclosed | None,
+    ) -> ops.SentMail:
+        body = enclosed or Enclosed(small(request.message))
+        said = Comment(
+            text=request.message,
+            body=body.body,
+            files=body.files,
+            type=request.type or _usual_type(caller),
+            subject=request.subject.strip(),
+            priority=request.priority,
+        )
+        here = _project_id(tx, caller, request.project)
+        return comment(tx, caller, self._guard, issue, task, said, here=here)
+
+    def _answer_issue(
+        self,
+        tx: Tx,
+        caller: Caller,
+        request: ops.Reply,
+        issue: Issue,
+        task: Task,
+        parent: Message,
+        enclosed: Enclosed | None,
+    ) -> ops.SentMail:
+        body = enclosed or Enclosed(small(request.message))
+        said = Comment(
+            text=request.message,
+            body=body.body,
+            files=body.files,
+            type=request.type,
+            subject=request.subject or reply_subject(parent.subject),
+            priority=request.priority or parent.priority,
+            parent=parent,
+        )
+        here = _project_id(tx, caller, request.project)
+        return comment(tx, caller, self._guard, issue, task, said, here=here)
 
     def _answer_ask(self, tx: Tx, caller: Caller, parent: Message, request: ops.Reply) -> None:
         """The person's reply to a question is its answer."""
@@ -163,6 +258,7 @@ class Sending:
         enclosed: Enclosed | None,
     ) -> ops.SentMail:
         for target in targets:
+            access.require_box(tx, caller, target.project_id)
             self._guard.count(caller, target.box, name=target.name, at=tx.at)
         task = _task(tx, caller, request, written)
         draft = self._draft(tx, caller, request, written, targets, enclosed or Enclosed(small(request.message)), task)
@@ -217,6 +313,32 @@ def _task(tx: Tx, caller: Caller, request: ops.Letter, written: list[str]) -> Ta
     if _is_task_address(written):
         return task_of(tx, caller, written[0].removeprefix("task:"), project=request.project)
     return None
+
+
+def _issue(tx: Tx, caller: Caller, request: ops.Letter, written: list[str]) -> tuple[Issue, Task] | None:
+    """The issue that mail is written to, by its number or as what it is about."""
+    task = _task(tx, caller, request, written) if request.task or _is_task_address(written) else None
+    if task is None or task.from_project_id is None or not _is_about(written[0], task):
+        return None
+    issue = tx.issues.of_task(task.id)
+    return (issue, task) if issue else None
+
+
+def _is_about(text: str, task: Task) -> bool:
+    """Whether an address is the task itself or its project."""
+    name = text.removeprefix("project:").lower()
+    return _is_task_address([text]) or name in (task.project_id, task.ref.rpartition("#")[0])
+
+
+def _between(tx: Tx, caller: Caller, request: ops.Letter, target: Target) -> tuple[Project, Project] | None:
+    """Two projects, if mail goes from one to the box of another and is about nothing of that one."""
+    sender_id = caller.project_id or _project_id(tx, caller, request.project)
+    if sender_id is None or target.box != target.project_id or target.box == sender_id:
+        return None
+    if request.task and task_of(tx, caller, request.task, project=request.project).project_id == target.box:
+        return None
+    sender, receiver = tx.projects.get(sender_id), tx.projects.get(target.box)
+    return (sender, receiver) if sender and receiver else None
 
 
 def _project_id(tx: Tx, caller: Caller, project: str) -> str | None:

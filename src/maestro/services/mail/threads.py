@@ -59,6 +59,24 @@ def release_all(tx: Tx, session_id: str, *, actor: str) -> None:
             let_go(tx, session_id, thread_id, actor=actor)
 
 
+def let_go_of(tx: Tx, thread_id: str, *, actor: str) -> None:
+    """Whoever had it has it no longer."""
+    holder = tx.deliveries.holder(thread_id)
+    if holder is not None:
+        let_go(tx, holder, thread_id, actor=actor)
+
+
+def hand_to(tx: Tx, thread_id: str, holder: str, *, project_id: str, actor: str) -> None:
+    """Give a conversation to whoever has the work that it is about."""
+    had = tx.deliveries.holder(thread_id)
+    if had == holder:
+        return
+    if had is not None:
+        tx.deliveries.release(thread_id, had)
+    tx.deliveries.claim(thread_id, holder, at=tx.at)
+    tx.log(Change(Kind.THREAD_CLAIMED, thread_id, project_id, {"by": holder}), actor=actor)
+
+
 def let_go(tx: Tx, holder: str, thread_id: str, *, actor: str) -> None:
     tx.deliveries.release(thread_id, holder)
     tx.deliveries.unsee(thread_id)

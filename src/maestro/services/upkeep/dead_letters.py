@@ -9,6 +9,7 @@ from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Received, Type
 from maestro.domain.sessions import Session
+from maestro.services.issues import sides
 from maestro.services.mail import routing
 from maestro.services.mail.post import Target
 from maestro.store.base import Store, Tx
@@ -40,9 +41,15 @@ def _settle(tx: Tx, session: Session) -> None:
     left += tx.deliveries.begun_in(box, reader=box, wanted=everything, limit=many - len(left))
     target = routing.to_session(tx, session.id)
     for message in left:
-        _send_on(tx, session, message, target)
+        _send_on(tx, session, message, _target(tx, session, message, target))
     if len(left) < many:
         tx.sessions.settle(session.id)
+
+
+def _target(tx: Tx, session: Session, message: Received, usual: Target) -> Target:
+    """What is about an issue stays in the project: another of its agents goes on with it."""
+    issue = tx.issues.of_thread(message.thread_id) if message.task_id else None
+    return sides.instead_of(tx, session.id, session.project_id, usual) if issue else usual
 
 
 def _send_on(tx: Tx, session: Session, message: Received, target: Target) -> None:

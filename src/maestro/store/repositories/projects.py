@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from maestro.clock import from_micros, to_micros
-from maestro.domain.projects import Project, Workspace
+from maestro.domain.projects import Inbound, Project, Workspace
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
@@ -55,6 +55,8 @@ class Projects:
             key=project.key,
             name=project.name,
             stages=_encode(project.stages).decode(),
+            inbound=project.inbound.value,
+            replies_reopen=project.replies_reopen,
         )
 
     def get(self, project_id: str) -> Project | None:
@@ -114,8 +116,9 @@ class Projects:
 def _project(row: Row | None) -> Project | None:
     if row is None:
         return None
-    project_id, key, name, stages, created_at = row
-    return Project(project_id, key, name, _stages(stages), from_micros(created_at))
+    project_id, key, name, stages, created_at, inbound, replies_reopen = row
+    rules = (Inbound(inbound), bool(replies_reopen))
+    return Project(project_id, key, name, _stages(stages), from_micros(created_at), *rules)
 
 
 def _workspace(row: Row | None) -> Workspace | None:

@@ -41,6 +41,7 @@ class Tasks:
             rank_step=RANK_STEP,
             created_by=task.created_by,
             created_at=to_micros(task.created_at),
+            from_project_id=task.from_project_id,
             **_words(task),
         )
         assert row is not None
@@ -48,11 +49,11 @@ class Tasks:
 
     def get(self, task_id: str) -> Task | None:
         row = self._rows.one("task_get", id=task_id)
-        return _task(row) if row else None
+        return task_of_row(row) if row else None
 
     def by_number(self, project_id: str, number: int) -> Task | None:
         row = self._rows.one("task_by_number", project_id=project_id, number=number)
-        return _task(row) if row else None
+        return task_of_row(row) if row else None
 
     def move(self, before: Task, after: Task) -> None:
         """Write a move, guarded by the status and fence it was decided on."""
@@ -80,7 +81,8 @@ class Tasks:
     def delete(self, task_id: str) -> None:
         """Remove a task with everything that is only about it."""
         self._rows.run("edges_delete_from", task_id=task_id)
-        for name in ("task_unlink_found", "task_delete_reports", "task_delete_documents", "task_delete"):
+        about = ("task_unlink_found", "task_delete_reports", "task_delete_documents", "issue_delete")
+        for name in (*about, "task_delete"):
             self._rows.run(name, id=task_id)
 
     def page(
@@ -217,7 +219,7 @@ class Tasks:
 
     def _tasks(self, name: str, /, **values: object) -> list[Task]:
         rows = self._rows.page(name, description_chars=limits.description_chars_in_lists, **values)
-        return [_task(row) for row in rows]
+        return [task_of_row(row) for row in rows]
 
 
 def _words(task: Task) -> dict[str, object]:
@@ -235,7 +237,8 @@ def _words(task: Task) -> dict[str, object]:
     }
 
 
-def _task(row: Row) -> Task:
+def task_of_row(row: Row) -> Task:
+    """A task from the columns that every statement about tasks gives."""
     status, open_blockers, stage_held = _STATUSES[row[6]], row[20], bool(row[21])
     return Task(
         id=row[0],
@@ -266,4 +269,5 @@ def _task(row: Row) -> Task:
         updated_at=from_micros(row[24]),
         started_at=maybe_time(row[25]),
         finished_at=maybe_time(row[26]),
+        from_project_id=row[27],
     )

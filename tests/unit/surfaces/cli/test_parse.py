@@ -113,7 +113,7 @@ def test_an_unknown_command_is_answered_with_the_nearest(arguments: tuple[str, .
     ("arguments", "nearest"),
     [
         (("tsk", "list"), ["task list", "ask list"]),
-        (("claim", "#4"), ["task claim", "mail claim"]),
+        (("claim", "#4"), ["task claim", "issue claim", "mail claim"]),
     ],
 )
 def test_where_several_are_as_near_all_are_named(arguments: tuple[str, ...], nearest: list[str]) -> None:

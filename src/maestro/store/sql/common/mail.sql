@@ -15,8 +15,10 @@ messages m LEFT JOIN projects sp ON sp.id = m.project_id
 (d.priority, d.message_seq) > (:after_priority, :after_seq)
    AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
 
+-- A claim counts among those who could take it: an issue's in the receiving project, not among those who opened it.
 -- fragment: is_offered_to_reader
-(c.holder IS NULL OR c.holder = :reader) AND m.sender <> :reader
+(c.holder IS NULL OR c.holder = :reader OR (t.from_project_id IS NOT NULL AND d.box <> t.project_id))
+   AND m.sender <> :reader
 
 -- fragment: received_source
 deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN projects sp ON sp.id = m.project_id
@@ -122,7 +124,7 @@ SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND
 
 -- name: inbox_count_shared
 SELECT count(*) FROM (
-  SELECT 1 FROM deliveries d JOIN messages m ON m.seq = d.message_seq
+  SELECT 1 FROM deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN tasks t ON t.id = m.task_id
     LEFT JOIN thread_claims c ON c.thread_id = m.thread_id
    WHERE d.box = :box AND d.open = 1 AND d.priority >= 0
      AND {is_offered_to_reader}

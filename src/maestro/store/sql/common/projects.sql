@@ -1,5 +1,5 @@
 -- fragment: project
-p.id, p.key, p.name, p.stages, p.created_at
+p.id, p.key, p.name, p.stages, p.created_at, p.inbound, p.replies_reopen
 
 -- fragment: workspace
 w.id, w.project_id, w.name, p.name, w.path, w.created_at
@@ -29,8 +29,9 @@ SELECT {project} FROM projects p WHERE p.name > :after ORDER BY p.name LIMIT :li
 INSERT INTO project_keys (key, project_id) VALUES (:key, :project_id) ON CONFLICT (key) DO NOTHING;
 
 -- name: project_change
--- Gives a project its present key, name and stages.
-UPDATE projects SET key = :key, name = :name, stages = :stages WHERE id = :id;
+-- Gives a project its present key, name, stages and rules.
+UPDATE projects SET key = :key, name = :name, stages = :stages, inbound = :inbound, replies_reopen = :replies_reopen
+ WHERE id = :id;
 
 -- name: workspace_insert
 -- A new checkout.

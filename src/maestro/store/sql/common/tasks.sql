@@ -1,7 +1,8 @@
 -- fragment: task
 t.id, t.project_id, p.name, t.number, t.title, t.description, t.status, t.priority, t.stage, t.parent_id,
 t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
-t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at
+t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at,
+t.from_project_id
 
 -- fragment: task_in_list
 t.id, t.project_id, p.name, t.number, t.title,
@@ -9,7 +10,8 @@ CASE WHEN length(t.description) > :description_chars THEN substr(t.description, 
      ELSE t.description END,
 t.status, t.priority, t.stage, t.parent_id,
 t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
-t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at
+t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at,
+t.from_project_id
 
 -- fragment: tasks
 tasks t JOIN projects p ON p.id = t.project_id
@@ -17,10 +19,11 @@ tasks t JOIN projects p ON p.id = t.project_id
 -- name: task_insert
 -- A new task, ranked above all others, with its project's next number (a trigger moves that on).
 INSERT INTO tasks (id, project_id, number, title, description, status, priority, stage, parent_id, found_in, member,
-                   accept, gates, open_blockers, stage_held, rank, created_by, created_at, updated_at)
+                   accept, gates, open_blockers, stage_held, rank, created_by, created_at, updated_at, from_project_id)
 VALUES (:id, :project_id, (SELECT next_number FROM projects WHERE id = :project_id), :title, :description, :status, :priority, :stage, :parent_id, :found_in, :member,
         :accept, :gates, :open_blockers, :stage_held,
-        (SELECT coalesce(max(rank), 0) + :rank_step FROM tasks), :created_by, :created_at, :updated_at)
+        (SELECT coalesce(max(rank), 0) + :rank_step FROM tasks), :created_by, :created_at, :updated_at,
+        :from_project_id)
 RETURNING number;
 
 -- name: task_get

@@ -18,6 +18,7 @@ from maestro.domain import spawns as domain_spawns
 from maestro.domain import tasks as domain_tasks
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes as mail_ops
 from maestro.operations import members as member_ops
 from maestro.operations import primer as primer_ops
@@ -36,6 +37,7 @@ from maestro.surfaces.cli import own as own_ops
 from maestro.surfaces.cli.render import (
     asks,
     documents,
+    issues,
     mail,
     members,
     own,
@@ -62,6 +64,9 @@ RENDERERS: dict[type, Renderer] = {
     task_ops.MovedTask: tasks.moved,
     task_ops.ReportedTask: tasks.reported,
     task_ops.Deleted: tasks.deleted,
+    issue_ops.OpenedIssue: issues.opened,
+    issue_ops.IssueList: issues.issue_list,
+    issue_ops.IssueDetail: issues.detail,
     domain_documents.Document: documents.document,
     document_ops.DocumentList: documents.document_list,
     document_ops.DocumentContent: documents.content,

@@ -23,7 +23,8 @@ _STATUSES = {
 def sent(value: ops.SentMail, view: View) -> Rendered:
     to = _reached(value.deliveries, 10)
     notes = [line(one.reason) for one in value.deliveries if one.reason]
-    return Rendered(f"{value.id}  {to}\n", notes)
+    issue = f"  ({line(value.issue)})" if value.issue else ""
+    return Rendered(f"{value.id}  {to}{issue}\n", notes)
 
 
 def status(value: ops.MailStatus, view: View) -> Rendered:

@@ -60,6 +60,7 @@ def _facts(value: Project) -> str:
             ("key", line(value.key)),
             ("id", value.id),
             ("stages", ", ".join(map(line, value.stages))),
+            ("inbound", line(value.inbound) + ("" if value.replies_reopen else "; replies reopen nothing")),
             ("created", when(value.created_at)),
         ],
         indent="  ",

@@ -1,0 +1,1 @@
+"""Issues: what one project asks of another, from its opening to its end."""

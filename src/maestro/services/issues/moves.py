@@ -1,0 +1,104 @@
+"""Taking, closing and reopening issues: the moves of their tasks, and what is said with them."""
+
+from __future__ import annotations
+
+from maestro import errors
+from maestro.domain import tasks
+from maestro.domain.callers import Caller, Role
+from maestro.domain.issues import Issue, Side, is_closed
+from maestro.domain.tasks import Status, Task
+from maestro.operations import issues as ops
+from maestro.operations import mail_shapes
+from maestro.operations.task_shapes import CompleteTask, HeldTask, MovedTask, StartTask
+from maestro.services import moves
+from maestro.services.consequences import Outcome
+from maestro.services.issues.conversation import speaks_for
+from maestro.services.mail import threads
+from maestro.services.mail.threads import message_of
+from maestro.services.scope import may_move, may_write, project_of
+from maestro.store.base import Tx
+
+
+def named(tx: Tx, caller: Caller, ref: str, *, project: str) -> tuple[Issue, Task]:
+    """An issue by how it is written: beads#12, #12 in its project, or its id."""
+    task = moves.current(tx, caller, ref, project=project)
+    return issue_of(tx, task), task
+
+
+def issue_of(tx: Tx, task: Task) -> Issue:
+    """What a task has as an issue."""
+    issue = tx.issues.of_task(task.id)
+    if issue is None:
+        raise errors.NotFound(
+            f"{task.ref} is a task of its own project, not an issue.", hint=f"maestro task show '{task.ref}'"
+        )
+    return issue
+
+
+def claim(tx: Tx, caller: Caller, request: ops.ClaimIssue) -> MovedTask:
+    """The first one has it, with its conversation."""
+    _, task = named(tx, caller, request.id, project=request.project)
+    return moves.start(tx, caller, StartTask(id=task.id, lease=request.lease))
+
+
+def close(tx: Tx, caller: Caller, request: ops.CloseIssue) -> MovedTask:
+    """Done, or not to be done. Whoever opened it is told; owners need not have claimed it."""
+    _, task = named(tx, caller, request.id, project=request.project)
+    may_move(tx, caller, task, fence=request.fence)
+    outcome = Outcome(tx, caller, said=request.message)
+    if request.wont_fix:
+        if caller.role is Role.WORKER:
+            raise errors.NotPermitted(
+                "A worker does not turn issues down.",
+                hint="Ask your coordinator, or report it: session report blocked",
+            )
+        return outcome.answer(outcome.apply(tasks.cancel(task, reason=request.message, at=tx.at)))
+    if task.status is Status.TODO and caller.role is not Role.WORKER:
+        lease = StartTask(id=task.id).lease // 1000 if caller.is_session else None
+        tasks.require(task, "start")
+        if not tasks.is_ready(task):
+            raise moves.not_ready(tx, task)
+        task = outcome.apply(tasks.start(task, holder=caller.name, lease_seconds=lease, at=tx.at))
+    return moves.complete(tx, caller, CompleteTask(id=task.id, summary=request.message))
+
+
+def reopen(tx: Tx, caller: Caller, request: ops.ReopenIssue) -> MovedTask:
+    """The receiver opens what it likes; whoever opened it may too, if the receiver lets replies do that."""
+    issue, task = named(tx, caller, request.id, project=request.project)
+    here = project_of(tx, caller, request.project).id if request.project else None
+    if speaks_for(caller, issue, task, here=here) is Side.OPENER:
+        receiver = tx.projects.get(task.project_id)
+        if caller.is_session and receiver is not None and not receiver.replies_reopen:
+            raise errors.NotPermitted(
+                f"{receiver.name} does not let others open its issues again.",
+                hint=f"Open a new one: maestro issue open {receiver.name} --title … --message …",
+            )
+    else:
+        may_write(caller, tx.projects.get(task.project_id))
+    outcome = Outcome(tx, caller)
+    return outcome.answer(outcome.apply(tasks.reopen(task, at=tx.at)))
+
+
+def claim_thread(tx: Tx, caller: Caller, request: mail_shapes.OneThread) -> mail_shapes.ThreadClaim:
+    """To claim an issue's conversation is to claim the issue."""
+    thread_id = message_of(tx, caller, request.id).thread_id
+    found = _of_thread(tx, thread_id)
+    if found is None or is_closed(found) or found.holder == caller.name:
+        return threads.claim(tx, caller, request)
+    moves.start(tx, caller, StartTask(id=found.id))
+    return mail_shapes.ThreadClaim(thread_id=thread_id, claimed_by=caller.name)
+
+
+def release_thread(tx: Tx, caller: Caller, request: mail_shapes.OneThread) -> mail_shapes.ThreadClaim:
+    """And to give its conversation back is to give the issue back."""
+    thread_id = message_of(tx, caller, request.id).thread_id
+    found = _of_thread(tx, thread_id)
+    if found is None or found.status is not Status.IN_PROGRESS:
+        return threads.release(tx, caller, request)
+    moves.release(tx, caller, HeldTask(id=found.id))
+    return mail_shapes.ThreadClaim(thread_id=thread_id, claimed_by=None)
+
+
+def _of_thread(tx: Tx, thread_id: str) -> Task | None:
+    issue = tx.issues.of_thread(thread_id)
+    return tx.tasks.get(issue.task_id) if issue else None

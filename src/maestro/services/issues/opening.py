@@ -1,0 +1,86 @@
+"""Opening an issue: a task of the receiving project and the first message of its conversation, in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from maestro.domain.callers import Caller
+from maestro.domain.documents import Content
+from maestro.domain.events import Change, Kind
+from maestro.domain.issues import Issue
+from maestro.domain.messages import Type
+from maestro.domain.projects import Project
+from maestro.domain.tasks import Priority, Task
+from maestro.operations.task_shapes import CreateTask
+from maestro.services import access, tasks
+from maestro.services.issues import news
+from maestro.services.mail.guard import Guard
+from maestro.services.mail.post import Draft, Posted, Target, post, sender_of
+from maestro.store.base import Tx
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """An issue before it is there."""
+
+    receiver: Project
+    sender: Project
+    title: str
+    text: str
+    body: Content
+    files: Sequence[tuple[str, Content]] = ()
+    priority: Priority = Priority.NORMAL
+    type: Type = Type.QUERY
+    found_in: Task | None = None
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """An issue that is there now, with its first message."""
+
+    task: Task
+    draft: Draft
+    posted: Posted
+
+
+def begin(tx: Tx, caller: Caller, guard: Guard, opening: Opening) -> Opened:
+    """Everything that an issue is when it is opened. It carries no gates: those are its owners' to set."""
+    receiver, sender = opening.receiver, opening.sender
+    access.require(tx, caller, receiver, sender.id)
+    guard.count(caller, receiver.id, name=receiver.name, at=tx.at)
+    task = _insert(tx, caller, opening)
+    draft = Draft(
+        sender=sender_of(tx, caller),
+        project_id=sender.id,
+        to=[f"project:{receiver.name}"],
+        targets=[Target(receiver.id, receiver.id, name=receiver.name)],
+        type=opening.type,
+        priority=opening.priority,
+        subject=opening.title,
+        body=opening.body,
+        preview=opening.text,
+        task_id=task.id,
+        attachments=opening.files,
+    )
+    posted = post(tx, draft)
+    tx.issues.insert(Issue(task.id, posted.thread_id, caller.name))
+    news.log(tx, Kind.ISSUE_OPENED, task, actor=caller.name, message=posted.id)
+    return Opened(task, draft, posted)
+
+
+def _insert(tx: Tx, caller: Caller, opening: Opening) -> Task:
+    receiver, found_in = opening.receiver, opening.found_in
+    request = CreateTask(title=opening.title, description=opening.text, priority=opening.priority)
+    task = tasks.new_task(tx, caller, request, receiver, None, found_in)
+    task = msgspec.structs.replace(task, from_project_id=opening.sender.id)
+    number = tx.tasks.insert(task)
+    task = msgspec.structs.replace(task, number=number, ref=f"{receiver.name}#{number}")
+    data = {"ref": task.ref, "title": task.title, "status": task.status.value, "issue_from": opening.sender.name}
+    if found_in is not None:
+        data["found_in"] = found_in.ref
+    tx.log(
+        Change(Kind.TASK_CREATED, task.id, receiver.id, data),
+        Change(Kind.TASK_READY, task.id, receiver.id, {"ref": task.ref}),
+        actor=caller.name,
+    )
+    return task

@@ -1,0 +1,97 @@
+"""Looking at issues: those that came in, those that went out, and one with all that was said about it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro import ids, limits
+from maestro.domain.callers import Caller
+from maestro.domain.issues import Issue
+from maestro.domain.messages import Message
+from maestro.domain.tasks import Task
+from maestro.operations import issues as ops
+from maestro.services import cursors, tasks
+from maestro.services.issues.moves import issue_of
+from maestro.services.mail import receipts
+from maestro.services.mail.reading import Reading
+from maestro.services.scope import project_of, task_of
+from maestro.store.base import Tx
+
+
+def list_page(tx: Tx, caller: Caller, request: ops.ListIssues) -> ops.IssueList:
+    """Issues of a project, or those that it opened elsewhere."""
+    project = project_of(tx, caller, request.project)
+    closed = None if request.status is ops.Which.ALL else request.status is ops.Which.CLOSED
+    many = request.limit + 1
+    if request.opened:
+        after = request.cursor if ids.is_id(request.cursor, "tsk") else ""
+        found = tx.issues.opened(project.id, after=after, limit=many, closed=closed)
+    else:
+        found = tx.issues.received(project.id, after=cursors.number(request.cursor), limit=many, closed=closed)
+    shown, more = found[: request.limit], len(found) > request.limit
+    names = _Names(tx)
+    place = (shown[-1].id if request.opened else str(shown[-1].number)) if more else None
+    return ops.IssueList(issues=[_line(tx, task, names) for task in shown], cursor=place)
+
+
+class Showing:
+    """One issue with its conversation; what comes out of it counts as read."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def show(self, tx: Tx, caller: Caller, request: ops.OneIssue) -> ops.IssueDetail:
+        task = task_of(tx, caller, request.id, project=request.project)
+        issue = issue_of(tx, task)
+        said = self._reading.conversation(tx, caller, issue.thread_id)
+        many = limits.page_items_default
+        origin = tx.tasks.get(task.found_in) if task.found_in else None
+        return ops.IssueDetail(
+            **msgspec.structs.asdict(_line(tx, task, _Names(tx))),
+            thread_id=issue.thread_id,
+            origin=tasks.links([origin])[0] if origin else None,
+            dependants=tasks.links(tx.tasks.dependants(task.id, limit=many)),
+            documents=tx.documents.of_task(task.id, limit=many),
+            comments=[_comment(tx, message) for message in said.messages],
+            truncated=said.truncated,
+            receipt=said.receipt,
+        )
+
+
+def last_of_others(tx: Tx, caller: Caller, issue: Issue) -> Message | None:
+    """What a caller answers: what someone else said last, of the latest there is."""
+    found = tx.mail.of_thread(issue.thread_id, after=0, limit=limits.thread_messages_shown_max)
+    return next((message for message in reversed(found) if message.sender.id != caller.name), None)
+
+
+class _Names:
+    """Names of projects and sessions, each looked up once."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self._known: dict[str, str] = {}
+
+    def of(self, id_or_name: str) -> str:
+        if id_or_name not in self._known:
+            self._known[id_or_name] = self._look_up(id_or_name)
+        return self._known[id_or_name]
+
+    def _look_up(self, name: str) -> str:
+        if name.startswith("prj_"):
+            project = self._tx.projects.get(name)
+            return project.name if project else name
+        session = self._tx.sessions.get(name) if name.startswith("ses_") else None
+        return (session.address or session.name) if session else name
+
+
+def _line(tx: Tx, task: Task, names: _Names) -> ops.IssueLine:
+    issue = tx.issues.of_task(task.id)
+    return ops.IssueLine(
+        **msgspec.structs.asdict(task),
+        from_project=names.of(task.from_project_id or ""),
+        opener=names.of(issue.opener if issue else task.created_by),
+    )
+
+
+def _comment(tx: Tx, message: Message) -> ops.IssueComment:
+    return ops.IssueComment(**msgspec.structs.asdict(message), deliveries=receipts.recipients(tx, message))

@@ -1,0 +1,278 @@
+"""Issues from their opening to their end, with both projects' agents as callers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.services.conftest import OTHER, VC, World
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.messages import Type
+from maestro.domain.projects import Inbound, Project
+from maestro.operations import issues as ops
+from maestro.operations import mail_shapes, task_shapes
+from maestro.operations import projects as project_ops
+from maestro.operations.mail_shapes import SendMail
+from maestro.services import dependencies, moves, projects, tasks
+from maestro.services.issues import moves as issue_moves
+from maestro.services.issues import views
+from maestro.services.issues.desk import Desk
+from maestro.services.issues.views import Showing
+from maestro.services.upkeep.dead_letters import DeadLetters
+
+
+class Two:
+    """An agent of vc that found a bug, and an agent of other, where the bug is."""
+
+    def __init__(self, world: World, finder: Caller, keeper: Caller) -> None:
+        self.world, self.finder, self.keeper = world, finder, keeper
+        self.desk = Desk(world.guard)
+
+    async def open(self, by: Caller | None = None, **fields: Any) -> ops.OpenedIssue:
+        values: dict[str, Any] = {"to": "other", "title": "Crash", "message": "It crashes."} | fields
+        self.world.clock.advance(0.01)  # so that ids are in the order of their making
+        made: ops.OpenedIssue = await self.world.do(self.desk.open, ops.OpenIssue(**values), by=by or self.finder)
+        return made
+
+    async def reply(self, by: Caller | None, issue: Any, text: str, **fields: Any) -> mail_shapes.SentMail:
+        request = ops.ReplyIssue(id=issue.id, message=text, **fields)
+        sent: mail_shapes.SentMail = await self.world.do(self.desk.reply, request, by=by)
+        return sent
+
+    async def claim(self, by: Caller | None, issue: Any) -> Any:
+        return await self.world.do(issue_moves.claim, ops.ClaimIssue(id=issue.id), by=by)
+
+    async def close(self, by: Caller | None, issue: Any, **fields: Any) -> Any:
+        return await self.world.do(issue_moves.close, ops.CloseIssue(id=issue.id, **fields), by=by)
+
+    async def show(self, by: Caller | None, issue: Any) -> ops.IssueDetail:
+        shown: ops.IssueDetail = await self.world.do(
+            Showing(self.world.reading).show, ops.OneIssue(id=issue.id), by=by
+        )
+        return shown
+
+
+@pytest.fixture
+async def two(world: World) -> Two:
+    return Two(world, await world.join("finder"), await world.join("keeper", project=OTHER.id))
+
+
+async def kinds(world: World, project_id: str) -> list[str]:
+    return [event.kind for event in await world.log() if event.project == project_id and "issue" in event.kind]
+
+
+async def test_the_whole_way(two: Two) -> None:
+    world = two.world
+    mine = await world.task(held_by=two.finder)
+    issue = await two.open(blocks=[mine.ref])
+    assert (issue.ref, issue.status, issue.from_project) == ("other#1", "todo", "vc")
+    assert issue.found_in == mine.id and "goes on" in issue.warnings[0]
+    (came,) = await world.unread(two.keeper)
+    assert (came.subject, came.body, came.task) == ("Crash", "It crashes.", "other#1")
+    assert (came.sender.name, came.sender.project, came.sender.human) == ("finder", "vc", "dana")
+    await two.claim(two.keeper, issue)
+    await two.reply(two.keeper, issue, "Which version?", type=Type.QUERY)
+    (asked,) = await world.read(two.finder)
+    assert (asked.body, asked.thread_id) == ("Which version?", issue.thread_id)
+    answer = await two.reply(two.finder, issue, "1.3")
+    assert await world.states(asked) == {two.finder.name: "acknowledged"}
+    assert await world.states(answer) == {two.keeper.name: "sent"}
+    await two.close(two.keeper, issue, message="Fixed.")
+    (told,) = await world.unread(two.finder)
+    assert (told.subject, told.body) == ("other#1 is done: Crash", "Fixed.")
+    shown = await two.show(two.finder, issue)
+    assert [one.body for one in shown.comments] == ["It crashes.", "Which version?", "1.3", "Fixed."]
+    assert [one.ref for one in shown.dependants] == ["vc#1"] and shown.origin is not None
+    for project in (VC, OTHER):
+        assert await kinds(world, project.id) == [
+            "issue.opened", "issue.claimed", "issue.commented", "issue.commented", "issue.closed",
+        ]  # fmt: skip
+
+
+async def test_what_waits_on_an_issue_is_ready_when_it_is_closed(two: Two) -> None:
+    issue = await two.open()
+    waits = await two.world.task(depends_on=[issue.ref])
+    assert not waits.ready
+    with pytest.raises(errors.NotReady, match="other#1"):
+        await two.world.do(moves.start, task_shapes.StartTask(id=waits.id), by=two.finder)
+    await two.claim(two.keeper, issue)
+    done = await two.close(two.keeper, issue)
+    assert done.unblocked == [waits.ref]
+    assert (await two.world.do(tasks.show, task_shapes.OneTask(id=waits.id))).ready
+
+
+async def test_a_circle_across_projects_is_refused(two: Two) -> None:
+    mine = await two.world.task(held_by=two.finder)
+    issue = await two.open(blocks=[mine.ref])
+    await two.claim(two.keeper, issue)
+    depend = task_shapes.DependTask(id=issue.id, on=[mine.ref])
+    with pytest.raises(errors.Cycle, match="other#1 → vc#1 → other#1"):
+        await two.world.do(dependencies.depend, depend, by=two.keeper)
+
+
+async def test_a_worker_opens_an_issue_elsewhere_and_may_do_no_more_there(two: Two) -> None:
+    issue = await two.open()
+    for move in (two.claim, two.close):
+        with pytest.raises(errors.NotPermitted):
+            await move(two.finder, issue)
+    with pytest.raises(errors.NotPermitted):
+        await two.world.do(
+            tasks.create, task_shapes.CreateTask(project=OTHER.id, title="A task of theirs"), by=two.finder
+        )
+    with pytest.raises(errors.Invalid, match="your own project"):
+        await two.open(to="vc")
+
+
+async def test_nobody_else_has_a_say(two: Two) -> None:
+    third = await two.world.store.write(lambda tx: _third(tx))
+    stranger = await two.world.join("stranger", project=third)
+    issue = await two.open()
+    with pytest.raises(errors.NotPermitted, match="two projects"):
+        await two.reply(stranger, issue, "I too.")
+    assert (await two.show(stranger, issue)).comments == []
+
+
+def _third(tx: Any) -> str:
+    project = Project("prj_00000000000000000000000002", "example.org/third", "third", [], tx.at)
+    tx.projects.insert(project)
+    return project.id
+
+
+@pytest.mark.parametrize("to", ["other", "project:other", "example.org/other"])
+async def test_mail_to_another_project_opens_an_issue(two: Two, to: str) -> None:
+    mine = await two.world.task()
+    sent = await two.world.send(two.finder, to, subject="Crash", task=mine.ref)
+    assert sent.issue == "other#1"
+    (issue,) = (await two.world.do(views.list_page, ops.ListIssues(project="other"))).issues
+    assert (issue.title, issue.found_in, issue.opener) == ("Crash", mine.id, "finder")
+    again = await two.world.send(two.finder, "other#1", subject="More", message="Also here.")
+    assert (again.issue, again.thread_id) == ("other#1", sent.thread_id)
+    about = await two.world.send(two.finder, "other", task="other#1", subject="And")
+    assert (about.issue, about.thread_id) == ("other#1", sent.thread_id)
+
+
+async def test_mail_to_ones_own_project_and_to_several_is_only_mail(two: Two) -> None:
+    assert (await two.world.send(two.finder, "vc")).issue is None
+    assert (await two.world.send(two.finder, "other", "human")).issue is None
+    assert (await two.world.do(views.list_page, ops.ListIssues(project="other"))).issues == []
+
+
+async def test_the_openers_reply_opens_it_again_if_the_receiver_lets_it(two: Two) -> None:
+    issue = await two.open()
+    await two.close(None, issue)
+    (told,) = await two.world.read(two.finder)
+    await two.world.reply(two.finder, told, "It still crashes.")
+    assert (await two.show(None, issue)).status == "todo"
+    assert (await two.world.unread(two.keeper))[-1].body == "It still crashes."
+    await two.close(None, issue)
+    await two.world.do(projects.edit, project_ops.EditProject(project="other", replies_reopen=False))
+    with pytest.raises(errors.Conflict, match="does not open issues again"):
+        await two.reply(two.finder, issue, "And again.")
+    await two.reply(None, issue, "The person may still add something.")
+    assert (await two.show(None, issue)).status == "completed"
+
+
+async def test_a_closed_issue_is_offered_to_nobody(two: Two) -> None:
+    issue = await two.open()
+    await two.close(None, issue, wont_fix=True, message="Not ours.")
+    assert await two.world.subjects(two.keeper) == []
+    (told,) = await two.world.unread(two.finder)
+    assert (told.subject, told.body) == ("other#1 is closed as cancelled: Crash", "Not ours.")
+
+
+async def test_a_claimed_issue_is_offered_to_its_holder_only_and_to_all_when_that_one_ends(two: Two) -> None:
+    world = two.world
+    second = await world.join("second", project=OTHER.id)
+    issue = await two.open()
+    sent = (await two.show(None, issue)).comments[0]
+    claim = mail_shapes.OneThread(id=sent.id)
+    await world.do(issue_moves.claim_thread, claim, by=two.keeper)
+    with pytest.raises(errors.Conflict):
+        await world.do(issue_moves.claim_thread, claim, by=second)
+    assert await world.subjects(second) == [] and await world.subjects(two.keeper) == ["Crash"]
+    await two.reply(two.finder, issue, "More about it.")
+    await world.end(two.keeper)
+    await DeadLetters(world.store).run_once()
+    assert [one.body for one in await world.unread(second)] == ["It crashes.", "More about it."]
+    assert (await two.show(None, issue)).status == "todo"
+
+
+async def test_when_the_opener_is_gone_another_of_its_project_hears(two: Two) -> None:
+    world = two.world
+    issue = await two.open()
+    await two.claim(two.keeper, issue)
+    await two.reply(two.keeper, issue, "Asked before it ended.")
+    await world.end(two.finder)
+    await DeadLetters(world.store).run_once()
+    await two.reply(two.keeper, issue, "Asked after.")
+    heir = await world.join("heir")
+    assert [one.body for one in await world.unread(heir)] == ["Asked before it ended.", "Asked after."]
+    assert "has ended" in str((await world.unread(heir))[1].reason)
+    assert await world.subjects() == []  # not the person's
+    await two.reply(heir, issue, "I go on for it.")
+    assert (await world.unread(two.keeper))[-1].body == "I go on for it."
+
+
+@pytest.mark.parametrize(
+    ("inbound", "known", "lets"),
+    [
+        (Inbound.OPEN, False, True),
+        (Inbound.KNOWN, False, False),
+        (Inbound.KNOWN, True, True),
+        (Inbound.CLOSED, True, False),
+    ],
+)
+async def test_who_may_write_from_outside(two: Two, inbound: Inbound, known: bool, lets: bool) -> None:
+    world = two.world
+    if known:
+        await two.open(by=two.keeper, to="vc")
+    await world.do(projects.edit, project_ops.EditProject(project="other", inbound=inbound))
+    ways = (
+        lambda: two.open(),
+        lambda: world.send(two.finder, "other"),
+        lambda: world.send(two.finder, two.keeper.name),
+    )
+    for way in ways:
+        if lets:
+            await way()
+        else:
+            with pytest.raises(errors.NotPermitted, match=f"other takes .*inbound = {inbound}"):
+                await way()
+    await two.open(by=world.dana)  # the person always may
+
+
+async def test_a_conversation_that_is_there_goes_on_after_the_door_is_closed(two: Two) -> None:
+    issue = await two.open()
+    await two.world.do(projects.edit, project_ops.EditProject(project="other", inbound=Inbound.CLOSED))
+    assert (await two.reply(two.finder, issue, "One more thing.")).issue == issue.ref
+
+
+async def test_lists_of_issues(two: Two) -> None:
+    made = [await two.open(title=f"Issue {number}") for number in range(3)]
+    await two.close(None, made[0])
+
+    async def titles(**fields: Any) -> list[str]:
+        page = await two.world.do(views.list_page, ops.ListIssues(**fields))
+        return [one.title for one in page.issues]
+
+    assert await titles(project="other") == ["Issue 1", "Issue 2"]
+    assert await titles(project="other", status=ops.Which.CLOSED) == ["Issue 0"]
+    assert await titles(project="vc") == []
+    assert await titles(project="vc", opened=True, status=ops.Which.ALL) == ["Issue 0", "Issue 1", "Issue 2"]
+    first = await two.world.do(views.list_page, ops.ListIssues(project="vc", opened=True, limit=1))
+    rest = await two.world.do(views.list_page, ops.ListIssues(project="vc", opened=True, cursor=first.cursor))
+    assert [one.title for one in (*first.issues, *rest.issues)] == ["Issue 1", "Issue 2"]
+
+
+async def test_files_come_with_an_issue(two: Two, world: World) -> None:
+    letter = SendMail(
+        to=["other"], subject="Crash", message="See.", attach=[mail_shapes.File(file_name="r.txt", content=b"x")]
+    )
+    sent = await world.store.write(
+        lambda tx: world.sending.send(tx, two.finder, letter, world.sending.prepare(letter))
+    )
+    issue = (await two.world.do(views.list_page, ops.ListIssues(project="other"))).issues[0]
+    (comment,) = (await two.show(two.keeper, issue)).comments
+    assert [one.file_name for one in comment.attachments] == ["r.txt"] and comment.id == sent.id
