@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from maestro.operations import (
+    agents,
     asks,
     documents,
     issues,
@@ -34,6 +35,7 @@ REGISTRY: dict[str, Operation] = {
         teams,
         sessions,
         primer,
+        agents,
         spawning,
         tools,
         terminals,

@@ -55,9 +55,10 @@ class RegisterSession(InProject, frozen=True, kw_only=True):
 
 
 class RegisteredSession(Session, frozen=True, kw_only=True):
-    """A new session with its token, which is shown this once."""
+    """A new session with its token, which is shown this once, and how much mail waits for it already."""
 
     token: str
+    unread: int = 0
 
 
 class Heartbeat(Request, frozen=True, kw_only=True):

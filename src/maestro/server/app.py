@@ -28,6 +28,7 @@ from maestro.server.bindings import bindings
 from maestro.server.dispatch import Dispatcher
 from maestro.server.identities import Identities
 from maestro.server.secrets import Secrets
+from maestro.services.agents import Agents
 from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
 from maestro.services.documents import Documents
@@ -156,6 +157,7 @@ class Server:
         self.search = Search(self.store, self.blobs, clock=self.clock)
 
     def _put_up_sessions(self) -> None:
+        self.agents = Agents(self.presence)
         self.heartbeats = Heartbeats(self.store)
         self.explaining = Explaining(self.store, self.presence)
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from maestro.operations import agents as agent_ops
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
 from maestro.operations import issues as issue_ops
@@ -164,6 +165,7 @@ def _sessions(server: Server) -> dict[str, Binding]:
         session_ops.WAIT.name: Binding(server.session_waits.wait),
         session_ops.REPORT.name: Binding(session_reports.report),
         session_ops.ADOPT.name: Binding(adoption.adopt),
+        agent_ops.LIST.name: Binding(server.agents.list_page),
         session_ops.WHOAMI.name: Binding(sessions.whoami),
         primer_ops.PRIMER.name: Binding(primers.read),
     }

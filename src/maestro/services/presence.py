@@ -58,6 +58,13 @@ class Presence:
             return True
         return seen is not None and self._clock.monotonic() - seen < seconds
 
+    def silent_seconds(self, session_id: str) -> float | None:
+        """How long nothing was heard of a session; nothing is known of one since the server started."""
+        if session_id in self._attached and session_id not in self._orphaned:
+            return 0.0
+        seen = self._seen.get(session_id)
+        return None if seen is None else self._clock.monotonic() - seen
+
     def process_ended(self, session_id: str) -> None:
         """What was heard before says nothing of now; only a new call does."""
         self._seen.pop(session_id, None)

@@ -62,7 +62,9 @@ def register(
         "status": session.status.value,
     }
     tx.log(Change(Kind.SESSION_REGISTERED, session.id, project.id, data), actor=caller.name)
-    return ops.RegisteredSession(**msgspec.structs.asdict(session), token=token)
+    shared = (member.id if member else None, session.workspace_id, project.id)
+    unread = sum(tx.deliveries.count_open(box, reader=session.id) for box in shared if box is not None)
+    return ops.RegisteredSession(**msgspec.structs.asdict(session), token=token, unread=unread)
 
 
 def heartbeat(tx: Tx, caller: Caller, request: ops.Heartbeat) -> ops.Beat:

@@ -70,6 +70,7 @@ session.report      no      yes          yes     no
 session.adopt       yes     yes          no      no
 caller.whoami       yes     yes          yes     yes
 session.primer      yes     yes          yes     no
+agent.list          yes     yes          yes     no
 session.spawn       yes     yes          no      no
 session.prompt      yes     yes          no      no
 session.interrupt   yes     yes          no      no

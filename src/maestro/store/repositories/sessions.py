@@ -126,6 +126,11 @@ class Sessions:
         name = "sessions_children_ever" if ever else "sessions_children"
         return self._many(name, parent_id=parent_id, after=after, limit=limit)
 
+    def last_of_workspace(self, project_id: str, workspace_id: str) -> Session | None:
+        """Whoever was there last."""
+        found = self._many("session_last_of_workspace", project_id=project_id, workspace_id=workspace_id)
+        return found[0] if found else None
+
     def count_live(self) -> int:
         row = self._rows.one("sessions_count_live")
         return int(row[0]) if row else 0

@@ -15,6 +15,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.messages import Step
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import mail, mail_shapes
+from maestro.operations.agents import AgentList
 from maestro.operations.app import App, Peer
 from maestro.operations.base import Effect, Operation
 from maestro.operations.registry import REGISTRY
@@ -210,8 +211,8 @@ def _rendered(answer: Any, view: View) -> Rendered:
 
 
 def _code_of(answer: Any) -> int:
-    """A wait that ended otherwise is no error, and no success."""
-    if isinstance(answer, WaitedTasks | WaitedSessions) and not answer.reached:
+    """A wait that ended otherwise, or a question answered with no, is no error and no success."""
+    if isinstance(answer, WaitedTasks | WaitedSessions | AgentList) and not answer.reached:
         return exit_codes.FAILED
     return exit_codes.DONE
 

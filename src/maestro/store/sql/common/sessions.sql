@@ -62,6 +62,10 @@ SELECT {session} FROM {sessions}
  WHERE s.project_id = :project_id AND s.status = :status AND (:active = 0 OR s.ended_at IS NULL) AND s.id > :after
  ORDER BY s.id LIMIT :limit;
 
+-- name: session_last_of_workspace
+SELECT {session} FROM {sessions}
+ WHERE s.project_id = :project_id AND s.workspace_id = :workspace_id ORDER BY s.id DESC LIMIT 1;
+
 -- name: sessions_children
 -- The live sessions under a parent.
 SELECT {session} FROM {sessions}

@@ -16,6 +16,7 @@ from maestro.domain import runs as domain_runs
 from maestro.domain import sessions as domain_sessions
 from maestro.domain import spawns as domain_spawns
 from maestro.domain import tasks as domain_tasks
+from maestro.operations import agents as agent_ops
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
 from maestro.operations import issues as issue_ops
@@ -35,6 +36,7 @@ from maestro.operations import tools as tool_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.surfaces.cli import own as own_ops
 from maestro.surfaces.cli.render import (
+    agents,
     asks,
     documents,
     issues,
@@ -64,6 +66,7 @@ RENDERERS: dict[type, Renderer] = {
     task_ops.MovedTask: tasks.moved,
     task_ops.ReportedTask: tasks.reported,
     task_ops.Deleted: tasks.deleted,
+    agent_ops.AgentList: agents.agent_list,
     issue_ops.OpenedIssue: issues.opened,
     issue_ops.IssueList: issues.issue_list,
     issue_ops.IssueDetail: issues.detail,

@@ -41,7 +41,8 @@ def registered(value: RegisteredSession, view: View) -> Rendered:
         f"export MAESTRO_TOKEN={shlex.quote(line(value.token))}\n"
     )
     hint = 'set both where the agent runs: eval "$(maestro session register …)"; the token is shown only now'
-    plain = Rendered(out, [f"registered {line(value.name)}, {value.mode}"])
+    waits = [f"{value.unread} unread: maestro mail inbox"] if value.unread else []
+    plain = Rendered(out, [f"registered {line(value.name)}, {value.mode}", *waits])
     return Rendered(out, [*plain.notes, hint]) if view.tty else plain
 
 

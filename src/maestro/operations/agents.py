@@ -1,0 +1,46 @@
+"""Who is there: the agents of a project, and whether one of them would answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from maestro import limits
+from maestro.domain.callers import Callers
+from maestro.domain.presence import Agent
+from maestro.errors import NotFound
+from maestro.operations import fields
+from maestro.operations.base import GET, Command, Effect, InProject, Operation
+
+
+class ListAgents(InProject, frozen=True, kw_only=True):
+    online: Annotated[bool, Meta(description="Only those that are online; exits with 1 if nobody is.")] = False
+    everywhere: Annotated[bool, Meta(description="In all projects.")] = False
+    limit: fields.Limit = limits.page_items_default
+
+
+class AgentList(msgspec.Struct, frozen=True, kw_only=True):
+    """Agents, those that are near first. `reached` is false when someone online was asked for and nobody is."""
+
+    agents: list[Agent]
+    online: int
+    reached: bool = True
+    truncated: bool = False
+
+
+LIST = Operation(
+    "agent.list",
+    ListAgents,
+    AgentList,
+    callers=Callers.KNOWN,
+    http=GET("/api/agents"),
+    summary="List the agents of a project: who is online, when each was last seen, what it works on.",
+    effect=Effect.READ,
+    command=Command("agent list"),
+    examples=("maestro agent list --project beads", "maestro agent list --project beads --online && echo there"),
+    errors=(NotFound,),
+)
+
+ALL = (LIST,)
