@@ -9,10 +9,11 @@ from msgspec import Meta
 
 from maestro import limits
 from maestro.domain.callers import Callers
+from maestro.domain.links import Link
 from maestro.domain.projects import Inbound, Project, Workspace
-from maestro.errors import Ambiguous, Conflict, NameTaken, NotFound
+from maestro.errors import Ambiguous, Conflict, NameTaken, NotFound, NotPermitted
 from maestro.operations import fields
-from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, Operation, Request
+from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, InProject, Operation, Request
 
 
 class InitProject(Request, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class LocateProject(Request, frozen=True, kw_only=True):
     path: fields.Path
 
 
-class ListProjects(Request, frozen=True, kw_only=True):
+class ListProjects(InProject, frozen=True, kw_only=True):
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 
@@ -56,8 +57,35 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
+class LinkProject(Request, frozen=True, kw_only=True):
+    name: Annotated[fields.Name, Meta(description="What it is called here.")]
+    remote: Annotated[
+        str,
+        Meta(max_length=2000, pattern=fields.LINE_OR_EMPTY, description="Its git remote.", extra={"label": "URL"}),
+    ] = ""
+    path: Annotated[
+        str, Meta(max_length=2000, pattern=fields.TEXT, description="A checkout of it.", extra={"label": "FOLDER"})
+    ] = ""
+    local: Annotated[bool, Meta(description="For this checkout only, in a file that is not committed.")] = False
+    directory: Annotated[fields.Path, Meta(description="A directory in the checkout that is to know it.")]
+
+
+class UnlinkProject(Request, frozen=True, kw_only=True):
+    name: Annotated[fields.Name, Meta(description="What it is called here.")]
+    local: Annotated[bool, Meta(description="Only from the file that is not committed.")] = False
+    directory: Annotated[fields.Path, Meta(description="A directory in the checkout that knows it.")]
+
+
+class Linked(msgspec.Struct, frozen=True, kw_only=True):
+    """What other projects are called in a checkout, and where each answer came from."""
+
+    links: list[Link]
+    notes: list[str] = []
+
+
 class ProjectList(Cursor, frozen=True, kw_only=True):
     projects: list[Project]
+    links: list[Link] = []  # what the project at hand calls them
 
 
 class ProjectDetail(Project, frozen=True, kw_only=True):
@@ -65,6 +93,8 @@ class ProjectDetail(Project, frozen=True, kw_only=True):
 
     workspaces: list[Workspace]
     tasks: dict[str, int]
+    links: list[Link] = []  # what its checkouts call others
+    called: list[Link] = []  # what others call it
 
 
 INIT = Operation(
@@ -125,4 +155,32 @@ EDIT = Operation(
     errors=(NotFound, NameTaken, Conflict),
 )
 
-ALL = (INIT, LOCATE, LIST, SHOW, EDIT)
+LINK = Operation(
+    "project.link",
+    LinkProject,
+    Linked,
+    callers=Callers.OWNERS,
+    http=POST("/api/links"),
+    summary="Give another project a name in this checkout's settings.",
+    effect=Effect.ACTION,
+    command=Command("project link", ("name",), hidden=("directory",)),
+    examples=(
+        "maestro project link beads --remote git@github.com:steveyegge/beads.git",
+        "maestro project link beads --path ../beads --local",
+    ),
+    errors=(NotFound, NotPermitted, Conflict),
+)
+UNLINK = Operation(
+    "project.unlink",
+    UnlinkProject,
+    Linked,
+    callers=Callers.OWNERS,
+    http=POST("/api/links/remove"),
+    summary="Take a name away again.",
+    effect=Effect.ACTION,
+    command=Command("project unlink", ("name",), hidden=("directory",)),
+    examples=("maestro project unlink beads",),
+    errors=(NotFound, NotPermitted, Conflict),
+)
+
+ALL = (INIT, LOCATE, LIST, SHOW, EDIT, LINK, UNLINK)

@@ -31,6 +31,7 @@ from maestro.server.secrets import Secrets
 from maestro.services.agents import Agents
 from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
+from maestro.services.discovery import Discovery, Names
 from maestro.services.documents import Documents
 from maestro.services.events import EventLog
 from maestro.services.findings import Findings
@@ -38,6 +39,7 @@ from maestro.services.issues.desk import Desk
 from maestro.services.issues.views import Showing
 from maestro.services.launching import Launching
 from maestro.services.launching import Places as ServerPlaces
+from maestro.services.linking import Linking
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.post import own_boxes
 from maestro.services.mail.reading import Reading
@@ -120,7 +122,10 @@ class Server:
         self.blobs = Blobs(home / BLOBS)
         self.documents = Documents(self.blobs)
         self.backups = Backups(self.store, self.blobs, home)
-        self.places = Places(self.store, prefer_remote=self.settings.remote)
+        self.discovery = Discovery(self.store)
+        self.names = Names(self.discovery)
+        self.places = Places(self.store, prefer_remote=self.settings.remote, refresh=self.discovery.refresh)
+        self.linking = Linking(self.store, self.places, self.discovery)
         self.presence = Presence(self.clock)
         self.waits = TaskWaits(self.store, self.hub, self.presence)
         self._put_up_mail()

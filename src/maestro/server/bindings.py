@@ -76,7 +76,7 @@ def _always(request: object) -> bool:
 def _tasks(server: Server) -> dict[str, Binding]:
     documents = server.documents
     return {
-        task_ops.CREATE.name: Binding(tasks.create, quick=tasks.is_simple),
+        task_ops.CREATE.name: Binding(tasks.create, before=server.names.before, quick=tasks.is_simple),
         task_ops.LIST.name: Binding(tasks.list_page),
         task_ops.READY.name: Binding(tasks.ready),
         task_ops.BLOCKED.name: Binding(tasks.blocked),
@@ -94,7 +94,7 @@ def _tasks(server: Server) -> dict[str, Binding]:
         task_ops.CANCEL.name: Binding(moves.cancel),
         task_ops.REOPEN.name: Binding(moves.reopen),
         task_ops.REMOVE.name: Binding(tasks.delete),
-        task_ops.DEPEND.name: Binding(dependencies.depend),
+        task_ops.DEPEND.name: Binding(dependencies.depend, before=server.names.before),
         task_ops.REPORT.name: Binding(moves.report),
         task_ops.WAIT.name: Binding(server.waits.wait),
         document_ops.ADD.name: Binding(documents.add, prepare=documents.prepare),
@@ -105,10 +105,11 @@ def _tasks(server: Server) -> dict[str, Binding]:
 
 
 def _issues(server: Server) -> dict[str, Binding]:
-    desk, sending = server.desk, server.sending
+    desk, sending, discover = server.desk, server.sending, server.names.before
     return {
         issue_ops.OPEN.name: Binding(
             desk.open,
+            before=discover,
             prepare=sending.prepare,
             prepares=sending.needs_files,
             quick=lambda request: sending.is_quick(request) and is_simple(request),
@@ -131,6 +132,8 @@ def _projects(server: Server) -> dict[str, Binding]:
         project_ops.LIST.name: Binding(projects.list_page),
         project_ops.SHOW.name: Binding(projects.show),
         project_ops.EDIT.name: Binding(projects.edit),
+        project_ops.LINK.name: Binding(server.linking.link),
+        project_ops.UNLINK.name: Binding(server.linking.unlink),
     }
 
 
@@ -215,7 +218,9 @@ def _mail(server: Server) -> dict[str, Binding]:
         "quick": sending.is_quick,
     }
     return {
-        mail_ops.SEND.name: Binding(sending.send, after=server.receipt_waits.after, **enclosing),
+        mail_ops.SEND.name: Binding(
+            sending.send, before=server.names.before, after=server.receipt_waits.after, **enclosing
+        ),
         mail_ops.POST_TO_PROJECT.name: Binding(sending.post_to_project, **enclosing),
         mail_ops.BROADCAST.name: Binding(sending.broadcast, prepare=sending.prepare, prepares=sending.needs_files),
         mail_ops.INBOX.name: Binding(reading.inbox),

@@ -33,6 +33,8 @@ class Binding:
     prepare: Callable[[Any], Any] | None = None
     # Whether a request has anything to prepare.
     prepares: Callable[[Any], bool] = field(default=lambda request: True)
+    # WRITE only: what must be up to date before the transaction begins.
+    before: Callable[[Caller, Any], Awaitable[None]] | None = None
     # WRITE only: what the answer waits for after the commit.
     after: Callable[[Caller, Any, Any], Awaitable[Any]] | None = None
     # WRITE only: whether a request needs a few statements by key and no more.
@@ -60,6 +62,8 @@ class Dispatcher:
                 quick = operation.effect is Effect.READ
                 return await self._store.read(lambda tx: binding.do(tx, caller, request), quick=quick)
             case Effect.WRITE:
+                if binding.before is not None:
+                    await binding.before(caller, request)
                 answer = await self._write(operation, binding, request, caller, key)
                 return await binding.after(caller, request, answer) if binding.after else answer
             case _:

@@ -41,4 +41,4 @@ def require_box(tx: Tx, caller: Caller, project_id: str | None) -> None:
 
 def knows(tx: Tx, receiver_id: str, sender_id: str) -> bool:
     """Whether a project has named another in one of its checkouts, or has turned to it before."""
-    return tx.issues.has_opened(receiver_id, sender_id)
+    return tx.links.knows(receiver_id, sender_id) or tx.issues.has_opened(receiver_id, sender_id)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -24,15 +25,17 @@ from maestro.git_fingerprint import Fingerprint, fingerprint
 from maestro.operations import projects as ops
 from maestro.store.base import Store, Tx
 
-_Seen = tuple[Fingerprint, int]
+_Seen = tuple[Fingerprint, int, int]
+_Refresh = Callable[[Caller, Workspace], Awaitable[list[str]]]
 
 
 class Places:
     """Directories, projects and workspaces."""
 
-    def __init__(self, store: Store, *, prefer_remote: str = "origin") -> None:
+    def __init__(self, store: Store, *, prefer_remote: str = "origin", refresh: _Refresh | None = None) -> None:
         self._store = store
         self._prefer = prefer_remote
+        self._refresh = refresh  # takes over what the checkout's settings say
         self._known: dict[str, tuple[_Seen, ops.Place]] = {}
 
     def forget(self) -> None:
@@ -60,6 +63,8 @@ class Places:
     async def _register(self, caller: Caller, path: str, seen: _Seen | None, *, name: str | None) -> ops.Place:
         toplevel, identity = await self._identity(path)
         place = await self._store.write(lambda tx: settle(tx, caller, toplevel, identity, name=name))
+        if self._refresh is not None and (wrong := await self._refresh(caller, place.workspace)):
+            place = msgspec.structs.replace(place, notes=[*place.notes, *wrong])
         if seen is not None:
             self._known[seen[0].toplevel] = (seen, place)
         return place
@@ -131,6 +136,11 @@ def rename(tx: Tx, caller: Caller, project: Project, name: str) -> Project:
     return renamed
 
 
+def found_project(tx: Tx, caller: Caller, identity: Identity, notes: list[str]) -> Project:
+    """The project of an identity, registered if it is new: also one that has no checkout here."""
+    return _project(tx, caller, identity, None, notes)
+
+
 def _project(tx: Tx, caller: Caller, identity: Identity, name: str | None, notes: list[str]) -> Project:
     found = tx.projects.by_key(identity.key)
     if found is not None:
@@ -157,6 +167,8 @@ def _project(tx: Tx, caller: Caller, identity: Identity, name: str | None, notes
 def _by_root(tx: Tx, identity: Identity) -> Project | None:
     """A repository that was registered by its first commit and its path, before it had a remote."""
     path = identity.path_key.removeprefix("path:")
+    if not path:
+        return None
     return tx.projects.by_local_path(path)
 
 
@@ -199,10 +211,18 @@ def _look(path: str) -> _Seen | None:
     mark = fingerprint(path)
     if mark is None:
         return None
+    return (
+        mark,
+        _changed_at(f"{mark.toplevel}/.maestro/config.toml"),
+        _changed_at(f"{mark.toplevel}/.maestro/local.toml"),
+    )
+
+
+def _changed_at(path: str) -> int:
     try:
-        return mark, os.stat(f"{mark.toplevel}/.maestro/config.toml").st_mtime_ns  # noqa: PTH116 with every command
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 with every command
     except OSError:
-        return mark, 0
+        return 0
 
 
 def _preferred(toplevel: str) -> str | None:

@@ -24,7 +24,9 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListProjects) -> ops.ProjectL
     found = tx.projects.page(after=request.cursor, limit=request.limit + 1)
     more = len(found) > request.limit
     found = found[: request.limit]
-    return ops.ProjectList(projects=found, cursor=found[-1].name if more else None)
+    here = project_of(tx, caller, request.project) if request.project or caller.project_id else None
+    links = tx.links.of_project(here.id) if here else []
+    return ops.ProjectList(projects=found, cursor=found[-1].name if more else None, links=links)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
@@ -34,6 +36,8 @@ def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
         **msgspec.structs.asdict(project),
         workspaces=tx.projects.workspaces(project.id, limit=limits.page_items_max),
         tasks=counts | {"ready": ready},
+        links=tx.links.of_project(project.id),
+        called=tx.links.to_project(project.id),
     )
 
 

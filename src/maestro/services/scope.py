@@ -13,8 +13,8 @@ from maestro.store.base import Tx
 _NUMBERED = re.compile(r"(?P<project>[^#]*)#(?P<number>[0-9]{1,15})")
 
 
-def project_of(tx: Tx, caller: Caller, name: str) -> Project:
-    """The project named, else the caller's own."""
+def project_of(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project:
+    """The project named, else the caller's own. `here`: the project at hand, whose checkouts may call it so."""
     if not name:
         name = caller.project_id or ""
     if not name:
@@ -22,10 +22,21 @@ def project_of(tx: Tx, caller: Caller, name: str) -> Project:
             "No project was named, and this directory is not in one.",
             hint="Run `maestro init` in a project's directory, or say --project NAME.",
         )
-    found = tx.projects.get(name) or tx.projects.by_name(name) or tx.projects.by_key(name)
+    found = tx.projects.get(name) or linked(tx, caller, name, here=here)
+    found = found or tx.projects.by_name(name) or tx.projects.by_key(name)
     if found is None:
         raise errors.NotFound(f"There is no project {name!r}.", hint="`maestro project list` shows those there are.")
     return found
+
+
+def linked(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project | None:
+    """The project that a name means where the caller is: its own settings come before what the server calls it."""
+    at_hand = caller.project_id or (tx.projects.get(here) or tx.projects.by_name(here) if here else None)
+    owner = at_hand if isinstance(at_hand, str) or at_hand is None else at_hand.id
+    if owner is None:
+        return None
+    found = tx.links.find(name.lower(), workspace_id=caller.workspace_id, project_id=owner)
+    return tx.projects.get(found) if found else None
 
 
 def task_of(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Task:
@@ -43,7 +54,7 @@ def _by_number(tx: Tx, caller: Caller, ref: str, project: str) -> Task | None:
     match = _NUMBERED.fullmatch(ref) or re.fullmatch(r"(?P<project>)(?P<number>[0-9]{1,15})", ref)
     if match is None:
         raise errors.NotFound(f"{ref!r} is not a task.", hint="Write vc#12, #12 or a task's id.")
-    owner = project_of(tx, caller, match["project"] or project)
+    owner = project_of(tx, caller, match["project"] or project, here=project if match["project"] else "")
     return tx.tasks.by_number(owner.id, int(match["number"]))
 
 

@@ -19,6 +19,7 @@ from maestro.store.repositories.events import Events
 from maestro.store.repositories.gates import Gates
 from maestro.store.repositories.idempotency import Idempotency
 from maestro.store.repositories.issues import Issues
+from maestro.store.repositories.links import Links
 from maestro.store.repositories.mail import Mail
 from maestro.store.repositories.members import Members
 from maestro.store.repositories.projects import Projects
@@ -39,6 +40,7 @@ class Repositories:
 
     def __init__(self, rows: Rows, *, of_the_writer: bool = False) -> None:
         self.projects = Projects(rows, remembers=of_the_writer)
+        self.links = Links(rows)
         self.tasks = Tasks(rows)
         self.issues = Issues(rows)
         self.documents = Documents(rows)
@@ -68,6 +70,7 @@ class Tx:
     def __init__(self, repositories: Repositories, at: datetime) -> None:
         self.at = at
         self.projects = repositories.projects
+        self.links = repositories.links
         self.tasks = repositories.tasks
         self.issues = repositories.issues
         self.documents = repositories.documents

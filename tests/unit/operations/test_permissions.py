@@ -49,6 +49,8 @@ project.locate      yes     yes          yes     no
 project.list        yes     yes          yes     no
 project.show        yes     yes          yes     no
 project.edit        yes     no           no      no
+project.link        yes     yes          no      no
+project.unlink      yes     yes          no      no
 member.create       yes     yes          no      no
 member.list         yes     yes          yes     no
 member.show         yes     yes          yes     no

@@ -34,7 +34,7 @@ class Desk:
         self, tx: Tx, caller: Caller, request: ops.OpenIssue, enclosed: Enclosed | None = None
     ) -> ops.OpenedIssue:
         """A new issue in another project; the task that it holds up waits on it from the same moment."""
-        receiver = project_of(tx, caller, request.to)
+        receiver = project_of(tx, caller, request.to, here=request.project)
         sender = _sender(tx, caller, request.project, receiver)
         body = enclosed or Enclosed(small(request.message))
         opening = Opening(

@@ -10,7 +10,7 @@ from maestro.domain.messages import HUMAN
 from maestro.domain.sessions import Mode
 from maestro.domain.tasks import Task
 from maestro.services.mail.post import Target
-from maestro.services.scope import project_of, task_of
+from maestro.services.scope import linked, project_of, task_of
 from maestro.store.base import Tx
 from maestro.store.repositories.sessions import Route
 
@@ -32,7 +32,7 @@ def resolve(tx: Tx, caller: Caller, text: str, *, project: str) -> Target:
         case Kind.AGENT:
             return _agent(tx, address)
         case Kind.PROJECT:
-            return _project(tx, caller, address)
+            return _project(tx, caller, address, project)
         case Kind.TASK:
             return _task(tx, caller, task_of(tx, caller, address.name, project=project))
         case Kind.WORD:
@@ -130,8 +130,8 @@ def _agent(tx: Tx, address: Address) -> Target:
     return Target(owner.id, owner.id, name=owner.name)
 
 
-def _project(tx: Tx, caller: Caller, address: Address) -> Target:
-    owner = project_of(tx, caller, address.name)
+def _project(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
+    owner = project_of(tx, caller, address.name, here=project)
     return Target(owner.id, owner.id, name=owner.name)
 
 
@@ -140,7 +140,7 @@ def _word(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
     here = project or caller.project_id
     owner = project_of(tx, caller, project) if here else None
     session = tx.sessions.by_name(owner.id, address.name) if owner else None
-    named = tx.projects.by_name(address.name.lower())
+    named = linked(tx, caller, address.name, here=project) or tx.projects.by_name(address.name.lower())
     if session is not None and named is not None:
         raise _ambiguous(address.text, [f"session:{address.name}", f"project:{named.name}"])
     if session is not None:

@@ -23,6 +23,8 @@ EVERYWHERE = {
     "idempotency-key": ("KEY", "The same key answers with the first result and does nothing twice."),
     "help": ("", "Show this."),
 }
+# Hidden fields that are the caller's directory.
+_HERE = ("path", "directory")
 
 
 class Gives(enum.Enum):
@@ -153,7 +155,7 @@ def _of_operation(operation: Operation) -> Spec:
         positionals=arguments,
         flags=_flags(arguments, [found for found in fields.values() if found.field in rest]),
         has_project=PROJECT in fields,
-        here=tuple(fields[name] for name in command.hidden if name == "path"),
+        here=tuple(fields[name] for name in command.hidden if name in _HERE),
         aliases=command.aliases,
         rest=fields[command.rest] if command.rest else None,
         examples=operation.examples,

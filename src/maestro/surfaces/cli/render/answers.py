@@ -78,6 +78,7 @@ RENDERERS: dict[type, Renderer] = {
     project_ops.ProjectList: projects.project_list,
     project_ops.ProjectDetail: projects.detail,
     project_ops.Place: projects.place,
+    project_ops.Linked: projects.linked,
     domain_members.Member: members.member,
     member_ops.MemberList: members.member_list,
     member_ops.MemberDetail: members.member_detail,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from maestro.domain.links import Link, Source
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.tasks import Status
-from maestro.operations.projects import Place, ProjectDetail, ProjectList
+from maestro.operations.projects import Linked, Place, ProjectDetail, ProjectList
 from maestro.surfaces.cli.render.base import Rendered, listed, more, pairs, when
 from maestro.surfaces.cli.render.style import View, line, paint
 from maestro.surfaces.cli.render.tasks import status_word
@@ -17,8 +18,21 @@ def project(value: Project, view: View) -> Rendered:
 def project_list(value: ProjectList, view: View) -> Rendered:
     if not value.projects:
         return Rendered(notes=["no projects yet: `maestro init` in a checkout registers one"])
-    rows = [[line(one.name), line(one.key), one.id] for one in value.projects]
-    return Rendered(listed(rows, ["NAME", "KEY", "ID"], view), more(value.cursor))
+    called = {one.project_id: one for one in value.links}
+    rows = [[line(one.name), line(one.key), one.id, _known_by(called.get(one.id))] for one in value.projects]
+    return Rendered(listed(rows, ["NAME", "KEY", "ID", "KNOWN BY"], view), more(value.cursor))
+
+
+def linked(value: Linked, view: View) -> Rendered:
+    notes = [line(note) for note in value.notes]
+    if not value.links:
+        return Rendered(notes=[*notes, "no other project has a name here"])
+    rows = [[line(one.name), line(one.key), line(one.source), line(one.path)] for one in value.links]
+    return Rendered(listed(rows, ["NAME", "KEY", "KNOWN BY", "PATH"], view), notes)
+
+
+def _known_by(link: Link | None) -> str:
+    return f"{line(link.source)} as {line(link.name)}" if link else line(Source.SERVER)
 
 
 def detail(value: ProjectDetail, view: View) -> Rendered:
@@ -26,6 +40,12 @@ def detail(value: ProjectDetail, view: View) -> Rendered:
     if value.workspaces:
         rows = [_workspace(one) for one in value.workspaces]
         parts.append(f"\n{paint('checkouts', 'dim')}\n" + pairs(rows, indent="  "))
+    for title, found in (("other projects", value.links), ("called by others", value.called)):
+        if found:
+            rows = [
+                (f"{line(one.name)} ({line(one.of)})", f"{line(one.key)}, by {line(one.source)}") for one in found
+            ]
+            parts.append(f"\n{paint(title, 'dim')}\n" + pairs(rows, indent="  "))
     if value.tasks:
         parts.append(f"\n{paint('tasks', 'dim')}\n  {counts(value.tasks)}\n")
     return Rendered("".join(parts))
