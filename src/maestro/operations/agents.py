@@ -39,7 +39,7 @@ LIST = Operation(
     summary="List the agents of a project: who is online, when each was last seen, what it works on.",
     effect=Effect.READ,
     command=Command("agent list"),
-    examples=("maestro agent list --project beads", "maestro agent list --project beads --online && echo there"),
+    examples=("maestro agent list --project beads", "maestro agent list --project beads --online"),
     errors=(NotFound,),
 )
 

@@ -68,7 +68,7 @@ def test_a_project_with_its_checkouts_and_counts() -> None:
 
 
 def test_projects_and_places() -> None:
-    assert rendered(projects.ProjectList(projects=[PROJECT])).out == "vc  github.com/acme/vc  prj_1\n"
+    assert rendered(projects.ProjectList(projects=[PROJECT])).out == "vc  github.com/acme/vc  prj_1  this server\n"
     assert "maestro init" in rendered(projects.ProjectList(projects=[])).notes[0]
     place = rendered(projects.Place(project=PROJECT, workspace=WORKSPACE, notes=["Registered."]))
     assert place.notes == ["Registered."] and "dave/vc  /src/dave/vc" in str(place.out)
