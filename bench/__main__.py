@@ -12,6 +12,7 @@ from bench import (
     command,
     http,
     idle,
+    issues,
     mail_command,
     mail_crowd,
     mail_http,
@@ -32,6 +33,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "mcp": mcp.figures,
     "mail-store": lambda: [uvloop.run(mail_store.broadcast()), *uvloop.run(mail_store.large_store())],
     "mail-crowd": mail_crowd.figures,
+    "issues": lambda: [issues.opening()],
     "commits": lambda: [uvloop.run(store.grouped_commits())],
     "ready": lambda: [uvloop.run(store.ready_list())],
     "edges": lambda: uvloop.run(

@@ -31,6 +31,7 @@ from maestro.store.base import Store, Tx
 
 FILES = (Source.CONFIG, Source.LOCAL)
 _CHECKOUTS_MAX = 5
+_REMEMBERED_MAX = 10_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _Stamps = tuple[int, ...]
 
@@ -41,6 +42,7 @@ class Discovery:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._read: dict[str, _Stamps] = {}
+        self._met: dict[tuple[str | None, ...], list[Workspace]] = {}  # names that were known, where they were said
 
     async def refresh(self, caller: Caller, workspace: Workspace) -> list[str]:
         """Take over what a checkout's files say, if they changed; what is wrong in them."""
@@ -64,12 +66,27 @@ class Discovery:
         wanted = list(dict.fromkeys(name.lower() for name in names if name and not ids.is_id(name)))
         if not wanted:
             return
-        checkouts = await self._store.read(lambda tx: _checkouts(tx, caller, here), quick=True)
-        for workspace in checkouts:
+
+        place = (caller.workspace_id, caller.project_id or here, *wanted)
+        known = self._met.get(place)
+        if known is not None and all(self._read.get(one.id) == stamps(one.path) for one in known):
+            return
+
+        def look(tx: Tx) -> tuple[list[Workspace], list[str]]:
+            return _checkouts(tx, caller, here), _unknown(tx, caller, wanted, here)
+
+        checkouts, unknown = await self._store.read(look, quick=True)
+        stale = [one for one in checkouts if self._read.get(one.id) != stamps(one.path)]
+        for workspace in stale:
             await self.refresh(caller, workspace)
-        unknown = await self._store.read(lambda tx: _unknown(tx, caller, wanted, here), quick=True)
+        if stale and unknown:
+            _, unknown = await self._store.read(look, quick=True)
         for name in unknown:
             await self._look_beside(checkouts, name)
+        if not unknown:
+            if len(self._met) >= _REMEMBERED_MAX:
+                self._met.clear()
+            self._met[place] = checkouts
 
     async def _look_beside(self, checkouts: Sequence[Workspace], name: str) -> Link | None:
         """A checkout of that name beside one of ours, if it has the same owner."""

@@ -22,8 +22,9 @@ def project_of(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project:
             "No project was named, and this directory is not in one.",
             hint="Run `maestro init` in a project's directory, or say --project NAME.",
         )
-    found = tx.projects.get(name) or linked(tx, caller, name, here=here)
-    found = found or tx.projects.by_name(name) or tx.projects.by_key(name)
+    if ids.is_id(name, "prj") and (known := tx.projects.get(name)) is not None:
+        return known
+    found = linked(tx, caller, name, here=here) or tx.projects.by_name(name) or tx.projects.by_key(name)
     if found is None:
         raise errors.NotFound(f"There is no project {name!r}.", hint="`maestro project list` shows those there are.")
     return found

@@ -40,7 +40,7 @@ class Repositories:
 
     def __init__(self, rows: Rows, *, of_the_writer: bool = False) -> None:
         self.projects = Projects(rows, remembers=of_the_writer)
-        self.links = Links(rows)
+        self.links = Links(rows, remembers=of_the_writer)
         self.tasks = Tasks(rows)
         self.issues = Issues(rows)
         self.documents = Documents(rows)
@@ -60,6 +60,7 @@ class Repositories:
     def forget(self) -> None:
         """Work was undone: what the writer remembers may never have been."""
         self.projects.forget()
+        self.links.forget()
         self.sessions.forget()
         self.mail.forget()
 

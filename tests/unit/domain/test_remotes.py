@@ -451,3 +451,32 @@ def test_a_key_written_as_an_address_is_its_own_key(place: Place) -> None:
     key = place.key
     assume("@" not in key)  # an @ in a path is written %40 in a URL
     assert canonical(f"https://{key}").key == key
+
+
+def random_place(chance: random.Random, known: list[Place]) -> Place:
+    """A place; half of them differ from one that is known in a single thing."""
+    hosts = [*sorted(FORGE_HOSTS), "git.example.com", "box", f"{chance.randrange(40)}.example"]
+    alphabet = string.ascii_letters + string.digits + " %+~@#?ü漢._-"
+    path: tuple[str, ...] = ()
+    while not path:
+        path = parts("/".join("".join(chance.choices(alphabet, k=chance.randint(1, 6))) for _ in range(2)))
+    fresh = Place(chance.choice(hosts), chance.choice([None, None, chance.randint(1024, 9000)]), path)
+    return (
+        neighbour(chance.choice(known), fresh, chance.randrange(2**32)) if known and chance.random() < 0.5 else fresh
+    )
+
+
+def test_of_ten_thousand_spellings_never_two_projects_for_one_remote_and_never_one_for_two() -> None:
+    chance = random.Random(20260101)
+    places: list[Place] = []
+    while len(places) < 1_000:
+        places.append(random_place(chance, places))
+    keys: dict[object, str] = {}  # by what the oracle says a remote is
+    remotes_of: dict[str, object] = {}
+    spellings = {(place, rendered(place, chance.randrange(2**32))) for place in places for _ in range(14)}
+    assert len(spellings) >= 10_000
+    for place, url in spellings:
+        key = canonical(url).key
+        assert keys.setdefault(place.expected, key) == key, f"two projects for {place}: {url!r}"
+        assert remotes_of.setdefault(key, place.expected) == place.expected, f"one project for two: {url!r}"
+    assert len(keys) == len(remotes_of) > 500

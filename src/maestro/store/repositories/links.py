@@ -6,14 +6,23 @@ from maestro import limits
 from maestro.domain.links import Link, Source
 from maestro.store.rows import Row, Rows
 
+_REMEMBERED_MAX = 10_000
+
 
 class Links:
     """Names of projects, by checkout."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
         self._rows = rows
+        self._remembers = remembers  # the one writer: nobody else changes them
+        self._meant: dict[tuple[str, str | None, str | None], str | None] = {}
+
+    def forget(self) -> None:
+        """What is remembered may not be so any more."""
+        self._meant.clear()
 
     def put(self, workspace_id: str, link: Link) -> None:
+        self.forget()
         self._rows.run(
             "link_put",
             workspace_id=workspace_id,
@@ -25,6 +34,7 @@ class Links:
         )
 
     def drop(self, workspace_id: str, name: str) -> None:
+        self.forget()
         self._rows.run("link_drop", workspace_id=workspace_id, name=name)
 
     def of_workspace(self, workspace_id: str) -> list[Link]:
@@ -40,8 +50,16 @@ class Links:
 
     def find(self, name: str, *, workspace_id: str | None, project_id: str | None) -> str | None:
         """The project that a name means in a checkout; failing that, in any checkout of its project."""
+        place = (name, workspace_id, project_id)
+        if place in self._meant:
+            return self._meant[place]
         row = self._rows.one("link_find", name=name, workspace_id=workspace_id, project_id=project_id)
-        return row[0] if row else None
+        found = row[0] if row else None
+        if self._remembers:
+            if len(self._meant) >= _REMEMBERED_MAX:
+                self._meant.clear()
+            self._meant[place] = found
+        return found
 
     def knows(self, project_id: str, other_id: str) -> bool:
         """Whether a checkout of a project names another one in its own files."""

@@ -23,10 +23,12 @@ class Projects:
         self._rows = rows
         self._remembers = remembers
         self._known: dict[str, Project] = {}
+        self._named: dict[str, str] = {}  # ids by name
 
     def forget(self) -> None:
         """What is remembered may not be so any more."""
         self._known.clear()
+        self._named.clear()
 
     def insert(self, project: Project) -> None:
         self._rows.run(
@@ -69,7 +71,13 @@ class Projects:
         return found
 
     def by_name(self, name: str) -> Project | None:
-        return _project(self._rows.one("project_by_name", name=name))
+        known = self._named.get(name)
+        if known is not None:
+            return self.get(known)
+        found = _project(self._rows.one("project_by_name", name=name))
+        if self._remembers and found is not None and len(self._named) < _REMEMBERED_MAX:
+            self._named[name] = found.id
+        return found
 
     def by_key(self, key: str) -> Project | None:
         return _project(self._rows.one("project_by_key", key=key))
