@@ -455,8 +455,6 @@ CREATE TABLE recoveries (
 CREATE INDEX recoveries_due ON recoveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX recoveries_by_ask ON recoveries (ask_id) WHERE ask_id IS NOT NULL;
 
--- Taken by another change.
-
 -- Issues that one project opens in another, who may open them, and where a checkout finds other projects.
 
 ALTER TABLE projects ADD COLUMN inbound TEXT NOT NULL DEFAULT 'open';
