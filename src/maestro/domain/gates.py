@@ -22,8 +22,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def verdict(failed: GateResult, output: str, *, is_timed_out: bool) -> str:
     """Why a task goes back: the gate that did not pass, and the end of what it said."""
-    how = f"exit code {failed.exit_code}"
-    if failed.exit_code is None:
-        how = f"it took longer than {failed.seconds:.0f} seconds" if is_timed_out else "it could not be run"
     end = "\n".join(output.strip().splitlines()[-20:])
-    return f"The gate `{failed.command}` did not pass ({how}).\n\n{end}".rstrip()
+    return f"The gate `{failed.command}` did not pass ({how(failed, is_timed_out=is_timed_out)}).\n\n{end}".rstrip()
+
+
+def how(failed: GateResult, *, is_timed_out: bool) -> str:
+    """How a gate ended that did not pass."""
+    if failed.exit_code is not None:
+        return f"exit code {failed.exit_code}"
+    return f"it took longer than {failed.seconds:.0f} seconds" if is_timed_out else "it could not be run"

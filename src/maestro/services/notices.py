@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from maestro import limits
 from maestro.domain.messages import HUMAN, Sender, SenderKind, Type
+from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session, Status
 from maestro.domain.tasks import Priority
 from maestro.services.mail import routing
@@ -58,14 +59,22 @@ def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> Non
     if told is None:
         return
     words, priority = told
+    goes_on = status in _FOR_THE_PERSON and is_of_a_live_run(tx, session)
     to_coordinator(
         tx,
         session,
         subject=f"{session.name} {words}",
         text=detail or f"{session.name} ({session.id}) {words}.",
-        priority=priority,
-        person_too=status in _FOR_THE_PERSON,
+        priority=Priority.NORMAL if goes_on else priority,
+        person_too=status in _FOR_THE_PERSON and not goes_on,
     )
+
+
+def is_of_a_live_run(tx: Tx, session: Session) -> bool:
+    """Whether a run goes on with what a session leaves undone: that one says how it comes out in the end."""
+    spawn = tx.spawns.get(session.id)
+    run = tx.runs.get(spawn.run_id) if spawn is not None and spawn.run_id else None
+    return run is not None and run.status is RunStatus.RUNNING
 
 
 def coordinator_gone(tx: Tx, coordinator: Session, status: Status, *, resumes: bool = False) -> None:
@@ -101,20 +110,36 @@ def _to_workers(
     _post(tx, of_the_server(), coordinator.project_id, targets, subject, text, priority, None, to=to)
 
 
-def to_session(tx: Tx, session: Session, *, subject: str, text: str, priority: Priority = Priority.NORMAL) -> None:
+def to_session(
+    tx: Tx,
+    session: Session,
+    *,
+    subject: str,
+    text: str,
+    priority: Priority = Priority.NORMAL,
+    task_id: str | None = None,
+) -> None:
     """Something a session must know."""
     target = Target(session.id, session.project_id, name=session.name)
-    _post(tx, of_the_server(), session.project_id, [target], subject, text, priority, None)
+    _post(tx, of_the_server(), session.project_id, [target], subject, text, priority, task_id)
 
 
-def run_ended(tx: Tx, starter: str, project_id: str, *, subject: str, text: str) -> None:
+def run_ended(tx: Tx, starter: str, project_id: str, *, subject: str, text: str, priority: Priority) -> None:
     """Whoever started a run is told how it came out, and need not ask."""
     target = routing.to_session(tx, starter) if starter.startswith("ses_") else routing.PERSON
-    _post(tx, of_the_server(), project_id, [target], subject, text or f"{subject}.", Priority.NORMAL, None)
+    _post(tx, of_the_server(), project_id, [target], subject, text or f"{subject}.", priority, None)
 
 
-def to_person(tx: Tx, project_id: str | None, *, subject: str, text: str) -> None:
-    _post(tx, of_the_server(), project_id, [routing.PERSON], subject, text, Priority.HIGH, None)
+def to_person(
+    tx: Tx,
+    project_id: str | None,
+    *,
+    subject: str,
+    text: str,
+    priority: Priority = Priority.HIGH,
+    task_id: str | None = None,
+) -> None:
+    _post(tx, of_the_server(), project_id, [routing.PERSON], subject, text, priority, task_id)
 
 
 def _from(tx: Tx, session: Session) -> Sender:

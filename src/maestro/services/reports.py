@@ -37,17 +37,29 @@ def told(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str, *, of_
 
 
 def tell(tx: Tx, session: Session, kind: ReportKind, text: str, task: Task | None) -> None:
-    alone, about = _WORDS[kind]
-    urgent = kind in (ReportKind.BLOCKED, ReportKind.ERROR)
+    urgent = kind is ReportKind.BLOCKED
+    if kind is ReportKind.ERROR:
+        urgent = not notices.is_of_a_live_run(tx, session)  # that one tries again
     notices.to_coordinator(
         tx,
         session,
-        subject=f"{session.name} {about} {task.ref}" if task else f"{session.name} {alone}",
+        subject=f"{session.name} {_words(tx, kind, task)}",
         text=text,
         priority=Priority.HIGH if urgent else Priority.NORMAL,
         task_id=task.id if task else None,
         person_too=urgent,
     )
+
+
+def _words(tx: Tx, kind: ReportKind, task: Task | None) -> str:
+    """What a report comes to. What is still to be judged is handed in, not done."""
+    alone, about = _WORDS[kind]
+    now = tx.tasks.get(task.id) if task else None
+    if task is None or now is None:
+        return f"{about} {task.ref}" if task else alone
+    if kind is ReportKind.COMPLETE and now.status is TaskStatus.IN_REVIEW:
+        return f"hands in {task.ref}; " + ("its gates run" if task.gates else "it is being merged")
+    return f"{about} {task.ref}"
 
 
 def settle(tx: Tx, session: Session, kind: ReportKind, text: str) -> None:
@@ -68,7 +80,9 @@ def reviewed(tx: Tx, session: Session, *, passed: bool) -> None:
     busy = bool(holds(tx, session)) or _awaits_review(tx, session)
     means = Status.COMPLETED if passed and not busy else Status.WORKING
     if session.status in (Status.IDLE, Status.WORKING) and means is not session.status:
-        status.say(tx, session, means, source=Source.REPORT, detail="its gates have spoken", actor=session.id)
+        # Quietly: what the gates said of the task is told by itself.
+        said = "its gates have spoken"
+        status.say(tx, session, means, source=Source.REPORT, detail=said, actor=session.id, quietly=True)
 
 
 def _awaits_review(tx: Tx, session: Session) -> bool:

@@ -12,7 +12,7 @@ from maestro import errors, ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.runs import Attempt, Run, RunStatus, Standing, Strategy
-from maestro.domain.tasks import Status, Task
+from maestro.domain.tasks import Priority, Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
@@ -187,7 +187,9 @@ def end(tx: Tx, run: Run, status: RunStatus, *, note: str, actor: str) -> None:
         tx.log(Change(Kind.RUN_ENDED, run.id, run.project_id, data), actor=actor)
         root = tx.tasks.get(run.task_id)
         what = f"{run.id} ({root.ref})" if root else run.id
-        notices.run_ended(tx, run.started_by, run.project_id, subject=f"{what} {status}", text=note)
+        priority = Priority.HIGH if status is RunStatus.FAILED else Priority.NORMAL
+        subject = f"{what} {status}"
+        notices.run_ended(tx, run.started_by, run.project_id, subject=subject, text=note, priority=priority)
 
 
 class RunControl:

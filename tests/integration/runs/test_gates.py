@@ -26,7 +26,7 @@ def test_a_parent_that_does_not_pass_is_open_again_and_the_person_is_told(shop: 
     shop.spawn("--task", "#2", "--", "true")
     until(lambda: "not whole" in shop.json("task", "show", "#1")["reason"], what="the verdict")
     assert shop.json("task", "show", "#1")["ready"]
-    assert "vc#1 did not pass its gates" in shop.maestro("mail", "inbox")
+    assert "vc#1 did not pass: gate echo not whole; test -e whole, exit code 1" in shop.maestro("mail", "inbox")
     (shop.repo / "whole").touch()
     shop.spawn("--task", "#1", "--name", "mender", "--", "true")
     until(lambda: shop.status("#1") == "completed", what="the parent's completion")

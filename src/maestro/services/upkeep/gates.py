@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from datetime import datetime
@@ -23,7 +24,7 @@ from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes
-from maestro.services import conflicts, moves, notices, reports, runs
+from maestro.services import conflicts, moves, notices, reports, runs, verdicts
 from maestro.services.upkeep.gate_places import place_of
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Store, Tx
@@ -40,6 +41,10 @@ class _Said(msgspec.Struct, frozen=True):
     @property
     def verdict(self) -> str:
         return rules.verdict(self.result, self.text, is_timed_out=self.is_timed_out)
+
+    @property
+    def in_short(self) -> str:
+        return f"gate {self.result.command}, {rules.how(self.result, is_timed_out=self.is_timed_out)}"
 
 
 class _Clash(msgspec.Struct, frozen=True):
@@ -182,13 +187,12 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> No
     if holder is not None:
         reports.reviewed(tx, holder, passed=passed)
     if passed:
-        return
-    if clash is not None and _is_for_another(tx, task, clash):
+        verdicts.passed(tx, task, holder)
+    elif clash is not None and _is_for_another(tx, task, clash):
         _hand_on(tx, task, clash)
-        return
-    why = (clash.why if clash is not None else said[-1].verdict)[: limits.reason_chars_max]
-    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
-    _tell_holder(tx, task, why)
+    else:
+        what = "it could not be merged" if clash is not None else said[-1].in_short
+        _send_back(tx, task, holder, what=what, why=clash.why if clash is not None else said[-1].verdict)
 
 
 def _is_for_another(tx: Tx, task: Task, clash: _Clash) -> bool:
@@ -211,31 +215,16 @@ def _hand_on(tx: Tx, task: Task, clash: _Clash) -> None:
         tx.runs.end(attempt, Outcome.FAILED, note=why, at=tx.at)
 
 
-def _tell_holder(tx: Tx, task: Task, why: str) -> None:
+def _send_back(tx: Tx, task: Task, holder: Session | None, *, what: str, why: str) -> None:
     """Whoever holds it goes on with it; if nobody is there any more, it is open for the next."""
-    session = tx.sessions.get(task.holder) if task.holder else None
-    if session is None:
-        _tell_owner(tx, task, why)
-        return
-    if session.ended_at is None:
-        notices.to_session(tx, session, subject=f"{task.ref} is not done yet", text=why, priority=Priority.HIGH)
-        return
-    now = tx.tasks.get(task.id)
-    if now is not None and now.status is Status.IN_PROGRESS:
-        try:
+    why = why[: limits.reason_chars_max]
+    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
+    if holder is not None and holder.ended_at is None:
+        notices.to_session(tx, holder, subject=f"{task.ref} is not done yet", text=why, priority=Priority.HIGH)
+    elif holder is not None:
+        with contextlib.suppress(errors.Conflict):
             moves.fail(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
-        except errors.Conflict:
-            return
-
-
-def _tell_owner(tx: Tx, task: Task, why: str) -> None:
-    """A parent whose work below is done, and which nobody holds: whoever made it must know that it is open again."""
-    subject = f"{task.ref} did not pass its gates"
-    maker = tx.sessions.get(task.created_by)
-    if maker is not None and maker.ended_at is None:
-        notices.to_session(tx, maker, subject=subject, text=why, priority=Priority.HIGH)
-    else:
-        notices.to_person(tx, task.project_id, subject=subject, text=why)
+    verdicts.failed(tx, task, holder, what=what, why=why)
 
 
 def _run_of(tx: Tx, task: Task) -> Run | None:
