@@ -185,6 +185,7 @@ run_attempts_max = 16
 run_tasks_max = 5_000
 run_note_chars_max = 500
 run_look_seconds = 60  # a live run is looked at at least this often
+run_grace_seconds = 5  # for a program that stays after its task is done
 gate_seconds_max = 1_800
 gates_parallel_max = 2  # tasks whose gates run at once
 gate_output_bytes_max = 256 * 1024

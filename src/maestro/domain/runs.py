@@ -158,6 +158,8 @@ def _verdict(run: Run, standing: Sequence[Standing], running: Sequence[Standing]
     if run.strategy is Strategy.RACE:
         return _race_verdict(run, standing, running)
     work = [one for one in standing if one.task.status is not Status.CANCELLED]
+    if standing and not work:
+        return Plan(verdict=RunStatus.STOPPED, note="All of its tasks were cancelled.")
     if all(one.task.status is Status.COMPLETED for one in work):
         return Plan(verdict=RunStatus.COMPLETED)
     if running or any(_can_go_on(run, one) for one in work):

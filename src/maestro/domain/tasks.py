@@ -273,9 +273,10 @@ _UNCLAIMED = {"holder": None, "lease_seconds": None, "lease_until": None}
 
 def _finish(task: Task, move: str, *, accepted: bool, merges: bool = False, at: datetime) -> Move:
     if (task.gates or merges) and not accepted:
-        return _move(task, move, Status.IN_REVIEW, Kind.TASK_IN_REVIEW, at=at)
+        return _move(task, move, Status.IN_REVIEW, Kind.TASK_IN_REVIEW, at=at, reason="")
     data = {"accepted": True} if accepted and task.status is Status.IN_REVIEW else {}
-    return _move(task, move, Status.COMPLETED, Kind.TASK_COMPLETED, at=at, data=data, finished_at=at, **_UNCLAIMED)
+    done = {"reason": "", "finished_at": at, **_UNCLAIMED}
+    return _move(task, move, Status.COMPLETED, Kind.TASK_COMPLETED, at=at, data=data, **done)
 
 
 def _move(

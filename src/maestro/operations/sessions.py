@@ -16,7 +16,7 @@ from maestro.domain.sessions import Contact, Mode, Session, Signal, Status
 from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted, TimedOut
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
-from maestro.operations.task_shapes import MovedTask
+from maestro.operations.task_shapes import MovedTask, TaskLink
 
 _Pid = Annotated[int, Meta(ge=1, le=2**31 - 1, description="The agent's process.", extra={"label": "PID"})]
 _SessionRef = Annotated[
@@ -153,6 +153,7 @@ class SessionDetail(Session, frozen=True, kw_only=True):
     held: list[str]
     unread: int
     asks: list[Ask]
+    work: list[TaskLink]  # the tasks it is for
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):

@@ -56,9 +56,11 @@ from maestro.services.session_views import Explaining
 from maestro.services.session_waits import SessionWaits
 from maestro.services.sessions import Heartbeats
 from maestro.services.spawning import Spawning
+from maestro.services.stopping import Stopping
 from maestro.services.terminals import Terminals
 from maestro.services.upkeep.alarms import Alarms
 from maestro.services.upkeep.dead_letters import DeadLetters
+from maestro.services.upkeep.dismissing import Dismissing
 from maestro.services.upkeep.dispatching import Dispatching
 from maestro.services.upkeep.gates import Gates
 from maestro.services.upkeep.leases import Leases
@@ -99,6 +101,8 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_IN_REVIEW: (Gates.name,),
     Kind.RUN_STARTED: (Dispatching.name,),
     Kind.RUN_RESUMED: (Dispatching.name,),
+    Kind.RUN_ATTEMPT: (Dismissing.name,),
+    Kind.RUN_ENDED: (Dismissing.name,),
     Kind.MAIL_SENT: (Search.name,),
     Kind.SESSION_STATUS_CHANGED: (OldStatuses.name,),
     Kind.ASK_OPENED: (Notifications.name,),
@@ -139,7 +143,7 @@ class Server:
         self.gates = Gates(
             self.store, self.blobs, self.worktrees, clock=self.clock, seconds_max=self.settings.gate_seconds
         )
-        self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.runners, clock=self.clock)
+        self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.stopper, clock=self.clock)
         self.upkeep = Upkeep(self._jobs(), clock=self.clock)
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
@@ -169,11 +173,12 @@ class Server:
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
         self.runners = Runners(self.home)
         self.worktrees = Worktrees(self.store)
-        self.control = Control(self.store, self.runners, self.receipt_waits)
         self.terminals = Terminals(self.store, self.runners)
         places = ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
         token_of = self.secrets.session_token
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
+        self.stopper = Stopping(self.runners, self.launching)
+        self.control = Control(self.store, self.runners, self.stopper, self.receipt_waits)
         operations = list(REGISTRY.values())
         chosen = self.settings
         bounds = Bounds(
@@ -184,9 +189,10 @@ class Server:
         self.spawning = Spawning(
             self.launching, self.home, token_of=token_of, operations=lambda: operations, bounds=bounds
         )
-        self.recovering = Recovering(self.store, self.launching, self.runners)
+        stopping = self.stopper
+        self.recovering = Recovering(self.store, self.launching, self.runners, stopping)
         self.findings = Findings(self.store, self.presence, self.recovering.run_once, clock=self.clock)
-        self.run_control = RunControl(self.store, self.hub, self.runners)
+        self.run_control = RunControl(self.store, self.hub, stopping)
 
     def _jobs(self) -> list[Job]:
         store, clock, chosen = self.store, self.clock, self.settings
@@ -200,6 +206,7 @@ class Server:
             OldStatuses(store),
             self.processes,
             self.dispatching,
+            Dismissing(store, self.stopper, clock=clock, grace_seconds=chosen.run_grace_seconds),
             self.gates,
             Reconcile(store, self.runners, self.launching, self.findings, clock=clock),
             self.recovering,

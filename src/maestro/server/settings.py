@@ -44,6 +44,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     spawns_per_project: Annotated[int, Meta(ge=0, le=10_000)] = limits.spawns_of_one_project_max
     # How long one gate command may take.
     gate_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.gate_seconds_max
+    # How long a program of a run may stay after its task is done.
+    run_grace_seconds: Annotated[int, Meta(ge=0, le=24 * 3600)] = limits.run_grace_seconds
     # Whether an agent's question shows up on the desktop.
     notify_desktop: bool = True
     # An address that gets every question of an agent as JSON (POST).

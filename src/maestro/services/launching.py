@@ -55,6 +55,8 @@ class Launching:
         self._places = places
         self._token_of = token_of
         self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._setting_up: dict[str, asyncio.Task[None]] = {}
+        self._stopped_by: dict[str, str] = {}
 
     async def start_or_fail(self, session_id: str) -> None:
         """Start a program; if that cannot be, the session has failed and gives its tasks back.
@@ -64,8 +66,18 @@ class Launching:
         work = self._under_way.get(session_id)
         if work is None:
             work = self._under_way[session_id] = asyncio.create_task(self._start_or_fail(session_id))
-            work.add_done_callback(lambda _: self._under_way.pop(session_id, None))
+            work.add_done_callback(lambda done: self._is_done(session_id, done))
         await asyncio.shield(work)
+
+    async def stop(self, session_id: str, *, by: str) -> bool:
+        """End the set-up of a session that has no program yet, and the session with it; whether there was one."""
+        work = self._setting_up.get(session_id)
+        if work is None:
+            return False
+        self._stopped_by[session_id] = by
+        work.cancel()
+        await asyncio.wait([self._under_way[session_id]])
+        return True
 
     def is_under_way(self, session_id: str) -> bool:
         """Whether a session is being started just now: its worktree is made, its set-up command runs."""
@@ -73,7 +85,7 @@ class Launching:
 
     async def fail(self, session_id: str, why: str) -> None:
         """Give a session up that cannot be started."""
-        await self._store.write(lambda tx: self._failed(tx, session_id, why))
+        await self._store.write(lambda tx: self._over(tx, session_id, Status.FAILED, why))
 
     async def close(self) -> None:
         """What is being started now is found and started by the next server."""
@@ -81,9 +93,18 @@ class Launching:
             work.cancel()
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
+    def _is_done(self, session_id: str, work: asyncio.Task[None]) -> None:
+        self._under_way.pop(session_id, None)
+        if not work.cancelled():
+            work.exception()  # it is in the record; whoever asked may have gone
+
     async def _start_or_fail(self, session_id: str) -> None:
         try:
             await self._start(session_id)
+        except _Stopped as stopped:
+            why = str(stopped)
+            await self._store.write(lambda tx: self._over(tx, session_id, Status.STOPPED, why))
+            raise errors.Conflict(why) from None
         except (errors.MaestroError, OSError) as error:
             await self.fail(session_id, str(error))
             raise
@@ -102,7 +123,7 @@ class Launching:
         folder = self._runners.folder(session_id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if manifest.workspace is not None and manifest.workspace.worktree:
-            await self._worktrees.make(manifest, merges_into=await self._run_branch(spawn))
+            await self._set_up(spawn, manifest)
         template = templates.load(Path(manifest.project.directory) / templates.FOLDER).get(spawn.template)
         system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
         (folder / _SYSTEM).write_text(system, encoding="utf-8")
@@ -132,6 +153,21 @@ class Launching:
         }
         await self._runners.start(order, session_id)
         await self._stop_if_over(spawn)
+
+    async def _set_up(self, spawn: Spawn, manifest: Manifest) -> None:
+        """Its worktree, with what the project wants done there. This may take long, so it can be stopped."""
+        making = self._worktrees.make(manifest, merges_into=await self._run_branch(spawn))
+        work = self._setting_up[spawn.session_id] = asyncio.ensure_future(making)
+        try:
+            await work
+        except asyncio.CancelledError:
+            by = self._stopped_by.get(spawn.session_id)
+            if by is None:
+                raise
+            raise _Stopped(f"It was stopped by {by} while its worktree was set up.") from None
+        finally:
+            self._setting_up.pop(spawn.session_id, None)
+            self._stopped_by.pop(spawn.session_id, None)
 
     async def _has_runner(self, spawn: Spawn) -> bool:
         """Whether a runner carries out this start. One of an earlier start has not quite ended: the new one waits."""
@@ -178,9 +214,16 @@ class Launching:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | ours
 
-    def _failed(self, tx: Tx, session_id: str, why: str) -> None:
+    def _over(self, tx: Tx, session_id: str, final: Status, why: str) -> None:
+        """Its program will not run."""
         session, spawn = tx.sessions.get(session_id), tx.spawns.get(session_id)
-        if session is not None and session.ended_at is None and spawn is not None:
-            tail = why[: limits.report_tail_chars_max]
-            tx.spawns.end(session_id, epoch=spawn.epoch, code=None, signal=None, tail=tail, at=tx.at)
-            sessions.finish(tx, session, Status.FAILED, source=Source.PROCESS, actor=THE_SERVER, detail=why)
+        if session is None or spawn is None:
+            return
+        tail = why[: limits.report_tail_chars_max]
+        tx.spawns.end(session_id, epoch=spawn.epoch, code=None, signal=None, tail=tail, at=tx.at)
+        if session.ended_at is None:
+            sessions.finish(tx, session, final, source=Source.PROCESS, actor=THE_SERVER, detail=why)
+
+
+class _Stopped(Exception):
+    """By whom a set-up was ended."""

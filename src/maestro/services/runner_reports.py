@@ -129,7 +129,8 @@ def _final(session: Session, told: Exited) -> Status:
     if told.asked == BY_SIGNAL:
         return Status.LOST  # nobody of us wanted that: the machine goes down, or someone ended its runner
     if told.asked:
-        return Status.STOPPED
+        # Who had said that it is done, and only stayed, has done its work.
+        return Status.COMPLETED if session.status is Status.COMPLETED else Status.STOPPED
     if told.code != 0:
         return Status.FAILED
     return session.status if session.status in FINAL else Status.COMPLETED

@@ -18,9 +18,9 @@ from maestro.operations import runs as ops
 from maestro.operations import task_shapes
 from maestro.services import moves, notices
 from maestro.services import tasks as task_service
-from maestro.services.runners import Runners
 from maestro.services.scope import may_write, project_of, task_of
 from maestro.services.spawn_choices import directory_of, members_of, tool_of
+from maestro.services.stopping import Stopping
 from maestro.store.base import Store, Tx
 
 _SHOWN_AGAIN_SECONDS = 0.2
@@ -195,10 +195,10 @@ def end(tx: Tx, run: Run, status: RunStatus, *, note: str, actor: str) -> None:
 class RunControl:
     """Starting and following, stopping and resuming."""
 
-    def __init__(self, store: Store, hub: Hub, runners: Runners) -> None:
+    def __init__(self, store: Store, hub: Hub, stopping: Stopping) -> None:
         self._store = store
         self._hub = hub
-        self._runners = runners
+        self._stopping = stopping
 
     async def start(self, caller: Caller, request: ops.StartRun) -> ops.RunView:
         run = await self._store.write(lambda tx: start(tx, caller, request))
@@ -244,7 +244,7 @@ class RunControl:
             return tx.runs.get(run.id) or run, running
 
         run, running = await self._store.write(write)
-        await stop_sessions(self._runners, [attempt.session_id for attempt in running], by=f"the end of {run.id}")
+        await self._stopping.stop_all([attempt.session_id for attempt in running], by=f"the end of {run.id}")
         return run
 
     async def _follow(self, run_id: str) -> AsyncIterator[ops.RunView]:
@@ -270,9 +270,3 @@ class RunControl:
             return view(tx, run)
 
         return await self._store.read(look)
-
-
-async def stop_sessions(runners: Runners, session_ids: list[str], *, by: str) -> None:
-    """Ask the runners of sessions to end them; one that is gone already has ended."""
-    asked = [runners.ask(session_id, do="stop", by=by) for session_id in session_ids]
-    await asyncio.gather(*asked, return_exceptions=True)

@@ -25,6 +25,7 @@ from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.runners import Runners
 from maestro.services.session_views import require_live
+from maestro.services.stopping import Stopping
 from maestro.store.base import Store, Tx
 
 
@@ -57,9 +58,10 @@ def manifest(tx: Tx, caller: Caller, request: session_ops.OneSession) -> Manifes
 class Control:
     """What goes through a runner."""
 
-    def __init__(self, store: Store, runners: Runners, waits: receipts.ReceiptWaits) -> None:
+    def __init__(self, store: Store, runners: Runners, stopping: Stopping, waits: receipts.ReceiptWaits) -> None:
         self._store = store
         self._runners = runners
+        self._stopping = stopping
         self._waits = waits
 
     async def push(
@@ -98,7 +100,7 @@ class Control:
     async def stop(self, caller: Caller, request: ops.StopSession) -> Session:
         """Asked to end, with everything it started; its runner reports when it has."""
         session = await self._named(caller, request, what="stop")
-        await self._runners.ask(session.id, do="stop", by=caller.title or caller.name)
+        await self._stopping.stop(session.id, by=caller.title or caller.name)
         return session
 
     async def prompts(self, caller: Caller, request: ops.ShowPrompt) -> ops.Prompts:

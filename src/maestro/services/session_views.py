@@ -14,6 +14,7 @@ from maestro.services import kin
 from maestro.services.presence import Presence
 from maestro.services.scope import project_of
 from maestro.services.sessions import is_running, lease_seconds
+from maestro.services.tasks import links
 from maestro.store.base import Store, Tx
 
 
@@ -37,6 +38,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
         held=[task.ref for task in tx.tasks.of_holder(session.id, limit=limits.page_items_default)],
         unread=tx.deliveries.count_open(session.id, reader=session.id),
         asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default),
+        work=links([task for task_id in session.tasks if (task := tx.tasks.get(task_id))]),
     )
 
 

@@ -14,18 +14,20 @@ import msgspec
 from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain import runs as rules
+from maestro.domain import tasks as task_rules
 from maestro.domain.callers import SERVER, THE_SERVER, Caller, person
 from maestro.domain.events import Change, Kind
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
 from maestro.domain.sessions import Status as SessionStatus
-from maestro.domain.tasks import Status, Task
+from maestro.domain.tasks import FINAL, Status, Task
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes
 from maestro.services import moves, runs
+from maestro.services.consequences import Outcome as Outcomes
 from maestro.services.launching import Launching
 from maestro.services.mail import routing
-from maestro.services.runners import Runners
 from maestro.services.spawning import Spawning
+from maestro.services.stopping import Stopping
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)
@@ -37,12 +39,12 @@ class Dispatching:
     name = "dispatching"
 
     def __init__(
-        self, store: Store, spawning: Spawning, launching: Launching, runners: Runners, *, clock: Clock
+        self, store: Store, spawning: Spawning, launching: Launching, stopping: Stopping, *, clock: Clock
     ) -> None:
         self._store = store
         self._spawning = spawning
         self._launching = launching
-        self._runners = runners
+        self._stopping = stopping
         self._clock = clock
         self._launches: set[asyncio.Task[None]] = set()
 
@@ -63,7 +65,7 @@ class Dispatching:
     async def _go_on(self, run: Run) -> datetime | None:
         """One run: what ended is noted, what may start is started. When to look again at the latest."""
         plan, begins, losers = await self._store.write(lambda tx: self._step(tx, run.id))
-        await runs.stop_sessions(self._runners, losers, by=f"the end of {run.id}")
+        await self._stopping.stop_all(losers, by=f"the end of {run.id}")
         if plan is None or plan.verdict is not None:
             return None
         begun = await asyncio.gather(*(self._begin(begin) for begin in begins))
@@ -78,6 +80,8 @@ class Dispatching:
         run = tx.runs.get(run_id)
         if run is None or run.status is not RunStatus.RUNNING:
             return None, [], []
+        for attempt in tx.runs.adrift(run.id):
+            _drift(tx, run, attempt)
         for one in runs.moving(tx, run):
             if one.is_running:
                 self._settle(tx, run, one)
@@ -149,24 +153,24 @@ class Dispatching:
         return made.id
 
     def _finish(self, tx: Tx, run: Run, found: list[Standing], plan: rules.Plan) -> list[str]:
-        """The run is over; in a race the others are stopped, and the parent counts as done."""
+        """The run is over, and what it still has at work is stopped."""
         assert plan.verdict is not None
         runs.end(tx, run, plan.verdict, note=plan.note, actor=SERVER)
-        if run.strategy is not Strategy.RACE:
-            return []
+        if run.strategy is Strategy.RACE:
+            self._decide_race(tx, run, found)
+        return [one.attempts[-1].session_id for one in found if one.is_running]
+
+    def _decide_race(self, tx: Tx, run: Run, found: list[Standing]) -> None:
+        """Those that were slower are cancelled; those that failed have failed; the parent counts as done."""
         winner = next((one for one in found if one.task.status is Status.COMPLETED), None)
-        losers = [one for one in found if one is not winner]
-        for one in losers:
+        why = "another attempt was faster" if winner is not None else "its race is over"
+        for one in found:
             task = tx.tasks.get(one.task.id)
-            if task is not None and task.status not in (Status.COMPLETED, Status.CANCELLED):
-                moves.cancel(
-                    tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason="another attempt was faster")
-                )
+            if task is not None and task.status not in FINAL:
+                moves.cancel(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
         root = tx.tasks.get(run.task_id)
-        if winner is not None and root is not None and root.status is Status.IN_REVIEW:
-            # Its gates are those that the winner has passed.
-            moves.complete(tx, THE_SERVER, task_shapes.CompleteTask(id=root.id))
-        return [one.attempts[-1].session_id for one in losers if one.is_running]
+        if winner is not None and root is not None:
+            _win(tx, root)
 
     async def _launch(self, session_id: str) -> None:
         try:
@@ -228,6 +232,14 @@ def _tell(tx: Tx, run: Run, task: Task, attempt: Attempt, outcome: Outcome, note
     tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
 
 
+def _drift(tx: Tx, run: Run, attempt: Attempt) -> None:
+    """A try whose task was deleted is over."""
+    note = "Its task was deleted."
+    tx.runs.end(attempt, Outcome.STOPPED, note=note, at=tx.at)
+    told = {"task": attempt.task_id, "attempt": attempt.number, "outcome": Outcome.STOPPED.value, "note": note}
+    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
+
+
 def _say(tx: Tx, run: Run, why: str) -> None:
     """That a run waits, and for what; or that it waits no more."""
     note = f"Waits for room. {why}" if why else ""
@@ -254,21 +266,40 @@ def _directive(task: Task, begin: _Begin) -> str:
 
 def _planned(tx: Tx, run: Run) -> tuple[list[Standing], rules.Plan]:
     """What to do next: from what moves, as long as anything does. Only whole can a run be judged."""
+    given_up = _given_up(tx, run)
+    if given_up is not None:
+        return runs.standing(tx, run), given_up
     found = runs.moving(tx, run)
     plan = rules.plan(run, found, tx.at)
     if plan.verdict is None and (plan.start or any(one.is_running for one in found)):
         return found, plan
     found = runs.standing(tx, run)
-    return found, _impossible(tx, run, found) or rules.plan(run, found, tx.at)
-
-
-def _impossible(tx: Tx, run: Run, found: list[Standing]) -> rules.Plan | None:
-    """What no strategy can go on with."""
-    if tx.tasks.get(run.task_id) is None:
-        return rules.Plan(verdict=RunStatus.FAILED, note="Its task is no longer there.")
     if len(found) > limits.run_tasks_max:
-        return rules.Plan(verdict=RunStatus.FAILED, note=f"It has grown beyond {limits.run_tasks_max} tasks.")
+        return found, rules.Plan(verdict=RunStatus.FAILED, note=f"It has grown beyond {limits.run_tasks_max} tasks.")
+    return found, rules.plan(run, found, tx.at)
+
+
+def _win(tx: Tx, root: Task) -> None:
+    """A race is won: its task is done, whatever has failed; its gates are those that the winner has passed."""
+    outcome = Outcomes(tx, THE_SERVER)
+    if root.status in task_rules.TRANSITIONS["roll_up"] and not root.open_blockers and not root.stage_held:
+        root = outcome.apply(task_rules.roll_up(root, at=tx.at))
+    if root.status is Status.IN_REVIEW:
+        outcome.apply(task_rules.complete(root, accepted=True, at=tx.at))
+
+
+def _given_up(tx: Tx, run: Run) -> rules.Plan | None:
+    """Whether someone has taken away what a run is for."""
+    root = tx.tasks.get(run.task_id)
+    if root is None:
+        return rules.Plan(verdict=RunStatus.FAILED, note="Its task was deleted.")
+    if root.status is Status.CANCELLED:
+        return rules.Plan(verdict=RunStatus.STOPPED, note=_cancelled(root))
     return None
+
+
+def _cancelled(task: Task) -> str:
+    return f"{task.ref} was cancelled" + (f": {task.reason}" if task.reason else ".")
 
 
 def _starter(tx: Tx, run: Run) -> Caller | None:
@@ -290,6 +321,8 @@ def _outcome(tx: Tx, task: Task, attempt: Attempt) -> Outcome | None:
     """How an attempt came out; None while it goes on, or its gates do."""
     if task.status is Status.COMPLETED:
         return Outcome.COMPLETED
+    if task.status is Status.CANCELLED:
+        return Outcome.STOPPED
     session = tx.sessions.route(attempt.session_id)
     if session is not None and session.is_live:
         return Outcome.FAILED if task.status is Status.FAILED else None
@@ -304,6 +337,8 @@ def _outcome(tx: Tx, task: Task, attempt: Attempt) -> Outcome | None:
 
 def _why(tx: Tx, task: Task, attempt: Attempt) -> str:
     """Why an attempt came to nothing, in a line: what its task says, else how its program ended."""
+    if task.status is Status.CANCELLED:
+        return _cancelled(task)[: limits.run_note_chars_max]
     spawn = tx.spawns.get(attempt.session_id)
     said = task.reason or (spawn.tail if spawn else None) or ""
     return next((line.strip() for line in said.splitlines() if line.strip()), "")[: limits.run_note_chars_max]

@@ -13,9 +13,10 @@ from maestro import errors, limits
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.recovery import Recovery, Step
 from maestro.domain.sessions import Mode, Session
-from maestro.services import orphans, resuming, runs
+from maestro.services import orphans, resuming
 from maestro.services.launching import Launching
 from maestro.services.runners import Runners
+from maestro.services.stopping import Stopping
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)
@@ -26,10 +27,11 @@ class Recovering:
 
     name = "recovering"
 
-    def __init__(self, store: Store, launching: Launching, runners: Runners) -> None:
+    def __init__(self, store: Store, launching: Launching, runners: Runners, stopping: Stopping) -> None:
         self._store = store
         self._launching = launching
         self._runners = runners
+        self._stopping = stopping
         self._one_at_a_time = asyncio.Lock()
         self.on_given_up: Callable[[], None] = lambda: None  # mail that was kept for a session may go on
 
@@ -78,7 +80,7 @@ class Recovering:
             tx.recoveries.clear(known.session_id)
             return orphans.workers_of(tx, known)
 
-        await runs.stop_sessions(self._runners, await self._store.write(take), by="the person")
+        await self._stopping.stop_all(await self._store.write(take), by="the person")
 
 
 def _look_again(tx: Tx, known: Recovery) -> None:

@@ -107,6 +107,10 @@ class Runs:
             found[row[1]].append(_attempt(row))
         return found
 
+    def adrift(self, run_id: str) -> list[Attempt]:
+        """Attempts that go on though their task was deleted."""
+        return [_attempt(row) for row in self._rows.all("attempts_adrift", run_id=run_id)]
+
     def attempt_of(self, session_id: str) -> Attempt | None:
         row = self._rows.one("attempt_of_session", session_id=session_id)
         return _attempt(row) if row else None

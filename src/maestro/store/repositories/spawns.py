@@ -8,11 +8,21 @@ import msgspec
 
 from maestro.clock import from_micros, maybe_time, to_micros
 from maestro.domain.members import Permission
+from maestro.domain.runs import Outcome
 from maestro.domain.spawns import Spawn
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
 _texts = msgspec.json.Decoder(list[str]).decode
+
+
+class Dismissed(msgspec.Struct, frozen=True):
+    """A session of a run that has nothing left to do."""
+
+    session_id: str
+    run_id: str
+    outcome: Outcome | None  # of its try; none: the run ended before it
+    ended_at: datetime | None
 
 
 class Spawns:
@@ -48,6 +58,13 @@ class Spawns:
     def live(self, *, after: datetime, limit: int) -> list[Spawn]:
         """Those whose program has not been heard to end, oldest first."""
         return [_spawn(row) for row in self._rows.all("spawns_live", after=to_micros(after), limit=limit)]
+
+    def dismissed(self, *, limit: int) -> list[Dismissed]:
+        """Sessions of runs whose program runs though their try, or their run, is over."""
+        return [
+            Dismissed(row[0], row[1], Outcome(row[2]) if row[2] else None, maybe_time(row[3]))
+            for row in self._rows.all("spawns_dismissed", limit=limit)
+        ]
 
     def set_runner(self, session_id: str, *, pid: int, started: str) -> None:
         self._rows.run("spawn_runner", session_id=session_id, runner_pid=pid, runner_started=started)

@@ -56,6 +56,11 @@ SELECT {attempt} FROM attempts a WHERE a.run_id = :run_id ORDER BY a.task_id, a.
 SELECT {attempt} FROM attempts a
  WHERE a.run_id = :run_id AND a.task_id IN (SELECT value FROM json_each(:tasks)) ORDER BY a.task_id, a.number;
 
+-- name: attempts_adrift
+-- Those that go on though their task was deleted.
+SELECT {attempt} FROM attempts a
+ WHERE a.run_id = :run_id AND a.outcome IS NULL AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = a.task_id);
+
 -- name: attempt_of_session
 SELECT {attempt} FROM attempts a WHERE a.session_id = :session_id LIMIT 1;
 

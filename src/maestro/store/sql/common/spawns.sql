@@ -19,6 +19,13 @@ SELECT manifest FROM spawns WHERE session_id = :session_id;
 -- Those whose program has not been heard to end.
 SELECT {spawn} FROM spawns w WHERE w.ended_at IS NULL AND w.created_at > :after ORDER BY w.created_at LIMIT :limit;
 
+-- name: spawns_dismissed
+-- Those of runs whose try is over, or whose run is. One that was started again by hand is whoever's did that.
+SELECT w.session_id, w.run_id, a.outcome, a.ended_at
+  FROM spawns w JOIN attempts a ON a.session_id = w.session_id JOIN runs r ON r.id = a.run_id
+ WHERE w.ended_at IS NULL AND w.epoch = 1 AND (a.outcome IS NOT NULL OR r.status <> 'running')
+ ORDER BY w.created_at LIMIT :limit;
+
 -- name: spawn_runner
 -- Which process runs it.
 UPDATE spawns SET runner_pid = :runner_pid, runner_started = :runner_started WHERE session_id = :session_id;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from maestro.domain.sessions import Contact, Session, Status
+from maestro.domain.sessions import FINAL, Contact, Session, Status
 from maestro.operations.primer import Primer
 from maestro.operations.sessions import (
     Adopted,
@@ -61,7 +61,7 @@ def session_list(value: SessionList, view: View) -> Rendered:
             one.id,
             line(one.name),
             one.mode,
-            status_word(one.status),
+            _status(one),
             _said(one),
             f"seen {when(one.seen_at)}",
             line(f"@{one.member}" if one.member else one.address or ""),
@@ -73,9 +73,10 @@ def session_list(value: SessionList, view: View) -> Rendered:
 
 
 def detail(value: SessionDetail, view: View) -> Rendered:
+    work = enumerate(value.work)
     facts = pairs(
         [
-            ("status", f"{status_word(value.status)} {_said(value)}"),
+            ("status", f"{_status(value)} {_said(value)}"),
             ("seen", when(value.seen_at)),
             ("ended", when(value.ended_at) if value.ended_at else None),
             ("agent", line(value.address or "")),
@@ -87,7 +88,7 @@ def detail(value: SessionDetail, view: View) -> Rendered:
             ("siblings", ", ".join(map(_contact, value.siblings))),
             ("workers", ", ".join(map(_contact, value.workers))),
             ("holds", ", ".join(map(line, value.held))),
-            ("tasks", ", ".join(map(line, value.tasks))),
+            *(("task" if at == 0 else "", line(f"{one.ref} {one.title} ({one.status})")) for at, one in work),
             ("unread", str(value.unread) if value.unread else None),
             ("asks", "; ".join(f"{ask.id} {line(ask.title)}" for ask in value.asks)),
         ]
@@ -96,7 +97,7 @@ def detail(value: SessionDetail, view: View) -> Rendered:
 
 
 def explanation(value: Explanation, view: View) -> Rendered:
-    lease = "is over" if value.lease_is_over else "runs"
+    lease = "is over" if value.lease_is_over or value.session.ended_at else "runs"
     process = {True: "lives", False: "is gone", None: None}[value.process_lives]
     facts = pairs(
         [
@@ -135,6 +136,14 @@ def status_word(status: Status) -> str:
     return paint(status, _COLORS.get(status, ""))
 
 
+def _status(value: Session) -> str:
+    """Where it stands; one that has said its last word may still be there."""
+    if value.ended_at is not None or value.status not in FINAL:
+        return status_word(value.status)
+    said = "done" if value.status is Status.COMPLETED else value.status
+    return paint(f"{said}, still there", _COLORS.get(value.status, ""))
+
+
 def _contact(value: Contact) -> str:
     seen = "" if value.fresh else f", last seen {when(value.last_seen)}"
     return f"{line(value.name)} ({status_word(value.status)}{seen})"
@@ -167,4 +176,4 @@ def _said(value: Session) -> str:
 
 
 def _words(value: Session) -> str:
-    return f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}"
+    return f"{value.id}  {line(value.name)}  {value.mode}  {_status(value)}"

@@ -1,0 +1,30 @@
+"""Ends what a session runs, however far it has come: its set-up command, or its program by way of its runner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from maestro.services.launching import Launching
+from maestro.services.runners import Runners
+
+
+class Stopping:
+    """Asks for the end; that it has come is reported by whoever ends."""
+
+    def __init__(self, runners: Runners, launching: Launching) -> None:
+        self._runners = runners
+        self._launching = launching
+
+    async def stop(self, session_id: str, *, by: str) -> None:
+        """With all it started."""
+        if not await self._launching.stop(session_id, by=by):
+            await self._runners.ask(session_id, do="stop", by=by)
+
+    async def stop_all(self, session_ids: Iterable[str], *, by: str) -> None:
+        """Several; one that is gone already has ended."""
+        await asyncio.gather(*(self.stop(one, by=by) for one in session_ids), return_exceptions=True)
+
+    async def is_looked_at(self, session_id: str) -> bool:
+        """Whether someone sits at its terminal."""
+        return bool((await self._runners.ask(session_id, do="state")).get("attached"))
