@@ -1,12 +1,15 @@
 """Runs one shell command to its end or its time limit, with a bound on what is kept of its output.
 
-For what people have written down to be run: gates, set-up commands. Its whole process group ends with it.
+For what people have written down to be run: gates, set-up commands. All it started ends with it: its process group,
+and whoever has left that, known by a mark in the environment. The same mark tells a later server what one that was
+killed has left running.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import signal
 import time
@@ -14,9 +17,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from maestro import limits, subprocesses
+from maestro import leftovers, limits, subprocesses
 
 _CHUNK_BYTES = 64 * 1024
+_MARK = "MAESTRO_COMMAND"
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,13 +39,24 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(
-    command: str, *, directory: str, environment: Mapping[str, str], seconds_max: float, bytes_max: int
+    command: str,
+    *,
+    directory: str,
+    environment: Mapping[str, str],
+    seconds_max: float,
+    bytes_max: int,
+    mark: str = "",
 ) -> Ran:
-    """Run a command line with the shell; whatever of its process group is left afterwards is ended."""
+    """Run a command line with the shell; whatever it started that is left afterwards is ended.
+
+    `mark`: what it is run for, one at a time. What is left of an earlier one is ended before it begins.
+    """
+    mark = mark or hashlib.sha256(f"{directory}\n{command}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    await asyncio.to_thread(leftovers.end, _MARK, mark)
     began = time.monotonic()
     with _Output(bytes_max) as output:
         try:
-            process = await _started(command, directory, environment, output.writer)
+            process = await _started(command, directory, {**environment, _MARK: mark}, output.writer)
         except OSError as error:
             why = f"It could not be started in {directory}: {error.strerror or error}.".encode("utf-8", "replace")
             return Ran(code=None, output=why, output_bytes=len(why), seconds=0.0)
@@ -55,6 +70,7 @@ async def run(
             await _asked_to_end(process)
         finally:
             await _ended(process)
+            await asyncio.to_thread(leftovers.end, _MARK, mark)
         output.drain()
         return Ran(
             code=process.returncode or 0,

@@ -19,6 +19,7 @@
     │   ├── TooFast           too many messages to one recipient
     │   ├── Looping           two agents answer each other without end
     │   └── KeyReused         an idempotency key came with another request
+    ├── NotStarted            a session's program does not run
     ├── TimedOut
     ├── NotConfirmed          accepted, but its effect was not seen in time
     ├── NoServer
@@ -168,6 +169,12 @@ class KeyReused(Conflict):
     """This idempotency key came before with another request."""
 
     code = "key_reused"
+
+
+class NotStarted(MaestroError):
+    """The program could not be started."""
+
+    code = "not_started"
 
 
 class TimedOut(MaestroError):

@@ -109,6 +109,7 @@ spawns_of_one_coordinator_max = 32  # live at once
 spawns_of_one_project_max = 256
 report_tail_chars_max = 4_000
 stop_grace_seconds = 10
+spawn_answer_seconds = 1  # how long a spawn waits to hear that the program runs
 runner_restarts_max = 3  # of one that ended before its agent ran
 runner_restart_seconds = 1  # before the second; then twice as long each time
 resume_after_seconds = (0, 2, 10)  # a session that ended by accident is started again, so often, each time later

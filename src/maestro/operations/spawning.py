@@ -13,7 +13,7 @@ from maestro.domain.manifests import Manifest
 from maestro.domain.members import Permission
 from maestro.domain.messages import Step
 from maestro.domain.sessions import Mode, Session
-from maestro.errors import Conflict, Invalid, NotConfirmed, NotFound, NotPermitted, NotReady
+from maestro.errors import Conflict, Invalid, NotConfirmed, NotFound, NotPermitted, NotReady, NotStarted, TimedOut
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation, Request
 from maestro.operations.mail_shapes import SentMail
@@ -128,7 +128,9 @@ class PromptSession(OneSession, frozen=True, kw_only=True):
 
 
 class StopSession(OneSession, frozen=True, kw_only=True):
-    """Which one."""
+    """Which one, and how long to wait for its end."""
+
+    timeout: fields.Timeout = (limits.stop_grace_seconds + 2) * 1000
 
 
 class ShowPrompt(OneSession, frozen=True, kw_only=True):
@@ -187,7 +189,7 @@ SPAWN = Operation(
         'maestro session spawn --task "#4" --dry-run',
         "maestro session spawn --name tests -- make test",
     ),
-    errors=(NotFound, NotPermitted, NotReady, Conflict, Invalid),
+    errors=(NotFound, NotPermitted, NotReady, Conflict, Invalid, NotStarted),
 )
 REPORT = Operation(
     "runner.report",
@@ -235,7 +237,7 @@ STOP = Operation(
     effect=Effect.ACTION,
     command=Command("session stop", ("id",)),
     examples=("maestro session stop parser",),
-    errors=(NotFound, NotPermitted, Conflict),
+    errors=(NotFound, NotPermitted, Conflict, TimedOut),
 )
 RESUME = Operation(
     "session.resume",

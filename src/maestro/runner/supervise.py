@@ -209,7 +209,9 @@ class Runner:
 
     def _stop(self, by: str) -> None:
         """Ask it to end, with all it started; after a grace it is ended."""
-        self._asked = self._asked or by or "someone"
+        if self._asked is not None:
+            return  # it has its time already, and gets no more
+        self._asked = by or "someone"
         self._stop_at = time.monotonic() + self._order.stop_seconds
         self._transcript.mark(f"stop by {self._asked}")
         if self._agent is not None:

@@ -86,18 +86,18 @@ _SWITCH_SECONDS = 0.0005
 # What happened, and the upkeep that has something to do because of it.
 _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_STARTED: (Leases.name,),
-    Kind.TASK_REJECTED: (Leases.name,),
+    Kind.TASK_REJECTED: (Leases.name, Gates.name),
     Kind.TASK_UNBLOCKED: (Leases.name,),
     Kind.SESSION_REGISTERED: (Processes.name,),
     Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
     Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
     Kind.SESSION_RESUMED: (Reconcile.name, Dispatching.name),
     Kind.TASK_READY: (Dispatching.name,),
-    Kind.TASK_COMPLETED: (Dispatching.name,),
-    Kind.TASK_FAILED: (Dispatching.name,),
+    Kind.TASK_COMPLETED: (Dispatching.name, Gates.name),
+    Kind.TASK_FAILED: (Dispatching.name, Gates.name),
     Kind.TASK_BLOCKED: (Dispatching.name,),
-    Kind.TASK_CANCELLED: (Dispatching.name,),
-    Kind.TASK_DELETED: (Dispatching.name,),
+    Kind.TASK_CANCELLED: (Dispatching.name, Gates.name),
+    Kind.TASK_DELETED: (Dispatching.name, Gates.name),
     Kind.TASK_IN_REVIEW: (Gates.name,),
     Kind.RUN_STARTED: (Dispatching.name,),
     Kind.RUN_RESUMED: (Dispatching.name,),
@@ -178,7 +178,7 @@ class Server:
         token_of = self.secrets.session_token
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
         self.stopper = Stopping(self.runners, self.launching)
-        self.control = Control(self.store, self.runners, self.stopper, self.receipt_waits)
+        self.control = Control(self.store, self.hub, self.runners, self.stopper, self.receipt_waits)
         operations = list(REGISTRY.values())
         chosen = self.settings
         bounds = Bounds(
@@ -187,7 +187,13 @@ class Server:
             of_one_project_max=chosen.spawns_per_project,
         )
         self.spawning = Spawning(
-            self.launching, self.home, token_of=token_of, operations=lambda: operations, bounds=bounds
+            self.store,
+            self.hub,
+            self.launching,
+            self.home,
+            token_of=token_of,
+            operations=lambda: operations,
+            bounds=bounds,
         )
         stopping = self.stopper
         self.recovering = Recovering(self.store, self.launching, self.runners, stopping)

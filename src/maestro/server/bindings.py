@@ -161,7 +161,7 @@ def _sessions(server: Server) -> dict[str, Binding]:
             reveal=lambda answer: msgspec.structs.replace(answer, token=token_of(answer.id)),
         ),
         session_ops.HEARTBEAT.name: Binding(server.heartbeats.beat),
-        session_ops.END.name: Binding(sessions.end),
+        session_ops.END.name: Binding(sessions.end, after=server.control.after_end),
         session_ops.LIST.name: Binding(session_views.list_page),
         session_ops.SHOW.name: Binding(session_views.show),
         session_ops.EXPLAIN.name: Binding(server.explaining.explain),

@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import json
 import os
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import errors, leftovers, limits
 from maestro.processes import Process, below, look_up, with_variable
 from maestro.services.nursery import Nursery
 
@@ -115,11 +114,7 @@ class Runners:
             if not left:
                 return ended
             ended = True
-            for process in left:
-                now = look_up(process.pid)
-                if now is not None and now.started == process.started:
-                    with contextlib.suppress(ProcessLookupError, PermissionError):
-                        os.kill(process.pid, signal.SIGKILL)
+            leftovers.kill(left)
             time.sleep(_ROUND_SECONDS)
         return ended
 

@@ -16,6 +16,7 @@ from maestro.domain.messages import Step, Type
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Priority
 from maestro.domain.templates import Template
+from maestro.events.hub import Hub, Subscription
 from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
@@ -58,8 +59,11 @@ def manifest(tx: Tx, caller: Caller, request: session_ops.OneSession) -> Manifes
 class Control:
     """What goes through a runner."""
 
-    def __init__(self, store: Store, runners: Runners, stopping: Stopping, waits: receipts.ReceiptWaits) -> None:
+    def __init__(
+        self, store: Store, hub: Hub, runners: Runners, stopping: Stopping, waits: receipts.ReceiptWaits
+    ) -> None:
         self._store = store
+        self._hub = hub
         self._runners = runners
         self._stopping = stopping
         self._waits = waits
@@ -98,10 +102,49 @@ class Control:
         return session
 
     async def stop(self, caller: Caller, request: ops.StopSession) -> Session:
-        """Asked to end, with everything it started; its runner reports when it has."""
+        """Asked to end, with everything it started; answered once it has."""
         session = await self._named(caller, request, what="stop")
-        await self._stopping.stop(session.id, by=caller.title or caller.name)
-        return session
+        spawn = await self._store.read(lambda tx: tx.spawns.get(session.id), quick=True)
+        if spawn is None:
+            raise errors.Conflict(
+                f"{session.name} was only registered: its program is not Maestro's to stop.",
+                hint=f"End its program yourself; maestro session end {session.name} ends what is on record.",
+            )
+        with self._hub.subscribe([session.id]) as heard:
+            before = await self._stopping.stopped_by(session.id)
+            if before is None:
+                await self._ask_to_stop(session, by=caller.title or caller.name)
+            return await self._ended(session, heard, request.timeout / 1000, before or "")
+
+    async def _ask_to_stop(self, session: Session, *, by: str) -> None:
+        try:
+            await self._stopping.stop(session.id, by=by)
+        except errors.Conflict:
+            if not await self._stopping.is_ending(session.id):  # else its last words are on their way
+                raise
+
+    async def _ended(self, session: Session, heard: Subscription, seconds: float, before: str) -> Session:
+        """A session once it has ended; as it is, if nobody is to wait."""
+        try:
+            async with asyncio.timeout(seconds or None):
+                while (now := await self._now(session)).ended_at is None and seconds:
+                    await heard.wait()
+                    heard.take()
+        except TimeoutError:
+            by = f" by {before}" if before else ""
+            raise errors.TimedOut(
+                f"{session.name} is being stopped{by}: it has not ended within {seconds:g} s.",
+                hint=f"maestro session wait {session.name} --until stopped",
+            ) from None
+        return now
+
+    async def _now(self, session: Session) -> Session:
+        return await self._store.read(lambda tx: tx.sessions.get(session.id), quick=True) or session
+
+    async def after_end(self, caller: Caller, request: session_ops.EndSession, ended: Session) -> Session:
+        """Who is ended on record while it is set up never gets a program."""
+        await self._stopping.end_set_up(ended.id, by=caller.title or caller.name)
+        return ended
 
     async def prompts(self, caller: Caller, request: ops.ShowPrompt) -> ops.Prompts:
         found = await self._store.read(lambda tx: manifest(tx, caller, request), quick=True)

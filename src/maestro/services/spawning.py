@@ -6,12 +6,14 @@ one task, and whatever happens to the program afterwards, the record is there.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from maestro import errors
+from maestro import errors, limits
 from maestro.agents.base import Agent
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller
@@ -19,10 +21,11 @@ from maestro.domain.manifests import Manifest
 from maestro.domain.members import Member
 from maestro.domain.messages import SenderKind, Type
 from maestro.domain.projects import Project
-from maestro.domain.sessions import Mode, Session
+from maestro.domain.sessions import Mode, Session, Status
 from maestro.domain.spawns import Bounds, Spawn
 from maestro.domain.tasks import Task
 from maestro.domain.templates import Template
+from maestro.events.hub import Hub
 from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
@@ -42,7 +45,7 @@ from maestro.services.spawn_choices import (
     usual_permission,
     within_limits,
 )
-from maestro.store.base import Tx, Undo
+from maestro.store.base import Store, Tx, Undo
 
 WORKTREES = "worktrees"
 
@@ -52,6 +55,8 @@ class Spawning:
 
     def __init__(
         self,
+        store: Store,
+        hub: Hub,
         launching: Launching,
         home: Path,
         *,
@@ -59,6 +64,8 @@ class Spawning:
         operations: Callable[[], Sequence[Operation]],
         bounds: Bounds,
     ) -> None:
+        self._store = store
+        self._hub = hub
         self._launching = launching
         self._home = home
         self._token_of = token_of
@@ -146,8 +153,30 @@ class Spawning:
         if answer.dry_run or start in self._started:
             return answer  # nothing to start, or the same key came twice
         self._started.add(start)
-        await self._launching.start_or_fail(answer.id)
-        return answer
+        with self._hub.subscribe([answer.id]) as heard, contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.spawn_answer_seconds):
+                await self._launching.start_or_fail(answer.id)
+                while (await self._now(answer)).status is Status.SPAWNING:
+                    await heard.wait()
+                    heard.take()
+        return await self._as_it_is(answer)
+
+    async def _as_it_is(self, answer: ops.SpawnedSession) -> ops.SpawnedSession:
+        """What is known of it by now: that its program runs, or why it does not."""
+        now = await self._now(answer)
+        spawn = await self._store.read(lambda tx: tx.spawns.get(answer.id), quick=True)
+        if now.status is Status.FAILED and now.pid is None and spawn is not None and spawn.ended_at is not None:
+            raise errors.NotStarted(
+                f"{now.name} could not be started: {spawn.tail or 'nobody knows why'}",
+                hint=f"maestro session show {now.name}",
+                data={"id": now.id},
+            )
+        return msgspec.structs.replace(answer, **msgspec.structs.asdict(now))
+
+    async def _now(self, answer: ops.SpawnedSession) -> Session:
+        found = await self._store.read(lambda tx: tx.sessions.get(answer.id), quick=True)
+        assert found is not None
+        return found
 
     def _session(
         self,

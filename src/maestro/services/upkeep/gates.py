@@ -76,13 +76,17 @@ class Gates:
         self._clock = clock
         self._seconds_max = seconds_max
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._asking: dict[str, Task] = {}  # whose commands run
         self._merging: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.on_done: Callable[[], None] = lambda: None  # there is room for another
 
     async def run_once(self) -> datetime | None:
         """Begin with what is due and has a place; whoever is done asks for the next look."""
         for task_id in [task_id for task_id, work in self._running.items() if work.done()]:
-            self._running.pop(task_id).result()
+            work = self._running.pop(task_id)
+            if not work.cancelled():
+                work.result()
+        await self._give_up()
         many = limits.gates_parallel_max
         due = await self._store.read(lambda tx: tx.tasks.in_review(limit=many * 4))
         for task in due:
@@ -91,13 +95,29 @@ class Gates:
                 work.add_done_callback(lambda _: self.on_done())
         return None
 
+    async def _give_up(self) -> None:
+        """End the gates of what is no longer to be judged: it was cancelled or deleted, or someone has judged it."""
+        asking = dict(self._asking)
+
+        def look(tx: Tx) -> list[str]:
+            now = {task_id: tx.tasks.get(task_id) for task_id in asking}
+            return [task_id for task_id, task in now.items() if task is None or not _stands(task, asking[task_id])]
+
+        for task_id in await self._store.read(look, quick=True) if asking else ():
+            if task_id in self._asking:
+                self._running[task_id].cancel()
+
     async def close(self) -> None:
         for work in self._running.values():
             work.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _judge(self, task: Task) -> None:
-        said = await self._asked(task)
+        self._asking[task.id] = task
+        try:
+            said = await self._asked(task)
+        finally:
+            del self._asking[task.id]
         if not all(one.result.passed for one in said):
             await self._store.write(lambda tx: _conclude(tx, task, said, None))
             return
@@ -152,6 +172,7 @@ class Gates:
             environment=cleared(os.environ) | {"MAESTRO_TASK_ID": task.id, "MAESTRO_GATE": "1"},
             seconds_max=self._seconds_max,
             bytes_max=limits.gate_output_bytes_max,
+            mark=f"gate-{task.id}",
         )
         return await self._said(task, command, ran)
 
@@ -178,7 +199,7 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> No
         data = {"ref": seen.ref, "gate": one.result.id, "command": one.result.command, "code": one.result.exit_code}
         tx.log(Change(kind, seen.id, seen.project_id, data), actor=SERVER)
     task = tx.tasks.get(seen.id)
-    if task is None or task.status is not Status.IN_REVIEW or task.updated_at != seen.updated_at:
+    if task is None or not _stands(task, seen):
         return  # it went on meanwhile, or was handed in anew: then this was said about something else
     passed = all(one.result.passed for one in said) and clash is None
     if passed:
@@ -193,6 +214,11 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> No
     else:
         what = "it could not be merged" if clash is not None else said[-1].in_short
         _send_back(tx, task, holder, what=what, why=clash.why if clash is not None else said[-1].verdict)
+
+
+def _stands(task: Task, seen: Task) -> bool:
+    """Whether a task is still to be judged for what was handed in."""
+    return task.status is Status.IN_REVIEW and task.updated_at == seen.updated_at
 
 
 def _is_for_another(tx: Tx, task: Task, clash: _Clash) -> bool:
