@@ -76,6 +76,7 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     note: str = ""
+    held_by: str | None = None  # who works on it, if that is nobody of the run
 
 
 class RunView(Run, frozen=True, kw_only=True):

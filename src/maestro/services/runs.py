@@ -16,7 +16,7 @@ from maestro.domain.tasks import Priority, Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
-from maestro.services import moves, notices
+from maestro.services import moves, notices, run_waits
 from maestro.services import tasks as task_service
 from maestro.services.scope import may_write, project_of, task_of
 from maestro.services.spawn_choices import directory_of, members_of, tool_of
@@ -143,7 +143,8 @@ def _shown(tx: Tx, one: Standing, edges: list[tuple[str, Status]]) -> ops.RunTas
         depends_on=[ref for ref, _ in edges],
         started_at=one.task.started_at,
         finished_at=one.task.finished_at,
-        note=one.note,
+        note=one.task.reason if one.task.status is Status.BLOCKED else one.note,
+        held_by=run_waits.holder_name(tx, one.task) if one.task.holder and not one.is_running else None,
     )
 
 

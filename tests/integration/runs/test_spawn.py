@@ -32,7 +32,7 @@ def test_a_bad_end_fails_the_task_with_the_last_words(shop: Workshop) -> None:
 
 def test_a_program_that_is_not_there_fails_and_says_so(shop: Workshop) -> None:
     shop.task("Parser")
-    shop.spawn("--task", "#1", "--name", "parser", "--", "no-such-program-anywhere")
+    shop.maestro("session", "spawn", "--task", "#1", "--name", "parser", "--", "no-such-program-anywhere", exits=1)
     assert shop.ended("parser")["status"] == "failed"
     assert "no-such-program-anywhere" in shop.maestro("session", "explain", "parser")
 

@@ -22,7 +22,7 @@ from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import FINAL, Status, Task
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes
-from maestro.services import moves, runs
+from maestro.services import moves, run_waits, runs
 from maestro.services.consequences import Outcome as Outcomes
 from maestro.services.launching import Launching
 from maestro.services.mail import routing
@@ -71,7 +71,7 @@ class Dispatching:
         begun = await asyncio.gather(*(self._begin(begin) for begin in begins))
         full = next((one.problem for one in begun if one.is_full), "")
         if full or (run.note and any(one.session_id for one in begun)):
-            await self._store.write(lambda tx: _say(tx, run, full))
+            await self._store.write(lambda tx: _say(tx, run, f"Waits for room. {full}" if full else ""))
         if any(one.problem and not one.is_full for one in begun):
             return await self._go_on(run)  # it is counted, and there may be nothing left to do
         return plan.look_again
@@ -88,6 +88,8 @@ class Dispatching:
         found, plan = _planned(tx, run)
         if plan.verdict is not None:
             return plan, [], self._finish(tx, run, found, plan)
+        if not plan.start and not any(one.is_running for one in found):
+            _say(tx, run, plan.note)
         tries = {one.task.id: len(one.attempts) for one in found}
         notes = {one.task.id: one.note for one in found}
         return plan, [_Begin(run, task, tries[task.id] + 1, notes[task.id]) for task in plan.start], []
@@ -242,9 +244,8 @@ def _drift(tx: Tx, run: Run, attempt: Attempt) -> None:
 
 def _say(tx: Tx, run: Run, why: str) -> None:
     """That a run waits, and for what; or that it waits no more."""
-    note = f"Waits for room. {why}" if why else ""
-    if tx.runs.say(run.id, note) and note:
-        tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": note}), actor=SERVER)
+    if tx.runs.say(run.id, why) and why:
+        tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": why}), actor=SERVER)
 
 
 def _name(tx: Tx, begin: _Begin) -> str:
@@ -276,7 +277,18 @@ def _planned(tx: Tx, run: Run) -> tuple[list[Standing], rules.Plan]:
     found = runs.standing(tx, run)
     if len(found) > limits.run_tasks_max:
         return found, rules.Plan(verdict=RunStatus.FAILED, note=f"It has grown beyond {limits.run_tasks_max} tasks.")
-    return found, rules.plan(run, found, tx.at)
+    return found, _waiting(tx, run, found, rules.plan(run, found, tx.at))
+
+
+def _waiting(tx: Tx, run: Run, found: list[Standing], plan: rules.Plan) -> rules.Plan:
+    """A run that can do nothing now may wait for others; it says for whom, or that they will not come."""
+    if plan.start or plan.verdict not in (None, RunStatus.FAILED) or run.strategy is Strategy.RACE:
+        return plan
+    waits, stuck = run_waits.why(tx, run, found)
+    if waits:
+        return rules.Plan(look_again=plan.look_again, note=f"Waits. {waits}")
+    note = f"{plan.note} {stuck}"[: limits.run_note_chars_max] if stuck and plan.verdict else plan.note
+    return msgspec.structs.replace(plan, note=note)
 
 
 def _win(tx: Tx, root: Task) -> None:

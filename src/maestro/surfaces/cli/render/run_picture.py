@@ -150,7 +150,7 @@ def _waves(run: RunView, shown: set[str], at: datetime, columns: int) -> list[st
 
 def _cells(task: RunTask, at: datetime) -> tuple[str, str, str]:
     """Who, how long, which try."""
-    who = line(task.session or "") if task.since or task.status is Status.IN_REVIEW else ""
+    who = line(task.session or "") if task.since or task.status is Status.IN_REVIEW else line(task.held_by or "")
     if task.since:
         long = clock((at - task.since).total_seconds())
     elif task.finished_at and task.started_at:
@@ -165,7 +165,7 @@ def _needs(task: RunTask, run: RunView) -> str:
     refs = [_short(ref, run) for ref in task.depends_on]
     more = f" +{len(refs) - _needs_max}" if len(refs) > _needs_max else ""
     parts = ["← " + " ".join(refs[:_needs_max]) + more] if refs else []
-    if task.note and state(task) in ("ready", "waiting", "failed"):
+    if task.note and state(task) in ("ready", "waiting", "failed", "blocked"):
         parts.append(clip(line(task.note), _note_columns_max))
     return paint("  ".join(parts), "dim")
 
@@ -214,8 +214,9 @@ def changes(before: RunView | None, after: RunView) -> Mapping[str, str]:
 def _said(task: RunTask, run: RunView) -> str:
     counts = Counter(map(state, run.tasks))
     total = sum(count for name, count in counts.items() if name != "cancelled")
-    who = f"  {line(task.session)}" if task.session and state(task) == "running" else ""
+    name = task.held_by or task.session
+    who = f"  {line(name)}" if name and state(task) == "running" else ""
     tries = f"  try {task.attempts}" if task.attempts > 1 else ""
     done = f"  [{counts['completed']}/{total}]" if state(task) == "completed" else ""
-    why = f"  ({line(task.note)})" if task.note and state(task) in ("ready", "failed") else ""
+    why = f"  ({line(task.note)})" if task.note and state(task) in ("ready", "failed", "blocked") else ""
     return f"{line(task.ref)}  {state(task).replace('_', ' ')}{who}{tries}  {line(task.title)}{done}{why}"

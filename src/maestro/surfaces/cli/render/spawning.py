@@ -53,6 +53,8 @@ def logs(value: Logs, view: View) -> Rendered:
     """The text of a terminal, as lines that can be read; nothing in it commands this one."""
     lines = terminals.Lines()
     text = lines.take(value.text) + lines.rest()
+    if not text:
+        return Rendered("", [f"{line(value.name)} has shown nothing"])
     return Rendered(body(text), ["there is more: --limit shows it"] if value.truncated else [])
 
 

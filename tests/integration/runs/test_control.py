@@ -1,0 +1,52 @@
+"""Starting and stopping one session: the answer says what is so, not what was asked for."""
+
+from __future__ import annotations
+
+import subprocess
+
+from maestro.testing.supervised import until
+from maestro.testing.workshop import Workshop
+
+STUBBORN = "trap '' TERM; touch ready; while :; do sleep 0.05; done"
+
+
+def test_a_spawn_answers_that_the_program_runs(shop: Workshop) -> None:
+    assert shop.spawn("--name", "parser", "--", "sleep", "1000")["status"] == "working"
+
+
+def test_a_program_that_is_not_there_is_said_at_once(shop: Workshop) -> None:
+    shop.task("Parser")
+    said = shop.maestro("session", "spawn", "--task", "#1", "--name", "p", "--", "no-such-program", exits=1)
+    assert "p could not be started" in said and "no-such-program" in said
+    assert shop.status("#1") == "failed"
+
+
+def test_a_stop_answers_when_it_has_ended(shop: Workshop) -> None:
+    shop.spawn("--name", "parser", "--", "sleep", "1000")
+    assert "stopped" in shop.maestro("session", "stop", "parser")
+    assert shop.session("parser")["ended_at"]
+    assert "has ended (stopped)" in shop.maestro("session", "stop", "parser", exits=5)
+
+
+def test_who_stops_what_is_being_stopped_is_told_so(shop: Workshop) -> None:
+    shop.spawn("--name", "parser", "--", "sh", "-c", STUBBORN)
+    until(lambda: (shop.repo / "ready").exists(), what="its start")
+    first = shop.live.begin("session", "stop", "parser", cwd=shop.repo, stdout=subprocess.PIPE)
+    cast = shop.folder(shop.session("parser")["id"]) / "transcript.cast"
+    until(lambda: "stop by" in cast.read_text(), what="the first stop")
+    assert "parser is being stopped by" in shop.maestro("session", "stop", "parser", "--timeout", "1s", exits=3)
+    out, _ = first.communicate(timeout=60)
+    assert first.returncode == 0 and b"stopped" in out
+
+
+def test_who_was_only_registered_is_not_ours_to_stop(shop: Workshop) -> None:
+    shop.maestro("session", "register", "--name", "guest")
+    said = shop.maestro("session", "stop", "guest", exits=5)
+    assert "only registered" in said and "maestro session end guest" in said
+
+
+def test_logs_of_who_said_nothing_say_so(shop: Workshop) -> None:
+    shop.spawn("--name", "quiet", "--", "true")
+    shop.ended("quiet")
+    done = shop.live.command("session", "logs", "quiet", cwd=shop.repo)
+    assert done.stdout == b"" and b"quiet has shown nothing" in done.stderr
