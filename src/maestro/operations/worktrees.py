@@ -62,7 +62,7 @@ class MergedWorktree(msgspec.Struct, frozen=True, kw_only=True):
     commit: str | None
     conflicts: list[str] = []
     task: str | None = None  # that is to mend them
-    checked_out_at: list[str] = []
+    checked_out_at: list[str] = []  # who has `into` there has the merge in the files too
 
 
 class RemoveWorktree(OneSession, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ MERGE = Operation(
     MergedWorktree,
     callers=Callers.OWNERS,
     http=POST("/api/worktrees/{id}/merge"),
-    summary="Merge a session's branch; nobody's checkout is touched.",
+    summary="Merge a session's branch. A checkout of the other one comes along, or nothing is merged.",
     effect=Effect.ACTION,
     command=Command("worktree merge", ("id",)),
     examples=("maestro worktree merge parser --into main",),

@@ -30,10 +30,12 @@ class Workshop:
         assert done.returncode == exits, (words, done.returncode, done.stdout.decode(), done.stderr.decode())
         return (done.stdout if exits == 0 else done.stderr).decode()
 
-    def json(self, *words: str) -> Any:
+    def json(self, *words: str, exits: int = 0) -> Any:
         """What a command answers; flags stand before a program's own words."""
         at = words.index("--") if "--" in words else len(words)
-        return json.loads(self.maestro(*words[:at], "--json", *words[at:]))
+        done = self.live.command(*words[:at], "--json", *words[at:], cwd=self.repo, timeout=60)
+        assert done.returncode == exits, (words, done.returncode, done.stdout.decode(), done.stderr.decode())
+        return json.loads(done.stdout)
 
     def task(self, title: str, *words: str) -> dict[str, Any]:
         made: dict[str, Any] = self.json("task", "create", title, *words)

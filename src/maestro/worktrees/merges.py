@@ -1,19 +1,18 @@
-"""Merges a branch into an integration branch: in a worktree of its own, then by moving the ref if it is as it was.
+"""Merges a branch into an integration branch: where nobody works, then by moving the ref if it is as it was.
 
-Nobody's checkout is touched, no hook runs, and a conflict leaves nothing behind.
+A checkout of that branch comes along, or nothing is merged. No hook runs, and a conflict leaves nothing behind.
 """
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from maestro import limits
 from maestro.errors import Conflict, Invalid, MaestroError
-from maestro.worktrees import branches, commands, conflicts, listing, repositories, temporary
+from maestro.worktrees import branches, checkouts, commands, conflicts, repositories, temporary
 from maestro.worktrees.conflicts import FileConflict
 
 
@@ -30,9 +29,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     commit: str
     into: str
     previous: str  # where the integration branch was; the same commit when there was nothing new
-    # Someone has the integration branch checked out there: the files are still those of `previous`.
-    checked_out_at: str = ""
-    is_checkout_clean: bool = True  # just before: no file that git knows was changed there
+    checked_out_at: str = ""  # someone has the integration branch there: the files are those of `commit`
 
     @property
     def is_new(self) -> bool:
@@ -97,20 +94,20 @@ async def _tried(repository: str, branch: str, into: str, message: str, author: 
     """One attempt; None when the integration branch moved meanwhile."""
     old = await branches.known_tip(repository, into)
     new = await branches.known_tip(repository, branch)
+    checkout = await checkouts.of_branch(repository, into)
     if await branches.contains(repository, commit=new, within=old):
-        checkout, is_clean = await _checkout_of(repository, into)
-        return Merged(commit=old, into=into, previous=old, checked_out_at=checkout, is_checkout_clean=is_clean)
+        return Merged(commit=old, into=into, previous=old, checked_out_at=checkout)
     if await commands.line("merge-base", old, new, cwd=repository) is None:
         raise Conflict(f"{branch} and {into} have no commit in common.", hint="They are no branches of one history.")
     async with temporary.worktree(repository, at=old) as tree:
         if not await _merged_in(tree, new, message, author):
             return await _conflicted(tree, into=into, into_commit=old, branch_commit=new)
         commit = (await commands.run("rev-parse", "HEAD", cwd=tree)).strip()
-        checkout, is_clean = await _checkout_of(repository, into)
-        reason = f"maestro: merge {branch}"
-        if not await branches.move(repository, into, to=commit, old=old, reason=reason):
-            return None
-    return Merged(commit=commit, into=into, previous=old, checked_out_at=checkout, is_checkout_clean=is_clean)
+    if checkout:
+        is_moved = await checkouts.fast_forward(checkout, branch=into, old=old, new=commit)
+    else:
+        is_moved = await branches.move(repository, into, to=commit, old=old, reason=f"maestro: merge {branch}")
+    return Merged(commit=commit, into=into, previous=old, checked_out_at=checkout) if is_moved else None
 
 
 async def _merged_in(tree: str, commit: str, message: str, author: Author) -> bool:
@@ -143,13 +140,3 @@ async def _conflicted(tree: str, *, into: str, into_commit: str, branch_commit: 
         into_commit=into_commit,
         branch_commit=branch_commit,
     )
-
-
-async def _checkout_of(repository: str, branch: str) -> tuple[str, bool]:
-    """Where a branch is checked out (empty for nowhere), and whether no file that git knows is changed there."""
-    listed = await listing.list_all(repository)
-    for path in (one.path for one in listed if one.branch == branch and not one.is_bare):
-        if Path(path).is_dir():
-            changed = await commands.run("status", "--porcelain", "-z", "--untracked-files=no", cwd=path)
-            return path, not changed
-    return "", True

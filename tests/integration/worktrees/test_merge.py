@@ -147,26 +147,42 @@ async def test_renames_and_binary_files_merge(repo, make):
 # Somebody's checkout
 
 
-async def test_a_checkout_of_the_branch_is_left_alone_and_told(repo, make, tmp_path):
-    (await make("x")).commit({"a": "1"})
+async def test_a_checkout_of_the_branch_comes_along(repo, make, tmp_path):
+    (await make("x")).commit({"a": "1", "readme.txt": "new\n"})
     repo.git("worktree", "add", "-q", str(tmp_path / "theirs"), "run")
-    done = await merge(repo, "x")
-    assert (done.checked_out_at, done.is_checkout_clean) == (str(tmp_path / "theirs"), True)
-    assert not (tmp_path / "theirs" / "a").exists()
-    # Its files are those from before: with the commit from before they can be brought up to date, safely.
     theirs = type(repo)(tmp_path / "theirs")
-    theirs.git("read-tree", "-m", "-u", done.previous, done.commit)
-    assert theirs.git("status", "--porcelain") == "" and (tmp_path / "theirs" / "a").exists()
+    theirs.write({"unrelated": "mine"})
+    done = await merge(repo, "x")
+    assert done.checked_out_at == str(theirs) and theirs.tip("HEAD") == done.commit
+    assert theirs.git("status", "--porcelain") == "?? unrelated"
+    theirs.commit({}, "the next commit")
+    assert theirs.git("show", "run:a") == "1"  # what came in is not taken back
 
 
-async def test_changes_in_that_checkout_are_told_too(repo, make):
+@pytest.mark.parametrize("name", ["readme.txt", "a", "ignored"])
+async def test_a_checkout_that_would_lose_something_keeps_all_as_it_is(repo, make, name):
+    repo.commit({".gitignore": "ignored\n"})
+    tree = await make("x")
+    tree.write({"readme.txt": "theirs", "a": "1", "ignored": "1"})
+    tree.git("add", "-f", "ignored")
+    tree.commit({})
+    repo.write({name: "mine"})
+    before = repo.everything()
+    with pytest.raises(Conflict, match=name) as refused:
+        await merge(repo, "x", into="main")
+    assert str(repo) in refused.value.message and f"git -C {repo} stash" in refused.value.hint
+    assert repo.everything() == before and (repo.path / name).read_text() == "mine"
+    repo.git("stash", "-q", "--include-untracked", "--all")
+    assert (await merge(repo, "x", into="main")).is_new and (repo.path / "a").read_text() == "1"
+
+
+async def test_a_checkout_in_the_middle_of_something_is_told(repo, make):
     (await make("x")).commit({"a": "1"})
-    repo.write({"readme.txt": "mine"})
-    done = await merge(repo, "x", into="main")
-    assert (done.checked_out_at, done.is_checkout_clean) == (str(repo), False)
-    assert (repo.path / "readme.txt").read_text() == "mine"
-    again = await merge(repo, "x", into="main")
-    assert (again.is_new, again.checked_out_at) == (False, str(repo))
+    (repo.path / ".git" / "index.lock").write_text("")
+    with pytest.raises(Conflict, match="cannot be brought up to date"):
+        await merge(repo, "x", into="main")
+    (repo.path / ".git" / "index.lock").unlink()
+    assert (await merge(repo, "x", into="main")).is_new
 
 
 # Conflicts

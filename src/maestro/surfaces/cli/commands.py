@@ -21,6 +21,7 @@ from maestro.operations.base import Effect, Operation
 from maestro.operations.registry import REGISTRY
 from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
+from maestro.operations.worktrees import MergedWorktree
 from maestro.surfaces.cli import bind, exit_codes, handing_over, own, place
 from maestro.surfaces.cli.attention import Attention
 from maestro.surfaces.cli.channel import Channel, Gone, HandOver, Piped
@@ -211,9 +212,11 @@ def _rendered(answer: Any, view: View) -> Rendered:
 
 
 def _code_of(answer: Any) -> int:
-    """A wait that ended otherwise, or a question answered with no, is no error and no success."""
+    """A wait that ended otherwise, a question answered with no, a merge that goes back as a task: no error, no success."""
     if isinstance(answer, WaitedTasks | WaitedSessions | AgentList) and not answer.reached:
         return exit_codes.FAILED
+    if isinstance(answer, MergedWorktree) and answer.commit is None:
+        return exit_codes.of_error(errors.Conflict)
     return exit_codes.DONE
 
 

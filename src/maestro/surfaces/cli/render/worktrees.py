@@ -29,7 +29,7 @@ def merged(value: ops.MergedWorktree, view: View) -> Rendered:
         conflicts = "\n".join(indented(one) for one in value.conflicts)
         task = f"{line(value.task)} is to mend it: maestro task show '{line(value.task)}'\n" if value.task else ""
         return Rendered(f"{line(value.branch)} conflicts with {line(value.into)}:\n{conflicts}\n{task}")
-    notes = [f"{line(place)} has this branch checked out and was left as it is" for place in value.checked_out_at]
+    notes = [f"{line(place)} has this branch checked out, and is up to date" for place in value.checked_out_at]
     return Rendered(f"{line(value.branch)} is in {line(value.into)} as {value.commit[:12]}\n", notes)
 
 
