@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from maestro import limits
 from maestro.domain.callers import Callers
+from maestro.domain.conditions import Condition
 from maestro.domain.spawns import Worktree
 from maestro.errors import Conflict, NotFound, NotPermitted
 from maestro.operations import fields
@@ -32,8 +33,9 @@ class WorktreeState(Worktree, frozen=True, kw_only=True):
     is_clean: bool | None
     changed: int
     untracked: int
-    ahead: int
+    ahead: int  # commits that are not where they are to go: merged, its run's branch, or what is checked out
     size_bytes: int
+    state: Condition
 
 
 class WorktreeList(Cursor, frozen=True, kw_only=True):

@@ -44,8 +44,14 @@ def go_back(tx: Tx, session: Session, found: Worktree, clash: Conflicted, *, of:
     return tx.tasks.get(made.id) or made
 
 
-def merged(tx: Tx, found: Worktree) -> None:
-    """It came in after all: whatever was to mend it has nothing left to do."""
+def merged(tx: Tx, session: Session, found: Worktree, into: str) -> None:
+    """It came in after all: whatever was to mend it has nothing left to do.
+
+    With what mends another comes that other.
+    """
+    for other in filter(None, (tx.worktrees.mended_by(task_id) for task_id in session.tasks)):
+        if other.merges_into == into:
+            tx.worktrees.merged(other.session_id, into=into, at=tx.at)
     task = tx.tasks.get(found.conflict_task_id) if found.conflict_task_id else None
     if task is not None and task.status is Status.TODO:
         moves.cancel(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=f"{found.branch} is merged."))
@@ -58,7 +64,7 @@ def described(session: Session, found: Worktree, clash: Conflicted, *, in_run: b
     then = (
         "Then report this task complete: it is merged by itself."
         if in_run
-        else f"Then: maestro worktree merge {session.name} --into {clash.into}"
+        else f"Then:\n\n    maestro worktree merge {session.name} --into {clash.into}\n"
     )
     many = f"{clash.files_total} file{'s' if clash.files_total != 1 else ''}"
     head = (
@@ -69,7 +75,7 @@ def described(session: Session, found: Worktree, clash: Conflicted, *, in_run: b
         "    # mend the files below, keeping what both sides meant; then\n"
         "    git add -A\n"
         "    git commit --no-edit\n\n"
-        f"{then} It counts only if both commits are in it.\n\n"
+        f"{then}\nIt counts only if both commits are in it.\n\n"
         "In what follows <<<<<<< is the integration branch, ||||||| what both began from, >>>>>>> the branch.\n"
     )
     files = "".join(f"\n{one.path}: {one.kind}\n{one.text}" for one in clash.details)

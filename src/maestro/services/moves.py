@@ -150,7 +150,7 @@ def _completion(tx: Tx, caller: Caller, task: Task) -> Move:
 def _is_to_be_merged(tx: Tx, task: Task) -> bool:
     """In a run with worktrees a task counts only once its branch is in the run's own."""
     found = tx.worktrees.get(task.holder) if task.holder else None
-    return found is not None and found.merges_into is not None and found.merged_at is None
+    return found is not None and found.merges_into is not None and found.removed_at is None
 
 
 def _moved(

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from maestro import errors, ids, limits
-from maestro.domain.callers import Caller
+from maestro.domain.callers import SERVER, Caller
 from maestro.domain.events import Change, Kind
-from maestro.domain.runs import Attempt, Run, RunStatus, Standing, Strategy
+from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
@@ -143,9 +143,15 @@ def _shown(tx: Tx, one: Standing, edges: list[tuple[str, Status]]) -> ops.RunTas
         depends_on=[ref for ref, _ in edges],
         started_at=one.task.started_at,
         finished_at=one.task.finished_at,
-        note=one.task.reason if one.task.status is Status.BLOCKED else one.note,
+        note=one.task.reason if one.task.status is Status.BLOCKED else one.note or _sent_back(one.task),
         held_by=run_waits.holder_name(tx, one.task) if one.task.holder and not one.is_running else None,
     )
+
+
+def _sent_back(task: Task) -> str:
+    """Why somebody works on it again that had handed it in."""
+    lines = task.reason.splitlines() if task.status is Status.IN_PROGRESS else []
+    return lines[0][: limits.run_note_chars_max] if lines else ""
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListRuns) -> ops.RunList:
@@ -179,6 +185,17 @@ def resume(tx: Tx, caller: Caller, request: ops.OneRun) -> Run:
             moves.reopen(tx, caller, task_shapes.OneTask(id=one.task.id))
     tx.log(Change(Kind.RUN_RESUMED, run.id, run.project_id, {}), actor=caller.name)
     return tx.runs.get(run.id) or run
+
+
+def settle(tx: Tx, run: Run, task: Task, attempt: Attempt, outcome: Outcome, *, note: str) -> None:
+    """How an attempt came out."""
+    tx.runs.end(attempt, outcome, note=note, at=tx.at)
+    tell(tx, run, task, attempt, outcome, note=note)
+
+
+def tell(tx: Tx, run: Run, task: Task, attempt: Attempt, outcome: Outcome, *, note: str) -> None:
+    told = {"task": task.ref, "attempt": attempt.number, "outcome": outcome.value, "note": note}
+    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
 
 
 def end(tx: Tx, run: Run, status: RunStatus, *, note: str, actor: str) -> None:

@@ -6,14 +6,24 @@ import msgspec
 
 from maestro import errors, worktrees
 from maestro.domain.callers import Caller
+from maestro.domain.conditions import condition
 from maestro.domain.manifests import Manifest
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
+from maestro.domain.tasks import FINAL
 from maestro.operations import sessions as session_ops
 from maestro.operations import worktrees as ops
 from maestro.services import conflicts, kin
 from maestro.services.scope import project_of
 from maestro.store.base import Store, Tx
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """A worktree with what the store knows about it."""
+
+    worktree: Worktree
+    session: str
+    in_conflict: bool  # and nobody has mended that yet
 
 
 class Worktrees:
@@ -62,13 +72,13 @@ class Worktrees:
         await self._store.write(lambda tx: tx.worktrees.insert(row))
 
     async def list_page(self, caller: Caller, request: ops.ListWorktrees) -> ops.WorktreeList:
-        def look(tx: Tx) -> list[tuple[Worktree, str]]:
+        def look(tx: Tx) -> list[_Seen]:
             project = project_of(tx, caller, request.project)
             found = tx.worktrees.of_project(project.id, after=request.cursor, limit=request.limit + 1)
-            return [(one, session.name if (session := tx.sessions.route(one.session_id)) else "") for one in found]
+            return [_seen(tx, one) for one in found]
 
         found = await self._store.read(look)
-        shown = [await _state(one, name) for one, name in found[: request.limit]]
+        shown = [await _state(one) for one in found[: request.limit]]
         return ops.WorktreeList(worktrees=shown, cursor=shown[-1].session_id if len(found) > request.limit else None)
 
     async def diff(self, caller: Caller, request: session_ops.OneSession) -> ops.Diff:
@@ -97,12 +107,13 @@ class Worktrees:
             branch=found.branch,
             into=into,
             message=f"Merge {found.branch} ({session.name})",
-            author=worktrees.Author(session.human or "maestro", "maestro@localhost"),
+            author=await worktrees.identity(found.repository)
+            or worktrees.Author(session.human or "maestro", "maestro@localhost"),
         )
 
         def write(tx: Tx) -> None:
             tx.worktrees.merged(found.session_id, into=into, at=tx.at)
-            conflicts.merged(tx, found)
+            conflicts.merged(tx, session, found, into)
 
         if isinstance(done, worktrees.Merged):
             await self._store.write(write)
@@ -137,25 +148,41 @@ class Worktrees:
         return await self._store.read(look, quick=True)
 
 
-async def _state(one: Worktree, name: str) -> ops.WorktreeState:
-    try:
-        now = await worktrees.state(one.path, base_commit=one.base_commit)
-    except errors.MaestroError:  # someone has taken it away
-        return ops.WorktreeState(
-            **msgspec.structs.asdict(one),
-            session=name,
-            is_clean=None,
-            changed=0,
-            untracked=0,
-            ahead=0,
-            size_bytes=0,
-        )
+def _seen(tx: Tx, one: Worktree) -> _Seen:
+    session = tx.sessions.route(one.session_id)
+    mending = tx.tasks.get(one.conflict_task_id) if one.conflict_task_id else None
+    return _Seen(one, session.name if session else "", mending is not None and mending.status not in FINAL)
+
+
+async def _state(seen: _Seen) -> ops.WorktreeState:
+    one = seen.worktree
+    now = await _looked_at(one)
     return ops.WorktreeState(
         **msgspec.structs.asdict(one),
-        session=name,
-        is_clean=now.is_clean,
-        changed=now.changed,
-        untracked=now.untracked,
-        ahead=now.ahead,
-        size_bytes=now.size_bytes,
+        session=seen.session,
+        is_clean=now.is_clean if now else None,
+        changed=now.changed if now else 0,
+        untracked=now.untracked if now else 0,
+        ahead=now.ahead if now else 0,
+        size_bytes=now.size_bytes if now else 0,
+        state=condition(
+            is_clean=now.is_clean if now else None,
+            is_elsewhere=now is not None and now.is_elsewhere,
+            in_conflict=seen.in_conflict,
+            ahead=now.ahead if now else 0,
+            has_commits=one.merged_at is not None or (now is not None and now.head != one.base_commit),
+        ),
     )
+
+
+async def _looked_at(one: Worktree) -> worktrees.State | None:
+    try:
+        return await worktrees.state(
+            one.path,
+            base_commit=one.base_commit,
+            branch=one.branch,
+            within=one.merged_into or one.merges_into,
+            repository=one.repository,
+        )
+    except errors.MaestroError:  # someone has taken it away
+        return None

@@ -8,8 +8,10 @@ from maestro.worktrees.conflicts import FileConflict
 from maestro.worktrees.copies import Skipped
 from maestro.worktrees.creation import Created, create
 from maestro.worktrees.diffs import DiffStat, FileStat, diff, diff_stat
+from maestro.worktrees.handing_in import loose_ends
+from maestro.worktrees.identities import Author, identity
 from maestro.worktrees.listing import Worktree, list_all
-from maestro.worktrees.merges import Author, Conflicted, Merged, Merges, merge
+from maestro.worktrees.merges import Conflicted, Merged, Merges, merge
 from maestro.worktrees.preparation import Prepared, prepare
 from maestro.worktrees.removal import Removed, remove
 from maestro.worktrees.settings import Settings, read_settings
@@ -39,7 +41,9 @@ __all__ = [
     "diff",
     "diff_stat",
     "ensure_branch",
+    "identity",
     "list_all",
+    "loose_ends",
     "merge",
     "prepare",
     "read_settings",

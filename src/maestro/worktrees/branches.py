@@ -45,6 +45,16 @@ async def tip(repository: str, branch: str) -> str | None:
     return await _commit(repository, _HEADS + branch)
 
 
+async def tips(repository: str, *names: str) -> dict[str, str]:
+    """The commits of several branches, as far as there are any, with one call."""
+    if not names:
+        return {}
+    wanted = [_HEADS + name for name in names]
+    printed = await commands.run("for-each-ref", "--format=%(objectname) %(refname)", *wanted, cwd=repository)
+    found = {ref: commit for commit, _, ref in (line.partition(" ") for line in printed.splitlines())}
+    return {name: found[_HEADS + name] for name in names if _HEADS + name in found}
+
+
 async def known_tip(repository: str, branch: str) -> str:
     """The commit a branch points at."""
     commit = await tip(repository, branch)

@@ -14,13 +14,7 @@ from maestro import limits
 from maestro.errors import Conflict, Invalid, MaestroError
 from maestro.worktrees import branches, checkouts, commands, conflicts, repositories, temporary
 from maestro.worktrees.conflicts import FileConflict
-
-
-class Author(msgspec.Struct, frozen=True):
-    """Who a merge commit is by."""
-
-    name: str
-    email: str
+from maestro.worktrees.identities import Author
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,10 +14,11 @@ _NAME = "maestro.json"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Where a worktree began, and what was copied into it: name → SHA-256."""
+    """Where a worktree began, and what was there before anybody worked in it: name → SHA-256."""
 
     base: str = ""
     copied: dict[str, str] = {}
+    made: dict[str, str] = {}  # by the set-up command
 
 
 def read(git_dir: str) -> Record:

@@ -45,7 +45,7 @@ async def remove(repository: str, *, path: str, branch: str, merged_into: str, k
     lost |= {"commits": await _unmerged(repository, commit, merged_into, base)}
     _refuse(path, branch, merged_into, lost)
     if worktree is not None:
-        await _taken_away(repository, path, found.copied)
+        await _taken_away(repository, path, found)
     is_deleted = not keep_branch and await branches.delete(repository, branch, at=commit)
     return Removed(path=path, branch=branch, commit=commit, is_branch_deleted=is_deleted)
 
@@ -115,9 +115,11 @@ def _few(items: list[str]) -> str:
     return f"{len(items)} ({shown}{f' and {more} more' if more > 0 else ''})"
 
 
-async def _taken_away(repository: str, path: str, copied: tuple[str, ...]) -> None:
-    """The copies first, for git refuses what it does not know; then git looks once more for itself."""
-    for name in copied:
+async def _taken_away(repository: str, path: str, found: changes.Changes) -> None:
+    """What came with its preparation first, for git refuses what it does not know; then git looks once more."""
+    if found.restored:
+        await commands.run("checkout", "--quiet", "HEAD", "--", *found.restored, cwd=path)
+    for name in found.copied:
         with contextlib.suppress(FileNotFoundError):
             Path(path, name).unlink()
     try:

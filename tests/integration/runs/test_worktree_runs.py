@@ -57,6 +57,9 @@ def test_a_conflict_becomes_a_task_and_dependants_wait_for_it(shop: Workshop) ->
     assert shown["parent_id"] == shown["found_in"] and shown["parent_id"] in (one["id"], other["id"])
     assert all(word in shown["description"] for word in ("README", "<<<<<<<", "git merge maestro/", over["branch"]))
     assert [result["passed"] for result in shown["evidence"]] == [True, True]
+    events = shop.json("timeline", "--run", over["id"])["moments"]
+    assert any(one["kind"] == "run.attempt" and "conflicts with" in str(one) for one in events)
+    assert {one["state"] for one in shop.json("worktree", "list")["worktrees"]} <= {"merged"}
     told = [(moment["kind"], moment["what"]) for moment in shop.json("timeline", "--run", over["id"])["moments"]]
     assert told.index(("task.completed", mending["ref"])) < told.index(("task.started", after["ref"]))
 
@@ -90,7 +93,7 @@ def test_a_merge_by_hand_that_conflicts_makes_one_task_which_goes_when_it_is_mer
         "high",
         2,
     )
-    assert "maestro worktree merge parser --into gather" in task["description"]
+    assert "\n    maestro worktree merge parser --into gather\n\nIt counts only" in task["description"]
     assert "vc#2" in shop.maestro("mail", "inbox") and "in conflict" in shop.maestro("worktree", "list")
     tree = Path(made["directory"])
     subprocess.run(["git", "merge", "-q", "-X", "ours", "--no-edit", "gather"], cwd=tree, check=True)

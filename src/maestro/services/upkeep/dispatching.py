@@ -122,8 +122,7 @@ class Dispatching:
         if outcome is None:
             return
         note = _why(tx, one.task, attempt) if outcome is not Outcome.COMPLETED else ""
-        tx.runs.end(attempt, outcome, note=note, at=tx.at)
-        _tell(tx, run, one.task, attempt, outcome, note)
+        runs.settle(tx, run, one.task, attempt, outcome, note=note)
         over = msgspec.structs.replace(attempt, outcome=outcome, note=note, ended_at=tx.at)
         now = msgspec.structs.replace(one, attempts=[*one.attempts[:-1], over])
         if one.task.status is Status.FAILED and now.failures < run.attempts_max and run.strategy is not Strategy.RACE:
@@ -226,12 +225,7 @@ def _refused(tx: Tx, begin: _Begin, problem: str) -> None:
     note = problem[: limits.run_note_chars_max]
     tried = _attempt(begin, tx.at, session_id="")
     tx.runs.begin(msgspec.structs.replace(tried, outcome=Outcome.REFUSED, note=note, ended_at=tx.at))
-    _tell(tx, run, begin.task, tried, Outcome.REFUSED, note)
-
-
-def _tell(tx: Tx, run: Run, task: Task, attempt: Attempt, outcome: Outcome, note: str) -> None:
-    told = {"task": task.ref, "attempt": attempt.number, "outcome": outcome.value, "note": note}
-    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
+    runs.tell(tx, run, begin.task, tried, Outcome.REFUSED, note=note)
 
 
 def _drift(tx: Tx, run: Run, attempt: Attempt) -> None:

@@ -29,7 +29,7 @@ from maestro.services.upkeep.gate_places import place_of
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
-from maestro.worktrees import Conflicted, Merged
+from maestro.worktrees import Conflicted, Merged, loose_ends
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -113,6 +113,10 @@ class Gates:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _judge(self, task: Task) -> None:
+        loose = await self._loose_ends(task)
+        if loose:
+            await self._store.write(lambda tx: _conclude(tx, task, [], _Clash(loose)))
+            return
         self._asking[task.id] = task
         try:
             said = await self._asked(task)
@@ -149,13 +153,8 @@ class Gates:
     async def _merge(self, task: Task) -> _Clash | None:
         """Bring a worker's branch into its run's; why that cannot be, or nothing."""
 
-        def look(tx: Tx) -> tuple[Session | None, Worktree | None]:
-            now = tx.tasks.get(task.id)
-            holder = task.holder if task.holder and now and now.status is Status.IN_REVIEW else ""
-            return tx.sessions.get(holder), tx.worktrees.get(holder)
-
-        session, found = await self._store.read(look, quick=True)
-        if session is None or found is None or found.merges_into is None or found.merged_at is not None:
+        session, found = await self._store.read(lambda tx: _to_be_merged(tx, task), quick=True)
+        if session is None or found is None or found.merges_into is None:
             return None
         try:
             done = await self._worktrees.bring_in(session, found, found.merges_into)
@@ -164,6 +163,17 @@ class Gates:
         if isinstance(done, Merged):
             return None
         return _Clash(conflicts.described(session, found, done, in_run=False), session, found, done)
+
+    async def _loose_ends(self, task: Task) -> str:
+        """What of a worker's work would be left behind by the merge: as good as a gate that did not pass. Before the
+        gates, for those may leave files themselves."""
+        _, found = await self._store.read(lambda tx: _to_be_merged(tx, task), quick=True)
+        if found is None:
+            return ""
+        try:
+            return await loose_ends(found.repository, path=found.path, branch=found.branch)
+        except errors.MaestroError as error:
+            return f"Nobody can tell whether all of it is committed: {error}"
 
     async def _run(self, task: Task, command: str, directory: str) -> _Said:
         ran = await commands.run(
@@ -189,6 +199,16 @@ class Gates:
         )
         output = await asyncio.to_thread(self._blobs.keep, ran.output)
         return _Said(result, output, ran.output.decode("utf-8", "replace"), ran.is_timed_out)
+
+
+def _to_be_merged(tx: Tx, task: Task) -> tuple[Session | None, Worktree | None]:
+    """Who did a task in a run with worktrees, and where."""
+    now = tx.tasks.get(task.id)
+    holder = task.holder if task.holder and now and now.status is Status.IN_REVIEW else ""
+    found = tx.worktrees.get(holder)
+    if found is None or found.merges_into is None or found.removed_at is not None:
+        return None, None
+    return tx.sessions.get(holder), found
 
 
 def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> None:
@@ -237,8 +257,9 @@ def _hand_on(tx: Tx, task: Task, clash: _Clash) -> None:
     moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
     moves.release(tx, THE_SERVER, task_shapes.HeldTask(id=task.id))
     attempt = tx.runs.attempt_of(clash.author.id)
-    if attempt is not None:
-        tx.runs.end(attempt, Outcome.FAILED, note=why, at=tx.at)
+    run = tx.runs.get(attempt.run_id) if attempt else None
+    if attempt is not None and run is not None:
+        runs.settle(tx, run, task, attempt, Outcome.FAILED, note=why)
 
 
 def _send_back(tx: Tx, task: Task, holder: Session | None, *, what: str, why: str) -> None:

@@ -165,7 +165,7 @@ def _needs(task: RunTask, run: RunView) -> str:
     refs = [_short(ref, run) for ref in task.depends_on]
     more = f" +{len(refs) - _needs_max}" if len(refs) > _needs_max else ""
     parts = ["← " + " ".join(refs[:_needs_max]) + more] if refs else []
-    if task.note and state(task) in ("ready", "waiting", "failed", "blocked"):
+    if task.note and state(task) not in ("in_review", "completed", "cancelled"):
         parts.append(clip(line(task.note), _note_columns_max))
     return paint("  ".join(parts), "dim")
 
@@ -218,5 +218,5 @@ def _said(task: RunTask, run: RunView) -> str:
     who = f"  {line(name)}" if name and state(task) == "running" else ""
     tries = f"  try {task.attempts}" if task.attempts > 1 else ""
     done = f"  [{counts['completed']}/{total}]" if state(task) == "completed" else ""
-    why = f"  ({line(task.note)})" if task.note and state(task) in ("ready", "failed", "blocked") else ""
+    why = f"  ({line(task.note)})" if task.note and state(task) not in ("in_review", "completed") else ""
     return f"{line(task.ref)}  {state(task).replace('_', ' ')}{who}{tries}  {line(task.title)}{done}{why}"

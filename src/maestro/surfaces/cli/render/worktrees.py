@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from maestro.domain.conditions import Condition
 from maestro.domain.spawns import Worktree
 from maestro.operations import worktrees as ops
 from maestro.surfaces.cli.render.base import Rendered, more, size
 from maestro.surfaces.cli.render.style import View, aligned, body, indented, line, paint
+
+_COLORS = {
+    Condition.GONE: "red",
+    Condition.UNCOMMITTED: "yellow",
+    Condition.ELSEWHERE: "yellow",
+    Condition.IN_CONFLICT: "red",
+    Condition.UNMERGED: "yellow",
+    Condition.MERGED: "green",
+}
 
 
 def worktree(value: Worktree, view: View) -> Rendered:
@@ -34,12 +44,7 @@ def merged(value: ops.MergedWorktree, view: View) -> Rendered:
 
 
 def _state(one: ops.WorktreeState) -> str:
-    if one.is_clean is None:
-        return paint("gone", "red")
-    if one.merged_at is not None:
-        return paint("merged", "green")
-    if one.conflict_task_id is not None:
-        return paint("in conflict", "red")
-    if one.is_clean:
-        return "clean"
-    return paint(f"{one.changed} changed, {one.untracked} new", "yellow")
+    words = one.state.replace("_", " ")
+    if one.state is Condition.UNCOMMITTED:
+        words += f" ({one.changed} changed, {one.untracked} new)"
+    return paint(words, _COLORS.get(one.state, ""))
