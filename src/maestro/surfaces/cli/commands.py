@@ -212,7 +212,7 @@ def _rendered(answer: Any, view: View) -> Rendered:
 
 
 def _code_of(answer: Any) -> int:
-    """A wait that ended otherwise, a question answered with no, a merge that goes back as a task: no error, no success."""
+    """A wait that ended otherwise, an answer that is no, a merge that goes back as a task: no error, no success."""
     if isinstance(answer, WaitedTasks | WaitedSessions | AgentList) and not answer.reached:
         return exit_codes.FAILED
     if isinstance(answer, MergedWorktree) and answer.commit is None:
