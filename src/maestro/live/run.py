@@ -77,7 +77,8 @@ class _Lines:
 
     def _tell(self, view: RunView) -> None:
         if self._shown is None:
-            self._put(f"{view.id}  {view.strategy}  {line(view.task)}  {line(view.title)}  {len(view.tasks)} tasks")
+            many = "1 task" if len(view.tasks) == 1 else f"{len(view.tasks)} tasks"
+            self._put(f"{view.id}  {view.strategy}  {line(view.task)}  {line(view.title)}  {many}")
         for said in changes(self._shown, view).values():
             self._put(said)
         if view.status is not RunStatus.RUNNING:

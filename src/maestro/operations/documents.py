@@ -51,7 +51,13 @@ class DocumentContent(Document, frozen=True, kw_only=True):
 
 class OneGate(InProject, frozen=True, kw_only=True):
     id: Annotated[
-        str, Meta(min_length=1, max_length=100, description="What a gate said: its id.", extra={"label": "GATE"})
+        str,
+        Meta(
+            min_length=1,
+            max_length=100,
+            description="What a gate said: its id, or a task for the last.",
+            extra={"label": "GATE"},
+        ),
     ]
 
 

@@ -94,8 +94,15 @@ class ListRuns(InProject, frozen=True, kw_only=True):
     cursor: fields.PageCursor = ""
 
 
+class RunInList(Run, frozen=True, kw_only=True):
+    """A run and what it is of."""
+
+    task: str
+    title: str
+
+
 class RunList(Cursor, frozen=True, kw_only=True):
-    runs: list[Run]
+    runs: list[RunInList]
 
 
 START = Operation(

@@ -44,6 +44,7 @@ class Fate(enum.StrEnum):
     RESUMED = "resumed"
     RESUMING = "resuming"
     LOST = "lost"
+    REDONE = "redone"  # lost, and its run does its task again
     ENDED = "ended"
     UNHEARD = "unheard"
 

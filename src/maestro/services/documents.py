@@ -60,8 +60,24 @@ class Documents:
 
     def gate(self, tx: Tx, caller: Caller, request: ops.OneGate) -> ops.GateOutput:
         """What a gate command said about a task."""
-        found = tx.gates.output(request.id)
+        result = _newest_of(tx, caller, request) if _is_task(request.id) else request.id
+        found = tx.gates.output(result)
         if found is None:
-            raise errors.NotFound(f"There is no gate result {request.id!r}.", hint="maestro task show ID lists them.")
+            raise errors.NotFound(f"There is no gate result {result!r}.", hint="maestro task show ID lists them.")
         content = self._blobs.load(found[1])
-        return ops.GateOutput(id=request.id, task_id=found[0], content=content)
+        return ops.GateOutput(id=result, task_id=found[0], content=content)
+
+
+def _is_task(text: str) -> bool:
+    return "#" in text or text.isdigit() or text.startswith("tsk_")
+
+
+def _newest_of(tx: Tx, caller: Caller, request: ops.OneGate) -> str:
+    """Of a task, what was said last: the gate that did not pass, or the last of those that did."""
+    task = task_of(tx, caller, request.id, project=request.project)
+    found = tx.gates.of_task(task.id, limit=1)
+    if not found:
+        raise errors.NotFound(
+            f"No gate of {task.ref} has run.", hint=f"maestro task show '{task.ref}' says what its gates are."
+        )
+    return found[0].id

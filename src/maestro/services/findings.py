@@ -16,7 +16,7 @@ from maestro.domain.sessions import Session, Status
 from maestro.domain.tasks import Status as TaskStatus
 from maestro.operations import server as ops
 from maestro.operations.server import Fate, FoundRun, FoundSession
-from maestro.services import runs, sessions
+from maestro.services import notices, runs, sessions
 from maestro.services.presence import Presence
 from maestro.store.base import Store, Tx
 
@@ -95,11 +95,15 @@ class Findings:
             route = tx.sessions.route(session.id)
             if route is not None and route.resumes:
                 return Fate.RESUMING
-            return Fate.LOST if session.status is Status.LOST else Fate.ENDED
+            if session.status is not Status.LOST:
+                return Fate.ENDED
+            return Fate.REDONE if notices.is_of_a_live_run(tx, session) else Fate.LOST
         if spawn is not None and noted.epoch is not None and spawn.epoch > noted.epoch:
             return Fate.RESUMED
-        lives = spawn is not None or self._presence.was_heard(session.id)
-        return Fate.ALIVE if lives or (session.pid is not None and sessions.is_running(session)) else Fate.UNHEARD
+        if session.pid is not None and not sessions.is_running(session):
+            return Fate.ENDED if spawn is not None else Fate.UNHEARD  # its runner's last words are on their way
+        lives = spawn is not None or session.pid is not None or self._presence.was_heard(session.id)
+        return Fate.ALIVE if lives else Fate.UNHEARD
 
 
 def _run(tx: Tx, run: Run) -> FoundRun:

@@ -25,6 +25,7 @@ from maestro.store.base import Store, Tx
 
 _SHOWN_AGAIN_SECONDS = 0.2
 _WAITS_SHOWN_MAX = 5
+_SHORT_CHARS_MIN = 4
 
 
 def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
@@ -158,19 +159,44 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListRuns) -> ops.RunList:
     project = project_of(tx, caller, request.project)
     found = tx.runs.page(project.id, before=request.cursor or "run_~", limit=request.limit + 1)
     shown = found[: request.limit]
-    return ops.RunList(runs=shown, cursor=shown[-1].id if len(found) > request.limit else None)
+    cursor = shown[-1].id if len(found) > request.limit else None
+    return ops.RunList(runs=[_listed(tx, run) for run in shown], cursor=cursor)
 
 
-def run_of(tx: Tx, caller: Caller, run_id: str) -> Run:
-    run = tx.runs.get(run_id)
+def _listed(tx: Tx, run: Run) -> ops.RunInList:
+    root = tx.tasks.get(run.task_id)
+    task, title = (root.ref, root.title) if root else (run.task_id, "")
+    return ops.RunInList(**msgspec.structs.asdict(run), task=task, title=title)
+
+
+def run_of(tx: Tx, caller: Caller, run_id: str, *, project: str = "") -> Run:
+    """A run by its id, the end of it, or the task whose newest run it is."""
+    run = tx.runs.get(run_id) or _shortened(tx, caller, run_id, project)
     if run is None or (caller.is_session and caller.project_id != run.project_id):
         raise errors.NotFound(f"There is no run {run_id!r}.", hint="maestro run list")
     return run
 
 
+def _shortened(tx: Tx, caller: Caller, text: str, project: str) -> Run | None:
+    if "#" in text or text.startswith("tsk_"):
+        return tx.runs.last_of_task(task_of(tx, caller, text, project=project).id)
+    wanted = text.removeprefix("run_").removeprefix("…")
+    if len(wanted) < _SHORT_CHARS_MIN:
+        return None
+    owner = project_of(tx, caller, project)
+    newest = tx.runs.page(owner.id, before="run_~", limit=limits.page_items_max)
+    found = [run for run in newest if run.id.endswith(wanted) or run.id.startswith(f"run_{wanted}")]
+    if len(found) > 1:
+        raise errors.Ambiguous(
+            f"{text!r} could be {' or '.join(run.id for run in found[:_WAITS_SHOWN_MAX])}.",
+            data={"candidates": [run.id for run in found]},
+        )
+    return found[0] if found else None
+
+
 def resume(tx: Tx, caller: Caller, request: ops.OneRun) -> Run:
     """Go on where it stood; what had failed is tried anew, and its tries are counted from here."""
-    run = run_of(tx, caller, request.id)
+    run = run_of(tx, caller, request.id, project=request.project)
     if run.status is RunStatus.RUNNING:
         return run
     if run.status is RunStatus.COMPLETED:
@@ -231,7 +257,7 @@ class RunControl:
             yield shown
 
     async def show(self, caller: Caller, request: ops.ShowRun) -> ops.RunView:
-        return await self._store.read(lambda tx: view(tx, run_of(tx, caller, request.id)))
+        return await self._store.read(lambda tx: view(tx, run_of(tx, caller, request.id, project=request.project)))
 
     async def show_and_follow(self, caller: Caller, request: ops.ShowRun) -> AsyncIterator[ops.RunView]:
         shown = await self.show(caller, request)
@@ -254,7 +280,7 @@ class RunControl:
         """No more is started, and what runs is stopped; tasks are given back by their sessions' ends."""
 
         def write(tx: Tx) -> tuple[Run, list[Attempt]]:
-            run = run_of(tx, caller, request.id)
+            run = run_of(tx, caller, request.id, project=request.project)
             if run.status is not RunStatus.RUNNING:
                 raise errors.Conflict(f"This run is {run.status} already.", data={"status": run.status})
             end(tx, run, RunStatus.STOPPED, note=f"stopped by {caller.title or caller.name}", actor=caller.name)

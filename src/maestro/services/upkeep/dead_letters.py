@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from maestro import limits
-from maestro.domain.callers import SERVER
+from maestro.domain import manifests
+from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.events import Change, Kind
-from maestro.domain.messages import Received, Type
+from maestro.domain.messages import Received, Step, Type
 from maestro.domain.sessions import Session
 from maestro.services.issues import sides
-from maestro.services.mail import routing
+from maestro.services.mail import receipts, routing
 from maestro.services.mail.post import Target
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
@@ -40,8 +41,14 @@ def _settle(tx: Tx, session: Session) -> None:
     left = tx.deliveries.open_in(box, reader=box, wanted=everything, limit=many)
     left += tx.deliveries.begun_in(box, reader=box, wanted=everything, limit=many - len(left))
     target = routing.to_session(tx, session.id)
+    directive = _directive(tx, session)
     for message in left:
-        _send_on(tx, session, message, _target(tx, session, message, target))
+        if message.id == directive:
+            _expire(tx, session, message, f"{session.name} has ended ({session.status}); it was for it alone")
+        elif _was_pushed(tx, message):
+            receipts.take(tx, THE_SERVER, Step.READ, box, message.seq, via="assumed")
+        else:
+            _send_on(tx, session, message, _target(tx, session, message, target))
     if len(left) < many:
         tx.sessions.settle(session.id)
 
@@ -52,21 +59,41 @@ def _target(tx: Tx, session: Session, message: Received, usual: Target) -> Targe
     return sides.instead_of(tx, session.id, session.project_id, usual) if issue else usual
 
 
+def _directive(tx: Tx, session: Session) -> str | None:
+    """What a session was told when it was started: it is in its manifest, and says nothing to whoever stands in."""
+    data = tx.spawns.manifest(session.id)
+    told = manifests.decode(data).directive if data else None
+    return told.message_id if told else None
+
+
+def _was_pushed(tx: Tx, message: Received) -> bool:
+    """Whether its program has had it as a prompt: that it was taken in is assumed, and said so."""
+    found = tx.deliveries.get(message.box, message.seq)
+    return found is not None and found.via == "prompt"
+
+
+def _expire(tx: Tx, session: Session, message: Received, reason: str) -> None:
+    tx.deliveries.expire(session.id, message.seq, via="ended", reason=reason, at=tx.at)
+    tx.deliveries.close(session.id, message.seq)
+    data = {"from": session.id, "to": [], "reason": reason}
+    tx.log(Change(Kind.MAIL_EXPIRED, message.id, session.project_id, data), actor=SERVER)
+
+
 def _send_on(tx: Tx, session: Session, message: Received, target: Target) -> None:
     """To whoever stands in; a mere notice ends here, and its sender can see that it did."""
     reason = target.reason or f"{session.name} has ended ({session.status})"
-    goes_on = message.type is not Type.NOTIFICATION
-    if goes_on:
-        tx.deliveries.insert(
-            target.box,
-            message.seq,
-            priority=message.priority,
-            type=message.type,
-            project_id=target.project_id,
-            reason=reason,
-        )
-    tx.deliveries.expire(session.id, message.seq, via="rerouted" if goes_on else "ended", reason=reason, at=tx.at)
+    if message.type is Type.NOTIFICATION:
+        _expire(tx, session, message, reason)
+        return
+    tx.deliveries.insert(
+        target.box,
+        message.seq,
+        priority=message.priority,
+        type=message.type,
+        project_id=target.project_id,
+        reason=reason,
+    )
+    tx.deliveries.expire(session.id, message.seq, via="rerouted", reason=reason, at=tx.at)
     tx.deliveries.close(session.id, message.seq)
-    kind = Kind.MAIL_REROUTED if goes_on else Kind.MAIL_EXPIRED
-    data = {"from": session.id, "to": [target.box] if goes_on else [], "reason": reason}
-    tx.log(Change(kind, message.id, session.project_id, data), actor=SERVER)
+    data = {"from": session.id, "to": [target.box], "reason": reason}
+    tx.log(Change(Kind.MAIL_REROUTED, message.id, session.project_id, data), actor=SERVER)

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
+from maestro import limits
 from maestro.domain.callers import Caller, Role
+from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Status
 from maestro.errors import NotFound
-from maestro.operations import asks, projects, sessions, task_shapes, tasks
+from maestro.operations import asks, projects, runs, sessions, task_shapes, tasks
 from maestro.operations.app import App
 from maestro.surfaces.cli import place
 from maestro.surfaces.cli.frames import Invocation
@@ -38,7 +40,9 @@ async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Cal
         in_progress=(await app.call(tasks.LIST, running, caller=caller)).tasks,
         ready=(await app.call(tasks.READY, ready, caller=caller)).tasks,
         next=[],
+        runs=await _runs(app, project, caller),
         troubled=await _troubled(app, project, caller),
+        holders=await _holders(app, project, caller),
         **needs,
     )
     return _with_steps(shown), where.notes
@@ -49,6 +53,17 @@ async def _needs(app: App, caller: Caller) -> dict[str, Any]:
     found = await app.call(asks.LIST, asks.ListAsks(limit=shown_max), caller=caller)
     who = await app.call(sessions.WHOAMI, sessions.WhoAmI(), caller=caller)
     return {"asks": found.asks, "unread": who.unread}
+
+
+async def _runs(app: App, project: str, caller: Caller) -> list[runs.RunInList]:
+    found = await app.call(runs.LIST, runs.ListRuns(project=project), caller=caller)
+    return [run for run in found.runs if run.status is RunStatus.RUNNING][:shown_max]
+
+
+async def _holders(app: App, project: str, caller: Caller) -> dict[str, str]:
+    live = sessions.ListSessions(project=project, active=True, limit=limits.page_items_max)
+    found = await app.call(sessions.LIST, live, caller=caller)
+    return {session.id: session.name for session in found.sessions}
 
 
 async def _troubled(app: App, project: str, caller: Caller) -> list[Session]:

@@ -19,6 +19,7 @@ from maestro.domain.tasks import Task
 from maestro.operations.base import Request
 from maestro.operations.fields import Path
 from maestro.operations.projects import ProjectDetail
+from maestro.operations.runs import RunInList
 
 
 class Shell(enum.StrEnum):
@@ -103,7 +104,9 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     project: ProjectDetail | None
     asks: list[Ask] = []
     unread: int = 0
+    runs: list[RunInList] = []  # those that go on
     troubled: list[Session] = []  # sessions that are lost, failed, or wait for someone
+    holders: dict[str, str] = {}  # sessions that hold a task, by name
     in_progress: list[Task]
     ready: list[Task]
     next: list[str]

@@ -160,7 +160,7 @@ def _take_everywhere(parsed: Parsed, walk: _Walk) -> None:
 
 def _spec_at(grammar: Grammar, node: Node, words: list[str]) -> Spec:
     takes_words = node.spec is not None and (node.spec.positionals or not node.children)
-    if words and not takes_words:
+    if words and (not takes_words or _is_misspelt(node, words[0])):
         raise unknown_command(grammar, node, words)
     if node.spec is None:
         subcommands = ", ".join(node.children)
@@ -170,6 +170,12 @@ def _spec_at(grammar: Grammar, node: Node, words: list[str]) -> Spec:
             data={"choices": list(node.children)},
         )
     return node.spec
+
+
+def _is_misspelt(node: Node, word: str) -> bool:
+    """Whether a word that stands where a task could is meant for one of the commands below: no task is called so."""
+    expects_task = node.spec is not None and bool(node.spec.positionals) and node.spec.positionals[0].field == "task"
+    return expects_task and word.isalpha() and bool(suggest.nearest(word, _visible(node)))
 
 
 def unknown_command(grammar: Grammar, node: Node, words: list[str]) -> Invalid:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maestro.surfaces.cli.own import Board, CommandInfo, CommandList
-from maestro.surfaces.cli.render import asks, sessions, tasks
+from maestro.surfaces.cli.render import asks, runs, sessions, tasks
 from maestro.surfaces.cli.render.base import Rendered, when
 from maestro.surfaces.cli.render.projects import counts
 from maestro.surfaces.cli.render.style import View, aligned, line, paint
@@ -29,7 +29,10 @@ def board(value: Board, view: View) -> Rendered:
         parts.append(f"tasks: {counts(value.project.tasks)}\n")
     for name, found in (("in progress", value.in_progress), ("ready", value.ready)):
         if found:
-            parts.append(f"\n{paint(name, 'dim')}\n{tasks.table(found, view, head=False)}")
+            said = [tasks.standing(task, holders=value.holders) for task in found]
+            parts.append(f"\n{paint(name, 'dim')}\n{tasks.table(found, view, notes=said, head=False)}")
+    if value.runs:
+        parts.append(f"\n{paint('runs', 'dim')}\n{runs.table(value.runs)}")
     if value.troubled:
         rows = [[line(one.name), sessions.status_word(one.status), when(one.status_at)] for one in value.troubled]
         parts.append(f"\n{paint('sessions', 'dim')}\n{aligned(rows)}")

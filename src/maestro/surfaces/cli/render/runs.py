@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from maestro.domain.runs import Run, RunStatus
@@ -19,8 +20,15 @@ def run(value: Run, view: View) -> Rendered:
 
 
 def run_list(value: ops.RunList, view: View) -> Rendered:
-    rows = [[one.id, _status(one), one.strategy, when(one.created_at), line(one.note)] for one in value.runs]
-    return Rendered(aligned(rows), more(value.cursor) if rows else ["no runs yet"])
+    return Rendered(table(value.runs), more(value.cursor) if value.runs else ["no runs yet"])
+
+
+def table(found: Sequence[ops.RunInList]) -> str:
+    """One line for each run."""
+    return aligned(
+        [one.id, line(one.task), line(one.title), _status(one), one.strategy, when(one.created_at), line(one.note)]
+        for one in found
+    )
 
 
 def run_view(value: ops.RunView, view: View) -> Rendered:

@@ -30,6 +30,7 @@ _FATES = {
     Fate.RESUMED: "started again",
     Fate.RESUMING: "about to be started again",
     Fate.LOST: "lost (maestro session resume NAME)",
+    Fate.REDONE: "lost; their runs try again",
     Fate.ENDED: "ended meanwhile",
     Fate.UNHEARD: "not heard of yet",
 }
@@ -81,7 +82,8 @@ def _names(found: list[FoundSession]) -> str:
 
 def _found_run(run: FoundRun) -> str:
     how = "goes on" if run.status is RunStatus.RUNNING else f"is {run.status}"
-    return f"{run.id} of {line(run.task)} {how}: {run.completed} of {run.tasks} tasks completed"
+    tasks = "1 task" if run.tasks == 1 else f"{run.tasks} tasks"
+    return f"{run.id} of {line(run.task)} {how}: {run.completed} of {tasks} completed"
 
 
 def backup(value: BackupDone, view: View) -> Rendered:
