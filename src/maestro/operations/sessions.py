@@ -153,7 +153,7 @@ class SessionDetail(Session, frozen=True, kw_only=True):
     held: list[str]
     unread: int
     asks: list[Ask]
-    work: list[TaskLink]  # the tasks it is for
+    work: list[TaskLink] = []  # the tasks it is for
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
