@@ -11,6 +11,7 @@ _STATUSES: dict[type[errors.MaestroError], int] = {
     errors.NotFound: 404,
     errors.TimedOut: 408,
     errors.Conflict: 409,
+    errors.NotStarted: 409,
     errors.TooLarge: 413,
     errors.StorageFailed: 503,
     errors.StorageFull: 507,
