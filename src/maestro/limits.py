@@ -163,6 +163,7 @@ copy_bytes_max = 64 * 1024 * 1024
 setup_seconds_default = 600
 setup_seconds_max = 24 * 3600
 setup_files_max = 2_000  # that it makes and git does not ignore, told from work
+setup_lines_shown_max = 10
 setup_output_bytes_max = 64 * 1024
 diff_bytes_max = 1024 * 1024
 diff_file_bytes_max = 4 * 1024 * 1024

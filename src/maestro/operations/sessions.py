@@ -19,7 +19,7 @@ from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProjec
 from maestro.operations.task_shapes import MovedTask, TaskLink
 
 _Pid = Annotated[int, Meta(ge=1, le=2**31 - 1, description="The agent's process.", extra={"label": "PID"})]
-_SessionRef = Annotated[
+SessionRef = Annotated[
     str, Meta(max_length=100, description="A session: its id or name.", extra={"label": "SESSION"})
 ]
 
@@ -43,7 +43,7 @@ _Since = Annotated[
 class RegisterSession(InProject, frozen=True, kw_only=True):
     mode: Annotated[Mode, Meta(description="What it is for.")] = Mode.EXECUTE
     name: fields.Name | None = None
-    parent: _SessionRef | None = None
+    parent: SessionRef | None = None
     pid: _Pid | None = None
     member: _Member | None = None
     tool: _Tool | None = None
@@ -66,7 +66,7 @@ class Heartbeat(Request, frozen=True, kw_only=True):
 
 
 class EndSession(InProject, frozen=True, kw_only=True):
-    id: Annotated[_SessionRef, Meta(description="Another session than your own.")] | None = None
+    id: Annotated[SessionRef, Meta(description="Another session than your own.")] | None = None
     status: Annotated[Status, Meta(description="How it ended.")] = Status.STOPPED
 
 
@@ -141,7 +141,7 @@ class SessionList(Cursor, frozen=True, kw_only=True):
 
 
 class OneSession(InProject, frozen=True, kw_only=True):
-    id: Annotated[_SessionRef, Meta(min_length=1, extra={"complete": "session", "label": "ID"})]
+    id: Annotated[SessionRef, Meta(min_length=1, extra={"complete": "session", "label": "ID"})]
 
 
 class SessionDetail(Session, frozen=True, kw_only=True):
@@ -213,7 +213,7 @@ class AdoptSessions(InProject, frozen=True, kw_only=True):
             extra={"complete": "session", "label": "IDS"},
         ),
     ]
-    by: Annotated[_SessionRef, Meta(description="Who adopts, if not you.", extra={"label": "SESSION"})] | None = None
+    by: Annotated[SessionRef, Meta(description="Who adopts, if not you.", extra={"label": "SESSION"})] | None = None
 
 
 class Adopted(msgspec.Struct, frozen=True, kw_only=True):

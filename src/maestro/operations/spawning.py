@@ -100,6 +100,7 @@ class SpawnedSession(Session, frozen=True, kw_only=True):
     directory: str
     branch: str | None = None
     epoch: int = 1  # which start of it this is
+    warnings: list[str] = []  # what did not go as the project's settings say
     dry_run: bool = False
     manifest: Manifest | None = None
     system_prompt: str | None = None

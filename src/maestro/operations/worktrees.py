@@ -11,10 +11,10 @@ from maestro import limits
 from maestro.domain.callers import Callers
 from maestro.domain.conditions import Condition
 from maestro.domain.spawns import Worktree
-from maestro.errors import Conflict, NotFound, NotPermitted
+from maestro.errors import Conflict, Invalid, NotFound, NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
-from maestro.operations.sessions import OneSession
+from maestro.operations.sessions import OneSession, SessionRef
 
 _Branch = Annotated[
     str, Meta(min_length=1, max_length=200, pattern=fields.LINE, description="A branch.", extra={"label": "BRANCH"})
@@ -67,8 +67,26 @@ class MergedWorktree(msgspec.Struct, frozen=True, kw_only=True):
     checked_out_at: list[str] = []  # who has `into` there has the merge in the files too
 
 
-class RemoveWorktree(OneSession, frozen=True, kw_only=True):
+class RemoveWorktrees(InProject, frozen=True, kw_only=True):
+    id: Annotated[SessionRef, Meta(min_length=1, extra={"complete": "session", "label": "ID"})] | None = None
+    merged: Annotated[bool, Meta(description="All whose work is merged, and that are clean.")] = False
+    run: Annotated[str, Meta(max_length=100, description="All of a run.", extra={"label": "RUN"})] | None = None
     keep_branch: Annotated[bool, Meta(description="Leave the branch.")] = False
+
+
+class KeptWorktree(msgspec.Struct, frozen=True, kw_only=True):
+    """One that stays, and what would be lost."""
+
+    session: str
+    path: str
+    why: str
+
+
+class RemovedWorktrees(msgspec.Struct, frozen=True, kw_only=True):
+    """What is gone, and what of a run is not."""
+
+    removed: list[Worktree]
+    kept: list[KeptWorktree] = []
 
 
 LIST = Operation(
@@ -109,15 +127,15 @@ MERGE = Operation(
 )
 REMOVE = Operation(
     "worktree.remove",
-    RemoveWorktree,
-    Worktree,
+    RemoveWorktrees,
+    RemovedWorktrees,
     callers=Callers.OWNERS,
-    http=POST("/api/worktrees/{id}/remove"),
-    summary="Remove a worktree that is clean and merged; anything else is kept.",
+    http=POST("/api/worktrees/remove"),
+    summary="Remove worktrees that are clean and merged; anything else is kept.",
     effect=Effect.ACTION,
     command=Command("worktree remove", ("id",)),
-    examples=("maestro worktree remove parser",),
-    errors=(NotFound, NotPermitted, Conflict),
+    examples=("maestro worktree remove parser", "maestro worktree remove --merged"),
+    errors=(Invalid, NotFound, NotPermitted, Conflict),
 )
 
 ALL = (LIST, DIFF, MERGE, REMOVE)

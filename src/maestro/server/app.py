@@ -31,6 +31,7 @@ from maestro.server.secrets import Secrets
 from maestro.services.agents import Agents
 from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
+from maestro.services.clearing import Clearing
 from maestro.services.discovery import Discovery, Names
 from maestro.services.documents import Documents
 from maestro.services.events import EventLog
@@ -49,6 +50,7 @@ from maestro.services.mail.sending import Sending
 from maestro.services.mail.waits import MailWaits
 from maestro.services.places import Places
 from maestro.services.presence import Presence
+from maestro.services.runners import FOLDER as RUNNERS
 from maestro.services.runners import Runners
 from maestro.services.runs import RunControl
 from maestro.services.session_control import Control
@@ -69,12 +71,14 @@ from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.mail_retention import MailRetention
 from maestro.services.upkeep.notifications import Notifications
 from maestro.services.upkeep.old_statuses import OldStatuses
+from maestro.services.upkeep.old_transcripts import OldTranscripts
 from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.reconcile import Reconcile
 from maestro.services.upkeep.recovering import Recovering
 from maestro.services.upkeep.retention import Retention
 from maestro.services.upkeep.signs_of_life import SignsOfLife
 from maestro.services.upkeep.stray_blobs import StrayBlobs
+from maestro.services.upkeep.tidying import Tidying
 from maestro.services.waiting import TaskWaits
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Tx
@@ -89,11 +93,11 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_REJECTED: (Leases.name, Gates.name),
     Kind.TASK_UNBLOCKED: (Leases.name,),
     Kind.SESSION_REGISTERED: (Processes.name,),
-    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
+    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name, Tidying.name),
     Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
     Kind.SESSION_RESUMED: (Reconcile.name, Dispatching.name),
     Kind.TASK_READY: (Dispatching.name,),
-    Kind.TASK_COMPLETED: (Dispatching.name, Gates.name),
+    Kind.TASK_COMPLETED: (Dispatching.name, Gates.name, Tidying.name),
     Kind.TASK_FAILED: (Dispatching.name, Gates.name),
     Kind.TASK_BLOCKED: (Dispatching.name,),
     Kind.TASK_CANCELLED: (Dispatching.name, Gates.name),
@@ -173,6 +177,7 @@ class Server:
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
         self.runners = Runners(self.home)
         self.worktrees = Worktrees(self.store)
+        self.clearing = Clearing(self.store, self.worktrees)
         self.terminals = Terminals(self.store, self.runners)
         places = ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
         token_of = self.secrets.session_token
@@ -216,6 +221,8 @@ class Server:
             self.gates,
             Reconcile(store, self.runners, self.launching, self.findings, clock=clock),
             self.recovering,
+            Tidying(store, self.worktrees, keeps_merged=chosen.keep_worktrees),
+            OldTranscripts(store, self.home / RUNNERS, days=chosen.transcript_days, clock=clock),
             DeadLetters(store),
             self.search,
             Alarms(store, self.guard),

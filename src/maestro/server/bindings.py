@@ -177,7 +177,7 @@ def _sessions(server: Server) -> dict[str, Binding]:
 def _spawning(server: Server) -> dict[str, Binding]:
     spawning, control = server.spawning, server.control
     return {
-        spawn_ops.SPAWN.name: Binding(spawning.spawn, after=spawning.launch),
+        spawn_ops.SPAWN.name: Binding(spawning.spawn, before=spawning.check, after=spawning.launch),
         spawn_ops.PROMPT.name: Binding(session_control.prompt, after=control.push),
         spawn_ops.INTERRUPT.name: Binding(control.interrupt),
         spawn_ops.STOP.name: Binding(control.stop),
@@ -206,7 +206,7 @@ def _runs(server: Server) -> dict[str, Binding]:
         worktree_ops.LIST.name: Binding(server.worktrees.list_page),
         worktree_ops.DIFF.name: Binding(server.worktrees.diff),
         worktree_ops.MERGE.name: Binding(server.worktrees.merge),
-        worktree_ops.REMOVE.name: Binding(server.worktrees.remove),
+        worktree_ops.REMOVE.name: Binding(server.clearing.remove),
     }
 
 

@@ -42,6 +42,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     # How many started sessions one coordinator has at once, and one project.
     spawns_per_coordinator: Annotated[int, Meta(ge=0, le=10_000)] = limits.spawns_of_one_coordinator_max
     spawns_per_project: Annotated[int, Meta(ge=0, le=10_000)] = limits.spawns_of_one_project_max
+    # Whether worktrees of a run stay when their work is merged.
+    keep_worktrees: bool = False
+    # How long what a session showed is kept after its end; 0 is for ever.
+    transcript_days: Annotated[int, Meta(ge=0, le=36500)] = 30
     # How long one gate command may take.
     gate_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.gate_seconds_max
     # How long a program of a run may stay after its task is done.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import errors, limits, worktrees
 from maestro.agents import known
 from maestro.agents.base import Start, cleared
 from maestro.domain import manifests as shapes
@@ -54,12 +54,12 @@ class Launching:
         self._worktrees = worktrees
         self._places = places
         self._token_of = token_of
-        self._under_way: dict[str, asyncio.Task[None]] = {}
-        self._setting_up: dict[str, asyncio.Task[None]] = {}
+        self._under_way: dict[str, asyncio.Task[list[str]]] = {}
+        self._setting_up: dict[str, asyncio.Task[list[str]]] = {}
         self._stopped_by: dict[str, str] = {}
 
-    async def start_or_fail(self, session_id: str) -> None:
-        """Start a program; if that cannot be, the session has failed and gives its tasks back.
+    async def start_or_fail(self, session_id: str) -> list[str]:
+        """Start a program; if that cannot be, the session has failed and gives its tasks back. Warnings.
 
         Several may ask for the same session, who wrote it and who found it without a runner: it is started once.
         """
@@ -67,7 +67,11 @@ class Launching:
         if work is None:
             work = self._under_way[session_id] = asyncio.create_task(self._start_or_fail(session_id))
             work.add_done_callback(lambda done: self._is_done(session_id, done))
-        await asyncio.shield(work)
+        return await asyncio.shield(work)
+
+    async def check_worktrees(self, directory: Callable[[Tx], str]) -> None:
+        """Refuse what would need a worktree where none can be made, before anything is written."""
+        await worktrees.ready(await self._store.read(directory, quick=True))
 
     async def stop(self, session_id: str, *, by: str) -> bool:
         """End the set-up of a session that has no program yet, and the session with it; whether there was one."""
@@ -93,14 +97,14 @@ class Launching:
             work.cancel()
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    def _is_done(self, session_id: str, work: asyncio.Task[None]) -> None:
+    def _is_done(self, session_id: str, work: asyncio.Task[list[str]]) -> None:
         self._under_way.pop(session_id, None)
         if not work.cancelled():
             work.exception()  # it is in the record; whoever asked may have gone
 
-    async def _start_or_fail(self, session_id: str) -> None:
+    async def _start_or_fail(self, session_id: str) -> list[str]:
         try:
-            await self._start(session_id)
+            return await self._start(session_id)
         except _Stopped as stopped:
             why = str(stopped)
             await self._store.write(lambda tx: self._over(tx, session_id, Status.STOPPED, why))
@@ -109,7 +113,7 @@ class Launching:
             await self.fail(session_id, str(error))
             raise
 
-    async def _start(self, session_id: str) -> None:
+    async def _start(self, session_id: str) -> list[str]:
         """Start the program of a session that was written, and neither runs nor has ended since."""
 
         def look(tx: Tx) -> tuple[Spawn | None, bytes | None]:
@@ -118,12 +122,13 @@ class Launching:
         spawn, data = await self._store.read(look, quick=True)
         assert spawn is not None and data is not None
         if spawn.ended_at is not None or await self._has_runner(spawn):
-            return
+            return []
         manifest = shapes.decode(data)
         folder = self._runners.folder(session_id)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        warnings: list[str] = []
         if manifest.workspace is not None and manifest.workspace.worktree:
-            await self._set_up(spawn, manifest)
+            warnings = await self._set_up(spawn, manifest)
         template = templates.load(Path(manifest.project.directory) / templates.FOLDER).get(spawn.template)
         system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
         (folder / _SYSTEM).write_text(system, encoding="utf-8")
@@ -153,13 +158,14 @@ class Launching:
         }
         await self._runners.start(order, session_id)
         await self._stop_if_over(spawn)
+        return warnings
 
-    async def _set_up(self, spawn: Spawn, manifest: Manifest) -> None:
+    async def _set_up(self, spawn: Spawn, manifest: Manifest) -> list[str]:
         """Its worktree, with what the project wants done there. This may take long, so it can be stopped."""
         making = self._worktrees.make(manifest, merges_into=await self._run_branch(spawn))
         work = self._setting_up[spawn.session_id] = asyncio.ensure_future(making)
         try:
-            await work
+            return await work
         except asyncio.CancelledError:
             by = self._stopped_by.get(spawn.session_id)
             if by is None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from maestro import errors, ids, limits
+from maestro import errors, ids, limits, worktrees
 from maestro.domain.callers import SERVER, Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
@@ -245,11 +245,11 @@ class RunControl:
         self._stopping = stopping
 
     async def start(self, caller: Caller, request: ops.StartRun) -> ops.RunView:
-        run = await self._store.write(lambda tx: start(tx, caller, request))
+        run = await self._started(caller, request)
         return await self._view(run.id)
 
     async def start_and_follow(self, caller: Caller, request: ops.StartRun) -> AsyncIterator[ops.RunView]:
-        run = await self._store.write(lambda tx: start(tx, caller, request))
+        run = await self._started(caller, request)
         if request.detach:
             yield await self._view(run.id)
             return
@@ -268,11 +268,11 @@ class RunControl:
             yield one
 
     async def resume(self, caller: Caller, request: ops.OneRun) -> ops.RunView:
-        run = await self._store.write(lambda tx: resume(tx, caller, request))
+        run = await self._resumed(caller, request)
         return await self._view(run.id)
 
     async def resume_and_follow(self, caller: Caller, request: ops.OneRun) -> AsyncIterator[ops.RunView]:
-        run = await self._store.write(lambda tx: resume(tx, caller, request))
+        run = await self._resumed(caller, request)
         async for shown in self._follow(run.id):
             yield shown
 
@@ -290,6 +290,23 @@ class RunControl:
         run, running = await self._store.write(write)
         await self._stopping.stop_all([attempt.session_id for attempt in running], by=f"the end of {run.id}")
         return run
+
+    async def _started(self, caller: Caller, request: ops.StartRun) -> Run:
+        """Refused before anything is written, if its sessions are to have worktrees and cannot."""
+
+        def directory(tx: Tx) -> str:
+            task = task_of(tx, caller, request.task, project=request.project)
+            return directory_of(tx, request.path, project_of(tx, caller, task.project_id))
+
+        if request.worktree:
+            await worktrees.ready(await self._store.read(directory, quick=True))
+        return await self._store.write(lambda tx: start(tx, caller, request))
+
+    async def _resumed(self, caller: Caller, request: ops.OneRun) -> Run:
+        run = await self._store.read(lambda tx: run_of(tx, caller, request.id), quick=True)
+        if run.worktrees and run.status is not RunStatus.RUNNING:
+            await worktrees.ready(run.directory)
+        return await self._store.write(lambda tx: resume(tx, caller, request))
 
     async def _follow(self, run_id: str) -> AsyncIterator[ops.RunView]:
         """The run as it stands, and again whenever something has changed, until it is over."""

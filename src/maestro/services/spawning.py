@@ -73,6 +73,13 @@ class Spawning:
         self._bounds = bounds
         self._started: set[tuple[str, int]] = set()
 
+    async def check(self, caller: Caller, request: ops.SpawnSession) -> None:
+        """Whatever can be said before anything is written: that no worktree can be made here."""
+        if request.worktree:
+            await self._launching.check_worktrees(
+                lambda tx: directory_of(tx, request.path, project_of(tx, caller, request.project))
+            )
+
     def spawn(
         self,
         tx: Tx,
@@ -153,13 +160,14 @@ class Spawning:
         if answer.dry_run or start in self._started:
             return answer  # nothing to start, or the same key came twice
         self._started.add(start)
+        warnings: list[str] = []
         with self._hub.subscribe([answer.id]) as heard, contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.spawn_answer_seconds):
-                await self._launching.start_or_fail(answer.id)
+                warnings = await self._launching.start_or_fail(answer.id)
                 while (await self._now(answer)).status is Status.SPAWNING:
                     await heard.wait()
                     heard.take()
-        return await self._as_it_is(answer)
+        return msgspec.structs.replace(await self._as_it_is(answer), warnings=warnings)
 
     async def _as_it_is(self, answer: ops.SpawnedSession) -> ops.SpawnedSession:
         """What is known of it by now: that its program runs, or why it does not."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from weakref import WeakValueDictionary
+
 import msgspec
 
 from maestro import errors, worktrees
@@ -32,21 +35,26 @@ class Worktrees:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._merges = worktrees.Merges()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def make(self, manifest: Manifest, *, merges_into: str | None) -> None:
-        """The worktree that a session was promised, with what its project's settings say belongs there."""
+    async def make(self, manifest: Manifest, *, merges_into: str | None) -> list[str]:
+        """The worktree that a session was promised, with what its project's settings say belongs there.
+
+        What could not be copied is told. If it cannot be made ready, upkeep takes it away again.
+        """
         place = manifest.workspace
         assert place is not None and place.branch is not None
         source = manifest.project.directory
-        known = await self._store.read(lambda tx: tx.worktrees.get(manifest.session.id), quick=True)
-        if known is None:
-            await self._create(manifest, merges_into=merges_into)
+        settings = worktrees.read_settings(source)  # first: what is wrong there leaves no worktree behind
+        async with self._lock(manifest.session.id):
+            known = await self._store.read(lambda tx: tx.worktrees.get(manifest.session.id), quick=True)
+            if known is None or known.removed_at is not None:
+                await self._create(manifest, merges_into=merges_into)
         # Also if it was made before the server was killed: nobody knows how far its set-up came.
-        prepared = await worktrees.prepare(place.directory, settings=worktrees.read_settings(source), source=source)
+        prepared = await worktrees.prepare(place.directory, settings=settings, source=source)
         if prepared.setup is not None and not prepared.setup.is_ok:
-            raise errors.Conflict(
-                f"The set-up command failed: {prepared.setup.command}", data={"output": prepared.setup.output[-4000:]}
-            )
+            raise errors.Conflict(prepared.setup.failure, data={"output": prepared.setup.output[-4000:]})
+        return [f"{one.path} was not copied into the worktree: {one.reason}." for one in prepared.skipped]
 
     async def _create(self, manifest: Manifest, *, merges_into: str | None) -> None:
         place, source = manifest.workspace, manifest.project.directory
@@ -71,6 +79,10 @@ class Worktrees:
         )
         await self._store.write(lambda tx: tx.worktrees.insert(row))
 
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        """A session's worktree is not made and removed at the same time."""
+        return self._locks.setdefault(session_id, asyncio.Lock())
+
     async def list_page(self, caller: Caller, request: ops.ListWorktrees) -> ops.WorktreeList:
         def look(tx: Tx) -> list[_Seen]:
             project = project_of(tx, caller, request.project)
@@ -82,12 +94,12 @@ class Worktrees:
         return ops.WorktreeList(worktrees=shown, cursor=shown[-1].session_id if len(found) > request.limit else None)
 
     async def diff(self, caller: Caller, request: session_ops.OneSession) -> ops.Diff:
-        _, found = await self._named(caller, request)
+        _, found = await self.named(caller, request.id, project=request.project)
         text = await worktrees.diff(found.path, base_commit=found.base_commit)
         return ops.Diff(session_id=found.session_id, branch=found.branch, base_commit=found.base_commit, text=text)
 
     async def merge(self, caller: Caller, request: ops.MergeWorktree) -> ops.MergedWorktree:
-        session, found = await self._named(caller, request, what="merge")
+        session, found = await self.named(caller, request.id, project=request.project, what="merge")
         into = request.into or found.merges_into
         if into is None:
             raise errors.Invalid("Where is it to be merged?", hint="Say --into BRANCH.")
@@ -119,25 +131,30 @@ class Worktrees:
             await self._store.write(write)
         return done
 
-    async def remove(self, caller: Caller, request: ops.RemoveWorktree) -> Worktree:
-        session, found = await self._named(caller, request, what="remove the worktree of")
-        if session.ended_at is None:
-            raise errors.Conflict(f"{session.name} still works there.", hint=f"maestro session stop {session.name}")
-        await worktrees.remove(
-            found.repository,
-            path=found.path,
-            branch=found.branch,
-            merged_into=found.merged_into or "HEAD",
-            keep_branch=request.keep_branch,
-        )
-        await self._store.write(lambda tx: tx.worktrees.removed(found.session_id, at=tx.at))
-        return found
+    async def take_away(self, found: Worktree, *, keep_branch: bool = False) -> None:
+        """Remove an ended session's worktree and branch; a Conflict says what would be lost."""
+        async with self._lock(found.session_id):
+            live = await self._store.read(lambda tx: tx.sessions.is_live(found.session_id), quick=True)
+            if live:
+                raise errors.Conflict("It was started again just now.")
+            wanted = found.merged_into or found.merges_into
+            is_there = wanted is not None and await worktrees.tip(found.repository, wanted) is not None
+            await worktrees.remove(
+                found.repository,
+                path=found.path,
+                branch=found.branch,
+                merged_into=wanted if wanted and is_there else "HEAD",
+                keep_branch=keep_branch,
+            )
+            await self._store.write(lambda tx: tx.worktrees.removed(found.session_id, at=tx.at))
 
-    async def _named(
-        self, caller: Caller, request: session_ops.OneSession, *, what: str | None = None
+    async def named(
+        self, caller: Caller, name: str, *, project: str, what: str | None = None
     ) -> tuple[Session, Worktree]:
+        """A session's worktree; `what` the caller wants to do with it, if that is not everybody's to do."""
+
         def look(tx: Tx) -> tuple[Session, Worktree]:
-            session = kin.named(tx, caller, request.id, project=request.project)
+            session = kin.named(tx, caller, name, project=project)
             if what is not None:
                 kin.may_act_on(tx, caller, session, what=what)
             found = tx.worktrees.get(session.id)

@@ -13,6 +13,7 @@ from maestro.worktrees.identities import Author, identity
 from maestro.worktrees.listing import Worktree, list_all
 from maestro.worktrees.merges import Conflicted, Merged, Merges, merge
 from maestro.worktrees.preparation import Prepared, prepare
+from maestro.worktrees.readiness import ready
 from maestro.worktrees.removal import Removed, remove
 from maestro.worktrees.settings import Settings, read_settings
 from maestro.worktrees.setup_command import SetupRun
@@ -47,6 +48,7 @@ __all__ = [
     "merge",
     "prepare",
     "read_settings",
+    "ready",
     "remove",
     "state",
     "sweep",

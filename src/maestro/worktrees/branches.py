@@ -31,7 +31,10 @@ async def known_commit(repository: str, name: str | None) -> str:
     if name is None:
         commit = await _commit(repository, "HEAD")
         if commit is None:
-            raise Conflict("The repository has no commit yet.", hint="Make a first one; then try again.")
+            raise Conflict(
+                "The repository has no commit yet.",
+                hint="Make a first one (git add -A, git commit -m first); then try again.",
+            )
         return commit
     # A branch comes before a tag of the same name.
     commit = await tip(repository, name) or await _commit(repository, name)

@@ -20,7 +20,7 @@ from maestro.worktrees import patterns, plain_files, records
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A file that fits a pattern and was not copied, and why."""
+    """A file that fits a pattern and was not copied, or a pattern that nothing fits, and why."""
 
     path: str
     reason: str
@@ -42,7 +42,9 @@ def copy(wanted: tuple[str, ...], *, source: str, target: str, known: dict[str, 
     done: dict[str, str] = {}
     skipped: list[Skipped] = []
     made: list[Path] = []
-    for name in _chosen(wanted, source):
+    names, unfit = _chosen(wanted, source)
+    skipped += [Skipped(pattern, "there is no such file") for pattern in unfit]
+    for name in names:
         try:
             done[name] = _copied(name, source=source, target=target, known=known.get(name), made=made)
         except _Unfit as reason:
@@ -54,19 +56,23 @@ def copy(wanted: tuple[str, ...], *, source: str, target: str, known: dict[str, 
     return Copies(done, tuple(skipped))
 
 
-def _chosen(wanted: tuple[str, ...], source: str) -> list[str]:
-    """The names to copy; an error before the first copy when they are too many or too large."""
+def _chosen(wanted: tuple[str, ...], source: str) -> tuple[list[str], list[str]]:
+    """The names to copy, and the patterns that nothing fits; an error before the first copy when it is too much."""
     walk = patterns.Walk(source)
     sizes: dict[str, int] = {}
+    unfit: list[str] = []
     for pattern in wanted:
+        fits = False
         for name, entry in walk.matches(pattern):
+            fits = True
             with contextlib.suppress(FileNotFoundError):
                 sizes[name] = entry.stat(follow_symlinks=False).st_size
             if len(sizes) > limits.copy_files_max:
                 raise _too_much(f"more than {limits.copy_files_max} files")
+        unfit += [] if fits else [pattern]
     if sum(sizes.values()) > limits.copy_bytes_max:
         raise _too_much(f"more than {limits.copy_bytes_max} bytes")
-    return list(sizes)
+    return list(sizes), unfit
 
 
 def _too_much(what: str) -> MaestroError:

@@ -24,6 +24,22 @@ class SetupRun(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it came to its end and says that all went well."""
         return self.exit_code == 0 and not self.is_timed_out
 
+    @property
+    def failure(self) -> str:
+        """How it failed, with the end of what it said: the first line is enough where there is room for one."""
+        if self.is_timed_out:
+            how = f"took longer than {self.seconds:.0f} seconds"
+        elif self.exit_code < 0:
+            how = f"was ended by signal {-self.exit_code}"
+        else:
+            how = f"failed with exit code {self.exit_code}"
+        lines = [line.rstrip() for line in self.output.splitlines() if line.strip()]
+        last = f": {lines[-1]}" if lines else ""
+        before = "".join(f"\n{line}" for line in lines[-limits.setup_lines_shown_max : -1])
+        return f"The set-up command `{self.command}` {how}{last}" + (
+            f"\nBefore that it said:{before}" if before else ""
+        )
+
 
 async def run(command: str, *, cwd: str, seconds: float) -> SetupRun:
     """Run a set-up command; one that fails is told, one that cannot even be started is an error."""

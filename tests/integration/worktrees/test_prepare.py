@@ -83,7 +83,8 @@ async def test_named_files_are_copied_with_their_rights(repo, make):
     (repo.path / ".env").chmod(0o600)
     tree = await make("x")
     done = await prepared(tree, repo, ".env", "config/*.local", "deep/**/.env", "nothing")
-    assert done == worktrees.Prepared((".env", "config/a.local", "config/b.local", "deep/x/y/.env"))
+    assert done.copied == (".env", "config/a.local", "config/b.local", "deep/x/y/.env")
+    assert [(one.path, one.reason) for one in done.skipped] == [("nothing", "there is no such file")]
     assert (tree.path / ".env").read_text() == "KEY=1"
     assert (tree.path / ".env").stat().st_mode & 0o777 == 0o600
     assert not (tree.path / "config" / "c.txt").exists()

@@ -175,7 +175,8 @@ class Dispatching:
 
     async def _launch(self, session_id: str) -> None:
         try:
-            await self._launching.start_or_fail(session_id)
+            for warning in await self._launching.start_or_fail(session_id):
+                log.warning("%s: %s", session_id, warning)
         except (errors.MaestroError, OSError) as error:
             log.warning("%s could not be started: %s", session_id, error)
 

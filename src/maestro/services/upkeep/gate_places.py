@@ -32,8 +32,7 @@ async def place_of(store: Store, task: Task) -> AsyncIterator[str]:
         settings = worktrees.read_settings(found.directory)
         prepared = await worktrees.prepare(tree, settings=settings, source=found.directory)
         if prepared.setup is not None and not prepared.setup.is_ok:
-            said = prepared.setup.output[-limits.report_tail_chars_max :]
-            raise errors.Conflict(f"The set-up command failed: {said}")
+            raise errors.Conflict(prepared.setup.failure[: limits.report_tail_chars_max])
         yield tree
 
 

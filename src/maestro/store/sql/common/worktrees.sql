@@ -3,7 +3,8 @@ w.session_id, w.project_id, w.repository, w.path, w.branch, w.base_commit, w.mer
 w.removed_at, w.created_at, w.conflict_task_id
 
 -- name: worktree_insert
-INSERT INTO worktrees (session_id, project_id, repository, path, branch, base_commit, merges_into, created_at)
+-- Anew, if a session is started again whose worktree was removed.
+INSERT OR REPLACE INTO worktrees (session_id, project_id, repository, path, branch, base_commit, merges_into, created_at)
 VALUES (:session_id, :project_id, :repository, :path, :branch, :base_commit, :merges_into, :created_at);
 
 -- name: worktree_get
@@ -12,6 +13,14 @@ SELECT {worktree} FROM worktrees w WHERE w.session_id = :session_id;
 -- name: worktrees_of_project
 SELECT {worktree} FROM worktrees w
  WHERE w.project_id = :project_id AND w.removed_at IS NULL AND w.session_id > :after ORDER BY w.session_id LIMIT :limit;
+
+-- name: worktrees_done_with
+-- Of sessions that have ended for good: merged into their run's branch, or their program never ran (127: not found).
+SELECT {worktree} FROM worktrees w JOIN sessions s ON s.id = w.session_id JOIN spawns p ON p.session_id = s.id
+ WHERE w.removed_at IS NULL AND w.session_id > :after AND s.ended_at IS NOT NULL AND NOT {resumes}
+   AND ((:merged AND w.merged_at IS NOT NULL AND w.merges_into IS NOT NULL)
+     OR (s.status = 'failed' AND ifnull(p.exit_code, 127) = 127 AND p.exit_signal IS NULL))
+ ORDER BY w.session_id LIMIT :limit;
 
 -- name: worktree_merged
 UPDATE worktrees SET merged_into = :into, merged_at = :at WHERE session_id = :session_id;

@@ -14,7 +14,6 @@ from maestro.domain import members as domain_members
 from maestro.domain import projects as domain_projects
 from maestro.domain import runs as domain_runs
 from maestro.domain import sessions as domain_sessions
-from maestro.domain import spawns as domain_spawns
 from maestro.domain import tasks as domain_tasks
 from maestro.operations import agents as agent_ops
 from maestro.operations import asks as ask_ops
@@ -101,7 +100,7 @@ RENDERERS: dict[type, Renderer] = {
     domain_runs.Run: runs.run,
     timeline_ops.Timeline: timeline.timeline,
     timeline_ops.Story: story_page.page,
-    domain_spawns.Worktree: worktrees.worktree,
+    worktree_ops.RemovedWorktrees: worktrees.removed,
     worktree_ops.WorktreeList: worktrees.worktree_list,
     worktree_ops.Diff: worktrees.diff,
     worktree_ops.MergedWorktree: worktrees.merged,

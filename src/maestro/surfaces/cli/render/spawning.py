@@ -38,7 +38,8 @@ def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
         ],
         indent="  ",
     )
-    return Rendered(f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}\n{facts}")
+    told = f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}\n{facts}"
+    return Rendered(told, [line(warning) for warning in value.warnings])
 
 
 def prompts(value: ops.Prompts, view: View) -> Rendered:

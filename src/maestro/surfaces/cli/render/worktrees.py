@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from maestro.domain.conditions import Condition
-from maestro.domain.spawns import Worktree
 from maestro.operations import worktrees as ops
 from maestro.surfaces.cli.render.base import Rendered, more, size
 from maestro.surfaces.cli.render.style import View, aligned, body, indented, line, paint
@@ -18,8 +17,10 @@ _COLORS = {
 }
 
 
-def worktree(value: Worktree, view: View) -> Rendered:
-    return Rendered(f"{line(value.branch)}  {line(value.path)}\n")
+def removed(value: ops.RemovedWorktrees, view: View) -> Rendered:
+    gone = "".join(f"{line(one.branch)}  {line(one.path)}\n" for one in value.removed)
+    kept = [f"{line(one.session)}: {line(one.why)}" for one in value.kept]
+    return Rendered(gone, kept if gone or kept else ["nothing to remove"])
 
 
 def worktree_list(value: ops.WorktreeList, view: View) -> Rendered:
