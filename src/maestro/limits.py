@@ -148,6 +148,7 @@ worktree_git_seconds_max = 60
 worktree_checkout_seconds_max = 900  # many files, or filters that fetch them
 worktree_tries_max = 5  # of `git worktree`, while others add and remove theirs
 worktree_retry_milliseconds = 50
+tidy_seconds = 30  # after the end of a session whose run goes on
 worktree_walk_entries_max = 200_000
 worktree_names_max = 500  # files or commits in one answer
 names_in_message_max = 5

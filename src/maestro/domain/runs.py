@@ -55,6 +55,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     resumed_at: datetime | None = None  # tries are counted from here
 
 
+def landing(run: Run, *, is_something_done: bool) -> str:
+    """Where the work of a run that is over is to be found, and how one gets it; empty where there is none."""
+    if run.branch is None or run.status is RunStatus.RUNNING or not is_something_done:
+        return ""
+    what = "The work" if run.status is RunStatus.COMPLETED else "What was done"
+    return f"{what} is on {run.branch}. To have it in your branch: git merge {run.branch}"
+
+
 class Outcome(enum.StrEnum):
     """How an attempt ended."""
 

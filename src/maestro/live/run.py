@@ -14,7 +14,7 @@ from maestro.domain.runs import RunStatus
 from maestro.live import terminal
 from maestro.live.follow import Following, Refused
 from maestro.operations.runs import RunView
-from maestro.surfaces.cli.render.run_picture import changes, clock, picture
+from maestro.surfaces.cli.render.run_picture import changes, clock, landed, picture
 from maestro.surfaces.cli.render.style import finish, line
 
 _TICK_SECONDS = 1.0
@@ -84,6 +84,8 @@ class _Lines:
         if view.status is not RunStatus.RUNNING:
             spent = clock(((view.ended_at or datetime.now(UTC)) - view.created_at).total_seconds())
             self._put(f"{view.id}  {view.status}  {spent}  {line(view.note)}")
+            if where := landed(view):
+                self._put(where)
         self._shown = view
 
     def _put(self, text: str) -> None:

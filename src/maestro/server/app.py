@@ -106,7 +106,7 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.RUN_STARTED: (Dispatching.name,),
     Kind.RUN_RESUMED: (Dispatching.name,),
     Kind.RUN_ATTEMPT: (Dismissing.name,),
-    Kind.RUN_ENDED: (Dismissing.name,),
+    Kind.RUN_ENDED: (Dismissing.name, Tidying.name),
     Kind.MAIL_SENT: (Search.name,),
     Kind.SESSION_STATUS_CHANGED: (OldStatuses.name,),
     Kind.ASK_OPENED: (Notifications.name,),

@@ -29,13 +29,11 @@ class Binding:
 
     # READ and WRITE: (tx, caller, request[, prepared]). ACTION: async (caller, request). STREAM: see `stream`.
     do: Callable[..., Any]
-    # WRITE only: what is asked before anything else, and may refuse the request.
-    before: Callable[[Caller, Any], Awaitable[None]] | None = None
     # Work outside the transaction that must be done before it, in a thread.
     prepare: Callable[[Any], Any] | None = None
     # Whether a request has anything to prepare.
     prepares: Callable[[Any], bool] = field(default=lambda request: True)
-    # WRITE only: what must be up to date before the transaction begins.
+    # WRITE only: what must be up to date before the transaction begins, or may refuse the request.
     before: Callable[[Caller, Any], Awaitable[None]] | None = None
     # WRITE only: what the answer waits for after the commit.
     after: Callable[[Caller, Any, Any], Awaitable[Any]] | None = None
@@ -81,8 +79,6 @@ class Dispatcher:
 
     async def _write(self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str) -> Any:
         _check_key(key)
-        if binding.before is not None:
-            await binding.before(caller, request)
         extra: tuple[Any, ...] = ()
         if binding.prepare is not None and binding.prepares(request):
             extra = (await asyncio.to_thread(binding.prepare, request),)

@@ -11,7 +11,7 @@ import msgspec
 from maestro import errors, ids, limits, worktrees
 from maestro.domain.callers import SERVER, Caller
 from maestro.domain.events import Change, Kind
-from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
+from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy, landing
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
@@ -232,8 +232,11 @@ def end(tx: Tx, run: Run, status: RunStatus, *, note: str, actor: str) -> None:
         root = tx.tasks.get(run.task_id)
         what = f"{run.id} ({root.ref})" if root else run.id
         priority = Priority.HIGH if status is RunStatus.FAILED else Priority.NORMAL
+        done = any(one.task.status is Status.COMPLETED for one in standing(tx, run))
+        where = landing(msgspec.structs.replace(run, status=status), is_something_done=done)
+        text = "\n\n".join(filter(None, (note, where)))
         subject = f"{what} {status}"
-        notices.run_ended(tx, run.started_by, run.project_id, subject=subject, text=note, priority=priority)
+        notices.run_ended(tx, run.started_by, run.project_id, subject=subject, text=text, priority=priority)
 
 
 class RunControl:

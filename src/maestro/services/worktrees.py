@@ -59,10 +59,9 @@ class Worktrees:
     async def _create(self, manifest: Manifest, *, merges_into: str | None) -> None:
         place, source = manifest.workspace, manifest.project.directory
         assert place is not None and place.branch is not None
-        if merges_into is not None:
-            await worktrees.ensure_branch(source, merges_into, "HEAD")
+        commit = await worktrees.ensure_branch(source, merges_into, "HEAD") if merges_into is not None else None
         made = await worktrees.create(
-            source, path=place.directory, branch=place.branch, base=merges_into or place.base
+            source, path=place.directory, branch=place.branch, base=place.base, commit=commit
         )
         row = Worktree(
             session_id=manifest.session.id,
@@ -119,8 +118,8 @@ class Worktrees:
             branch=found.branch,
             into=into,
             message=f"Merge {found.branch} ({session.name})",
-            author=await worktrees.identity(found.repository)
-            or worktrees.Author(session.human or "maestro", "maestro@localhost"),
+            author=worktrees.Author(session.human or "maestro", "maestro@localhost"),
+            prefers_own=True,
         )
 
         def write(tx: Tx) -> None:
@@ -137,15 +136,7 @@ class Worktrees:
             live = await self._store.read(lambda tx: tx.sessions.is_live(found.session_id), quick=True)
             if live:
                 raise errors.Conflict("It was started again just now.")
-            wanted = found.merged_into or found.merges_into
-            is_there = wanted is not None and await worktrees.tip(found.repository, wanted) is not None
-            await worktrees.remove(
-                found.repository,
-                path=found.path,
-                branch=found.branch,
-                merged_into=wanted if wanted and is_there else "HEAD",
-                keep_branch=keep_branch,
-            )
+            await _removed(found, keep_branch=keep_branch)
             await self._store.write(lambda tx: tx.worktrees.removed(found.session_id, at=tx.at))
 
     async def named(
@@ -163,6 +154,21 @@ class Worktrees:
             return session, found
 
         return await self._store.read(look, quick=True)
+
+
+async def _removed(found: Worktree, *, keep_branch: bool) -> None:
+    """What it was merged into counts; if that branch is gone, what is checked out."""
+    into = found.merged_into or found.merges_into or "HEAD"
+    try:
+        await worktrees.remove(
+            found.repository, path=found.path, branch=found.branch, merged_into=into, keep_branch=keep_branch
+        )
+    except errors.NotFound:
+        if into == "HEAD" or await worktrees.tip(found.repository, into) is not None:
+            raise
+        await worktrees.remove(
+            found.repository, path=found.path, branch=found.branch, merged_into="HEAD", keep_branch=keep_branch
+        )
 
 
 def _seen(tx: Tx, one: Worktree) -> _Seen:

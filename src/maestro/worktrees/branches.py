@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 
+import msgspec
+
+from maestro import files
 from maestro.errors import Conflict, Invalid, MaestroError, NameTaken, NotFound
-from maestro.worktrees import commands
+from maestro.worktrees import commands, repositories
 
 _HEADS = "refs/heads/"
 
@@ -58,6 +62,27 @@ async def tips(repository: str, *names: str) -> dict[str, str]:
     return {name: found[_HEADS + name] for name in names if _HEADS + name in found}
 
 
+class Both(msgspec.Struct, frozen=True):
+    """The commits of two branches, and whether someone has the second one checked out."""
+
+    branch: str
+    into: str
+    is_checked_out: bool
+
+
+async def both(repository: str, branch: str, into: str) -> Both:
+    """All that a merge has to know first, with one call."""
+    wanted = [_HEADS + branch, _HEADS + into]
+    words = ("--format=%(refname) %(objectname) %(worktreepath)", *wanted)
+    lines = (await commands.run("for-each-ref", *words, cwd=repository)).splitlines()
+    found = {ref: facts.partition(" ") for ref, _, facts in (line.partition(" ") for line in lines)}
+    for name in (branch, into):
+        if _HEADS + name not in found:
+            raise NotFound(f"There is no branch {commands.shown(name)!r} here.")
+    (new, _, _), (old, _, place) = found[_HEADS + branch], found[_HEADS + into]
+    return Both(new, old, bool(place))
+
+
 async def known_tip(repository: str, branch: str) -> str:
     """The commit a branch points at."""
     commit = await tip(repository, branch)
@@ -73,13 +98,15 @@ async def contains(repository: str, *, commit: str, within: str) -> bool:
 
 async def make(repository: str, name: str, *, at: str) -> None:
     """A new branch."""
-    await _check_name(repository, name)
+    if name.startswith("-") or name == "HEAD" or "\0" in name:
+        raise _unfit(name)
     try:
         # The empty old value: there must be none.
         await _update(repository, "-m", "maestro: made", _HEADS + name, at, "")
     except MaestroError:
         taken = await _in_the_way(repository, _HEADS + name)
         if taken is None:
+            await _check_name(repository, name)
             raise
         raise NameTaken(f"There is a branch {taken} already.", hint="Choose another name.") from None
 
@@ -103,8 +130,10 @@ async def delete(repository: str, name: str, *, at: str) -> bool:
         if await tip(repository, name) == at:
             raise
         return False
-    with contextlib.suppress(MaestroError):  # most branches have no settings of their own
-        await commands.run("config", "--local", "--remove-section", f"branch.{name}", cwd=repository)
+    config = files.read_small(str(Path(await repositories.common_dir(repository), "config")))
+    if config is None or b"[branch " in config:  # most branches have no settings of their own
+        with contextlib.suppress(MaestroError):
+            await commands.run("config", "--local", "--remove-section", f"branch.{name}", cwd=repository)
     return True
 
 
@@ -115,9 +144,12 @@ async def _commit(repository: str, name: str) -> str | None:
 
 
 async def _check_name(repository: str, name: str) -> None:
-    fits = not name.startswith("-") and name != "HEAD" and "\0" not in name
-    if not fits or not await commands.says_yes("check-ref-format", _HEADS + name, cwd=repository):
-        raise Invalid(f"{commands.shown(name)!r} cannot be the name of a branch.")
+    if not await commands.says_yes("check-ref-format", _HEADS + name, cwd=repository):
+        raise _unfit(name)
+
+
+def _unfit(name: str) -> Invalid:
+    return Invalid(f"{commands.shown(name)!r} cannot be the name of a branch.")
 
 
 async def _update(repository: str, *words: str) -> None:

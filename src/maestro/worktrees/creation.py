@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import errors, files, limits
 from maestro.errors import Conflict, Invalid, MaestroError, NameTaken
 from maestro.worktrees import branches, commands, folders, listing, records, repositories
 
@@ -22,10 +23,15 @@ class Created(msgspec.Struct, frozen=True):
     submodules: tuple[str, ...] = ()
 
 
-async def create(repository: str, *, path: str, branch: str, base: str | None = None) -> Created:
-    """Make `branch` at `base` (a commit or branch; HEAD for None) and a worktree for it at `path`."""
+async def create(
+    repository: str, *, path: str, branch: str, base: str | None = None, commit: str | None = None
+) -> Created:
+    """Make `branch` at `base` (a commit or branch; HEAD for None) and a worktree for it at `path`.
+
+    `commit`: what that is, for whoever has just looked it up.
+    """
     _check_path(path)
-    commit = await branches.known_commit(repository, base)
+    commit = commit or await branches.known_commit(repository, base)
     await _check_unregistered(repository, path)
     async with contextlib.AsyncExitStack() as undo:
         undo.callback(_drop_folders, _claim(path))
@@ -35,7 +41,7 @@ async def create(repository: str, *, path: str, branch: str, base: str | None = 
         await folders.add(repository, path, branch)
         await folders.fill(path)
         records.write(await repositories.git_dir(path), records.Record(base=commit))
-        submodules = await _submodules(repository, commit)
+        submodules = await _submodules(repository, commit) if Path(path, ".gitmodules").exists() else ()
         undo.pop_all()
     return Created(os.path.realpath(path), branch, commit, submodules)
 
@@ -46,12 +52,25 @@ def _check_path(path: str) -> None:
 
 
 async def _check_unregistered(repository: str, path: str) -> None:
+    registered = Path(await repositories.common_dir(repository), "worktrees")
+    if not await asyncio.to_thread(_is_registered, registered, path):
+        return
     known = await listing.at_path(repository, path)
     if known is not None and known.is_prunable:
         raise Conflict(
             f"git still knows a worktree at {path}, whose folder is gone.",
             hint="If it is gone for good: git worktree prune",
         )
+
+
+def _is_registered(folder: Path, path: str) -> bool:
+    """Whether git has a worktree noted there, also one whose folder is gone."""
+    return any(_leads_to(one, path) for one in folder.glob("*"))
+
+
+def _leads_to(registered: Path, path: str) -> bool:
+    noted = files.read_small(str(registered / "gitdir")) or b""
+    return os.path.realpath(Path(os.fsdecode(noted.rstrip(b"\n"))).parent) == os.path.realpath(path)
 
 
 def _claim(path: str) -> list[Path]:

@@ -12,7 +12,16 @@ import msgspec
 
 from maestro import limits
 from maestro.errors import Conflict, Invalid, MaestroError
-from maestro.worktrees import branches, checkouts, commands, conflicts, repositories, temporary
+from maestro.worktrees import (
+    branches,
+    checkouts,
+    commands,
+    conflicts,
+    identities,
+    quick_merges,
+    repositories,
+    temporary,
+)
 from maestro.worktrees.conflicts import FileConflict
 from maestro.worktrees.identities import Author
 
@@ -49,25 +58,30 @@ class Merges:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def merge(
-        self, repository: str, *, branch: str, into: str, message: str, author: Author
+        self, repository: str, *, branch: str, into: str, message: str, author: Author, prefers_own: bool = False
     ) -> Merged | Conflicted:
         """Like `merge`, when its turn has come."""
         async with self.lock(await repositories.common_dir(repository)):
-            return await merge(repository, branch=branch, into=into, message=message, author=author)
+            return await merge(
+                repository, branch=branch, into=into, message=message, author=author, prefers_own=prefers_own
+            )
 
     def lock(self, common_dir: str) -> asyncio.Lock:
         """The lock of the repository with this shared directory."""
         return self._locks.setdefault(common_dir, asyncio.Lock())
 
 
-async def merge(repository: str, *, branch: str, into: str, message: str, author: Author) -> Merged | Conflicted:
+async def merge(
+    repository: str, *, branch: str, into: str, message: str, author: Author, prefers_own: bool = False
+) -> Merged | Conflicted:
     """Merge `branch` into the branch `into`, always with a commit of its own, which says what came in.
 
-    When `into` moves meanwhile it is tried again on top of what came.
+    When `into` moves meanwhile it is tried again on top of what came. `prefers_own`: if git is configured with an
+    identity there, the commit is by that one, and not by `author`.
     """
     _check(message, author)
     for _ in range(limits.merge_tries_max):
-        found = await _tried(repository, branch, into, message, author)
+        found = await _tried(repository, branch, into, message, None if prefers_own else author, author)
         if found is not None:
             return found
     raise Conflict(
@@ -84,19 +98,27 @@ def _check(message: str, author: Author) -> None:
             raise Invalid(f"{author.name!r} <{author.email!r}> cannot be the author of a commit.")
 
 
-async def _tried(repository: str, branch: str, into: str, message: str, author: Author) -> Merged | Conflicted | None:
+async def _tried(
+    repository: str, branch: str, into: str, message: str, author: Author | None, else_by: Author
+) -> Merged | Conflicted | None:
     """One attempt; None when the integration branch moved meanwhile."""
-    old = await branches.known_tip(repository, into)
-    new = await branches.known_tip(repository, branch)
-    checkout = await checkouts.of_branch(repository, into)
-    if await branches.contains(repository, commit=new, within=old):
-        return Merged(commit=old, into=into, previous=old, checked_out_at=checkout)
-    if await commands.line("merge-base", old, new, cwd=repository) is None:
+    found = await branches.both(repository, branch, into)
+    old, new = found.into, found.branch
+    checkout = await checkouts.of_branch(repository, into) if found.is_checked_out else ""
+    base = old if old == new else await commands.line("merge-base", old, new, cwd=repository)
+    if base is None:
         raise Conflict(f"{branch} and {into} have no commit in common.", hint="They are no branches of one history.")
-    async with temporary.worktree(repository, at=old) as tree:
-        if not await _merged_in(tree, new, message, author):
-            return await _conflicted(tree, into=into, into_commit=old, branch_commit=new)
-        commit = (await commands.run("rev-parse", "HEAD", cwd=tree)).strip()
+    if base == new:
+        return Merged(commit=old, into=into, previous=old, checked_out_at=checkout)
+    config = _identity(author or await identities.identity(repository) or else_by)
+    tree = await quick_merges.tree_of(repository, old=old, new=new, base=base)
+    if tree is not None:
+        commit = await quick_merges.commit(repository, tree, parents=(old, new), message=message, config=config)
+    else:
+        made = await _in_a_checkout(repository, into, old, new, message, config)
+        if isinstance(made, Conflicted):
+            return made
+        commit = made
     if checkout:
         is_moved = await checkouts.fast_forward(checkout, branch=into, old=old, new=commit)
     else:
@@ -104,13 +126,26 @@ async def _tried(repository: str, branch: str, into: str, message: str, author: 
     return Merged(commit=commit, into=into, previous=old, checked_out_at=checkout) if is_moved else None
 
 
-async def _merged_in(tree: str, commit: str, message: str, author: Author) -> bool:
-    """Make the merge commit in a worktree; False when files clash."""
-    identity = tuple(
+def _identity(author: Author) -> tuple[str, ...]:
+    return tuple(
         f"{who}.{field}={value}"
         for who in ("user", "author", "committer")
         for field, value in (("name", author.name), ("email", author.email))
     )
+
+
+async def _in_a_checkout(
+    repository: str, into: str, old: str, new: str, message: str, config: tuple[str, ...]
+) -> str | Conflicted:
+    """The merge commit, made where it can be seen what clashes."""
+    async with temporary.worktree(repository, at=old) as tree:
+        if not await _merged_in(tree, new, message, config):
+            return await _conflicted(tree, into=into, into_commit=old, branch_commit=new)
+        return (await commands.run("rev-parse", "HEAD", cwd=tree)).strip()
+
+
+async def _merged_in(tree: str, commit: str, message: str, identity: tuple[str, ...]) -> bool:
+    """Make the merge commit in a worktree; False when files clash."""
     words = ("--no-ff", "--no-edit", "--no-stat", "--no-log", "--quiet", "--cleanup=whitespace", "-m", message)
     config = (*temporary.CONFIG, *identity)
     try:

@@ -6,6 +6,7 @@ What git ignores goes with the folder, as with `git worktree remove`: a project 
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,10 @@ async def remove(repository: str, *, path: str, branch: str, merged_into: str, k
     Otherwise a Conflict says what would be lost. What a call that was cut short has left to do is done.
     """
     worktree = await _known(repository, path, branch)
-    commit = await branches.known_tip(repository, branch)
+    tips = await branches.tips(repository, branch, merged_into)
+    if branch not in tips:
+        raise NotFound(f"There is no branch {commands.shown(branch)!r} here.")
+    commit = tips[branch]
     base = ""
     lost: dict[str, list[str]] = {}
     found = changes.Changes()
@@ -42,7 +46,8 @@ async def remove(repository: str, *, path: str, branch: str, merged_into: str, k
         base = records.read(git_dir).base
         found = await changes.look(path)
         lost |= _uncommitted(found, git_dir)
-    lost |= {"commits": await _unmerged(repository, commit, merged_into, base)}
+    target = tips.get(merged_into) or await branches.known_commit(repository, merged_into)
+    lost |= {"commits": await _unmerged(repository, commit, target, base)}
     _refuse(path, branch, merged_into, lost)
     if worktree is not None:
         await _taken_away(repository, path, found)
@@ -52,7 +57,9 @@ async def remove(repository: str, *, path: str, branch: str, merged_into: str, k
 
 async def _known(repository: str, path: str, branch: str) -> Worktree | None:
     """The worktree as git lists it, fit to be removed; None when it is gone and only the branch is left."""
-    worktree = await listing.at_path(repository, path)
+    listed = await listing.list_all(repository)
+    wanted = os.path.realpath(path)
+    worktree = next((one for one in listed if os.path.realpath(one.path) == wanted), None)
     if worktree is None:
         if Path(path).exists():
             raise NotFound(f"{path} is not a worktree of this repository.")
@@ -64,7 +71,7 @@ async def _known(repository: str, path: str, branch: str) -> Worktree | None:
     elif worktree.branch != branch:
         present = worktree.branch or f"commit {worktree.head}"
         raise Conflict(f"The worktree {path} is not on {branch} but on {present}.", hint="Look what it is for.")
-    for other in await listing.list_all(repository):
+    for other in listed:
         if other.branch == branch and (worktree is None or other.path != worktree.path):
             raise Conflict(f"The branch {branch} is checked out at {other.path} too.")
     return worktree
@@ -81,9 +88,10 @@ def _uncommitted(found: changes.Changes, git_dir: str) -> dict[str, list[str]]:
     }
 
 
-async def _unmerged(repository: str, commit: str, merged_into: str, base: str) -> list[str]:
+async def _unmerged(repository: str, commit: str, target: str, base: str) -> list[str]:
     """The commits that only this branch has, each with its first line."""
-    target = await branches.known_commit(repository, merged_into)
+    if commit in (target, base):
+        return []
     if await branches.contains(repository, commit=commit, within=target):
         return []
     if base and await branches.contains(repository, commit=commit, within=base):

@@ -27,6 +27,19 @@ def test_dependants_see_earlier_work_and_all_comes_together(shop: Workshop) -> N
     assert shop.git("log", "--format=%s", "main").split() == ["first"]
 
 
+def test_a_run_that_is_over_says_where_the_work_is(shop: Workshop) -> None:
+    shop.task("All of it")
+    said = shop.maestro("run", "#1", "--worktree", "--", "sh", "-c", f"echo 1 > a; {COMMITS}")
+    (run,) = shop.json("run", "list")["runs"]
+    where = f"The work is on {run['branch']}. To have it in your branch: git merge {run['branch']}"
+    assert where in said and where in shop.maestro("run", "show", run["id"])
+    assert where in shop.maestro("mail", "inbox")
+    shop.git("merge", "-q", run["branch"])
+    assert shop.lines("a") == ["1"]
+    shop.task("Nothing")
+    assert "git merge" not in shop.maestro("run", "show", shop.run("#2", "--", "true")["id"])
+
+
 # Both begin from the same commit: neither writes before the other has begun.
 MEET = "echo x >> {met}; while [ $(wc -l < {met}) -lt 2 ]; do sleep 0.01; done"
 # What a worker does that finds a merge in its task: it makes it, and keeps the lines of both.

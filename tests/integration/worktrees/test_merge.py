@@ -52,6 +52,20 @@ async def test_nothing_new_is_merged_already(repo, make):
     assert again.commit == first.commit and not again.is_new
 
 
+async def test_how_files_are_to_be_merged_is_read_from_the_branch_itself(repo, make):
+    repo.commit({".gitattributes": "list merge=union\n", "list": "0\n"})
+    repo.git("branch", "-f", "run")
+    for name in ("x", "y"):
+        (await make(name)).commit({"list": f"0\n{name}\n"})
+    repo.git("switch", "-q", "--orphan", "empty")  # nobody has the file that says so checked out
+    assert (await merge(repo, "x")).is_new and (await merge(repo, "y", message=" Two \n\n\nlines \n")).is_new
+    assert repo.git("show", "run:list").split() == ["0", "x", "y"]
+    (await make("z", base="run")).commit({"other": "1"})
+    await merge(repo, "z", message=" Two \n\n\nlines \n")
+    written = [repo.git("log", "-1", "--format=%B", name) for name in ("run", "run^")]
+    assert written == [" Two\n\nlines"] * 2  # made in a checkout or without one, it reads the same
+
+
 async def test_a_merge_leaves_nothing_but_the_moved_branch(repo, make):
     (await make("x")).commit({"a": "1"})
     repo.write({"readme.txt": "dirty", "new": "1"})
@@ -303,6 +317,8 @@ async def test_a_message_that_git_would_refuse(repo, message):
 
 async def test_a_merge_that_fails_is_an_error_not_a_conflict(repo, make):
     (await make("x")).commit({".gitattributes": "*.big filter=broken\n", "a.big": "1"})
+    (await make("y")).commit({"b": "1"})
+    await merge(repo, "y")  # with nothing to put together no file would be written
     repo.git("config", "filter.broken.smudge", "exit 1")
     repo.git("config", "filter.broken.required", "true")
     before = repo.everything()

@@ -6,7 +6,7 @@ Nothing is lost by that: what is not clean, or not where it is to go, stays, and
 from __future__ import annotations
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from maestro import errors, limits
 from maestro.domain.spawns import Worktree
@@ -43,7 +43,13 @@ class Tidying:
         found: list[Worktree] = []
         after = ""
         while True:
-            page = tx.worktrees.done_with(merged=not self._keeps_merged, after=after, limit=limits.page_items_max)
+            # A run that goes on has better things to do, unless it takes long and leaves many.
+            page = tx.worktrees.done_with(
+                merged=not self._keeps_merged,
+                before=tx.at - timedelta(seconds=limits.tidy_seconds),
+                after=after,
+                limit=limits.page_items_max,
+            )
             found += page
             if len(page) < limits.page_items_max:
                 return found

@@ -36,10 +36,12 @@ class Worktrees:
         rows = self._rows.all("worktrees_of_project", project_id=project_id, after=after, limit=limit)
         return [_worktree(row) for row in rows]
 
-    def done_with(self, *, merged: bool, after: str, limit: int) -> list[Worktree]:
+    def done_with(self, *, merged: bool, before: datetime, after: str, limit: int) -> list[Worktree]:
         """Of sessions that have ended for good: those merged into their run's branch (if `merged`), and those whose
-        program never ran."""
-        rows = self._rows.all("worktrees_done_with", merged=merged, after=after, limit=limit)
+        program never ran. While their run goes on only what ended `before` then."""
+        rows = self._rows.all(
+            "worktrees_done_with", merged=merged, before=to_micros(before), after=after, limit=limit
+        )
         return [_worktree(row) for row in rows]
 
     def merged(self, session_id: str, *, into: str, at: datetime) -> None:

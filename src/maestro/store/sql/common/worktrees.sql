@@ -16,8 +16,11 @@ SELECT {worktree} FROM worktrees w
 
 -- name: worktrees_done_with
 -- Of sessions that have ended for good: merged into their run's branch, or their program never ran (127: not found).
+-- While their run goes on only those that ended before some time.
 SELECT {worktree} FROM worktrees w JOIN sessions s ON s.id = w.session_id JOIN spawns p ON p.session_id = s.id
+  LEFT JOIN runs r ON r.id = p.run_id
  WHERE w.removed_at IS NULL AND w.session_id > :after AND s.ended_at IS NOT NULL AND NOT {resumes}
+   AND (s.ended_at < :before OR ifnull(r.status, '') <> 'running')
    AND ((:merged AND w.merged_at IS NOT NULL AND w.merges_into IS NOT NULL)
      OR (s.status = 'failed' AND ifnull(p.exit_code, 127) = 127 AND p.exit_signal IS NULL))
  ORDER BY w.session_id LIMIT :limit;

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from maestro.domain.runs import landing
 from maestro.domain.tasks import Status
 from maestro.operations.runs import RunTask, RunView
 from maestro.surfaces.cli.render.style import clip, line, paint, width
@@ -40,15 +41,21 @@ def state(task: RunTask) -> str:
 
 def picture(run: RunView, *, at: datetime, columns: int, rows: int = 0, foot: Sequence[str] = ()) -> list[str]:
     """The lines of it, none wider than the terminal, and no more than fit (rows 0: all)."""
-    coming = _next(run)
-    room = rows - 3 - len(foot) - (2 if coming else 0) if rows else len(run.tasks)
+    coming, where = _next(run), landed(run)
+    room = rows - 3 - len(foot) - (2 if coming else 0) - (2 if where else 0) if rows else len(run.tasks)
     shown, hidden = _chosen(run.tasks, max(room, 1))
     lines = [_head(run, at, columns), _progress(run, columns), ""]
     lines += _waves(run, shown, at, columns)
     lines += [paint(f"  … {hidden}", "dim")] if hidden else []
     lines += ["", coming] if coming else []
+    lines += ["", where] if where else []
     lines += foot
     return [clip(each, columns) if columns else each for each in lines]
+
+
+def landed(run: RunView) -> str:
+    """Where the work of a run that is over is, and how one gets it."""
+    return line(landing(run, is_something_done=any(task.status is Status.COMPLETED for task in run.tasks)))
 
 
 def clock(seconds: float) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import runs as ops
 from maestro.surfaces.cli.render.base import Rendered, more, when
-from maestro.surfaces.cli.render.run_picture import changes, picture
+from maestro.surfaces.cli.render.run_picture import changes, landed, picture
 from maestro.surfaces.cli.render.style import View, aligned, line, paint
 
 _COLORS = {RunStatus.RUNNING: "blue", RunStatus.COMPLETED: "green", RunStatus.FAILED: "red"}
@@ -43,6 +43,7 @@ def changed(before: ops.RunView, after: ops.RunView) -> Rendered:
     lines = list(changes(before, after).values())
     if after.status is not before.status or (after.note and after.note != before.note):
         lines.append(f"{_words(after)}  {line(after.note)}".rstrip())
+        lines += [where] if (where := landed(after)) else []
     return Rendered("".join(f"{each}\n" for each in lines))
 
 
