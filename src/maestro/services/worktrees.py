@@ -89,8 +89,19 @@ class Worktrees:
             return [_seen(tx, one) for one in found]
 
         found = await self._store.read(look)
-        shown = [await _state(one) for one in found[: request.limit]]
-        return ops.WorktreeList(worktrees=shown, cursor=shown[-1].session_id if len(found) > request.limit else None)
+        page = found[: request.limit]
+        shown = [state for one in page if (state := await self._shown(one)) is not None]
+        cursor = page[-1].worktree.session_id if len(found) > request.limit else None
+        return ops.WorktreeList(worktrees=shown, cursor=cursor)
+
+    async def _shown(self, seen: _Seen) -> ops.WorktreeState | None:
+        """How it stands; nothing if it is being removed just now."""
+        state = await _state(seen)
+        if state.is_clean is not None:
+            return state
+        async with self._lock(seen.worktree.session_id):
+            now = await self._store.read(lambda tx: tx.worktrees.get(seen.worktree.session_id), quick=True)
+        return state if now is not None and now.removed_at is None else None
 
     async def diff(self, caller: Caller, request: session_ops.OneSession) -> ops.Diff:
         _, found = await self.named(caller, request.id, project=request.project)
