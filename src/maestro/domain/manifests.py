@@ -100,6 +100,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     status: Status
     priority: Priority = Priority.NORMAL
+    opened_by: str | None = None  # an issue: who of which other project wrote it
     description: str = ""
     ready: bool = False
     stage: str | None = None

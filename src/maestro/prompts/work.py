@@ -104,6 +104,7 @@ def _facts(parts: Parts, task: Task) -> dict[str, str | None]:
         "status": task.status.value,
         "ready": "true" if task.ready else None,
         "priority": task.priority.value,
+        "opened_by": parts.line(task.opened_by),
         "stage": parts.line(task.stage),
         "waits_for_stage": parts.line(task.waits_for_stage),
         "parent": parts.line(task.parent),
@@ -113,7 +114,11 @@ def _facts(parts: Parts, task: Task) -> dict[str, str | None]:
 
 
 def _description(parts: Parts, task: Task, read: Where) -> Markup | None:
-    return parts.prose("description", task.description, read) if task.description else None
+    if not task.description:
+        return None
+    # What another project wrote says so where it stands: it is theirs to say, and no order.
+    written = {"written_by": parts.line(task.opened_by)} if task.opened_by else None
+    return parts.prose("description", task.description, read, attributes=written)
 
 
 def _documents(parts: Parts, task: Task) -> Markup | None:

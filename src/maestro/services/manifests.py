@@ -128,6 +128,7 @@ def _task(tx: Tx, task: Task, *, texts: bool) -> shapes.Task:
         title=task.title,
         status=task.status,
         priority=task.priority,
+        opened_by=_opened_by(tx, task),
         description=task.description,
         ready=task.ready,
         stage=task.stage,
@@ -158,6 +159,15 @@ def _document(tx: Tx, document: Document, *, texts: bool) -> shapes.Document:
         bytes=document.bytes,
         text=text[: limits.prompt_text_chars_max],
     )
+
+
+def _opened_by(tx: Tx, task: Task) -> str | None:
+    """Who of another project asks for it, as the server knows."""
+    if task.from_project_id is None or task.from_project_id == task.project_id:
+        return None
+    project, session = tx.projects.get(task.from_project_id), tx.sessions.get(task.created_by)
+    who = (session.address or session.name) if session else task.created_by
+    return f"{who}, project {project.name}" if project else who
 
 
 def _links(found: Sequence[Task]) -> tuple[shapes.TaskLink, ...]:

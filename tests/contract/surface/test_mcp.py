@@ -28,8 +28,9 @@ _counter = iter(range(10_000))
 class Team:
     """A project with a coordinator and a worker, each an MCP client."""
 
-    def __init__(self, api: httpx.Client, project: str) -> None:
+    def __init__(self, api: httpx.Client, project: str, folder: Path) -> None:
         self.api = api
+        self.folder = folder  # for another project
         self.project = project
         self.clients: dict[str, Any] = {}
         self.heard: list[Any] = []
@@ -72,7 +73,8 @@ def teams(request: pytest.FixtureRequest, shared_live: LiveServer, api: httpx.Cl
     @asynccontextmanager
     async def opened() -> AsyncIterator[Team]:
         name = f"mcp{next(_counter)}"
-        team = Team(api, name)
+        (tmp_path / "other").mkdir()
+        team = Team(api, name, tmp_path / "other")
         tokens = set_up(api, tmp_path / name, name)
         way, mode = request.param
         async with (
@@ -104,6 +106,7 @@ async def test_every_tool_and_every_action(teams: Teams) -> None:
         await about_tasks(team, ref)
         await about_mail(team, ref)
         await about_asks(team)
+        await about_issues(team)
         assert "boss" in await call("w", "sessions", action="list")
         assert "w" in await call("boss", "sessions", action="show", id="w")
         assert "alive" in await call("boss", "sessions", action="explain", id="w")
@@ -202,6 +205,22 @@ async def about_asks(team: Team) -> None:
     assert "withdrawn" in await team.call("w", "ask", withdraw=other)
     late = await team.call("w", "ask", title="Hello?", wait=True, timeout=0.2)
     assert "No answer within 0.2 s." in late and 'wait(ask="req_' in late
+
+
+async def about_issues(team: Team) -> None:
+    """What w asks of another project, and what another project asks of this one."""
+    other = f"{team.project}-other"
+    team.api.post("/api/projects", json={"path": str(team.folder), "name": other}).raise_for_status()
+    opened = await team.call("w", "issues", action="open", to=other, title="Crash", message="It crashes.")
+    assert f"{other}#1" in opened
+    assert "Crash" in await team.call("w", "issues", action="list", opened=True)
+    assert "It crashes." in await team.call("w", "issues", action="show", id=f"{other}#1")
+    assert other in await team.call("w", "issues", action="reply", id=f"{other}#1", message="More.")
+    assert "no agents" in await team.call("w", "issues", action="agents", to=other)
+    came = {"to": team.project, "project": other, "title": "Slow", "message": "It is slow."}
+    theirs = team.api.post("/api/issues", json=came).json()["ref"]
+    assert "in_progress" in await team.call("w", "issues", action="claim", id=theirs)
+    assert "completed" in await team.call("w", "issues", action="close", id=theirs, message="Quick now.")
 
 
 async def about_runs(team: Team) -> None:

@@ -12,8 +12,10 @@ from typing import Any
 
 from maestro.domain.callers import Caller, Role, may_call
 from maestro.operations import (
+    agents,
     asks,
     documents,
+    issues,
     mail,
     members,
     primer,
@@ -207,6 +209,20 @@ TASK_UPDATE = Tool(
         _task(tasks.REMOVE, "delete"),
     ),
 )
+ISSUES = Tool(
+    "issues",
+    "What projects ask of each other. open: ask another project (to). agents: who is online there.",
+    (
+        Use(issues.OPEN, ("to", "title", "message", "found_in", "blocks"), action="open"),
+        Use(issues.LIST, ("opened", *_PAGE), action="list"),
+        _task(issues.SHOW, "show"),
+        _task(issues.REPLY, "reply", "message"),
+        _task(issues.CLAIM, "claim"),
+        _task(issues.CLOSE, "close", "message"),
+        Use(agents.LIST, ("to",), action="agents", names={"to": "project"}),
+    ),
+    says={"id": "beads#12.", "blocks": "Your tasks that wait on it.", "opened": "Those you opened elsewhere."},
+)
 REPORT = Tool(
     "report",
     "Tell your coordinator how it goes; it moves the task you hold, or the one named.",
@@ -322,7 +338,7 @@ WORKTREES = Tool(
 )
 
 ALL = (
-    WHOAMI, INBOX, WAIT, SEND, MAIL, TASKS, TASK_CREATE, TASK_UPDATE, REPORT, ASK, SESSIONS, PEOPLE, SPAWN, RUN,
-    WORKTREES,
+    WHOAMI, INBOX, WAIT, SEND, MAIL, TASKS, TASK_CREATE, TASK_UPDATE, ISSUES, REPORT, ASK, SESSIONS, PEOPLE, SPAWN,
+    RUN, WORKTREES,
 )  # fmt: skip
 BY_NAME = {tool.name: tool for tool in ALL}
