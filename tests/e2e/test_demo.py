@@ -55,6 +55,16 @@ WORK = (
     r"\* +\w+ Merge maestro/",
     r"boil.txt, display.txt, sensor.txt: every number right",
 )
+# Two projects, one issue.
+NEIGHBOURS = (
+    r"gil   \$ maestro issue open heater",
+    r"you   \$ maestro agent list --project heater --online  \(exit 1: nobody\)",
+    r"hana    1 unread",
+    r"gil     ◂ query from hana of heater: Which model\?",
+    r"hana    ◂ response from gil of kettle: K-2, every time\.",
+    r"kettle#\d+ is ready by itself: what it waited on, heater#1, is closed",
+    r"\$ maestro issue show heater#1",
+)
 SLIP = (
     r"gate of “Format the display” fails: grep -qx 96.5 display.txt \(exit 1\)",
     r"is started for “Format the display” \(fence 2\)",
@@ -81,7 +91,7 @@ def test_the_demo_runs_to_its_end_and_leaves_nothing(tmp_path: Path) -> None:
     assert "(fence 2)" in done.stdout
     assert "8 files were written" in done.stdout
     assert "kettle#1 completed" in done.stdout
-    for part in (MAIL, KILLED if hasattr(os, "pidfd_open") else (), ASKING, WORK, SLIP):
+    for part in (MAIL, KILLED if hasattr(os, "pidfd_open") else (), ASKING, WORK, SLIP, NEIGHBOURS):
         in_order(done.stdout, part)
     assert re.search(r"reaches (?=.*dora)(?=.*emil)(?=.*fay)[^;]*;", done.stdout)
     assert not list(tmp_path.iterdir()), "something was left behind"

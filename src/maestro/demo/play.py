@@ -1,6 +1,7 @@
 """The play. Its first part: a graph of tasks, and three agents that work through it, one killed on the way.
 
-The second part, mail between a coordinator and its workers, is in `letters`; the third, runs, in `work`.
+The second part, mail between a coordinator and its workers, is in `letters`; the third, runs, in `work`;
+the fourth, two projects, in `neighbours`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from maestro.demo import letters, work
+from maestro.demo import letters, neighbours, work
 from maestro.demo.view import View
 from maestro.demo.world import World, command, indented
 
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         show_refusals(world, refs)
         finished = run_agents(world, refs, parent)
         show_end(world, parent)
-        finished = finished and letters.act(world) and work.act(world)
+        finished = finished and letters.act(world) and work.act(world) and neighbours.act(world)
     said = "Done" if finished else "NOT FINISHED"
     print(f"\n{said} in {time.monotonic() - began:.0f} s. Everything it made is gone again.")
     print(

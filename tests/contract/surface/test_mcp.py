@@ -106,7 +106,6 @@ async def test_every_tool_and_every_action(teams: Teams) -> None:
         await about_tasks(team, ref)
         await about_mail(team, ref)
         await about_asks(team)
-        await about_issues(team)
         assert "boss" in await call("w", "sessions", action="list")
         assert "w" in await call("boss", "sessions", action="show", id="w")
         assert "alive" in await call("boss", "sessions", action="explain", id="w")
@@ -124,6 +123,7 @@ async def test_every_tool_and_every_action(teams: Teams) -> None:
         told = {"member": "dana", "message": "Go.", "words": ["true"]}
         assert "Go." in await call("boss", "spawn", task=[f"{ref}2"], dry_run=True, **told)
         await about_runs(team)
+        await about_issues(team)
         offered = {(tool.name, use.action) for tool in tools.ALL for use in tool.uses}
         assert team.called == offered
 
@@ -216,7 +216,7 @@ async def about_issues(team: Team) -> None:
     assert "Crash" in await team.call("w", "issues", action="list", opened=True)
     assert "It crashes." in await team.call("w", "issues", action="show", id=f"{other}#1")
     assert other in await team.call("w", "issues", action="reply", id=f"{other}#1", message="More.")
-    assert "no agents" in await team.call("w", "issues", action="agents", to=other)
+    assert "never seen" in await team.call("w", "issues", action="agents", to=other)
     came = {"to": team.project, "project": other, "title": "Slow", "message": "It is slow."}
     theirs = team.api.post("/api/issues", json=came).json()["ref"]
     assert "in_progress" in await team.call("w", "issues", action="claim", id=theirs)
