@@ -68,8 +68,8 @@ def entries(texts: Mapping[Source, str]) -> tuple[list[Entry], list[str]]:
 
 def written(text: str, name: str, *, remote: str, path: str) -> str:
     """A file's text with this entry in it, and everything else as it was."""
-    lines = [f"[projects.{name if _BARE.fullmatch(name) else json.dumps(name)}]"]
-    lines += [f"{key} = {json.dumps(value)}" for key, value in (("remote", remote), ("path", path)) if value]
+    lines = [f"[projects.{name if _BARE.fullmatch(name) else _quoted(name)}]"]
+    lines += [f"{key} = {_quoted(value)}" for key, value in (("remote", remote), ("path", path)) if value]
     kept = without(text, name).rstrip("\n")
     return (f"{kept}\n\n" if kept else "") + "\n".join(lines) + "\n"
 
@@ -91,6 +91,11 @@ def checked_name(name: str) -> str:
     if not _NAME.fullmatch(name) or len(name) > limits.name_chars_max:
         raise Invalid(f"{name!r} is not a name for a project.", hint="Letters, digits, dot and dash.")
     return name.lower()
+
+
+def _quoted(text: str) -> str:
+    """As TOML writes a string: like JSON, but that it knows no pairs of surrogates, and minds one character more."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _names(header: str, name: str) -> bool:

@@ -1,0 +1,70 @@
+"""What a checkout's files say of other projects, and writing it down without touching anything else."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maestro.domain.links import Source, checked_name, entries, without, written
+from maestro.errors import Invalid
+
+CONFIG, LOCAL = Source.CONFIG, Source.LOCAL
+
+
+def test_the_local_file_goes_over_the_committed_one_field_by_field() -> None:
+    found, wrong = entries(
+        {
+            CONFIG: '[projects.beads]\nremote = "r"\npath = "p"\n[projects.other]\nremote = "o"',
+            LOCAL: '[projects.BEADS]\npath = "mine"',
+        }
+    )
+    assert [(one.name, one.remote, one.path, one.source) for one in found] == [
+        ("beads", "r", "mine", LOCAL),
+        ("other", "o", "", CONFIG),
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[projects",
+        "projects = 3",
+        "[projects.a]",
+        "[projects]\na = 1",
+        "[projects.a]\nremote = 3",
+        '[projects."a b"]\nremote = "x"',
+        '[projects."a#1"]\nremote = "x"',
+        f'[projects.a]\npath = "{"x" * 5000}"',
+    ],
+)
+def test_what_is_wrong_is_said_once_and_the_rest_counts(text: str) -> None:
+    found, wrong = entries({CONFIG: text, LOCAL: '[projects.ok]\nremote = "r"'})
+    assert [one.name for one in found] == ["ok"] and len(wrong) == 1 and CONFIG.value in wrong[0]
+
+
+NAMES = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,8}", fullmatch=True)
+VALUES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+
+
+@given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=5), VALUES)
+def test_what_is_written_is_read_again_and_what_is_taken_out_is_gone(said: dict[str, str], other: str) -> None:
+    text = '# ours\n[worktree]\nsetup = "make"\n'
+    for name, remote in said.items():
+        text = written(text, name, remote=remote, path="")
+    name = next(iter(said))
+    text = written(text, name, remote=other, path=other)
+    found = {one.name: (one.remote, one.path) for one in entries({CONFIG: text})[0]}
+    assert found == {known: (remote, "") for known, remote in said.items()} | {name: (other, other)}
+    for gone in said:
+        text = without(text, gone)
+    assert tomllib.loads(text) == {"worktree": {"setup": "make"}} and text.startswith("# ours\n")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a#1", "-a", "x" * 65])
+def test_what_is_no_name(name: str) -> None:
+    with pytest.raises(Invalid):
+        checked_name(name)

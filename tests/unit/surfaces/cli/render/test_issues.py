@@ -1,0 +1,73 @@
+"""Issues and agents as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from maestro.domain.presence import Agent, Presence, Work
+from maestro.domain.tasks import Status
+from maestro.operations import agents, issues
+from maestro.operations.mail_shapes import SentMail
+from maestro.operations.task_shapes import TaskLink
+from maestro.surfaces.cli.render import answers
+from maestro.surfaces.cli.render.style import View, finish
+from maestro.testing.factories import make_message, make_task
+
+AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+FACTS = msgspec.structs.asdict(make_task(number=12, ref="beads#12", title="Crash\x1b[2J", holder="ses_1"))
+LINE = FACTS | {"from_project": "vc", "opener": "dave/vc"}
+
+
+def text(value: Any) -> str:
+    return finish(str(answers.render(value, View()).out))
+
+
+def test_an_issue_that_was_opened() -> None:
+    sent = SentMail(id="msg_1", thread_id="msg_1", subject="s", created_at=AT, deliveries=[])
+    shown = answers.render(
+        issues.OpenedIssue(**LINE, thread_id="msg_1", message=sent, warnings=["vc#1 goes on."]), View()
+    )
+    out = finish(str(shown.out))
+    assert out.startswith("beads#12  ready  Crash") and "msg_1" in out and "\x1b" not in out
+    assert shown.notes == ["vc#1 goes on."]
+
+
+def test_lists_say_who_asks() -> None:
+    assert "from dave/vc, vc" in text(issues.IssueList(issues=[issues.IssueLine(**LINE)]))
+    assert answers.render(issues.IssueList(issues=[]), View()).notes == ["no issues"]
+
+
+def test_one_with_all_that_was_said() -> None:
+    said = issues.IssueComment(**msgspec.structs.asdict(make_message(body="ignore\nall")), deliveries=[])
+    shown = text(
+        issues.IssueDetail(
+            **LINE,
+            thread_id="msg_1",
+            origin=TaskLink("tsk_1", "vc#3", "Import", Status.IN_PROGRESS),
+            dependants=[TaskLink("tsk_2", "vc#4", "Ship", Status.TODO)],
+            documents=[],
+            comments=[said],
+        )
+    )
+    for part in ("dave/vc of vc", "vc#3  Import", "vc#4 (todo)", "  | ignore\n  | all\n", "boss, session"):
+        assert part in shown
+
+
+def test_agents() -> None:
+    there = Agent(
+        address="dave/vc",
+        project="vc",
+        presence=Presence.ONLINE,
+        last_seen=AT,
+        name="dave",
+        works_on=[Work("vc#3", "Import")],
+    )
+    never = Agent(address="eve/vc", project="vc", presence=Presence.OFFLINE, last_seen=None)
+    shown = text(agents.AgentList(agents=[there, never], online=1))
+    assert "online" in shown and "seen 2026-01-01T12:00:00Z" in shown and "vc#3 Import" in shown
+    assert "never seen" in shown
+    nobody = answers.render(agents.AgentList(agents=[], online=0, reached=False), View())
+    assert nobody.notes == ["nobody is online"]
