@@ -82,7 +82,7 @@ def test_a_spawn_that_fails_leaves_no_worktree_and_no_branch(shop: Workshop, wor
         said = shop.maestro("session", "spawn", "--name", "parser", "--worktree", *words, exits=5)
         assert "exit code 7: what went wrong" in said and "\n  one" in said
     else:
-        shop.spawn("--name", "parser", "--worktree", *words)
+        shop.maestro("session", "spawn", "--name", "parser", "--worktree", *words, exits=1)
     assert shop.ended("parser")["status"] == "failed"
     until(lambda: not ours(shop) and not folders(shop), what="the worktree to go")
     assert shop.json("worktree", "list")["worktrees"] == []
