@@ -22,7 +22,7 @@ def project_of(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project:
             "No project was named, and this directory is not in one.",
             hint="Run `maestro init` in a project's directory, or say --project NAME.",
         )
-    if ids.is_id(name, "prj") and (known := tx.projects.get(name)) is not None:
+    if name.startswith("prj_") and (known := tx.projects.get(name)) is not None:
         return known
     found = linked(tx, caller, name, here=here) or tx.projects.by_name(name) or tx.projects.by_key(name)
     if found is None:
