@@ -78,8 +78,9 @@ class Launching:
         work = self._setting_up.get(session_id)
         if work is None:
             return False
-        self._stopped_by[session_id] = by
-        work.cancel()
+        if session_id not in self._stopped_by:  # a second cancel would cut off what ends its processes
+            self._stopped_by[session_id] = by
+            work.cancel()
         await asyncio.wait([self._under_way[session_id]])
         return True
 
