@@ -91,6 +91,7 @@ def _rules(voice: Mode, reach: Reach) -> Markup:
     return element("rules", None, *found)
 
 
+@lru_cache(maxsize=_CALLS_KEPT)
 def _workflow(template: Template, reach: Reach) -> Markup:
     """The phases in their order. A template's words are a project's own: they are escaped like all others."""
 
