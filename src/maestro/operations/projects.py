@@ -129,6 +129,7 @@ LIST = Operation(
     effect=Effect.READ,
     command=Command("project list"),
     examples=("maestro project list",),
+    errors=(NotFound,),
 )
 SHOW = Operation(
     "project.show",
