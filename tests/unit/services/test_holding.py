@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 
 from maestro import errors
 from maestro.domain.callers import Caller, Callers
-from maestro.operations import tasks
+from maestro.operations import issues, projects, tasks
 from maestro.operations.registry import REGISTRY
 from maestro.operations.task_shapes import CreateTask, StartTask
 from maestro.server.app import Server
@@ -28,6 +29,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "task.depend": {"on": ["#2"]},
     "task.report": {"kind": "progress", "text": "x"},
     "task.docs.add": {"title": "t", "content": "eA=="},
+    "issue.close": {"message": "mended"},
 }
 HELD = [name for name, operation in REGISTRY.items() if Callers.HOLDER in operation.callers]
 
@@ -37,9 +39,18 @@ def test_each_held_cell_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("name", HELD)
-async def test_only_on_a_task_that_it_holds(server: Server, dana: Caller, vc: str, join: Join, name: str) -> None:
+async def test_only_on_a_task_that_it_holds(
+    server: Server, dana: Caller, vc: str, join: Join, name: str, tmp_path: Path
+) -> None:
     for title in ("a", "b"):
-        await server.call(tasks.CREATE, CreateTask(project=vc, title=title), caller=dana)
+        if name.startswith("issue."):
+            (tmp_path / "beads").mkdir(exist_ok=True)
+            init = projects.InitProject(path=str(tmp_path / "beads"), name="beads")
+            beads = (await server.call(projects.INIT, init, caller=dana)).project.id
+            opened = issues.OpenIssue(to="vc", title=title, message="It breaks.", project=beads)
+            await server.call(issues.OPEN, opened, caller=dana)
+        else:
+            await server.call(tasks.CREATE, CreateTask(project=vc, title=title), caller=dana)
     holder, stranger = await join("holder"), await join("stranger")
     await server.call(tasks.START, StartTask(id="#1"), caller=holder)
     operation = REGISTRY[name]
