@@ -20,7 +20,7 @@ from maestro.domain.messages import (
     reply_subject,
 )
 from maestro.domain.projects import Project
-from maestro.domain.tasks import Task
+from maestro.domain.tasks import Priority, Task
 from maestro.operations import mail_shapes as ops
 from maestro.services import access
 from maestro.services.asks import answered_by_mail, open_from_mail
@@ -119,7 +119,7 @@ class Sending:
         issue = tx.issues.of_thread(parent.thread_id) if parent.task_id else None
         task = tx.tasks.get(issue.task_id) if issue else None
         if issue is not None and task is not None:
-            return self._answer_issue(tx, caller, request, issue, task, parent, enclosed)
+            return self._comment(tx, caller, request, issue, task, enclosed, parent=parent)
         last = tx.mail.last_of_thread(parent.thread_id) if parent.hops else parent
         hops = self._guard.hop(caller, last or parent, at=tx.at)
         targets = self._answered(tx, caller, parent)
@@ -180,41 +180,22 @@ class Sending:
         self,
         tx: Tx,
         caller: Caller,
-        request: ops.Letter,
+        request: ops.Letter | ops.Reply,
         issue: Issue,
         task: Task,
         enclosed: Enclosed | None,
+        *,
+        parent: Message | None = None,
     ) -> ops.SentMail:
+        """Mail in an issue's conversation, also in answer to a message of it."""
         body = enclosed or Enclosed(small(request.message))
         said = Comment(
             text=request.message,
             body=body.body,
             files=body.files,
             type=request.type or _usual_type(caller),
-            subject=request.subject.strip(),
-            priority=request.priority,
-        )
-        here = _project_id(tx, caller, request.project)
-        return comment(tx, caller, self._guard, issue, task, said, here=here)
-
-    def _answer_issue(
-        self,
-        tx: Tx,
-        caller: Caller,
-        request: ops.Reply,
-        issue: Issue,
-        task: Task,
-        parent: Message,
-        enclosed: Enclosed | None,
-    ) -> ops.SentMail:
-        body = enclosed or Enclosed(small(request.message))
-        said = Comment(
-            text=request.message,
-            body=body.body,
-            files=body.files,
-            type=request.type,
-            subject=request.subject or reply_subject(parent.subject),
-            priority=request.priority or parent.priority,
+            subject=(request.subject or "").strip() or (reply_subject(parent.subject) if parent else ""),
+            priority=request.priority or (parent.priority if parent else Priority.NORMAL),
             parent=parent,
         )
         here = _project_id(tx, caller, request.project)
