@@ -565,6 +565,13 @@ def test_a_request_without_a_host_is_refused(world: World) -> None:
     assert said.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403"))
 
 
+def test_an_address_that_is_too_long_is_refused_like_all_else(world: World) -> None:
+    said = raw(world, head(world, "GET", f"/api/tasks?project=vc&cursor={'x' * 65_536}"))
+    start, _, body = said.partition(b"\r\n\r\n")
+    assert start.startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
+    assert set(json.loads(body)) == SHAPE
+
+
 def test_a_head_without_end_is_cut_off(world: World) -> None:
     """Or any client could fill the server's memory."""
     start = head(world, "GET", "/api/status")[:-2]
