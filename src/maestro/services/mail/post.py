@@ -87,15 +87,8 @@ def post(tx: Tx, draft: Draft) -> Posted:
             created_at=tx.at,
         )
     )
-    for target in targets.values():
-        tx.deliveries.insert(
-            target.box,
-            seq,
-            priority=draft.priority,
-            type=draft.type,
-            project_id=target.project_id,
-            reason=target.reason,
-        )
+    boxes = [(target.box, target.project_id, target.reason) for target in targets.values()]
+    tx.deliveries.hand_out(seq, boxes, priority=draft.priority, type=draft.type)
     _attach(tx, message_id, draft.attachments)
     _log(tx, draft, message_id, thread_id, list(targets))
     return Posted(message_id, seq, thread_id, list(targets.values()))

@@ -6,6 +6,7 @@ import asyncio
 
 from maestro import errors, limits
 from maestro.domain.callers import Caller
+from maestro.domain.events import Event, Kind
 from maestro.domain.messages import Received
 from maestro.domain.tasks import Priority
 from maestro.events.hub import Hub, Subscription, box_key
@@ -16,6 +17,9 @@ from maestro.services.mail.post import own_boxes
 from maestro.services.presence import Presence
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
+from maestro.store.repositories.mail import RANKS
+
+_ENDS = (Kind.SESSION_ENDED, Kind.SESSION_LOST)
 
 
 class MailWaits:
@@ -46,30 +50,39 @@ class MailWaits:
     ) -> list[Received]:
         """Until so many are there, or one is and it is quiet, or something critical is; what others took is not."""
         found = await self._look(caller, wanted)
-        if len(found) >= request.count:
-            return found
         while not _is_enough(found, request.count):
             await subscription.wait()
+            if request.count == 1:
+                await self._quiet(subscription, caller, wanted, seconds=request.debounce / 1000)
             subscription.take()
             found = await self._look(caller, wanted)
-            if request.count == 1 and found:
-                found = await self._quietly(subscription, caller, wanted, found, seconds=request.debounce / 1000)
         return found
 
-    async def _quietly(
-        self, subscription: Subscription, caller: Caller, wanted: Wanted, found: list[Received], *, seconds: float
-    ) -> list[Received]:
-        """What is there once nothing more that is wanted has come for a while, or no more fits into an answer."""
+    async def _quiet(self, subscription: Subscription, caller: Caller, wanted: Wanted, *, seconds: float) -> None:
+        """Until nothing more that is wanted has come for a while, or something urgent has, or no more fits an answer.
+
+        Letters are known by their events: of thousands who are woken by one, each looks once, at the end.
+        """
         loop = asyncio.get_running_loop()
-        quiet_at = loop.time() + seconds
-        stirs = True
-        while stirs and not _is_urgent(found) and len(found) < limits.wait_messages_max:
-            stirs = await _stirs(subscription, quiet_at - loop.time())
-            subscription.take()
-            known, found = {one.seq for one in found}, await self._look(caller, wanted)
-            if any(one.seq not in known for one in found):
+        quiet_at, known = loop.time(), set[str]()
+        while True:
+            lagging, heard = subscription.lagging, subscription.take()
+            if any(event.kind in _ENDS for event in heard):
+                return
+            if lagging or not all(map(_says_itself, heard)):
+                found = await self._look(caller, wanted)
+                there, urgent = {one.id for one in found}, _is_urgent(found)
+            else:
+                letters = [event for event in heard if _is_wanted(event, wanted)]
+                there = known | {event.subject for event in letters}
+                urgent = any(event.data["priority"] == Priority.CRITICAL for event in letters)
+            if there - known:
                 quiet_at = loop.time() + seconds
-        return found
+            known = there
+            if urgent or not 0 < len(known) < limits.wait_messages_max:
+                return
+            if not await _stirs(subscription, quiet_at - loop.time()):
+                return
 
     async def _look(self, caller: Caller, wanted: Wanted) -> list[Received]:
         def look(tx: Tx) -> list[Received]:
@@ -88,6 +101,21 @@ class MailWaits:
         if inbox.messages:
             return inbox
         raise _timed_out(request, inbox)
+
+
+def _says_itself(event: Event) -> bool:
+    """Whether an event tells all that a wait must know of it. Of a conversation that was given back it does not."""
+    return event.kind == Kind.MAIL_SENT or "to" not in event.data
+
+
+def _is_wanted(event: Event, wanted: Wanted) -> bool:
+    data = event.data
+    return (
+        event.kind == Kind.MAIL_SENT
+        and (wanted.type is None or wanted.type.value == data["type"])
+        and (wanted.priority is None or RANKS[Priority(data["priority"])] <= RANKS[wanted.priority])
+        and (wanted.task_id is None or wanted.task_id == data.get("task"))
+    )
 
 
 async def _stirs(subscription: Subscription, seconds: float) -> bool:

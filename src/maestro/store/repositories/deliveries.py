@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -36,15 +37,25 @@ class Deliveries:
     def insert(
         self, box: str, seq: int, *, priority: Priority, type: Type, project_id: str | None, reason: str | None
     ) -> None:
-        self._rows.run(
-            "delivery_insert",
-            box=box,
-            message_seq=seq,
-            priority=RANKS[priority],
-            type=type.value,
-            project_id=project_id,
-            reason=reason,
-        )
+        self.hand_out(seq, [(box, project_id, reason)], priority=priority, type=type)
+
+    def hand_out(
+        self, seq: int, to: Iterable[tuple[str, str | None, str | None]], *, priority: Priority, type: Type
+    ) -> None:
+        """Put a message into boxes, each with its project and why it came there."""
+        rank, kind = RANKS[priority], type.value
+        rows = [
+            {
+                "box": box,
+                "message_seq": seq,
+                "priority": rank,
+                "type": kind,
+                "project_id": project_id,
+                "reason": reason,
+            }
+            for box, project_id, reason in to
+        ]
+        self._rows.many("delivery_insert", rows)
 
     def open_in(
         self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
