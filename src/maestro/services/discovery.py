@@ -158,6 +158,8 @@ def _texts(request: Any) -> list[str]:
 
 def _project_in(text: str) -> str:
     """`beads` of beads, project:beads and beads#12; nothing of what is surely something else."""
+    if ids.is_id(text):
+        return ""
     name = text.removeprefix("project:").partition("#")[0].strip()
     return name if _NAME.fullmatch(name) and name not in RESERVED else ""
 
