@@ -145,12 +145,12 @@ def plan(run: Run, standing: Sequence[Standing], at: datetime) -> Plan:
     due = {one.task.id: one.retry_at or at for one in open_ones}
     ready = [one.task for one in open_ones if due[one.task.id] <= at]
     later = [when for when in due.values() if when > at]
-    room = _room(run, running)
+    free = room(run, running)
     ordered = sorted(ready, key=lambda task: (task.priority.rank, task.number))
-    return Plan(start=ordered[:room], look_again=min(later, default=None))
+    return Plan(start=ordered[:free], look_again=min(later, default=None))
 
 
-def _room(run: Run, running: Sequence[Standing]) -> int:
+def room(run: Run, running: Sequence[Standing]) -> int:
     """How many more may be started now."""
     match run.strategy:
         case Strategy.PIPELINE:

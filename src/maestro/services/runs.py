@@ -102,11 +102,21 @@ def standing(tx: Tx, run: Run) -> list[Standing]:
     return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
 
 
-def moving(tx: Tx, run: Run) -> list[Standing]:
-    """Those of a run's tasks that it is at or could begin: all that a step needs while there are any."""
+def at_work(tx: Tx, run: Run) -> list[Standing]:
+    """Those of a run's tasks that it is at; of a race, all."""
     if run.strategy is Strategy.RACE:
         return standing(tx, run)
-    found = tx.tasks.moving(run.task_id, run.id, limit=limits.run_tasks_moving_max + run.max_parallel)
+    return _with_attempts(tx, run, tx.tasks.at_work(run.id))
+
+
+def to_begin(tx: Tx, run: Run, *, limit: int) -> list[Standing]:
+    """Those that it could begin, or could try again later."""
+    if run.strategy is Strategy.RACE or not limit:
+        return []
+    return _with_attempts(tx, run, tx.tasks.to_begin(run.task_id, run.id, project_id=run.project_id, limit=limit))
+
+
+def _with_attempts(tx: Tx, run: Run, found: list[Task]) -> list[Standing]:
     attempts = tx.runs.attempts(run.id, [one.id for one in found])
     return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
 

@@ -82,7 +82,7 @@ class Dispatching:
             return None, [], []
         for attempt in tx.runs.adrift(run.id):
             _drift(tx, run, attempt)
-        for one in runs.moving(tx, run):
+        for one in runs.at_work(tx, run):
             if one.is_running:
                 self._settle(tx, run, one)
         found, plan = _planned(tx, run)
@@ -265,8 +265,13 @@ def _planned(tx: Tx, run: Run) -> tuple[list[Standing], rules.Plan]:
     given_up = _given_up(tx, run)
     if given_up is not None:
         return runs.standing(tx, run), given_up
-    found = runs.moving(tx, run)
-    plan = rules.plan(run, found, tx.at)
+    going = runs.at_work(tx, run)
+    room = rules.room(run, [one for one in going if one.is_running])
+    for many in (2 * room, limits.run_tasks_moving_max):  # a few will do, unless they wait for their next try
+        found = going + runs.to_begin(tx, run, limit=many if room else 0)
+        plan = rules.plan(run, found, tx.at)
+        if len(plan.start) >= room or len(found) < len(going) + many:
+            break
     if plan.verdict is None and (plan.start or any(one.is_running for one in found)):
         return found, plan
     found = runs.standing(tx, run)

@@ -149,9 +149,13 @@ class Tasks:
         """What there is to do in a tree: what has nothing below itself, and open parents whose children are done."""
         return self._tasks("tasks_below", id=task_id, limit=limit)
 
-    def moving(self, task_id: str, run_id: str, *, limit: int) -> list[Task]:
-        """Of that, what a run is at or could begin."""
-        return self._tasks("tasks_moving", id=task_id, run_id=run_id, limit=limit)
+    def at_work(self, run_id: str) -> list[Task]:
+        """What a run is at."""
+        return self._tasks("tasks_at_work", run_id=run_id)
+
+    def to_begin(self, task_id: str, run_id: str, *, project_id: str, limit: int) -> list[Task]:
+        """Of what there is to do in a tree, what a run could begin now, most urgent first."""
+        return self._tasks("tasks_to_begin", id=task_id, run_id=run_id, project_id=project_id, limit=limit)
 
     def found_below(self, task_id: str, *, limit: int) -> list[Task]:
         """What was discovered while working on a tree, and does not belong to it."""

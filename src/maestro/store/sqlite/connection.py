@@ -63,11 +63,16 @@ def _as_one_row(name: str) -> str:
 
 def _column_count(sql: str) -> int:
     """How many columns a statement gives: the database itself is asked, with an empty schema of ours."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as empty:
-        for script in scripts():
-            empty.executescript(script)
-        anything = dict.fromkeys(re.findall(r":(\w+)", sql), 0)
-        return len(empty.execute(sql, anything).description)
+    anything = dict.fromkeys(re.findall(r":(\w+)", sql), 0)
+    return len(_empty().execute(sql, anything).description)
+
+
+@cache
+def _empty() -> sqlite3.Connection:
+    empty = sqlite3.connect(":memory:", check_same_thread=False)
+    for script in scripts():
+        empty.executescript(script)
+    return empty
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:

@@ -85,14 +85,26 @@ SELECT {task_in_list} FROM {tasks}
  WHERE (t.id = :id OR t.id IN (SELECT id FROM below)) AND {is_work}
  ORDER BY t.number LIMIT :limit;
 
--- name: tasks_moving
--- Of that, what a run is at or could begin: most of a large tree is done, or waits.
-WITH RECURSIVE {below}
+-- name: tasks_at_work
+-- What a run is at.
+SELECT {task_in_list} FROM {tasks} JOIN attempts a ON a.task_id = t.id
+ WHERE a.run_id = :run_id AND a.outcome IS NULL
+ ORDER BY t.number;
+
+-- name: tasks_to_begin
+-- What of a tree could be begun, most urgent first. Looked for from below: few tasks are ready at a time, and most of
+-- a large tree is done, or waits.
 SELECT {task_in_list} FROM {tasks}
- WHERE t.id IN (SELECT task_id FROM attempts WHERE run_id = :run_id AND outcome IS NULL)
-    OR (t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0
-        AND (t.id = :id OR t.id IN (SELECT id FROM below)) AND {is_work})
- ORDER BY t.status = 'todo', t.priority, t.number LIMIT :limit;
+ WHERE t.project_id = :project_id AND t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0
+   AND t.archived = 0 AND {is_work}
+   AND :id IN (WITH RECURSIVE above (id, depth) AS (
+                 SELECT t.id, 0
+                 UNION ALL
+                 SELECT x.parent_id, above.depth + 1 FROM above JOIN tasks x ON x.id = above.id
+                  WHERE x.parent_id IS NOT NULL AND above.depth < 64)
+               SELECT id FROM above)
+   AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = :run_id AND a.task_id = t.id AND a.outcome IS NULL)
+ ORDER BY t.priority, t.number LIMIT :limit;
 
 -- name: tasks_found_below
 -- What was discovered while working on a tree, and does not belong to it.
