@@ -141,6 +141,7 @@ mcp_reap_seconds = 30
 mcp_line_bytes_max = 32 * 1024 * 1024
 
 # Upkeep: how much one round may do.
+upkeep_pace_seconds = 0.25
 upkeep_batch_rows_max = 500
 
 # Worktrees

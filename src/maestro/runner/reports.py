@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -26,6 +27,7 @@ class Reports:
         self._waiting: deque[dict[str, Any]] = deque()
         self._changed = threading.Condition()
         self._closing = False
+        self._is_kept = True  # of an earlier runner something may lie there
         self._thread = threading.Thread(target=self._deliver, name="reports", daemon=True)
         self._thread.start()
 
@@ -62,7 +64,8 @@ class Reports:
                 pause = _PAUSE_SECONDS
                 with self._changed:
                     self._waiting.popleft()
-                self._keep()
+                if self._is_kept:
+                    self._keep()
                 continue
             self._keep()
             with self._changed:
@@ -82,8 +85,9 @@ class Reports:
         """What is not delivered yet, on the disk."""
         with self._changed:
             left = [report for report in self._waiting if report["kind"] != "beat"]
+        self._is_kept = bool(left)
         if not left:
-            if os.path.exists(self._spool):
+            with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._spool)
             return
         part = f"{self._spool}.part"

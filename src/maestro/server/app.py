@@ -113,6 +113,21 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.ASK_ANSWERED: (Notifications.name, Recovering.name),
     Kind.ASK_WITHDRAWN: (Notifications.name,),
 }
+# What nobody waits for at the very moment: in a burst it is done once for many.
+_PACES = dict.fromkeys(
+    (
+        Leases.name,
+        Processes.name,
+        DeadLetters.name,
+        Recovering.name,
+        Tidying.name,
+        OldStatuses.name,
+        Dismissing.name,
+        Reconcile.name,
+        Search.name,
+    ),
+    limits.upkeep_pace_seconds,
+)
 
 
 class Server:
@@ -148,7 +163,7 @@ class Server:
             self.store, self.blobs, self.worktrees, clock=self.clock, seconds_max=self.settings.gate_seconds
         )
         self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.stopper, clock=self.clock)
-        self.upkeep = Upkeep(self._jobs(), clock=self.clock)
+        self.upkeep = Upkeep(self._jobs(), clock=self.clock, paces=_PACES)
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
         self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
@@ -296,11 +311,13 @@ class Server:
         for kind in {event.kind for event in events}:
             for job in _NUDGED.get(kind, ()):
                 self.upkeep.nudge(job)
-            if kind.startswith(("session.", "member.")):
+            if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # that one is about several
                 self.identities.forget()
             elif kind == Kind.PROJECT_CHANGED:
                 self.places.forget()
         for event in events:
+            if event.kind.startswith("session."):
+                self.identities.forget(event.subject)
             if event.kind in (Kind.SESSION_ENDED, Kind.SESSION_LOST):
                 self.presence.forget(event.subject)
                 self.on_session_end(event.subject)

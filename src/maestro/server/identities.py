@@ -26,14 +26,19 @@ class Identities:
         self._presence = presence
         self._human = human
         self._processes: dict[tuple[int, str], str] | None = None
-        self._sessions: dict[str, Caller] = {}
+        self._sessions: dict[str, Caller] = {}  # by the hash of their token
+        self._tokens: dict[str, str] = {}  # those hashes, by session
         self._changes = 0
 
-    def forget(self) -> None:
-        """A session came or went: what is remembered may be old."""
+    def forget(self, session_id: str | None = None) -> None:
+        """A session came, changed or went, or all may have: what is remembered of them may be old."""
         self._changes += 1
         self._processes = None
-        self._sessions.clear()
+        if session_id is None:
+            self._sessions.clear()
+            self._tokens.clear()
+        else:
+            self._sessions.pop(self._tokens.pop(session_id, ""), None)
 
     async def identify(self, *, token: str, peer: Peer | None) -> Caller:
         """A token is looked at first, and a wrong one is never made up for by anything else."""
@@ -66,6 +71,7 @@ class Identities:
             )
         if changes == self._changes:  # else a session ended while this was read
             self._sessions[hashed] = caller
+            self._tokens[caller.name] = hashed
         return caller
 
     async def _by_process(self, pid: int) -> Caller:

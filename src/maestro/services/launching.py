@@ -20,6 +20,7 @@ from maestro.domain.manifests import Manifest
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode, Source, Status
 from maestro.domain.spawns import Spawn
+from maestro.files import write
 from maestro.prompts import compose, templates
 from maestro.services import sessions
 from maestro.services.runners import Runners
@@ -122,18 +123,18 @@ class Launching:
 
         spawn, data = await self._store.read(look, quick=True)
         assert spawn is not None and data is not None
-        if spawn.ended_at is not None or await self._has_runner(spawn):
+        if spawn.ended_at is not None or self._has_runner(spawn):
             return []
         manifest = shapes.decode(data)
         folder = self._runners.folder(session_id)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         warnings: list[str] = []
         if manifest.workspace is not None and manifest.workspace.worktree:
             warnings = await self._set_up(spawn, manifest)
         template = templates.load(Path(manifest.project.directory) / templates.FOLDER).get(spawn.template)
         system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
-        (folder / _SYSTEM).write_text(system, encoding="utf-8")
-        (folder / _TASK).write_text(task, encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write(folder / _SYSTEM, system)
+        write(folder / _TASK, task)
         start = Start(
             session_id=session_id,
             system_prompt=system,
@@ -176,14 +177,12 @@ class Launching:
             self._setting_up.pop(spawn.session_id, None)
             self._stopped_by.pop(spawn.session_id, None)
 
-    async def _has_runner(self, spawn: Spawn) -> bool:
+    def _has_runner(self, spawn: Spawn) -> bool:
         """Whether a runner carries out this start. One of an earlier start has not quite ended: the new one waits."""
         note = self._runners.note(spawn.session_id)
         if spawn.epoch > 1 and (note is None or note.epoch < spawn.epoch):
             return False
-        if self._runners.is_starting(spawn.session_id):
-            return True
-        return await asyncio.to_thread(self._runners.is_alive, spawn.session_id)
+        return self._runners.is_starting(spawn.session_id) or self._runners.is_alive(spawn.session_id)
 
     async def _stop_if_over(self, spawn: Spawn) -> None:
         """A run that was stopped before this program was there could not stop it: so it is done now."""

@@ -57,9 +57,8 @@ class Runners:
         return self._home / FOLDER / session_id
 
     async def start(self, order: dict[str, Any], session_id: str) -> int:
-        """Start a runner and hand it its order; its pid."""
+        """Start a runner in the session's folder, which is there, and hand it its order; its pid."""
         folder = self.folder(session_id)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._running.add(session_id)
         try:
             # Not by msgspec: an environment may hold what is no text, and this keeps it as it is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -26,10 +26,14 @@ class Job(Protocol):
 
 
 class Upkeep:
-    """Runs each job when it is due, and at once when it is told that something changed."""
+    """Runs each job when it is due, and when it is told that something changed.
 
-    def __init__(self, jobs: Sequence[Job], *, clock: Clock) -> None:
+    At once, unless it has a pace: then so many seconds lie between two rounds at least, however much happens.
+    """
+
+    def __init__(self, jobs: Sequence[Job], *, clock: Clock, paces: Mapping[str, float] | None = None) -> None:
         self._clock = clock
+        self._paces = paces or {}
         self._nudges = {job.name: asyncio.Event() for job in jobs}
         self._tasks = [asyncio.create_task(self._keep(job), name=f"upkeep-{job.name}") for job in jobs]
 
@@ -43,9 +47,11 @@ class Upkeep:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _keep(self, job: Job) -> None:
-        nudge = self._nudges[job.name]
+        nudge, pace = self._nudges[job.name], self._paces.get(job.name, 0.0)
+        loop = asyncio.get_running_loop()
         while True:
             nudge.clear()
+            began = loop.time()
             try:
                 due = await job.run_once()
                 seconds = (due - self._clock.now()).total_seconds() if due else _SECONDS_MAX
@@ -55,6 +61,8 @@ class Upkeep:
                 seconds = _SECONDS_AFTER_FAILURE
             if seconds > 0:
                 await _sleep(nudge, min(seconds, _SECONDS_MAX))
+            if loop.time() < began + pace:
+                await asyncio.sleep(began + pace - loop.time())
 
 
 async def _sleep(nudge: asyncio.Event, seconds: float) -> None:
