@@ -113,6 +113,8 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.ASK_ANSWERED: (Notifications.name, Recovering.name),
     Kind.ASK_WITHDRAWN: (Notifications.name,),
 }
+# After these a session is who it was.
+_SAME_SESSION = (Kind.SESSION_STATUS_CHANGED, Kind.SESSION_REPORTED)
 # What nobody waits for at the very moment: in a burst it is done once for many.
 _PACES = dict.fromkeys(
     (
@@ -317,7 +319,9 @@ class Server:
                 self.places.forget()
         for event in events:
             if event.kind.startswith("session."):
-                self.identities.forget(event.subject)
+                self.identities.forget_processes()
+                if event.kind not in _SAME_SESSION:
+                    self.identities.forget(event.subject)
             if event.kind in (Kind.SESSION_ENDED, Kind.SESSION_LOST):
                 self.presence.forget(event.subject)
                 self.on_session_end(event.subject)

@@ -31,14 +31,18 @@ class Identities:
         self._changes = 0
 
     def forget(self, session_id: str | None = None) -> None:
-        """A session came, changed or went, or all may have: what is remembered of them may be old."""
+        """What a session is has changed, or that of many: what is remembered may be old."""
         self._changes += 1
-        self._processes = None
         if session_id is None:
             self._sessions.clear()
             self._tokens.clear()
         else:
             self._sessions.pop(self._tokens.pop(session_id, ""), None)
+
+    def forget_processes(self) -> None:
+        """A session may have a process that it had not."""
+        self._changes += 1
+        self._processes = None
 
     async def identify(self, *, token: str, peer: Peer | None) -> Caller:
         """A token is looked at first, and a wrong one is never made up for by anything else."""

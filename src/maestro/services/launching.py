@@ -127,12 +127,12 @@ class Launching:
             return []
         manifest = shapes.decode(data)
         folder = self._runners.folder(session_id)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         warnings: list[str] = []
         if manifest.workspace is not None and manifest.workspace.worktree:
             warnings = await self._set_up(spawn, manifest)
         template = templates.load(Path(manifest.project.directory) / templates.FOLDER).get(spawn.template)
         system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write(folder / _SYSTEM, system)
         write(folder / _TASK, task)
         start = Start(
@@ -179,9 +179,10 @@ class Launching:
 
     def _has_runner(self, spawn: Spawn) -> bool:
         """Whether a runner carries out this start. One of an earlier start has not quite ended: the new one waits."""
-        note = self._runners.note(spawn.session_id)
-        if spawn.epoch > 1 and (note is None or note.epoch < spawn.epoch):
-            return False
+        if spawn.epoch > 1:
+            note = self._runners.note(spawn.session_id)
+            if note is None or note.epoch < spawn.epoch:
+                return False
         return self._runners.is_starting(spawn.session_id) or self._runners.is_alive(spawn.session_id)
 
     async def _stop_if_over(self, spawn: Spawn) -> None:

@@ -50,7 +50,7 @@ class Dispatching:
 
     async def run_once(self) -> datetime | None:
         """Every live run; and again after a while, whatever happens, for as long as there are any."""
-        due = [await self._go_on(run) for run in await self._store.read(_live)]
+        due = [await self._go_on(run) for run in await self._store.read(_live, quick=True)]
         if not due:
             return None
         at_the_latest = self._clock.now() + timedelta(seconds=limits.run_look_seconds)
