@@ -120,7 +120,6 @@ _PACES = dict.fromkeys(
     (
         Leases.name,
         Processes.name,
-        DeadLetters.name,
         Recovering.name,
         Tidying.name,
         OldStatuses.name,

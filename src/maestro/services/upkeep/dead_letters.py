@@ -26,7 +26,7 @@ class DeadLetters:
         self._store = store
 
     async def run_once(self) -> datetime | None:
-        waiting, now = await self._store.read(lambda tx: (tx.sessions.unsettled(limit=1), tx.at))
+        waiting, now = await self._store.read(lambda tx: (tx.sessions.unsettled(limit=1), tx.at), quick=True)
         if not waiting:
             return None
         await self._store.write(lambda tx: _settle(tx, waiting[0]))
