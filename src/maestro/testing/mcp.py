@@ -20,9 +20,11 @@ async def client(
     token: str,
     *,
     heard: Callable[[Any], None] | None = None,
+    refused: Callable[[Any], None] | None = None,
     cwd: Path | None = None,
 ) -> AsyncIterator[Any]:
-    """A connected client. `way` is http or stdio; `heard` is told of notifications."""
+    """A connected client. `way` is http or stdio; `heard` is told of notifications, `refused` of what HTTP requests
+    without a token that is good are answered with."""
     import mcp
 
     async def hear(message: Any) -> None:
@@ -30,14 +32,16 @@ async def client(
             heard(message)
 
     async with (
-        _transport(live, way, token, cwd) as transport,
+        _transport(live, way, token, cwd, refused) as transport,
         mcp.Client(transport, mode=mode, message_handler=hear) as connected,
     ):
         yield connected
 
 
 @asynccontextmanager
-async def _transport(live: LiveServer, way: str, token: str, cwd: Path | None) -> AsyncIterator[Any]:
+async def _transport(
+    live: LiveServer, way: str, token: str, cwd: Path | None, refused: Callable[[Any], None] | None
+) -> AsyncIterator[Any]:
     if way == "stdio":
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -50,8 +54,14 @@ async def _transport(live: LiveServer, way: str, token: str, cwd: Path | None) -
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    async def look(answer: Any) -> None:
+        if refused is not None and answer.status_code == 401:
+            await answer.aread()
+            refused(answer.json())
+
     timeout = httpx2.Timeout(30, read=300)
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=timeout) as http:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as http:
         yield streamable_http_client(f"{live.url}/mcp", http_client=http)
 
 

@@ -1,4 +1,6 @@
-"""Every tool and resource, by the SDK's own client: both transports, the handshake and the modern protocol."""
+"""What only MCP has: every tool and action as agents call them, lists by role, resources and notifications. By the
+SDK's own client, both transports, the handshake and the modern protocol. What it shares with the other ways in is
+tested with them."""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from ways.mcp import LEFT, OFFERED
 
+from maestro.operations.registry import REGISTRY
 from maestro.surfaces.mcp import resources, tools
 from maestro.testing.live import LiveServer
 from maestro.testing.mcp import LEGACY, MODERN, client, text_of
@@ -86,6 +90,10 @@ def teams(request: pytest.FixtureRequest, shared_live: LiveServer, api: httpx.Cl
             yield team
 
     return opened
+
+
+def test_what_is_no_tool_is_left_to_the_command_on_purpose() -> None:
+    assert set(REGISTRY) == set(OFFERED) | set(LEFT) and not set(OFFERED) & set(LEFT)
 
 
 async def test_the_lists_are_those_of_the_role(teams: Teams) -> None:
@@ -237,6 +245,19 @@ async def about_runs(team: Team) -> None:
     for action in ("diff", "merge", "remove"):
         team.called.add(("worktrees", action))
         assert "not_found" in await team.refused("boss", "worktrees", action=action, id="w")
+
+
+async def test_data_comes_only_for_those_who_ask_for_it(teams: Teams) -> None:
+    async with teams() as team:
+        worker = team.clients["w"]
+        made = {"title": "Parse"}
+        assert (await worker.call_tool("task_create", made)).structured_content is None
+        result = await worker.call_tool("task_create", made, meta={"maestro/structured": True})
+        assert result.structured_content["ref"] == f"{team.project}#2" and f"{team.project}#2" in text_of(result)
+        refused = await worker.call_tool("tasks", {"action": "show", "id": "#9"}, meta={"maestro/structured": True})
+        assert refused.is_error and refused.structured_content["code"] == "not_found"
+        late = await worker.call_tool("wait", {"timeout": 0.01}, meta={"maestro/structured": True})
+        assert not late.is_error and late.structured_content["code"] == "timed_out"
 
 
 async def test_every_resource(teams: Teams) -> None:

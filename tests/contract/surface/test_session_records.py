@@ -123,8 +123,9 @@ async def test_workers_of_one_that_is_gone_are_adopted(surface: Surface) -> None
 async def test_whoever_was_called_lost_and_speaks_is_back(surface: Surface) -> None:
     await surface.join("w")
     await surface.call(sessions.END, id="w", status="lost")
-    who = await surface.call(sessions.WHOAMI, by="w")
-    assert (who["name"], who["session"]["ended_at"]) == ("w", None)
+    await surface.call(tasks.LIST, by="w")
+    shown = await surface.call(sessions.SHOW, id="w")
+    assert (shown["name"], shown["ended_at"]) == ("w", None)
 
 
 async def test_a_worker_is_told_that_its_coordinator_is_gone(surface: Surface) -> None:

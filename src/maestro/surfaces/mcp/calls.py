@@ -23,6 +23,7 @@ from maestro.surfaces.mcp.tools import BY_NAME, Tool, Use
 
 log = logging.getLogger(__name__)
 
+STRUCTURED = "maestro/structured"  # in a call's `_meta`: data besides words
 WAIT_SECONDS_DEFAULT = 50  # what a client that says nothing of itself is trusted to allow
 _TIME = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h|)")
 _UNITS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000}
@@ -39,6 +40,7 @@ class Answer:
     text: str
     is_error: bool = False
     receipt: str = ""  # what it showed of the caller's mail
+    data: dict[str, Any] | None = None  # the same as the API gives it, for programs that ask for it
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Order:
     seconds_max: float = WAIT_SECONDS_DEFAULT  # how long its client waits for an answer
     directory: str = ""
     again: bool = False  # it was sent before, and nobody knows how far that came
+    structured: bool = False  # its client is a program, and wants data too
 
 
 _PLAIN = Order()
@@ -91,7 +94,7 @@ class Calls:
         try:
             return await self._call(BY_NAME[name], arguments, caller, order)
         except errors.MaestroError as error:
-            return self.refusal(error)
+            return self.refusal(error, order)
         except asyncio.CancelledError:
             raise
         except Exception as problem:
@@ -102,7 +105,7 @@ class Calls:
         uses = tool.uses_for(caller)
         use = _choose(uses, arguments)
         if use is None:
-            raise _no_such_action(uses, arguments)
+            raise _no_such_use(tool, uses, arguments)
         if order.again and not use.is_wait and use.operation.effect in (Effect.ACTION, Effect.STREAM):
             raise errors.NotConfirmed(
                 "The server went away while this was under way: nobody knows how far it came.",
@@ -115,8 +118,9 @@ class Calls:
         except errors.TimedOut as late:
             # Nothing went wrong, and nothing is lost: the next call goes on from here.
             said = [late.message, self._hints(late.hint), "Nothing is lost: call it again to go on waiting."]
-            return Answer("\n".join(filter(None, said)))
-        return Answer(self._words(answer), receipt=getattr(answer, "receipt", ""))
+            return Answer("\n".join(filter(None, said)), data=late.as_dict() if order.structured else None)
+        data = msgspec.to_builtins(answer) if order.structured else None
+        return Answer(self._words(answer), receipt=getattr(answer, "receipt", ""), data=data)
 
     def _request(
         self, tool: Tool, use: Use, arguments: Mapping[str, Any], caller: Caller, order: Order
@@ -141,7 +145,7 @@ class Calls:
         except msgspec.ValidationError as error:
             raise _explained(str(error), use) from None
 
-    def refusal(self, error: errors.MaestroError) -> Answer:
+    def refusal(self, error: errors.MaestroError, order: Order = _PLAIN) -> Answer:
         """An error as an agent can act on it."""
         said = [f"{error.message} ({error.code})"]
         named = error.data.get("id")
@@ -151,7 +155,7 @@ class Calls:
             said.append(self._hints(error.hint))
         elif error.retryable:
             said.append("Try again.")
-        return Answer("\n".join(said), is_error=True)
+        return Answer("\n".join(said), is_error=True, data=error.as_dict() if order.structured else None)
 
 
 def _choose(uses: tuple[Use, ...], arguments: Mapping[str, Any]) -> Use | None:
@@ -165,14 +169,16 @@ def _choose(uses: tuple[Use, ...], arguments: Mapping[str, Any]) -> Use | None:
     return None
 
 
-def _no_such_action(uses: tuple[Use, ...], arguments: Mapping[str, Any]) -> errors.MaestroError:
+def _no_such_use(tool: Tool, uses: tuple[Use, ...], arguments: Mapping[str, Any]) -> errors.MaestroError:
     actions = ", ".join(use.action for use in uses if use.action)
-    given = arguments.get("action")
-    said = f"There is no action {given!r} here, or you may not do it." if given else "Say an action."
-    if not actions:
-        needed = ", ".join(use.given for use in uses if use.given)
-        return errors.Invalid(f"Give one of: {needed}.")
-    return errors.Invalid(said, hint=f"You may: {actions}.")
+    needed = ", ".join(use.given for use in uses if use.given)
+    way_out = f"You may: {actions}." if actions else f"You may give: {needed}."
+    action = arguments.get("action")
+    if _choose(tool.uses, arguments) is not None:
+        what = f"{tool.name} with action {action}" if actions else f"{tool.name} with these arguments"
+        return errors.NotPermitted(f"You may not call {what}.", hint=way_out)
+    said = f"{tool.name} has no action {action!r}." if action else "Say an action."
+    return errors.Invalid(said, hint=way_out)
 
 
 def _unknown(tool: Tool, use: Use, argument: str, shown: tuple[str, ...]) -> errors.MaestroError:

@@ -167,12 +167,13 @@ class Endpoint:
         if known is not None:
             known.in_flight.add(call.id)
         try:
-            answer = await self._calls.call(name, arguments, caller)
+            answer = await self._calls.call(name, arguments, caller, requests.order_of(call))
         finally:
             if known is not None:
                 known.in_flight.discard(call.id)
-        content = [{"type": "text", "text": answer.text}]
-        result: dict[str, Any] = {"content": content, "isError": answer.is_error}
+        result: dict[str, Any] = {"content": [{"type": "text", "text": answer.text}], "isError": answer.is_error}
+        if answer.data is not None:
+            result["structuredContent"] = answer.data
         extra: tuple[tuple[bytes, bytes], ...] = ()
         if modern:
             assert self._engine is not None

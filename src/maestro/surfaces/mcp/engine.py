@@ -10,6 +10,7 @@ import contextlib
 import contextvars
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -27,7 +28,7 @@ from starlette.types import Receive, Scope, Send
 from maestro import __version__, errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.surfaces.mcp import resources, schemas
-from maestro.surfaces.mcp.calls import Answer, Calls
+from maestro.surfaces.mcp.calls import STRUCTURED, Answer, Calls
 from maestro.surfaces.mcp.lines import Line
 from maestro.surfaces.mcp.ports import Host
 from maestro.surfaces.mcp.resources import Topic
@@ -155,14 +156,15 @@ class Engine:
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         line, client = _line(ctx), _client(ctx)
+        arguments = params.arguments or {}
+        order = line.order(ctx.request_id, params.name, arguments, client)
+        order = replace(order, structured=(params.meta or {}).get(STRUCTURED) is True)
         try:
             caller = await line.caller(client)
         except errors.MaestroError as error:
-            return _result(self._calls.refusal(error))
-        arguments = params.arguments or {}
+            return _result(self._calls.refusal(error, order))
         if not self._calls.is_known(params.name, caller):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        order = line.order(ctx.request_id, params.name, arguments, client)
         work = asyncio.ensure_future(self._calls.call(params.name, arguments, caller, order))
         if self._calls.waits(params.name, arguments, caller):
             answer = await self._patiently(ctx, line, work)
@@ -278,7 +280,8 @@ def _client(ctx: Context) -> str:
 
 
 def _result(answer: Answer) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=answer.text)], is_error=answer.is_error)
+    content: list[types.ContentBlock] = [types.TextContent(text=answer.text)]
+    return types.CallToolResult(content=content, is_error=answer.is_error, structured_content=answer.data)
 
 
 async def _publish(bus: InMemorySubscriptionBus, uris: AsyncIterator[str]) -> None:

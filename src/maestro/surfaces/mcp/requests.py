@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from maestro.surfaces.mcp.calls import STRUCTURED, Order
 from maestro.surfaces.mcp.known import Known
 
 Headers = Mapping[bytes, bytes]
@@ -14,6 +15,7 @@ SESSION = b"mcp-session-id"
 VERSION = b"mcp-protocol-version"
 MODERN = b"2026-07-28"
 CANCELLED = b"notifications/cancelled"
+_PLAIN, _STRUCTURED = Order(), Order(structured=True)
 
 
 class Params(msgspec.Struct):
@@ -62,6 +64,11 @@ def call_of(body: bytes) -> Call | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return call if call.jsonrpc == "2.0" and call.method == "tools/call" else None
+
+
+def order_of(call: Call) -> Order:
+    """What a call says of how it is to be carried out."""
+    return _STRUCTURED if (call.params.meta or {}).get(STRUCTURED) is True else _PLAIN
 
 
 def is_plain(known: Known | None, headers: Headers) -> bool:

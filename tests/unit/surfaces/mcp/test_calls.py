@@ -83,8 +83,8 @@ async def test_a_wait_lasts_no_longer_than_its_client_does(calls: Calls, team: t
     ("name", "arguments", "said"),
     [
         ("tasks", {}, "Say an action. (invalid)\nYou may: ready, list, show"),
-        ("tasks", {"action": "fly"}, "There is no action 'fly' here, or you may not do it."),
-        ("task_update", {"action": "cancel", "id": "vc#1"}, "you may not do it"),
+        ("tasks", {"action": "fly"}, "tasks has no action 'fly'. (invalid)\nYou may: ready, list"),
+        ("task_update", {"action": "cancel", "id": "vc#1"}, "with action cancel. (not_permitted)\nYou may: start"),
         ("tasks", {"action": "show"}, "id is missing."),
         ("inbox", {"colour": 1}, "inbox has no argument 'colour'. (invalid)\nIt takes: all, task, limit, cursor."),
         ("tasks", {"action": "ready", "mine": True}, "tasks with action ready has no argument 'mine'."),

@@ -1,0 +1,1 @@
+"""The ways in that one body of tests is run over."""
