@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from ways.base import plain, rebuilt
 
 from maestro.operations import projects
 from maestro.operations.base import Operation
 from maestro.testing.live import LiveServer
+from ways.base import plain, rebuilt
 
 
 class CommandWay:

@@ -9,8 +9,6 @@ import asyncio
 from typing import Any
 
 import httpx
-from ways.base import is_error, plain, rebuilt
-from ways.rest import RestWay
 
 from maestro import errors
 from maestro.operations.base import Operation
@@ -18,6 +16,8 @@ from maestro.surfaces.mcp import schemas, tools
 from maestro.surfaces.mcp.calls import STRUCTURED
 from maestro.testing.live import LiveServer
 from maestro.testing.mcp import client
+from ways.base import is_error, plain, rebuilt
+from ways.rest import RestWay
 
 _PERSONS = "a person's"
 _SETTING_UP = "done once, when things are set up"

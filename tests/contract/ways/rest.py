@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
-from ways.base import plain, rebuilt
 
 from maestro.operations.base import Operation
 from maestro.testing.live import LiveServer
+from ways.base import plain, rebuilt
 
 
 class RestWay:
