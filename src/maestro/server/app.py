@@ -171,6 +171,7 @@ class Server:
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
         self.store.on_commit(self._react)
         self.on_session_end: Callable[[str], None] = lambda session_id: None
+        self.on_rights_change: Callable[[], None] = lambda: None
         self.stopping = asyncio.Event()
         self.url: str | None = None
         self._started_at = self.clock.now()
@@ -265,6 +266,9 @@ class Server:
     def boxes(self, caller: Caller) -> frozenset[str]:
         return frozenset(own_boxes(caller))
 
+    async def anew(self, caller: Caller) -> Caller:
+        return await self.identities.anew(caller)
+
     def sign(self, text: str) -> str:
         return self.secrets.mark(text)
 
@@ -314,6 +318,8 @@ class Server:
                 self.upkeep.nudge(job)
             if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # that one is about several
                 self.identities.forget()
+                if kind in (Kind.MEMBER_CHANGED, Kind.SESSION_REGISTERED):
+                    self.on_rights_change()
             elif kind == Kind.PROJECT_CHANGED:
                 self.places.forget()
         for event in events:

@@ -56,6 +56,10 @@ class Identities:
             self._presence.heard(caller.session_id)  # whoever calls is alive
         return caller
 
+    async def anew(self, caller: Caller) -> Caller:
+        """The same caller as it is now."""
+        return await self._by_session(caller.session_id) if caller.session_id is not None else caller
+
     async def _by_token(self, token: str) -> Caller:
         if self._secrets.is_person(token):
             return person(self._human)

@@ -37,12 +37,13 @@ def endpoint(server: Server) -> Endpoint:
     calls = Calls(server, words=words, hints=as_tools)
     made = Endpoint(server, calls, guard=Guard(hosts(server)).check, words=words)
     server.on_session_end = made.session_ended
+    server.on_rights_change = made.listings.changed
     return made
 
 
 def pipe(server: Server, made: Endpoint) -> Pipe:
     """What serves `maestro mcp`: the same engine as over HTTP."""
-    stdio = Stdio(server, made.engine)
+    stdio = Stdio(server, made.short, made.engine, made.listings)
 
     async def serve(channel: Piped, peer: Peer | None, invocation: Invocation) -> None:
         await stdio.serve(channel, Origin(peer, invocation.directory, invocation.environment))

@@ -42,14 +42,54 @@ def settled(wire: Wire, version: str) -> dict[str, str]:
     return headers
 
 
+LISTS = ("tools/list", "resources/list", "resources/templates/list")
+
+
+def hello(version: str) -> dict[str, Any]:
+    info = {"name": "b", "version": "1", "title": "B"}
+    capabilities = {"roots": {"listChanged": True}, "elicitation": {}, "experimental": {"x": {}}}
+    params = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": info}
+    return {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+
+
 def test_both_ways_say_the_same(wire: Wire) -> None:
+    for version in (*HANDSHAKES, "2026-07-28", "1999-01-01"):
+        same(wire, hello(version), {})
     for version in HANDSHAKES:
         headers = settled(wire, version)
+        for method in (*LISTS, "ping"):
+            same(wire, {"jsonrpc": "2.0", "id": 3, "method": method}, headers)
         for tool, arguments in CALLS:
             short = same(wire, call(tool, arguments, "a1", _meta={"progressToken": 3}), headers)
             assert short.headers["mcp-session-id"] == headers["Mcp-Session-Id"]
     for tool, arguments in CALLS:
         same(wire, call(tool, arguments, 7, _meta=META), MODERN | {"Mcp-Name": tool})
+    for method in (*LISTS, "server/discover"):
+        listing = {"jsonrpc": "2.0", "id": 4, "method": method, "params": {"_meta": META}}
+        same(wire, listing, MODERN | {"Mcp-Method": method})
+
+
+def test_a_session_that_the_sdk_has_not_heard_of_ends_like_any_other(wire: Wire) -> None:
+    short, long = wire.hello(), wire.hello()
+    wire.post({"jsonrpc": "2.0", "id": 1, "method": "prompts/list"}, headers=long)
+    assert wire.delete(short) == wire.delete(long) == 200
+    for headers in (short, long):
+        assert wire.post(call("whoami"), headers=headers).status_code == 404
+
+
+def test_what_is_odd_in_a_handshake_is_the_sdks_to_answer(wire: Wire) -> None:
+    good = hello("2025-06-18")
+    for field, value in (("capabilities", {"roots": 5}), ("clientInfo", {"name": "b"}), ("protocolVersion", 7)):
+        refused = message_of(wire.post(good | {"params": good["params"] | {field: value}}))
+        assert refused["error"]["code"] == -32602, refused
+    headers = {"Mcp-Session-Id": wire.post(good).headers["mcp-session-id"]}
+    early = wire.post(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=headers
+    )  # before it is initialized
+    assert not is_short(early)
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert wire.post(ready, headers=headers).status_code == 202
+    assert "whoami" in wire.post({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=headers).text
 
 
 def same(wire: Wire, asked: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
@@ -131,7 +171,11 @@ def test_the_sdk_is_not_there_until_it_is_needed(live: LiveServer, api: httpx.Cl
     assert live.command("status").returncode == 0
     assert httpx.post(f"{live.url}/mcp", json=call("whoami")).status_code == 401
     assert not has_sdk()
-    wire.hello()
+    headers = wire.hello()
+    for asked in ({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, call("whoami"), call("inbox")):
+        assert wire.post(asked, headers=headers).status_code == 200
+    assert not has_sdk()
+    assert wire.post(call("wait", {"timeout": 0.01}), headers=headers).status_code == 200
     assert has_sdk()
 
 

@@ -1,40 +1,37 @@
-"""The endpoint at /mcp: who is calling, and the short way for quick tool calls. Knows nothing of the SDK.
-
-The short way only ever gives a tool's answer. Whatever is not a plain call of a quick tool, errors of the protocol
-above all, goes to the SDK as it came. A test holds both ways equal.
-"""
+"""The endpoint at /mcp: who is calling, in which session, and which of the two ways. Knows nothing of the SDK."""
 
 from __future__ import annotations
 
 import asyncio
-import importlib
-import logging
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from starlette.types import Message, Receive, Scope, Send
+import msgspec
+from starlette.types import Message as Asgi
+from starlette.types import Receive, Scope, Send
 
-from maestro import errors, limits
+from maestro import errors
 from maestro.domain.callers import Caller
-from maestro.surfaces.mcp import http, requests
-from maestro.surfaces.mcp.calls import Calls
-from maestro.surfaces.mcp.handing import Handing, Shown
+from maestro.surfaces.mcp import http, requests, short
+from maestro.surfaces.mcp.calls import Calls, Order
+from maestro.surfaces.mcp.exchange import Exchange
+from maestro.surfaces.mcp.handing import Handing
 from maestro.surfaces.mcp.http_lines import HttpLine, Way, shown_by
-from maestro.surfaces.mcp.known import Known, Register
+from maestro.surfaces.mcp.lazy import LazyEngine
+from maestro.surfaces.mcp.listings import Listings
 from maestro.surfaces.mcp.ports import Host
-from maestro.surfaces.mcp.requests import MODERN, SESSION, VERSION, Headers
+from maestro.surfaces.mcp.requests import INITIALIZED, SESSION, VERSION, Headers, Hello
+from maestro.surfaces.mcp.sessions import Sessions
+from maestro.surfaces.mcp.short import Short
 
 if TYPE_CHECKING:
     from maestro.surfaces.mcp.engine import Engine
 
-log = logging.getLogger(__name__)
-
-_OLDEST = b"2025-03-26"  # what a client speaks that does not say it
-_META = "io.modelcontextprotocol/"
 _LAST_WORD_SECONDS = 0.5
+_STREAM_AFTER_SECONDS = 1.0
 _CALLERS_KEPT_MAX = 10_000
 _NOT_FOUND = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'
+_PLAIN = Order()
 
 
 class Endpoint:
@@ -43,41 +40,21 @@ class Endpoint:
     def __init__(
         self, host: Host, calls: Calls, *, guard: Callable[[dict[bytes, bytes]], None], words: Callable[[Any], str]
     ) -> None:
+        def make(module: Any) -> Engine:
+            engine: Engine = module.Engine(host, calls, self.listings, words=words, ready=self.sessions.ready)
+            return engine
+
+        self.engine = LazyEngine(make)
+        self.short = Short(calls)
+        self.listings = Listings()
+        self.sessions = Sessions(host, self.engine, self.listings)
         self._host = host
-        self._calls = calls
         self._guard = guard
-        self._words = words
-        self._known = Register(host.sign)
         self._handings: dict[str, Handing] = {}  # of callers without sessions of the protocol, as since 2026-07-28
-        self._engine: Engine | None = None
-        self._starting: asyncio.Task[Engine] | None = None
-        self._reaping: asyncio.Task[None] | None = None
         self._open: set[HttpLine] = set()
-
-    async def engine(self) -> Engine:
-        """The SDK, which is there once somebody needs it; that whoever was first hangs up does not stop it."""
-        if self._engine is not None:
-            return self._engine
-        if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
-            self._starting = asyncio.create_task(self._start())
-        return await asyncio.shield(self._starting)
-
-    async def _start(self) -> Engine:
-        # Imported in a thread, it holds up nobody else.
-        module = await asyncio.to_thread(importlib.import_module, "maestro.surfaces.mcp.engine")
-        engine: Engine = module.Engine(self._host, self._calls, words=self._words, ready=self._ready)
-        await engine.start()
-        self._engine = engine
-        return engine
-
-    def __len__(self) -> int:
-        """How many sessions of the protocol there are."""
-        return len(self._known)
 
     async def stop(self) -> None:
         """End every stream and wait; waits are told so."""
-        if self._reaping is not None:
-            self._reaping.cancel()
         for line in self._open:
             line.gone.set()
         answering = [asyncio.create_task(line.over.wait()) for line in self._open if line.is_answering]
@@ -85,16 +62,12 @@ class Endpoint:
             _, late = await asyncio.wait(answering, timeout=_LAST_WORD_SECONDS)
             for task in late:
                 task.cancel()
-        for known in self._known:
-            self._known.drop(known)
-        if self._engine is not None:
-            await self._engine.stop()
+        self.sessions.stop()
+        await self.engine.stop()
 
     def session_ended(self, session_id: str) -> None:
         """A Maestro session is over, and with it whatever its token was good for."""
-        for known in self._known:
-            if known.caller.session_id == session_id:
-                self._hang_up(known)
+        self.sessions.hang_up_on(lambda known: known.caller.session_id == session_id)
         self._handings.pop(session_id, None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,8 +75,7 @@ class Endpoint:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         try:
             self._guard(headers)
-            caller = await self._caller(headers)
-            await self._serve(scope, receive, send, headers, caller)
+            await self._serve(scope, receive, send, headers, await self._caller(headers))
         except errors.NotAuthenticated as error:
             await http.answer(send, 401, http.encode(error.as_dict()), (b"www-authenticate", b"Bearer"))
         except errors.NotPermitted as error:
@@ -113,128 +85,107 @@ class Endpoint:
         except errors.MaestroError as error:
             await http.answer(send, 400, http.encode(error.as_dict()))
 
-    async def _serve(
-        self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes], caller: Caller
-    ) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, headers: Headers, caller: Caller) -> None:
         outer = headers.get(SESSION, b"").decode("latin-1")
-        known = self._known.get(outer) if outer else None
-        if known is not None and known.caller.name != caller.name:
+        if outer and self.sessions.is_anothers(outer, caller):
             return await http.answer(send, 404, _NOT_FOUND)
-        if known is None and outer and self._known.is_ours(outer, caller):
-            known = await self._revive(outer, caller, headers.get(VERSION, _OLDEST))
+        version = headers.get(VERSION, b"").decode("latin-1")
+        known = self.sessions.find(outer, caller, version) if outer else None
         handing = known.handing if known is not None else self._handing(caller)
+        exchange = Exchange(scope, receive, send, headers, caller, known, handing)
         if known is not None:
             known.caller = caller
             known.touch()
-        body = b""
-        if scope["method"] == "POST":
-            found = await http.body_of(receive)
-            if found is None:
+        if exchange.method == "POST":
+            body = await http.body_of(receive)
+            if body is None:
                 return None
-            body = found
-            if requests.CANCELLED in body:
-                handing.taken_back(requests.cancelled_by(body))
-            await handing.called(caller, scope.get("client"))
-            if await self._answered(scope, headers, caller, known, handing, body, send):
+            exchange.body = body
+            taken_back = requests.cancelled_by(body)
+            if taken_back != "":
+                handing.taken_back(taken_back)
+            await handing.called(caller, exchange.connection)
+            if await self._answered(exchange):
                 return None
-            receive = http.again(body, receive)
-        return await self._long_way(scope, receive, send, headers, caller, known, handing, body)
+            exchange.receive = http.again(body, receive)
+        elif known is not None and not known.inner and exchange.method == "DELETE":
+            self.sessions.end(known)
+            return await exchange.answer(200, b"")
+        return await self._long_way(exchange)
 
-    async def _answered(
-        self,
-        scope: Scope,
-        headers: Headers,
-        caller: Caller,
-        known: Known | None,
-        handing: Handing,
-        body: bytes,
-        send: Send,
-    ) -> bool:
-        """The short way, if this is a plain call of a quick tool."""
-        modern = headers.get(VERSION) == MODERN
-        if not (self._is_modern_call(scope, headers) if modern else requests.is_plain(known, headers)):
+    async def _answered(self, exchange: Exchange) -> bool:
+        """The short way."""
+        message = requests.message_of(exchange.body)
+        if message is None:
             return False
-        call = requests.call_of(body)
-        if call is None:
+        known = exchange.known
+        if message.id is msgspec.UNSET:
+            return await self._is_ready(exchange, message)
+        if message.method == "initialize":
+            return await self._greeted(exchange, message)
+        modern = exchange.is_modern(message)
+        if not (modern or exchange.is_established()):
             return False
-        name, arguments = call.params.name, call.params.arguments or {}
-        if not self._calls.is_quick(name, arguments, caller):
+        if modern and not _is_named(exchange.headers, message):
             return False
-        if modern and not self._is_good_envelope(headers, call.params):
+        if known is None:
+            result = await self._result(exchange, message, modern=modern)
+        elif message.id in known.in_flight:
             return False
-        if known is not None and call.id in known.in_flight:
+        else:
+            known.in_flight.add(message.id)
+            try:
+                result = await self._result(exchange, message, modern=modern)
+            finally:
+                known.in_flight.discard(message.id)
+        if result is None:
             return False
-        if known is not None:
-            known.in_flight.add(call.id)
-        try:
-            answer = await self._calls.call(name, arguments, caller, requests.order_of(call))
-        finally:
-            if known is not None:
-                known.in_flight.discard(call.id)
-        result: dict[str, Any] = {"content": [{"type": "text", "text": answer.text}], "isError": answer.is_error}
-        if answer.data is not None:
-            result["structuredContent"] = answer.data
-        extra: tuple[tuple[bytes, bytes], ...] = ()
-        if modern:
-            assert self._engine is not None
-            result = {"_meta": self._engine.stamp, **result, "resultType": "complete"}
-        elif known is not None:
-            extra = ((SESSION, known.outer.encode()),)
-        shown = Shown(answer.receipt, caller, scope.get("client"), call.id) if answer.receipt else None
-        if shown is not None:
-            handing.begin(shown)
-        await http.answer(send, 200, http.encode({"jsonrpc": "2.0", "id": call.id, "result": result}), *extra)
-        if shown is not None:
-            await handing.end(shown, is_out=True)
+        if message.method == "tools/list" and known is not None and known.listing is not None:
+            known.listing.told(exchange.caller)
+        body = short.reply(message, result.body)
+        if result.receipt:
+            await exchange.show(body, result.receipt, message.id)
+        else:
+            await exchange.answer(200, body)
         return True
 
-    def _is_modern_call(self, scope: Scope, headers: Headers) -> bool:
-        """Of 2026-07-28, where every request speaks for itself. A header that comes twice is the SDK's to judge."""
-        return (
-            self._engine is not None
-            and headers.get(b"mcp-method") == b"tools/call"
-            and SESSION not in headers
-            and len(headers) == len(scope["headers"])
-            and requests.is_json(headers, both=True)
-        )
+    async def _result(self, exchange: Exchange, message: requests.Message, *, modern: bool) -> short.Result | None:
+        async def who() -> Caller:
+            return exchange.caller
 
-    def _is_good_envelope(self, headers: Headers, params: requests.Params) -> bool:
-        meta = params.meta or {}
-        assert self._engine is not None
-        return (
-            headers.get(b"mcp-name") == params.name.encode()
-            and meta.get(f"{_META}protocolVersion") == MODERN.decode()
-            and isinstance(meta.get(f"{_META}clientCapabilities"), dict)
-            and self._engine.is_good_envelope(meta)
-        )
+        return await self.short.result(message, who, lambda name, arguments: _PLAIN, modern=modern)
 
-    async def _long_way(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        headers: Headers,
-        caller: Caller,
-        known: Known | None,
-        handing: Handing,
-        body: bytes,
-    ) -> None:
+    async def _greeted(self, exchange: Exchange, message: requests.Message) -> bool:
+        """A client introduces itself."""
+        hello = requests.params_of(message, Hello) if exchange.is_hello() else None
+        if hello is None:
+            return False
+        exchange.known = self.sessions.begin(hello, message.params, exchange.caller)
+        await exchange.answer(200, short.reply(message, short.greeting(hello)))
+        return True
+
+    async def _is_ready(self, exchange: Exchange, message: requests.Message) -> bool:
+        """A client says that its handshake is done; the SDK is told so when it hears of the session."""
+        known = exchange.known
+        if known is None or known.inner or known.introducing.locked() or message.method != INITIALIZED:
+            return False
+        if exchange.headers.get(VERSION, known.version) != known.version:
+            return False
+        known.ready = True
+        await exchange.answer(202, b"")
+        return True
+
+    async def _long_way(self, exchange: Exchange) -> None:
         """As the SDK does it, under the ids that it knows."""
-        engine = await self.engine()
-        line = HttpLine(caller, headers, known, hang_up=lambda: self._hang_up(known))
-        line.is_answering = scope["method"] == "POST"
+        known = exchange.known
+        line = HttpLine(exchange.caller, exchange.headers, known, hang_up=lambda: self.sessions.hang_up(known))
+        line.is_answering = exchange.method == "POST"
         self._open.add(line)
-        scope = dict(scope) | {"maestro.line": line}
         if known is not None:
-            scope["headers"] = http.with_header(scope["headers"], SESSION, known.inner)
             known.busy += 1
-            known.listened |= scope["method"] == "GET"
-            if scope["method"] == "DELETE":
-                self._known.end(known)
-        way = Way(receive, send, renamed=lambda message: self._renamed(message, caller, known, body))
-        way.before_end = lambda: shown_by(line, caller, scope, handing)
+            known.listened |= exchange.method == "GET"
         try:
-            await engine.handle(scope, way.receive, way.send)
+            await self._handled(exchange, line)
         finally:
             line.gone.set()
             line.over.set()
@@ -242,77 +193,36 @@ class Endpoint:
             if known is not None:
                 known.busy -= 1
                 known.touch()
-        if way.shown is not None:
-            await handing.end(way.shown, is_out=not way.is_broken)
 
-    def _renamed(self, message: Message, caller: Caller, known: Known | None, body: bytes) -> Message:
+    async def _handled(self, exchange: Exchange, line: HttpLine) -> None:
+        known = exchange.known
+        if exchange.method == "GET" and not self.engine.is_there:
+            # A stream of what changes, before there is anything to tell: let the client look around first.
+            await asyncio.sleep(_STREAM_AFTER_SECONDS)
+        engine = await self.engine.get()
+        scope = dict(exchange.scope) | {"maestro.line": line}
+        if known is not None:
+            if not await self.sessions.introduce(known):
+                return await http.answer(exchange.send, 404, _NOT_FOUND)
+            scope["headers"] = http.with_header(scope["headers"], SESSION, known.inner)
+            if exchange.method == "DELETE":
+                self.sessions.end(known)
+        way = Way(exchange.receive, exchange.send, renamed=lambda message: self._renamed(message, exchange))
+        way.before_end = lambda: shown_by(line, exchange.caller, scope, exchange.handing)
+        await engine.handle(scope, way.receive, way.send)
+        if way.shown is not None:
+            await exchange.handing.end(way.shown, is_out=not way.is_broken)
+        return None
+
+    def _renamed(self, message: Asgi, exchange: Exchange) -> Asgi:
         """The SDK's answer with the id that the client knows; a new session gets one."""
         inner = http.header(message, SESSION)
         if not inner:
             return message
-        if known is None and message["status"] < 300:
-            known = self._add(
-                Known(self._known.mint(caller, requests.client_of(body)), inner, caller, Handing(self._host))
-            )
-        outer = known.outer if known is not None else inner
+        if exchange.known is None and message["status"] < 300:
+            exchange.known = self.sessions.begun(inner, requests.client_of(exchange.body), exchange.caller)
+        outer = exchange.known.outer if exchange.known is not None else inner
         return {**message, "headers": http.with_header(message["headers"], SESSION, outer)}
-
-    def _add(self, known: Known) -> Known:
-        if self._reaping is None or self._reaping.done():
-            self._reaping = asyncio.create_task(self._reap())
-        return self._known.add(known)
-
-    def _ready(self, inner: str, version: str) -> None:
-        """The SDK has taken a client's word that it is initialized."""
-        known = self._known.by_inner(inner)
-        if known is not None:
-            known.version, known.ready = version.encode(), True
-
-    async def _revive(self, outer: str, caller: Caller, version: bytes) -> Known | None:
-        """A session of ours that the SDK does not have any more, or not since a restart: shake hands anew."""
-        params = {
-            "protocolVersion": version.decode("latin-1"),
-            "capabilities": {},
-            "clientInfo": {"name": self._known.client_of(outer), "version": "0"},
-        }
-        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
-        first = await self._ask_inside("POST", hello, caller)
-        already = self._known.get(outer)  # another request of the same client may have been quicker
-        if already is not None or not first.session_id:
-            return already
-        known = self._add(Known(outer, first.session_id, caller, Handing(self._host)))
-        named = ((SESSION, known.inner.encode()), (VERSION, version))
-        await self._ask_inside("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, caller, *named)
-        return known
-
-    async def _ask_inside(
-        self, method: str, message: Any, caller: Caller, *extra: tuple[bytes, bytes]
-    ) -> http.Inside:
-        engine = await self.engine()
-        line = HttpLine(caller, {}, None, hang_up=lambda: None)
-        asked = http.Inside(method, message, extra, **{"maestro.line": line})
-        await engine.handle(asked.scope, asked.receive, asked.send)
-        return asked
-
-    def _hang_up(self, known: Known | None) -> None:
-        """End a session of the protocol; if its client still is there, its id brings it back."""
-        if known is None or self._known.get(known.outer) is not known:
-            return
-        self._known.drop(known)
-        task = asyncio.ensure_future(self._ask_inside("DELETE", None, known.caller, (SESSION, known.inner.encode())))
-        task.add_done_callback(lambda done: done.exception())
-
-    async def _reap(self) -> None:
-        """While there are sessions: end those whose clients have been silent for long."""
-        while len(self._known):
-            await asyncio.sleep(limits.mcp_reap_seconds)
-            self.reap(time.monotonic())
-
-    def reap(self, now: float) -> None:
-        """End the sessions that are idle by then."""
-        for known in self._known:
-            if known.is_idle(now):
-                self._hang_up(known)
 
     def _handing(self, caller: Caller) -> Handing:
         if len(self._handings) >= _CALLERS_KEPT_MAX:
@@ -324,3 +234,11 @@ class Endpoint:
         if scheme.lower() != "bearer" or not token.strip():
             raise errors.NotAuthenticated(hint="Send it as `Authorization: Bearer …`; see docs/mcp.md.")
         return await self._host.identify(token=token.strip(), peer=None)
+
+
+def _is_named(headers: Headers, message: requests.Message) -> bool:
+    """Whether the header that names a tool says the same as the call does."""
+    if message.method != "tools/call":
+        return b"mcp-name" not in headers
+    call = requests.params_of(message, requests.Call)
+    return call is not None and headers.get(b"mcp-name") == call.name.encode()

@@ -9,53 +9,62 @@ import asyncio
 import contextlib
 import contextvars
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import anyio
 import mcp_types as types
 from mcp.server.context import HandlerResult, ServerRequestContext
-from mcp.server.lowlevel.server import Server
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import methods
 from sse_starlette import sse
 from starlette.types import Receive, Scope, Send
 
 from maestro import __version__, errors, limits
-from maestro.domain.callers import Caller, Role
-from maestro.surfaces.mcp import resources, schemas
+from maestro.domain.callers import Caller
+from maestro.surfaces.mcp import resources, short
 from maestro.surfaces.mcp.calls import STRUCTURED, Answer, Calls
 from maestro.surfaces.mcp.lines import Line
+from maestro.surfaces.mcp.listings import Listing, Listings
 from maestro.surfaces.mcp.ports import Host
 from maestro.surfaces.mcp.resources import Topic
 from maestro.surfaces.mcp.updates import Updates, changes
 
 LINE = "maestro.line"  # where a request's scope carries its line
 _PROGRESS_STALLED_SECONDS = 5
-_INSTRUCTIONS = (
-    "Maestro coordinates agents: mail, tasks, sessions. Call whoami first; it says who you are and what to do."
-)
-_MODERN = "2026-07-28"
 # Read by nobody if it is the client that has gone, and by the client if it is the server that goes.
 _NO_LONGER = Answer("The server is going away. Nothing is lost: call it again to go on waiting.")
-_SOMEONE = Caller(Role.WORKER, "someone")
 
 Context = ServerRequestContext[Any, Any]
+Ready = Callable[[str, str, Callable[[], Awaitable[None]]], None]
 Write = Callable[[bytes, int | str | None], Awaitable[None]]
 _pipe: contextvars.ContextVar[Line] = contextvars.ContextVar("maestro_mcp_pipe")
+
+
+class _Server(Server[Any]):
+    """It says that the tools may change."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *rest: Any, **more: Any
+    ) -> InitializationOptions:
+        told = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(told, *rest, **more)
 
 
 class Engine:
     """The SDK's server, with our answers."""
 
     def __init__(
-        self, host: Host, calls: Calls, *, words: Callable[[Any], str], ready: Callable[[str, str], None]
+        self, host: Host, calls: Calls, listings: Listings, *, words: Callable[[Any], str], ready: Ready
     ) -> None:
-        """`ready` is told the SDK's id of a session that is established, and its revision."""
+        """`ready` is told the SDK's id of a session that is established, its revision, and how to say that its tools
+        have changed."""
+        self._listings = listings
         self._host = host
         self._calls = calls
         self._words = words
@@ -63,10 +72,10 @@ class Engine:
         self._listening: set[ListenHandler] = set()
         self._stop = asyncio.Event()
         self._held: asyncio.Task[None] | None = None
-        self._server: Server[Any] = Server(
+        self._server: Server[Any] = _Server(
             "maestro",
             version=__version__,
-            instructions=_INSTRUCTIONS,
+            instructions=short.INSTRUCTIONS,
             # None of our arguments come as headers. Without this word every call would list all tools first.
             get_tool_input_schema=lambda name: None,
             on_list_tools=self._list_tools,
@@ -83,7 +92,6 @@ class Engine:
         self._manager = StreamableHTTPSessionManager(
             self._server, session_idle_timeout=None, max_request_body_size=limits.body_bytes_max
         )
-        self.stamp = {"io.modelcontextprotocol/serverInfo": self._server.server_info_stamp}
 
     async def start(self) -> None:
         logging.getLogger("mcp").setLevel(logging.WARNING)  # a line for every session would drown our own
@@ -110,14 +118,6 @@ class Engine:
         """One HTTP request."""
         await self._manager.handle_request(scope, receive, send)
 
-    def is_good_envelope(self, meta: Mapping[str, Any]) -> bool:
-        """Whether a request's `_meta` is one that the SDK would take, at 2026-07-28."""
-        try:
-            methods.validate_client_request("tools/call", _MODERN, {"name": "x", "_meta": dict(meta)})
-        except ValueError:
-            return False
-        return True
-
     async def serve(self, line: Line, incoming: AsyncIterator[bytes], write: Write) -> None:
         """A message a line, over any pair of streams, until the other side has no more."""
         _pipe.set(line)
@@ -134,7 +134,8 @@ class Engine:
         result = await call_next(ctx)
         if ctx.method == "notifications/initialized":
             if ctx.request is not None:
-                self._ready(ctx.request.headers.get("mcp-session-id", ""), ctx.protocol_version)
+                inner = ctx.request.headers.get("mcp-session-id", "")
+                self._ready(inner, ctx.protocol_version, ctx.session.send_tool_list_changed)
             else:
                 with contextlib.suppress(errors.MaestroError):  # the first call will say what is wrong
                     await _line(ctx).caller(_client(ctx))
@@ -147,11 +148,9 @@ class Engine:
             raise MCPError(types.INVALID_REQUEST, self._calls.refusal(error).text) from None
 
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        try:
-            caller = await _line(ctx).caller(_client(ctx))
-        except errors.MaestroError:
-            caller = _SOMEONE  # whoever calls one of them is told what is wrong; who sees none can only wonder
-        listed = schemas.listed(caller)
+        line = _line(ctx)
+        listed, caller = await short.listed_tools(lambda: line.caller(_client(ctx)))
+        line.listed(caller)
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -200,21 +199,13 @@ class Engine:
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         # The same for everyone. Gemini takes an error here for one of the whole server, and shows none of its tools.
-        found = [
-            types.Resource(uri=one.uri, name=one.name, description=one.description, mime_type=resources.MIME)
-            for one in resources.FIXED
-        ]
+        found = [types.Resource.model_validate(one) for one in short.listed_resources()]
         return types.ListResourcesResult(resources=found)
 
     async def _list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        found = [
-            types.ResourceTemplate(
-                uri_template=one.uri, name=one.name, description=one.description, mime_type=resources.MIME
-            )
-            for one in resources.TEMPLATES
-        ]
+        found = [types.ResourceTemplate.model_validate(one) for one in short.listed_templates()]
         return types.ListResourceTemplatesResult(resource_templates=found)
 
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -252,7 +243,9 @@ class Engine:
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus)
         self._listening.add(handler)
-        with self._host.listen(caller) as listener:
+        listing = Listing(lambda: self._host.anew(caller), lambda: bus.publish(ToolsListChanged()))
+        listing.told(caller)
+        with self._host.listen(caller) as listener, self._listings.keep(listing):
             pump = asyncio.create_task(_publish(bus, changes(self._host, caller, listener, wanted)))
             try:
                 return await handler(ctx, params)

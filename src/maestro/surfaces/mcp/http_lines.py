@@ -48,6 +48,10 @@ class HttpLine:
     def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
         self.answers = (request_id, receipt)
 
+    def listed(self, caller: Caller) -> None:
+        if self._known is not None and self._known.listing is not None:
+            self._known.listing.told(caller)
+
     def end(self) -> None:
         self._hang_up()
 

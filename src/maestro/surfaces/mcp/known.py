@@ -1,21 +1,24 @@
-"""What the endpoint knows of the SDK's sessions over HTTP, and their ids.
+"""The sessions of the protocol over HTTP, and their ids.
 
-The ids that clients see are ours: signed for one caller, so that they outlive the server. One that the SDK no longer
-has is made known to it again when it is next used.
+The ids that clients see are ours: signed for one caller, so that they outlive the server. The SDK hears of a session
+when it is first needed for it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from maestro import limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp.handing import Handing
 from maestro.surfaces.mcp.lines import tool_of
+from maestro.surfaces.mcp.listings import Listing
 from maestro.surfaces.mcp.updates import Updates
 
 _ENDED_MAX = 10_000
@@ -24,19 +27,22 @@ _NONCE_BYTES = 9
 
 @dataclass(eq=False)
 class Known:
-    """A session that the SDK has established."""
+    """A session that a client has begun."""
 
     outer: str  # the id that the client knows
-    inner: str  # the SDK's
     caller: Caller
     handing: Handing
+    hello: Any  # how the client introduced itself
     version: bytes = b""
-    ready: bool = False
+    ready: bool = False  # the client has said that it is
+    inner: str = ""  # the SDK's id; none before the SDK has heard of it
+    introducing: asyncio.Lock = field(default_factory=asyncio.Lock)
     listened: bool = False
     busy: int = 0  # requests that the SDK has not answered yet, and open streams
     seen: float = 0.0
     in_flight: set[int | str] = field(default_factory=set)  # of those answered without the SDK
     updates: Updates | None = None
+    listing: Listing | None = None
 
     def touch(self) -> None:
         self.seen = time.monotonic()
@@ -69,8 +75,15 @@ class Register:
 
     def add(self, known: Known) -> Known:
         known.touch()
-        self._outer[known.outer] = self._inner[known.inner] = known
+        self._outer[known.outer] = known
+        if known.inner:
+            self._inner[known.inner] = known
         return known
+
+    def introduced(self, known: Known, inner: str) -> None:
+        """The SDK has heard of it, and calls it so."""
+        known.inner = inner
+        self._inner[inner] = known
 
     def drop(self, known: Known) -> None:
         """Forget it; its id is still good."""

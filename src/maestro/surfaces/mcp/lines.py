@@ -32,6 +32,9 @@ class Line(Protocol):
     def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
         """The answer to this request shows mail."""
 
+    def listed(self, caller: Caller) -> None:
+        """The client has been given the tools of this caller."""
+
     def end(self) -> None:
         """Hang up."""
 

@@ -31,5 +31,8 @@ class Host(App, Protocol):
     def boxes(self, caller: Caller) -> frozenset[str]:
         """Where a caller's mail lies."""
 
+    async def anew(self, caller: Caller) -> Caller:
+        """The same caller, with what it may by now."""
+
     def sign(self, text: str) -> str:
         """A mark that only this data directory can make."""

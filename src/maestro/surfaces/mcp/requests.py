@@ -1,46 +1,100 @@
-"""What the endpoint itself reads of requests: plain calls, who says hello, what is taken back."""
+"""What is read of messages without the SDK.
+
+Each shape is narrower than the protocol's: what does not fit is not wrong, it is the SDK's to judge.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-
-from maestro.surfaces.mcp.calls import STRUCTURED, Order
-from maestro.surfaces.mcp.known import Known
 
 Headers = Mapping[bytes, bytes]
 SESSION = b"mcp-session-id"
 VERSION = b"mcp-protocol-version"
-MODERN = b"2026-07-28"
-CANCELLED = b"notifications/cancelled"
-_PLAIN, _STRUCTURED = Order(), Order(structured=True)
+MODERN = "2026-07-28"
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+INITIALIZED = "notifications/initialized"
+_CANCELLED = b"notifications/cancelled"
+_META = "io.modelcontextprotocol/"
+_ENVELOPE = frozenset({f"{_META}{name}" for name in ("protocolVersion", "clientInfo", "clientCapabilities")})
 
 
-class Params(msgspec.Struct):
+class Message(msgspec.Struct, forbid_unknown_fields=True):
+    """A request, or a notification, which has no id."""
+
+    jsonrpc: str
+    method: str
+    id: int | str | msgspec.UnsetType = msgspec.UNSET
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class Call(msgspec.Struct):
+    """What a tool call says."""
+
     name: str
     arguments: dict[str, Any] | None = None
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
-class Call(msgspec.Struct, forbid_unknown_fields=True):
-    jsonrpc: str
-    id: int | str
-    method: str
-    params: Params
+class Listing(msgspec.Struct, forbid_unknown_fields=True):
+    """What a request says that needs to say nothing."""
+
+    meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
-class _ClientInfo(msgspec.Struct, frozen=True):
+class _Icon(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    src: str
+    mime_type: str | None = None
+    sizes: list[str] | None = None
+
+
+class ClientInfo(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """What a client calls itself."""
+
+    name: str
+    version: str
+    title: str | None = None
+    description: str | None = None
+    website_url: str | None = None
+    icons: list[_Icon] | None = None
+
+
+class _Roots(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    list_changed: bool | None = None
+
+
+class _Capabilities(msgspec.Struct, forbid_unknown_fields=True):
+    roots: _Roots | None = None
+    sampling: dict[str, dict[str, Any]] | None = None
+    elicitation: dict[str, dict[str, Any]] | None = None
+    experimental: dict[str, dict[str, Any]] | None = None
+    extensions: dict[str, dict[str, Any]] | None = None
+
+
+class Hello(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """How a client introduces itself."""
+
+    protocol_version: str
+    capabilities: _Capabilities
+    client_info: ClientInfo
+
+    @property
+    def version(self) -> str:
+        """The revision that is spoken from then on."""
+        return self.protocol_version if self.protocol_version in HANDSHAKES else HANDSHAKES[-1]
+
+
+class _Named(msgspec.Struct):
     name: str = ""
 
 
 class _HelloParams(msgspec.Struct, rename="camel"):
-    client_info: _ClientInfo = _ClientInfo()
+    client_info: _Named
 
 
-class _Hello(msgspec.Struct):
-    method: str
+class _AnyHello(msgspec.Struct):
     params: _HelloParams
 
 
@@ -52,33 +106,52 @@ class _Cancelled(msgspec.Struct):
     params: _Taken
 
 
+_Shape = TypeVar("_Shape", Call, Listing, Hello)
+_read_message = msgspec.json.Decoder(Message).decode
+_read_hello = msgspec.json.Decoder(_AnyHello).decode
 _read_cancelled = msgspec.json.Decoder(_Cancelled).decode
-_read_call = msgspec.json.Decoder(Call).decode
-_read_hello = msgspec.json.Decoder(_Hello).decode
+_READ: dict[type, Any] = {shape: msgspec.json.Decoder(shape).decode for shape in (Call, Listing, Hello)}
 
 
-def call_of(body: bytes) -> Call | None:
-    """A plain tool call; None for anything else."""
+def message_of(data: bytes) -> Message | None:
+    """One message of the protocol; None for what is none, or more than one."""
     try:
-        call = _read_call(body)
+        message = _read_message(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return call if call.jsonrpc == "2.0" and call.method == "tools/call" else None
+    return message if message.jsonrpc == "2.0" else None
 
 
-def order_of(call: Call) -> Order:
-    """What a call says of how it is to be carried out."""
-    return _STRUCTURED if (call.params.meta or {}).get(STRUCTURED) is True else _PLAIN
+def params_of(message: Message, shape: type[_Shape]) -> _Shape | None:
+    """What a message says, if it says it as is usual."""
+    try:
+        found: _Shape = _READ[shape](message.params)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return found
 
 
-def is_plain(known: Known | None, headers: Headers) -> bool:
-    """A request of an established session that says nothing out of the ordinary."""
-    return (
-        known is not None
-        and known.ready
-        and headers.get(VERSION, known.version) == known.version
-        and is_json(headers, both=False)
-    )
+def is_plain(meta: Mapping[str, Any] | None) -> bool:
+    """Whether a request with a handshake before it says nothing out of the ordinary."""
+    return not meta or (_is_token(meta) and not any(name.startswith(_META) for name in meta))
+
+
+def is_envelope(meta: Mapping[str, Any] | None) -> bool:
+    """Whether a request speaks for itself, as since 2026-07-28, and says nothing out of the ordinary."""
+    if not meta or meta.get(f"{_META}protocolVersion") != MODERN or not _is_token(meta):
+        return False
+    if any(name.startswith(_META) and name not in _ENVELOPE for name in meta):
+        return False
+    try:
+        msgspec.convert(meta.get(f"{_META}clientInfo"), ClientInfo)
+        msgspec.convert(meta.get(f"{_META}clientCapabilities"), _Capabilities)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _is_token(meta: Mapping[str, Any]) -> bool:
+    return isinstance(meta.get("progressToken", 0), int | str)
 
 
 def is_json(headers: Headers, *, both: bool) -> bool:
@@ -89,15 +162,25 @@ def is_json(headers: Headers, *, both: bool) -> bool:
 
 
 def client_of(body: bytes) -> str:
-    """What a client that says hello calls itself."""
+    """What a client that introduces itself in any way calls itself."""
     try:
         return _read_hello(body).params.client_info.name
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
 
 
+def client_in(message: Message) -> str:
+    """What the client of a request that speaks for itself calls itself."""
+    listing = params_of(message, Call) if message.method == "tools/call" else params_of(message, Listing)
+    info = (listing.meta or {}).get(f"{_META}clientInfo") if listing is not None else None
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else ""
+
+
 def cancelled_by(body: bytes) -> int | str:
-    """The request that a client takes back."""
+    """The request that a client takes back; '' if it does no such thing."""
+    if _CANCELLED not in body:
+        return ""
     try:
         return _read_cancelled(body).params.request_id
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -43,6 +43,14 @@ def listed(caller: Caller) -> list[dict[str, Any]]:
     return [described(tool, uses, caller) for tool, uses in shown if uses]
 
 
+Offer = tuple[tuple[Use, ...], ...]  # of each tool, what of it a caller may
+
+
+def offer(caller: Caller) -> Offer:
+    """What makes one caller's list another than another's."""
+    return tuple(tool.uses_for(caller) for tool in ALL)
+
+
 def described(tool: Tool, uses: tuple[Use, ...], caller: Caller) -> dict[str, Any]:
     """One tool, with those of its uses that the caller may."""
     return {

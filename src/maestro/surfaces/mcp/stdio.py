@@ -10,28 +10,26 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import msgspec
 
 from maestro import errors, limits, processes
 from maestro.domain.callers import Caller, Role
 from maestro.domain.identity import RESERVED
-from maestro.domain.messages import Step
 from maestro.domain.sessions import Mode
 from maestro.operations import projects, sessions
 from maestro.operations.app import Peer
 from maestro.surfaces.mcp.calls import Order
-from maestro.surfaces.mcp.handing import confirm
+from maestro.surfaces.mcp.lazy import LazyEngine
 from maestro.surfaces.mcp.lines import patience, tool_of
+from maestro.surfaces.mcp.listings import Listing, Listings
 from maestro.surfaces.mcp.ports import Host
+from maestro.surfaces.mcp.short import Short
+from maestro.surfaces.mcp.talk import Pipe, Talk
 from maestro.surfaces.mcp.updates import Updates
-
-if TYPE_CHECKING:
-    from maestro.surfaces.mcp.engine import Engine
 
 TOKEN = "MAESTRO_TOKEN"
 NONCE = "MAESTRO_MCP_NONCE"
@@ -41,20 +39,6 @@ MODE = "MAESTRO_MCP_MODE"
 NAME = "MAESTRO_MCP_NAME"
 _NAME_TRIES = 5
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "ksh"})
-
-
-class Pipe(Protocol):
-    """The client of one `maestro mcp`."""
-
-    def pieces(self) -> AsyncIterator[bytes]:
-        """Its input as it comes; an empty piece says that all output before the last mark is out."""
-
-    async def out(self, data: str | bytes) -> None: ...
-
-    async def mark(self) -> None:
-        """Ask to be told once all output so far is out."""
-
-    async def flush(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -73,6 +57,7 @@ class PipeLine:
 
     def __init__(self, host: Host, origin: Origin, *, hang_up: Callable[[], None]) -> None:
         self.updates: Updates | None = None
+        self.listing: Listing | None = None
         self.receipts: dict[int | str, tuple[str, Caller]] = {}
         self._host = host
         self._origin = origin
@@ -91,6 +76,14 @@ class PipeLine:
         async with self._registering:
             caller = await self._host.identify(token="", peer=self._origin.peer)
             return await self._registered(caller, client) if caller.role is Role.PERSON else caller
+
+    async def known_caller(self) -> Caller:
+        """Who it belongs to as things are; nobody is registered for that."""
+        return await self.caller("")
+
+    def listed(self, caller: Caller) -> None:
+        if self.listing is not None:
+            self.listing.told(caller)
 
     async def _registered(self, person: Caller, client: str) -> Caller:
         """An agent that was started by hand: it is the process that started the pipe."""
@@ -146,61 +139,25 @@ class PipeLine:
 class Stdio:
     """Serves pipes."""
 
-    def __init__(self, host: Host, engine: Callable[[], Awaitable[Engine]]) -> None:
+    def __init__(self, host: Host, short: Short, engine: LazyEngine, listings: Listings) -> None:
         self._host = host
+        self._short = short
         self._engine = engine
+        self._listings = listings
 
     async def serve(self, pipe: Pipe, origin: Origin) -> None:
         """One pipe, until its input ends."""
         task = asyncio.current_task()
         assert task is not None
-        engine = await self._engine()
         line = PipeLine(self._host, origin, hang_up=lambda: _cancel(task))
-        talk = _Talk(self._host, pipe, line)
+        talk = Talk(self._host, pipe, line, self._short, self._engine)
+        line.listing = Listing(line.known_caller, talk.tools_changed)
         try:
-            await engine.serve(line, talk.lines(), talk.write)
+            with self._listings.keep(line.listing):
+                await talk.run()
         finally:
             if line.updates is not None:
                 line.updates.close()
-
-
-class _Talk:
-    """The lines of one pipe, and which answers with mail are out."""
-
-    def __init__(self, host: Host, pipe: Pipe, line: PipeLine) -> None:
-        self._host = host
-        self._pipe = pipe
-        self._line = line
-        self._marked: deque[tuple[str, Caller]] = deque()
-
-    async def lines(self) -> AsyncIterator[bytes]:
-        rest = b""
-        async for piece in self._pipe.pieces():
-            if not piece:
-                await self._is_out()
-                continue
-            *whole, rest = (rest + piece).split(b"\n")
-            if len(rest) > limits.mcp_line_bytes_max:
-                return  # nobody sends such a message in good faith
-            for one in whole:
-                yield one
-
-    async def write(self, data: bytes, answered: int | str | None) -> None:
-        shown = self._line.receipts.pop(answered, None) if answered is not None else None
-        with contextlib.suppress(OSError):  # it has gone: that its input ends says so too
-            await self._pipe.out(data)
-            if shown is not None:
-                self._marked.append(shown)
-                await self._pipe.mark()
-            await self._pipe.flush()
-        if shown is not None:
-            await confirm(self._host, *shown, Step.DELIVERED)
-
-    async def _is_out(self) -> None:
-        """The relay has written out an answer that showed mail."""
-        if self._marked:
-            receipt, caller = self._marked.popleft()
-            await confirm(self._host, receipt, caller, Step.READ)
 
 
 def _cancel(task: asyncio.Task[Any]) -> None:

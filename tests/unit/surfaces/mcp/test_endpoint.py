@@ -105,13 +105,13 @@ async def test_a_silent_session_is_ended_and_its_id_brings_it_back(client: Clien
         await one.hello()
     waiting, done = client.begin(call("wait", {"timeout": 60}))
     await asyncio.sleep(0.05)
-    endpoint.reap(time.monotonic() + limits.mcp_silent_seconds_max - 1)
-    assert len(endpoint) == 6
-    endpoint.reap(time.monotonic() + limits.mcp_silent_seconds_max + 1)
-    assert len(endpoint) == 1  # a wait is no silence
+    endpoint.sessions.reap(time.monotonic() + limits.mcp_silent_seconds_max - 1)
+    assert len(endpoint.sessions) == 6
+    endpoint.sessions.reap(time.monotonic() + limits.mcp_silent_seconds_max + 1)
+    assert len(endpoint.sessions) == 1  # a wait is no silence
     await until(lambda: len(asyncio.all_tasks()) <= before + 10)
     assert "You are w" in (await others[0].ask(call("whoami"))).text
-    assert len(endpoint) == 2
+    assert len(endpoint.sessions) == 2
     waiting.gone.set()
     await done
 
@@ -120,7 +120,7 @@ async def test_a_session_that_ends_takes_its_clients_along(
     client: Client, endpoint: Endpoint, server: Server, dana: Caller, vc: str
 ) -> None:
     await server.call(sessions.END, sessions.EndSession(id="w", project=vc), caller=dana)
-    assert len(endpoint) == 0
+    assert len(endpoint.sessions) == 0
     assert (await client.ask(call("whoami"))).status == 401
 
 
@@ -137,7 +137,7 @@ async def test_a_wait_tells_progress_and_ends_when_its_client_is_gone(
     exchange.gone.set()
     async with asyncio.timeout(PATIENCE_SECONDS):
         await done
-    (session,) = client.endpoint._known
+    (session,) = client.endpoint.sessions
     assert session.busy == 0
     await until(lambda: not server.presence.on_the_line())
 
@@ -176,7 +176,7 @@ async def test_a_reader_that_stalls_holds_up_nobody_and_is_let_go(
     letter = mail_shapes.SendMail(to=["w"], project=vc, subject="Hi", message="There.")
 
     async def keep_sending() -> None:
-        while len(endpoint):
+        while len(endpoint.sessions):
             await server.call(mail.SEND, letter, caller=dana)
             await asyncio.sleep(0.002)
 
