@@ -39,6 +39,7 @@ class Team:
         self.clients: dict[str, Any] = {}
         self.heard: list[Any] = []
         self.called: set[tuple[str, str]] = set()
+        self.another: Callable[..., AbstractAsyncContextManager[Any]] = client  # one more client of the same kind
 
     async def call(self, by: str, tool: str, **arguments: Any) -> str:
         self.called.add((tool, arguments.get("action", "")))
@@ -87,6 +88,7 @@ def teams(request: pytest.FixtureRequest, shared_live: LiveServer, api: httpx.Cl
             client(shared_live, way, mode, tokens["w"], heard=team.heard.append) as worker,
         ):
             team.clients = {"boss": boss, "w": worker}
+            team.another = lambda token, heard: client(shared_live, way, mode, token, heard=heard)
             yield team
 
     return opened
@@ -306,6 +308,35 @@ async def test_changes_are_told(teams: Teams) -> None:
         await team.call("boss", "task_create", title="Parse")
         await until(lambda: "maestro://tasks/ready" in updated(team))
         assert "maestro://inbox" not in updated(team)
+
+
+async def test_a_client_is_told_when_it_may_more_or_less(teams: Teams) -> None:
+    async with teams() as team:
+        made = team.api.post("/api/members", json={"project": team.project, "name": "eve", "role": "dev"}).json()
+        asked = {"project": team.project, "name": "e", "member": "eve", "parent": "boss"}
+        token = team.api.post("/api/sessions", json=asked).json()["token"]
+        heard: list[Any] = []
+        async with team.another(token, heard.append) as eve:
+            before = {tool.name for tool in (await eve.list_tools()).tools}
+            assert "task_create" in before and "spawn" not in before
+            if eve.protocol_version == "2026-07-28":
+                async with eve.listen(tools_list_changed=True) as changes:
+                    allow(team, made["id"], allow=["session.spawn"], deny=["task.create"])
+                    async with asyncio.timeout(PATIENCE_SECONDS):
+                        assert type(await anext(aiter(changes))).__name__ == "ToolsListChanged"
+            else:
+                assert eve.server_capabilities.tools.list_changed
+                allow(team, made["id"], role="another word for it")  # which changes no tool
+                allow(team, made["id"], allow=["session.spawn"], deny=["task.create"])
+                await until(lambda: [one.method for one in heard if hasattr(one, "method")])
+                await asyncio.sleep(0.5)
+                assert [one.method for one in heard] == ["notifications/tools/list_changed"]
+            after = {tool.name for tool in (await eve.list_tools(cache_mode="bypass")).tools}
+            assert "task_create" not in after and "spawn" in after
+
+
+def allow(team: Team, member: str, **changes: Any) -> None:
+    assert team.api.patch(f"/api/members/{member}", json=changes).status_code == 200
 
 
 def updated(team: Team) -> list[str]:

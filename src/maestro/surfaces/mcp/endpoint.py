@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -209,7 +210,9 @@ class Endpoint:
                 self.sessions.end(known)
         way = Way(exchange.receive, exchange.send, renamed=lambda message: self._renamed(message, exchange))
         way.before_end = lambda: shown_by(line, exchange.caller, scope, exchange.handing)
-        await engine.handle(scope, way.receive, way.send)
+        listens = known is not None and exchange.method == "GET"
+        with self.sessions.listening(known) if listens and known is not None else contextlib.nullcontext():
+            await engine.handle(scope, way.receive, way.send)
         if way.shown is not None:
             await exchange.handing.end(way.shown, is_out=not way.is_broken)
         return None

@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,8 @@ class Known:
     busy: int = 0  # requests that the SDK has not answered yet, and open streams
     seen: float = 0.0
     in_flight: set[int | str] = field(default_factory=set)  # of those answered without the SDK
+    tell: Callable[[], Awaitable[None]] | None = None  # says that its tools have changed, once the SDK knows it
+    streams: int = 0  # on which it hears such things
     updates: Updates | None = None
     listing: Listing | None = None
 

@@ -19,8 +19,8 @@ _GATHER_SECONDS = 0.2  # what changes together is told once
 class Listing:
     """One client's list of tools."""
 
-    def __init__(self, who: Callable[[], Awaitable[Caller]], tell: Callable[[], Awaitable[None]]) -> None:
-        self.tell = tell
+    def __init__(self, who: Callable[[], Awaitable[Caller]], tell: Callable[[], Awaitable[None]] | None) -> None:
+        self.tell = tell  # None while nobody would hear it
         self._who = who
         self._told: schemas.Offer | None = None
 
@@ -30,13 +30,13 @@ class Listing:
 
     async def check(self) -> None:
         """Tell it if its list is another by now."""
-        if self._told is None:
+        if self._told is None or self.tell is None:
             return
         try:
             now = schemas.offer(await self._who())
         except errors.MaestroError:
             return  # its next call says what is wrong
-        if now != self._told:
+        if now != self._told and self.tell is not None:
             self._told = now
             with contextlib.suppress(TimeoutError, OSError):
                 async with asyncio.timeout(limits.mcp_stalled_seconds):
@@ -48,6 +48,7 @@ class Listings:
 
     def __init__(self) -> None:
         self._all: set[Listing] = set()
+        self._unsure: set[Listing] = set()  # whose lists may be old
         self._checking: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
@@ -64,12 +65,14 @@ class Listings:
     def drop(self, listing: Listing) -> None:
         self._all.discard(listing)
 
-    def changed(self) -> None:
-        """Somebody may do more, or less, than before."""
-        if self._all and (self._checking is None or self._checking.done()):
+    def changed(self, only: Listing | None = None) -> None:
+        """Somebody may do more, or less, than before; or one can be told only now."""
+        self._unsure |= self._all if only is None else {only}
+        if self._unsure and (self._checking is None or self._checking.done()):
             self._checking = asyncio.create_task(self._check())
 
     async def _check(self) -> None:
         await asyncio.sleep(_GATHER_SECONDS)
         self._checking = None  # what changes from here on is looked at anew
-        await asyncio.gather(*(listing.check() for listing in list(self._all)))
+        unsure, self._unsure = self._unsure & self._all, set()
+        await asyncio.gather(*(listing.check() for listing in unsure))

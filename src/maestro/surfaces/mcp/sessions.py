@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -68,8 +69,8 @@ class Sessions:
         known = self._known.by_inner(inner)
         if known is not None:
             known.version, known.ready = version.encode(), True
-            assert known.listing is not None
-            known.listing.tell = tell
+            known.tell = tell
+            self._hear(known)
 
     async def introduce(self, known: Known) -> bool:
         """Let the SDK know of a session, if it does not; False if it will not have it."""
@@ -85,6 +86,22 @@ class Sessions:
                 named = ((SESSION, known.inner.encode()), (VERSION, known.version))
                 await self._engine.ask("POST", {"jsonrpc": "2.0", "method": INITIALIZED}, known.caller, *named)
             return True
+
+    @contextlib.contextmanager
+    def listening(self, known: Known) -> Iterator[None]:
+        """While its client has a stream open: what it missed before, it hears now."""
+        known.streams += 1
+        self._hear(known)
+        try:
+            yield
+        finally:
+            known.streams -= 1
+            self._hear(known)
+
+    def _hear(self, known: Known) -> None:
+        if known.listing is not None:
+            known.listing.tell = known.tell if known.streams else None
+            self._listings.changed(known.listing)
 
     def end(self, known: Known) -> None:
         """Its client has ended it: its id is void."""
@@ -120,7 +137,7 @@ class Sessions:
     def _add(self, known: Known) -> Known:
         if self._reaping is None or self._reaping.done():
             self._reaping = asyncio.create_task(self._reap())
-        known.listing = Listing(lambda: self._host.anew(known.caller), _nobody_listens)
+        known.listing = Listing(lambda: self._host.anew(known.caller), None)
         self._listings.add(known.listing)
         return self._known.add(known)
 
@@ -133,7 +150,3 @@ class Sessions:
     def reap(self, now: float) -> None:
         """End the sessions that are idle by then."""
         self.hang_up_on(lambda known: known.is_idle(now))
-
-
-async def _nobody_listens() -> None:
-    """To a session that the SDK has not heard of: its client has no stream on which it could be told."""
