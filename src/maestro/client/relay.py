@@ -36,11 +36,12 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("--mode", choices=_MODES, help="what an agent that was started by hand is for")
     parser.add_argument("--name", metavar="NAME", help="what such an agent is called")
     chosen = parser.parse_args(arguments)
-    if not thin.setting("MAESTRO_SOCKET") and thin.setting("MAESTRO_SERVER_URL"):
-        url = thin.setting("MAESTRO_SERVER_URL").rstrip("/")
-        raise thin.Ended(thin.USAGE, f"that server is elsewhere: let the agent use {url}/mcp with its token")
     if os.isatty(0):
         raise thin.Ended(thin.USAGE, "this is for agents: add `maestro mcp` to an agent's MCP servers (docs/mcp.md)")
+    if not thin.setting("MAESTRO_SOCKET") and thin.setting("MAESTRO_SERVER_URL"):
+        from maestro.client import bridge
+
+        return bridge.run()
     for name, value in (("MODE", chosen.mode), ("NAME", chosen.name), ("NONCE", os.urandom(12).hex())):
         if value:
             os.environ[f"MAESTRO_MCP_{name}"] = value

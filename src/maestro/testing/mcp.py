@@ -23,8 +23,8 @@ async def client(
     refused: Callable[[Any], None] | None = None,
     cwd: Path | None = None,
 ) -> AsyncIterator[Any]:
-    """A connected client. `way` is http or stdio; `heard` is told of notifications, `refused` of what HTTP requests
-    without a token that is good are answered with."""
+    """A connected client. `way` is http, stdio, or elsewhere (stdio without a socket). `heard` is told of notifications,
+    `refused` of what HTTP requests without a token that is good are answered with."""
     import mcp
 
     async def hear(message: Any) -> None:
@@ -42,11 +42,13 @@ async def client(
 async def _transport(
     live: LiveServer, way: str, token: str, cwd: Path | None, refused: Callable[[Any], None] | None
 ) -> AsyncIterator[Any]:
-    if way == "stdio":
+    if way in ("stdio", "elsewhere"):
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
         program, *words = PYTHON_CLIENT
         environment = live.environment(**({"MAESTRO_TOKEN": token} if token else {}))
+        if way == "elsewhere":  # nothing but an address and a token
+            environment |= {"MAESTRO_HOME": "/nowhere", "MAESTRO_SERVER_URL": live.url}
         yield stdio_client(
             StdioServerParameters(command=program, args=[*words, "mcp"], env=environment, cwd=cwd or live.home)
         )
