@@ -27,13 +27,13 @@ class LiveServer:
         self.home = home
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> LiveServer:
-        """Returns once the server answers."""
+    def start(self, *, port: int = 0) -> LiveServer:
+        """Returns once the server answers; at any free port, if it need not be a certain one."""
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         reading, writing = os.pipe()
         with (self.home / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "maestro.server", "--home", str(self.home), "--port", "0"],
+                [sys.executable, "-m", "maestro.server", "--home", str(self.home), "--port", str(port)],
                 env=self.environment(MAESTRO_READY_FD=str(writing)),
                 pass_fds=(writing,),
                 stdin=subprocess.DEVNULL,

@@ -61,12 +61,12 @@ async def test_tools_resources_waits_and_changes(live: LiveServer, tokens: dict[
 
 
 async def test_a_wait_outlives_the_server(live: LiveServer, tokens: dict[str, str]) -> None:
-    assert live.command("config", "set", "port", live.url.rpartition(":")[2]).returncode == 0
+    port = int(live.url.rpartition(":")[2])
     async with asyncio.timeout(PATIENCE_SECONDS), client(live, "elsewhere", LEGACY, tokens["w"]) as worker:
         waits = asyncio.create_task(worker.call_tool("wait", {"timeout": 50}))
         await asyncio.sleep(0.3)
         await asyncio.to_thread(live.kill)
-        await asyncio.to_thread(live.start)
+        await asyncio.to_thread(live.start, port=port)
         letter = {"to": ["w"], "project": "vc", "subject": "Hi", "message": "There."}
         async with httpx.AsyncClient(headers={"Authorization": f"Bearer {live.token}"}) as api:
             assert (await api.post(f"{live.url}/api/mail", json=letter)).status_code == 200
