@@ -23,8 +23,8 @@ async def client(
     refused: Callable[[Any], None] | None = None,
     cwd: Path | None = None,
 ) -> AsyncIterator[Any]:
-    """A connected client. `way` is http, stdio, or elsewhere (stdio without a socket). `heard` is told of notifications,
-    `refused` of what HTTP requests without a token that is good are answered with."""
+    """A connected client. `way` is http, stdio, or elsewhere (stdio without a socket). `heard` is told of
+    notifications, `refused` of what HTTP requests without a token that is good are answered with."""
     import mcp
 
     async def hear(message: Any) -> None:

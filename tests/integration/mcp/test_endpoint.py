@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -212,3 +214,52 @@ def test_mail_is_read_when_the_client_shows_that_it_has_it(
     assert "There." in text
     assert "no mail" in wire.post(call("inbox"), headers=headers).text
     assert status(second) == "read"
+
+
+def hang_up(how: str, sock: socket.socket) -> None:
+    """As clients do: at once, with a reset, or after saying that they have no more to say."""
+    if how == "reset":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    elif how == "shutdown":
+        sock.shutdown(socket.SHUT_RDWR)
+    sock.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how a connection ended")
+@pytest.mark.parametrize("how", ["close", "reset", "shutdown"])
+def test_mail_that_nobody_read_is_offered_again_whenever_its_client_gave_up(
+    live: LiveServer, api: httpx.Client, project: Path, how: str
+) -> None:
+    """Cut before, while and after the answer is sent; then the agent goes on, over another connection."""
+    gone: list[tuple[Wire, dict[str, str], str]] = []
+    for step, seconds in enumerate((0, 0.0005, 0.001, 0.002, 0.004, 0.008, 0.02, 0.1)):
+        asked = {"project": "vc", "name": f"{how}-{step}"}
+        wire = Wire(live, api.post("/api/sessions", json=asked).json()["token"])
+        headers = wire.hello()
+        letter = {"to": [asked["name"]], "project": "vc", "subject": "Hi", "message": "There."}
+        message = api.post("/api/mail", json=letter).json()["id"]
+        cut = wire.begin(call("inbox"), headers)
+        time.sleep(seconds)
+        hang_up(how, cut)
+        gone.append((wire, headers, message))
+    time.sleep(1.2)  # later than a call that was under way could come
+    for wire, headers, message in gone:
+        assert wire.post(call("whoami", id=2), headers=headers).status_code == 200
+        (one,) = api.get(f"/api/mail/{message}/status").json()["deliveries"]
+        assert one["status"] in ("sent", "delivered")
+        assert "There." in wire.post(call("inbox", id=3), headers=headers).text
+        wire.http.close()
+
+
+def test_who_has_read_its_answer_and_closes_has_read_it(live: LiveServer, api: httpx.Client, project: Path) -> None:
+    wire = Wire(live, api.post("/api/sessions", json={"project": "vc", "name": "reader"}).json()["token"])
+    headers = wire.hello()
+    letter = {"to": ["reader"], "project": "vc", "subject": "Hi", "message": "There."}
+    message = api.post("/api/mail", json=letter).json()["id"]
+    with wire.begin(call("inbox"), headers) as sock:
+        assert b"There." in sock.recv(65536)
+    time.sleep(1.2)
+    assert wire.post(call("whoami", id=2), headers=headers).status_code == 200
+    (one,) = api.get(f"/api/mail/{message}/status").json()["deliveries"]
+    assert one["status"] == "read"
+    wire.http.close()

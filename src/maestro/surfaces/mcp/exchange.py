@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import http
-from maestro.surfaces.mcp.handing import Handing, Shown
+from maestro.surfaces.mcp.handing import Fate, Handing, Shown
 from maestro.surfaces.mcp.known import Known
 from maestro.surfaces.mcp.requests import MODERN, SESSION, VERSION, Headers, Message, is_json
 
@@ -68,7 +68,8 @@ class Exchange:
 
     async def show(self, body: bytes, receipt: str, request_id: int | str) -> None:
         """Answer with mail, and note that it was handed over."""
-        shown = Shown(receipt, self.caller, self.connection, request_id)
+        fate: Fate | None = self.scope.get(http.FATE)
+        shown = Shown(receipt, self.caller, self.connection, request_id, fate)
         self.handing.begin(shown)
         await self.answer(200, body)
-        await self.handing.end(shown, is_out=True)
+        await self.handing.end(shown, is_out=fate is None or not fate.is_broken)

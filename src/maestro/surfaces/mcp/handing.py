@@ -3,7 +3,7 @@
 Handed over, it counts as delivered. Read it counts once the client has shown that it has the answer: it sent the
 cursor back (the service sees to that), it goes on over the same connection, whose answer it must have read to do so,
 or it calls again after so long that the call cannot have been under way when the answer was sent. A client that hung
-up before the answer was out, or took its request back, has shown nothing: its mail is offered again.
+up before it had read the answer, or took its request back, has shown nothing: its mail is offered again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from maestro import errors
 from maestro.domain.callers import Caller
@@ -23,6 +24,13 @@ _UNDER_WAY_SECONDS = 1.0
 _KEPT_MAX = 32
 
 
+class Fate(Protocol):
+    """What became of a connection."""
+
+    is_watched: bool  # something that was sent over it matters to somebody
+    is_broken: bool  # its client went away without having read all that it was sent
+
+
 @dataclass(frozen=True)
 class Shown:
     """An answer with mail."""
@@ -31,6 +39,7 @@ class Shown:
     caller: Caller
     connection: object
     request_id: int | str | None
+    fate: Fate | None = None
     at: float = field(default_factory=time.monotonic)
 
 
@@ -43,6 +52,8 @@ class Handing:
 
     def begin(self, shown: Shown) -> None:
         """An answer with mail is about to be sent."""
+        if shown.fate is not None:
+            shown.fate.is_watched = True
         self._shown = [*self._shown[-_KEPT_MAX:], shown]
 
     async def end(self, shown: Shown, *, is_out: bool) -> None:
@@ -61,6 +72,7 @@ class Handing:
         if not self._shown:
             return
         now = time.monotonic()
+        self._shown = [one for one in self._shown if one.fate is None or not one.fate.is_broken]
         read = [one for one in self._shown if one.caller.name == caller.name and _has_read(one, connection, now)]
         self._shown = [one for one in self._shown if one not in read]
         for one in read:

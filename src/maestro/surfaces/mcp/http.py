@@ -11,6 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 from maestro import errors, limits
 
 encode = msgspec.json.Encoder().encode
+FATE = "maestro.fate"  # where a request's scope says what becomes of its connection
 _JSON = (b"content-type", b"application/json")
 
 

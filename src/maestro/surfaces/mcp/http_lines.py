@@ -9,6 +9,7 @@ from typing import Any
 from starlette.types import Message, Receive, Scope, Send
 
 from maestro.domain.callers import Caller
+from maestro.surfaces.mcp import http
 from maestro.surfaces.mcp.calls import Order
 from maestro.surfaces.mcp.handing import Handing, Shown
 from maestro.surfaces.mcp.known import Known
@@ -87,6 +88,6 @@ def shown_by(line: HttpLine, caller: Caller, scope: Scope, handing: Handing) -> 
     if line.answers is None:
         return None
     request_id, receipt = line.answers
-    shown = Shown(receipt, caller, scope.get("client"), request_id)
+    shown = Shown(receipt, caller, scope.get("client"), request_id, scope.get(http.FATE))
     handing.begin(shown)
     return shown
