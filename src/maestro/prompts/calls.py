@@ -75,6 +75,7 @@ CALLS: dict[str, Call] = {
     "mail.wait": _call("wait", "mail wait"),
     "member.list": _call("members.list", "member list"),
     "member.show": _call("members.show", "member show", "id"),
+    "run.list": _call("run.list", "run list"),
     "session.adopt": _call("sessions.adopt ids=id", "session adopt", "ids", lists="ids"),
     "session.explain": _call("sessions.explain", "session explain", "id"),
     "session.interrupt": _call("sessions.interrupt", "session interrupt", "id"),
@@ -107,6 +108,7 @@ CALLS: dict[str, Call] = {
     "task.start": _call("task_update.start", "task start", "id"),
     "task.tree": _call("tasks.tree", "task tree", "id"),
     "task.unblock": _call("task_update.unblock", "task unblock", "id"),
+    "team.list": _call("members.teams", "team list"),
     "team.show": _call("members.team", "team show", "id"),
     "worktree.diff": _call("worktrees.diff", "worktree diff", "id"),
     "worktree.list": _call("worktrees.list", "worktree list"),
@@ -124,7 +126,12 @@ _DURATION = re.compile(r"([0-9]+)(s|m|h)")
 
 _BY_WORDS = {call.words: call for call in CALLS.values()}
 _LONGEST_FIRST = sorted(_BY_WORDS, key=len, reverse=True)
-_COMMAND = re.compile(rf"\bmaestro (?P<words>{'|'.join(_LONGEST_FIRST)})\b(?: (?P<value>[A-Za-z]+_\w+|[\w.-]*#\d+))?")
+_COMMAND = re.compile(
+    rf"\bmaestro (?P<words>{'|'.join(_LONGEST_FIRST)})\b"
+    r"(?: (?P<value>[A-Za-z]+_\w+|[\w.-]*#\d+|[A-Z]{2,}\b))?"
+    r"(?P<switches>(?: --[a-z-]+(?= --|[,.;:)`]|$))*)"
+)
+_FLAG = re.compile(r"(?<!\S)--([a-z][a-z-]*)")
 _CURSOR = re.compile(r"--cursor (\S+)")
 
 
@@ -145,7 +152,10 @@ def name(reach: Reach, operation: str, words: str) -> str | None:
 
 def as_tools(text: str) -> str:
     """A note or hint that names commands, naming tools where there are such."""
-    return _CURSOR.sub(r'cursor="\1"', _COMMAND.sub(_as_tool, text))
+    said = _CURSOR.sub(r'cursor="\1"', _COMMAND.sub(_as_tool, text))
+    if f"{PROGRAM} " in said:
+        return said  # the flags of what is left to the command are the command's
+    return _FLAG.sub(lambda found: found[1].replace("-", "_"), said.replace("-- PROGRAM ARGS…", "words"))
 
 
 def _as_tool(found: re.Match[str]) -> str:
@@ -154,9 +164,12 @@ def _as_tool(found: re.Match[str]) -> str:
     if call is None:
         return found[0]
     value = found["value"]
-    if not value or not call.positional:
-        return f"{call.tool}({', '.join(_fields(call, {}))})" + (f" {value}" if value else "")
-    return f"{call.tool}({', '.join(_fields(call, {call.positional[0]: [value]}))})"
+    said: dict[str, list[str]] = {}
+    if value and call.positional:
+        said[call.positional[0]] = [value]
+    said |= {switch.replace("-", "_"): [] for switch in found["switches"].replace(" --", " ").split()}
+    rest = f" {value}" if value and not call.positional else ""
+    return f"{call.tool}({', '.join(_fields(call, said))})" + rest
 
 
 @lru_cache(512)  # the texts are few: each template's phases, and the rules

@@ -125,6 +125,10 @@ def test_what_a_session_is_told_to_call_is_in_its_list_of_tools(mode: Mode, role
         ("maestro session list shows those there are.", 'sessions(action="list") shows those there are.'),
         ("there is more: --cursor 3.17", 'there is more: cursor="3.17"'),
         ("Start it: maestro up", "Start it: maestro up"),
+        ("maestro mail inbox --all", "inbox(all=true)"),
+        ("maestro task show ID lists them.", 'tasks(action="show", id="ID") lists them.'),
+        ("maestro session list --active, or so", 'sessions(action="list", active=true), or so'),
+        ("Say --tool claude; or a program: -- PROGRAM ARGS…", "Say tool claude; or a program: words"),
         (
             "Claim what you still work on: maestro task start vc#3",
             'Claim what you still work on: task_update(action="start", id="vc#3")',

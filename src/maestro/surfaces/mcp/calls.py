@@ -143,7 +143,7 @@ class Calls:
         try:
             return msgspec.convert(found, use.operation.request, strict=False, builtin_types=(bytes,))
         except msgspec.ValidationError as error:
-            raise _explained(str(error), use) from None
+            raise _explained(str(error), use, shown) from None
 
     def refusal(self, error: errors.MaestroError, order: Order = _PLAIN) -> Answer:
         """An error as an agent can act on it."""
@@ -183,8 +183,11 @@ def _no_such_use(tool: Tool, uses: tuple[Use, ...], arguments: Mapping[str, Any]
 
 def _unknown(tool: Tool, use: Use, argument: str, shown: tuple[str, ...]) -> errors.MaestroError:
     what = f"{tool.name} with action {use.action}" if use.action else tool.name
-    takes = f"It takes: {', '.join(shown)}." if shown else "It takes no arguments."
-    return errors.Invalid(f"{what} has no argument {argument!r}.", hint=takes)
+    return errors.Invalid(f"{what} has no argument {argument!r}.", hint=_takes(shown))
+
+
+def _takes(shown: tuple[str, ...]) -> str:
+    return f"It takes: {', '.join(shown)}." if shown else "It takes no arguments."
 
 
 def _plain(field: schemas.Field, value: Any) -> Any:
@@ -206,12 +209,12 @@ def _milliseconds(value: Any) -> Any:
     return int(value * 1000) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _explained(said: str, use: Use) -> errors.MaestroError:
+def _explained(said: str, use: Use, shown: tuple[str, ...]) -> errors.MaestroError:
     """What msgspec says, in the words of the tool."""
     missing = re.search(r"missing required field `(\w+)`", said)
     names = {use.field_of(argument): argument for argument in use.shows}
     if missing:
-        return errors.Invalid(f"{names.get(missing[1], missing[1])} is missing.")
+        return errors.Invalid(f"{names.get(missing[1], missing[1])} is missing.", hint=_takes(shown))
     place = _PLACE.fullmatch(said)
     if place is None:
         return errors.Invalid(said)

@@ -93,7 +93,7 @@ async def test_a_wait_lasts_no_longer_than_its_client_does(calls: Calls, team: t
         ("report", {"kind": "progress"}, "text is missing."),
         ("inbox", {"limit": "many"}, "limit is not valid"),
         ("mail", {"action": "show", "id": "msg_none"}, "(not_found)"),
-        ("send", {"to": "nobody-here", "subject": "s", "message": "m"}, 'sessions(action="list")'),
+        ("send", {"to": "nobody-here", "subject": "s", "message": "m"}, 'sessions(action="list", active=true)'),
     ],
 )
 async def test_what_is_wrong_is_said_so_that_one_can_go_on(
