@@ -179,6 +179,20 @@ conflict_bytes_max = 8 * 1024  # of one file
 conflict_read_bytes_max = 1024 * 1024
 conflict_chars_max = 100_000  # of all of them, in a task
 
+# Trackers
+tracker_seconds_default = 30  # between two looks at all of its issues
+tracker_call_seconds_default = 30  # that one call of its program may take
+tracker_retry_seconds_min = 2  # after the first failure; then twice as long each time
+tracker_retry_seconds_max = 300
+tracker_output_bytes_max = 64 * 1024 * 1024
+tracker_look_max = 50  # issues in one call
+tracker_looks_max = 200  # issues that one round looks at besides those that must be
+tracker_steps_max = 200  # issues that one round tells about
+tracker_issues_max = 10_000  # that are listed; of more, the rest is left out and said so
+tracker_refusals_max = 5  # of different issues in one round, before it counts as broken
+tracker_text_chars_max = 20_000  # of one text that is told: it must fit into an argument
+trackers_at_once_max = 4  # projects whose trackers are asked at the same time
+
 # Commands that people wrote down: gates, set-up
 command_grace_seconds = 2  # between being asked to end and being ended
 

@@ -72,6 +72,7 @@ class SenderKind(enum.StrEnum):
     SESSION = "session"
     PERSON = "person"
     MAESTRO = "maestro"
+    TRACKER = "tracker"  # someone who wrote in a project's tracker: the name is what that says
 
 
 class Sender(msgspec.Struct, frozen=True):

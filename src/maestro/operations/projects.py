@@ -11,6 +11,7 @@ from maestro import limits
 from maestro.domain.callers import Callers
 from maestro.domain.links import Link
 from maestro.domain.projects import Inbound, Project, Workspace
+from maestro.domain.trackers import Kind
 from maestro.errors import Ambiguous, Conflict, NameTaken, NotFound, NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, InProject, Operation, Request
@@ -95,6 +96,8 @@ class ProjectDetail(Project, frozen=True, kw_only=True):
     tasks: dict[str, int]
     links: list[Link] = []  # what its checkouts call others
     called: list[Link] = []  # what others call it
+    tracker: Kind = Kind.BUILTIN  # where its issues live; `tracker status` tells more
+    tracker_problem: str = ""
 
 
 INIT = Operation(

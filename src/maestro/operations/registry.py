@@ -20,6 +20,7 @@ from maestro.operations import (
     terminals,
     timeline,
     tools,
+    trackers,
     worktrees,
 )
 from maestro.operations.base import Operation
@@ -31,6 +32,7 @@ REGISTRY: dict[str, Operation] = {
         documents,
         issues,
         projects,
+        trackers,
         members,
         teams,
         sessions,

@@ -17,6 +17,8 @@ from maestro.clock import Clock, SystemClock
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Event, Kind
 from maestro.domain.spawns import Bounds
+from maestro.domain.trackers import Choice
+from maestro.domain.trackers import Kind as TrackerKind
 from maestro.events.feed import Feed
 from maestro.events.hub import EVERYTHING, Hub, Subscription, box_key
 from maestro.operations import server as ops
@@ -60,6 +62,8 @@ from maestro.services.sessions import Heartbeats
 from maestro.services.spawning import Spawning
 from maestro.services.stopping import Stopping
 from maestro.services.terminals import Terminals
+from maestro.services.trackers.keeping import Trackers
+from maestro.services.trackers.views import Looking
 from maestro.services.upkeep.alarms import Alarms
 from maestro.services.upkeep.dead_letters import DeadLetters
 from maestro.services.upkeep.dismissing import Dismissing
@@ -85,13 +89,15 @@ from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
 from maestro.store.layout import BLOBS, DATABASE, SOCKET
 from maestro.store.sqlite import SqliteStore
+from maestro.trackers import known as known_trackers
+from maestro.trackers.base import Tracker
 
 _SWITCH_SECONDS = 0.0005
 # What happened, and the upkeep that has something to do because of it.
 _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_STARTED: (Leases.name,),
     Kind.TASK_REJECTED: (Leases.name, Gates.name),
-    Kind.TASK_UNBLOCKED: (Leases.name,),
+    Kind.TASK_UNBLOCKED: (Leases.name, Trackers.name),
     Kind.SESSION_REGISTERED: (Processes.name,),
     Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name, Tidying.name),
     Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
@@ -99,7 +105,7 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_READY: (Dispatching.name,),
     Kind.TASK_COMPLETED: (Dispatching.name, Gates.name, Tidying.name),
     Kind.TASK_FAILED: (Dispatching.name, Gates.name),
-    Kind.TASK_BLOCKED: (Dispatching.name,),
+    Kind.TASK_BLOCKED: (Dispatching.name, Trackers.name),
     Kind.TASK_CANCELLED: (Dispatching.name, Gates.name),
     Kind.TASK_DELETED: (Dispatching.name, Gates.name),
     Kind.TASK_IN_REVIEW: (Gates.name,),
@@ -109,6 +115,15 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.RUN_ENDED: (Dismissing.name, Tidying.name),
     Kind.MAIL_SENT: (Search.name,),
     Kind.SESSION_STATUS_CHANGED: (OldStatuses.name,),
+    Kind.ISSUE_OPENED: (Trackers.name,),
+    Kind.ISSUE_CLAIMED: (Trackers.name,),
+    Kind.ISSUE_COMMENTED: (Trackers.name,),
+    Kind.ISSUE_CLOSED: (Trackers.name,),
+    Kind.ISSUE_REOPENED: (Trackers.name,),
+    Kind.TASK_RELEASED: (Trackers.name,),
+    Kind.TASK_CLAIM_EXPIRED: (Trackers.name,),
+    Kind.TASK_EDITED: (Trackers.name,),
+    Kind.PROJECT_CHANGED: (Trackers.name,),
     Kind.ASK_OPENED: (Notifications.name,),
     Kind.ASK_ANSWERED: (Notifications.name, Recovering.name),
     Kind.ASK_WITHDRAWN: (Notifications.name,),
@@ -148,12 +163,16 @@ class Server:
         self.backups = Backups(self.store, self.blobs, home)
         self.discovery = Discovery(self.store)
         self.names = Names(self.discovery)
-        self.places = Places(self.store, prefer_remote=self.settings.remote, refresh=self.discovery.refresh)
+        self.places = Places(
+            self.store, prefer_remote=self.settings.remote, refresh=self.discovery.refresh, owes=self.discovery.owes
+        )
         self.linking = Linking(self.store, self.places, self.discovery)
         self.presence = Presence(self.clock)
         self.waits = TaskWaits(self.store, self.hub, self.presence)
         self._put_up_mail()
         self._put_up_sessions()
+        self.trackers = Trackers(self.store, self._tracker, clock=self.clock, seconds=self.settings.tracker_seconds)
+        self.tracker_views = Looking(self.store, self.trackers, lambda: self.upkeep.nudge(Trackers.name))
         self.log = EventLog(self.store, Feed(self.store, self.hub))
         human = settings.human_name(self.settings)
         self.identities = Identities(self.store, self.secrets, self.presence, human=human)
@@ -166,6 +185,7 @@ class Server:
         self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.stopper, clock=self.clock)
         self.upkeep = Upkeep(self._jobs(), clock=self.clock, paces=_PACES)
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
+        self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
         self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
@@ -243,8 +263,15 @@ class Server:
             DeadLetters(store),
             self.search,
             Alarms(store, self.guard),
+            self.trackers,
             Notifications(store, desktop=chosen.notify_desktop, webhook=chosen.notify_webhook),
         ]
+
+    def _tracker(self, choice: Choice) -> Tracker:
+        chosen = self.settings
+        programs = {TrackerKind.BEADS: chosen.bd}
+        seconds = chosen.tracker_call_seconds
+        return known_trackers.beside(choice.kind, choice.path, programs=programs, seconds_max=seconds)
 
     async def identify(self, *, token: str, peer: Peer | None) -> Caller:
         return await self.identities.identify(token=token, peer=peer)
@@ -276,6 +303,7 @@ class Server:
         """Stop the background work, then finish every write that was accepted."""
         await self.upkeep.close()
         await self.gates.close()
+        await self.trackers.close()
         await self.dispatching.close()
         await self.launching.close()
         await self.processes.close()

@@ -23,6 +23,7 @@ from maestro.operations import teams as team_ops
 from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
 from maestro.operations import tools as tool_ops
+from maestro.operations import trackers as tracker_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
 from maestro.services import (
@@ -134,6 +135,8 @@ def _projects(server: Server) -> dict[str, Binding]:
         project_ops.EDIT.name: Binding(projects.edit),
         project_ops.LINK.name: Binding(server.linking.link),
         project_ops.UNLINK.name: Binding(server.linking.unlink),
+        tracker_ops.STATUS.name: Binding(server.tracker_views.status),
+        tracker_ops.SYNC.name: Binding(server.tracker_views.sync),
     }
 
 

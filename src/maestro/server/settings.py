@@ -54,6 +54,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notify_desktop: bool = True
     # An address that gets every question of an agent as JSON (POST).
     notify_webhook: Annotated[str, Meta(max_length=1000, pattern=r"^(https?://[^\x00-\x20\x7f]+)?$(?!\n)")] = ""
+    # How often a tracker beside Maestro is read as a whole, and how long one call of its program may take.
+    tracker_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.tracker_seconds_default
+    tracker_call_seconds: Annotated[int, Meta(ge=1, le=3600)] = limits.tracker_call_seconds_default
+    # Where the program of Beads is, if it is not on the PATH.
+    bd: _Line = ""
     # The git remote that names a project: origin or upstream.
     remote: Annotated[_Line, Meta(min_length=1)] = "origin"
 

@@ -21,12 +21,14 @@ from maestro.domain.callers import THE_SERVER, Caller
 from maestro.domain.identity import RESERVED, Identity, identify
 from maestro.domain.links import Entry, Link, Source, entries
 from maestro.domain.projects import Inbound, Project, Workspace
+from maestro.domain.trackers import Kind, chosen
 from maestro.files import read_small
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes, task_shapes
 from maestro.services import projects
 from maestro.services.places import found_project
 from maestro.services.scope import linked
+from maestro.services.trackers import choosing
 from maestro.store.base import Store, Tx
 
 FILES = (Source.CONFIG, Source.LOCAL)
@@ -42,12 +44,13 @@ class Discovery:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._read: dict[str, _Stamps] = {}
+        self._owed: set[str] = set()  # checkouts whose files rule what no session may have them rule
         self._met: dict[tuple[str | None, ...], list[Workspace]] = {}  # names that were known, where they were said
 
     async def refresh(self, caller: Caller, workspace: Workspace) -> list[str]:
         """Take over what a checkout's files say, if they changed; what is wrong in them."""
         seen = stamps(workspace.path)
-        if self._read.get(workspace.id) == seen:
+        if self._read.get(workspace.id) == seen and not self.owes(caller, workspace):
             return []
         texts = {source: _text(workspace.path, source) for source in FILES}
         said, wrong = entries(texts)
@@ -55,11 +58,19 @@ class Discovery:
         known = [(entry, identity) for entry, identity in found if identity is not None]
         if any(texts.values()) or workspace.id in self._read or await self._has_links(workspace):
             await self._store.write(lambda tx: _settle(tx, workspace, known))
-        rules = _rules(texts[Source.CONFIG], wrong)
-        if rules and not caller.is_session:
-            await self._store.write(lambda tx: _set_rules(tx, caller, workspace, rules))
+        rules, tracker = _rules(texts[Source.CONFIG], wrong), chosen(texts, wrong)
+        if caller.is_session:
+            self._owed.add(workspace.id)
+        else:
+            self._owed.discard(workspace.id)
+            if rules or tracker or await self._has_tracker(workspace):
+                await self._store.write(lambda tx: _settle_rules(tx, caller, workspace, rules, tracker))
         self._read[workspace.id] = seen
         return wrong
+
+    def owes(self, caller: Caller, workspace: Workspace) -> bool:
+        """Whether only a session has come by since the files changed: what they rule counts once the person does."""
+        return not caller.is_session and workspace.id in self._owed
 
     async def ensure(self, caller: Caller, names: Iterable[str], *, here: str) -> None:
         """Before names are looked up: read changed settings, and look beside the checkout for what is unknown."""
@@ -125,6 +136,9 @@ class Discovery:
         except errors.MaestroError as error:
             wrong.append(f"{entry.source.value}: [projects.{entry.name}]: {error.message}")
             return None
+
+    async def _has_tracker(self, workspace: Workspace) -> bool:
+        return await self._store.read(lambda tx: tx.trackers.get(workspace.project_id) is not None, quick=True)
 
     async def _has_links(self, workspace: Workspace) -> bool:
         return await self._store.read(lambda tx: bool(tx.links.of_workspace(workspace.id)), quick=True)
@@ -267,6 +281,10 @@ def _rules(text: str, wrong: list[str]) -> dict[str, Any]:
     return rules
 
 
-def _set_rules(tx: Tx, caller: Caller, workspace: Workspace, rules: dict[str, Any]) -> Project | None:
+def _settle_rules(
+    tx: Tx, caller: Caller, workspace: Workspace, rules: dict[str, Any], tracker: tuple[Kind, Source] | None
+) -> None:
     project = tx.projects.get(workspace.project_id)
-    return projects.set_rules(tx, caller, project, rules) if project else None
+    if project is not None and rules:
+        projects.set_rules(tx, caller, project, rules)
+    choosing.settle(tx, caller, workspace, tracker)

@@ -26,6 +26,7 @@ from maestro.services import sessions
 from maestro.services.runners import Runners
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Store, Tx
+from maestro.trackers import known as trackers
 
 _SYSTEM, _TASK = "system-prompt.xml", "task-prompt.xml"
 
@@ -145,7 +146,8 @@ class Launching:
             words=spawn.words,
             skills=[skill.name for skill in manifest.skills],
         )
-        launch = known.find(spawn.tool).launch(start, self._environment(manifest, folder))
+        environment = self._environment(manifest, folder) | await self._tracker_words(manifest)
+        launch = known.find(spawn.tool).launch(start, environment)
         order = {
             "session_id": session_id,
             "token": self._token_of(session_id),
@@ -200,6 +202,11 @@ class Launching:
             return None
         run = await self._store.read(lambda tx: tx.runs.get(run_id), quick=True)
         return run.branch if run else None
+
+    async def _tracker_words(self, manifest: Manifest) -> dict[str, str]:
+        """What an agent finds in its environment where its project has a tracker beside Maestro."""
+        found = await self._store.read(lambda tx: tx.trackers.get(manifest.project.id), quick=True)
+        return trackers.environment(found.kind, name=manifest.session.name) if found else {}
 
     def _environment(self, manifest: Manifest, folder: Path) -> dict[str, str]:
         """What an agent finds in its environment: its own, and nothing of whoever started the server."""

@@ -32,9 +32,17 @@ _Refresh = Callable[[Caller, Workspace], Awaitable[list[str]]]
 class Places:
     """Directories, projects and workspaces."""
 
-    def __init__(self, store: Store, *, prefer_remote: str = "origin", refresh: _Refresh | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        prefer_remote: str = "origin",
+        refresh: _Refresh | None = None,
+        owes: Callable[[Caller, Workspace], bool] = lambda caller, workspace: False,
+    ) -> None:
         self._store = store
         self._prefer = prefer_remote
+        self._owes = owes  # whether the settings must be read again for this caller
         self._refresh = refresh  # takes over what the checkout's settings say
         self._known: dict[str, tuple[_Seen, ops.Place]] = {}
 
@@ -48,7 +56,7 @@ class Places:
         if seen is None:
             return await self._plain(request.path)
         known = self._known.get(seen[0].toplevel)
-        if known is not None and known[0] == seen:
+        if known is not None and known[0] == seen and not self._owes(caller, known[1].workspace):
             return msgspec.structs.replace(known[1], notes=[])
         return await self._register(caller, request.path, seen, name=None)
 

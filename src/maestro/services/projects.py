@@ -8,9 +8,11 @@ import msgspec
 
 from maestro import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.events import Change, Kind
+from maestro.domain.events import Change
+from maestro.domain.events import Kind as EventKind
 from maestro.domain.identity import RESERVED
 from maestro.domain.projects import Project
+from maestro.domain.trackers import Kind
 from maestro.operations import projects as ops
 from maestro.services import places
 from maestro.services.consequences import Outcome
@@ -32,12 +34,15 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListProjects) -> ops.ProjectL
 def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
     project = project_of(tx, caller, request.project)
     counts, ready = tx.tasks.counts(project.id)
+    tracker = tx.trackers.get(project.id)
     return ops.ProjectDetail(
         **msgspec.structs.asdict(project),
         workspaces=tx.projects.workspaces(project.id, limit=limits.page_items_max),
         tasks=counts | {"ready": ready},
         links=tx.links.of_project(project.id),
         called=tx.links.to_project(project.id),
+        tracker=tracker.kind if tracker else Kind.BUILTIN,
+        tracker_problem=tracker.problem if tracker else "",
     )
 
 
@@ -61,7 +66,7 @@ def set_rules(tx: Tx, caller: Caller, project: Project, rules: dict[str, Any]) -
     changed = msgspec.structs.replace(project, **rules)
     if changed != project:
         tx.projects.change(changed)
-        tx.log(Change(Kind.PROJECT_CHANGED, project.id, project.id, dict(rules)), actor=caller.name)
+        tx.log(Change(EventKind.PROJECT_CHANGED, project.id, project.id, dict(rules)), actor=caller.name)
     return changed
 
 
@@ -73,7 +78,7 @@ def _restage(tx: Tx, caller: Caller, project: Project, stages: list[str]) -> Pro
             raise errors.Conflict(f"Tasks of {project.name} are in stage {dropped!r}.", hint="Move them first.")
     changed = msgspec.structs.replace(project, stages=stages)
     tx.projects.change(changed)
-    tx.log(Change(Kind.PROJECT_CHANGED, project.id, project.id, {"stages": stages}), actor=caller.name)
+    tx.log(Change(EventKind.PROJECT_CHANGED, project.id, project.id, {"stages": stages}), actor=caller.name)
     outcome = Outcome(tx, caller)
     for parent_id in tx.tasks.stage_scopes(project.id):
         outcome.look_at_stages(project.id, parent_id)

@@ -28,6 +28,7 @@ from maestro.store.repositories.runs import Runs
 from maestro.store.repositories.sessions import Sessions
 from maestro.store.repositories.spawns import Spawns
 from maestro.store.repositories.tasks import Tasks
+from maestro.store.repositories.trackers import Trackers
 from maestro.store.repositories.worktrees import Worktrees
 from maestro.store.rows import Rows
 
@@ -43,6 +44,7 @@ class Repositories:
         self.links = Links(rows, remembers=of_the_writer)
         self.tasks = Tasks(rows)
         self.issues = Issues(rows)
+        self.trackers = Trackers(rows)
         self.documents = Documents(rows)
         self.sessions = Sessions(rows, remembers=of_the_writer)
         self.members = Members(rows)
@@ -74,6 +76,7 @@ class Tx:
         self.links = repositories.links
         self.tasks = repositories.tasks
         self.issues = repositories.issues
+        self.trackers = repositories.trackers
         self.documents = repositories.documents
         self.sessions = repositories.sessions
         self.members = repositories.members

@@ -51,6 +51,8 @@ project.show        yes     yes          yes     no
 project.edit        yes     no           no      no
 project.link        yes     yes          no      no
 project.unlink      yes     yes          no      no
+tracker.status      yes     yes          yes     no
+tracker.sync        yes     yes          yes     no
 member.create       yes     yes          no      no
 member.list         yes     yes          yes     no
 member.show         yes     yes          yes     no

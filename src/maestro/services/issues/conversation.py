@@ -17,6 +17,7 @@ from maestro.domain.events import Kind
 from maestro.domain.issues import Issue, Side, is_closed, side_of
 from maestro.domain.messages import HUMAN, Message, Step, Type, reply_subject
 from maestro.domain.tasks import Priority, Task
+from maestro.domain.trackers import is_outside
 from maestro.operations import mail_shapes as ops
 from maestro.services.consequences import Outcome
 from maestro.services.issues import news, sides
@@ -108,4 +109,6 @@ def _others(tx: Tx, caller: Caller, issue: Issue, task: Task) -> list[Target]:
     found = {target.box: target for target in (sides.opener(tx, issue, task), sides.receiver(tx, task))}
     own = {HUMAN} if not caller.is_session else {caller.session_id, caller.project_id}
     others = [target for box, target in found.items() if box not in own]
+    if not others and is_outside(issue.opener):
+        return []  # a note on what began in the tracker, for whoever reads there
     return others or [sides.to_project(tx, task.project_id)]

@@ -11,6 +11,7 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.issues import Issue, Side, is_closed, side_of
 from maestro.domain.messages import HUMAN, Sender, Type
 from maestro.domain.tasks import Move, Status, Task
+from maestro.domain.trackers import is_outside
 from maestro.services.issues import sides
 from maestro.services.mail import threads
 from maestro.services.mail.post import Draft, of_the_server, post, sender_of, small
@@ -72,8 +73,11 @@ def _reopened(tx: Tx, caller: Caller, issue: Issue, task: Task) -> None:
 
 
 def _tell_opener(tx: Tx, caller: Caller, issue: Issue, task: Task, *, subject: str, text: str) -> None:
+    if is_outside(issue.opener):
+        return  # it began in the project's tracker, and there it can be seen
     target = sides.opener(tx, issue, task)
-    if caller.name == issue.opener or (target.box == HUMAN and not caller.is_session and caller is not THE_SERVER):
+    is_person = not caller.is_session and caller is not THE_SERVER and not is_outside(caller.name)
+    if caller.name == issue.opener or (target.box == HUMAN and is_person):
         return  # whoever did it knows
     post(
         tx,

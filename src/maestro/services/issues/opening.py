@@ -48,7 +48,7 @@ def begin(tx: Tx, caller: Caller, guard: Guard, opening: Opening) -> Opened:
     receiver, sender = opening.receiver, opening.sender
     access.require(tx, caller, receiver, sender.id)
     guard.count(caller, receiver.id, name=receiver.name, at=tx.at)
-    task = _insert(tx, caller, opening)
+    task = put_in(tx, caller, opening)
     draft = Draft(
         sender=sender_of(tx, caller),
         project_id=sender.id,
@@ -68,7 +68,8 @@ def begin(tx: Tx, caller: Caller, guard: Guard, opening: Opening) -> Opened:
     return Opened(task, draft, posted)
 
 
-def _insert(tx: Tx, caller: Caller, opening: Opening) -> Task:
+def put_in(tx: Tx, caller: Caller, opening: Opening) -> Task:
+    """The task that an issue is, without its conversation."""
     receiver, found_in = opening.receiver, opening.found_in
     request = CreateTask(title=opening.title, description=opening.text, priority=opening.priority)
     task = tasks.new_task(tx, caller, request, receiver, None, found_in)

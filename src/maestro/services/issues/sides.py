@@ -7,6 +7,7 @@ import msgspec
 from maestro.domain.issues import Issue
 from maestro.domain.messages import HUMAN
 from maestro.domain.tasks import Task
+from maestro.domain.trackers import is_outside
 from maestro.services.mail import routing
 from maestro.services.mail.post import Target
 from maestro.store.base import Tx
@@ -41,4 +42,6 @@ def _reached(tx: Tx, name: str | None, project_id: str | None) -> Target:
     if name is not None and name.startswith("ses_"):
         target = routing.to_session(tx, name)
         return instead_of(tx, name, project_id, target) if project_id else target
-    return to_project(tx, project_id) if name is None and project_id else routing.PERSON
+    # Someone whom only the tracker knows reads it there; here, others of the project may want to.
+    everyone = name is None or is_outside(name)
+    return to_project(tx, project_id) if everyone and project_id else routing.PERSON

@@ -20,6 +20,7 @@ from maestro.domain.messages import (
     Type,
 )
 from maestro.domain.tasks import Priority
+from maestro.domain.trackers import OUTSIDE, is_outside
 from maestro.store.base import Tx
 from maestro.store.repositories.mail import Letter
 
@@ -118,8 +119,10 @@ def _log(tx: Tx, draft: Draft, message_id: str, thread_id: str, boxes: list[str]
 def sender_of(tx: Tx, caller: Caller) -> Sender:
     """A caller as the sender it is: all of it attested, none of it said by itself."""
     project = tx.projects.get(caller.project_id) if caller.project_id else None
-    kind = SenderKind.SESSION if caller.is_session else SenderKind.PERSON
     name = caller.title or caller.name
+    if is_outside(caller.name):
+        return Sender(SenderKind.TRACKER, caller.name, name.removeprefix(OUTSIDE), None, "", None)
+    kind = SenderKind.SESSION if caller.is_session else SenderKind.PERSON
     return Sender(kind, caller.name, name, caller.address, caller.human, project.name if project else None)
 
 

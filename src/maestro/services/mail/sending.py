@@ -216,7 +216,7 @@ class Sending:
                 return [routing.to_session(tx, parent.sender.id)]
             case SenderKind.PERSON:
                 return [routing.PERSON]
-            case SenderKind.MAESTRO:
+            case SenderKind.MAESTRO | SenderKind.TRACKER:
                 raise errors.Invalid(
                     "The server itself wrote this: nobody would read an answer.",
                     hint="Write to whom it is about: maestro mail send NAME …",

@@ -19,7 +19,7 @@ from maestro.surfaces.cli.parameters import Kind, Parameter
 
 # A value may begin with a dash, as a line of Markdown does; only what can be nothing but a flag is one.
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
-_SHORT = {"-h": "help", "-f": "follow"}
+_SHORT = {"-h": "help", "-f": "follow", "-s": "subject", "-m": "message"}
 _OTHER_NAMES = {"key": "idempotency-key"}
 
 

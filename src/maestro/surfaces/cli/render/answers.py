@@ -32,6 +32,7 @@ from maestro.operations import teams as team_ops
 from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
 from maestro.operations import tools as tool_ops
+from maestro.operations import trackers as tracker_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.surfaces.cli import own as own_ops
 from maestro.surfaces.cli.render import (
@@ -50,6 +51,7 @@ from maestro.surfaces.cli.render import (
     story_page,
     tasks,
     timeline,
+    trackers,
     worktrees,
 )
 from maestro.surfaces.cli.render.base import Rendered, Renderer, pairs
@@ -58,6 +60,7 @@ from maestro.surfaces.cli.render.style import View, line
 RENDERERS: dict[type, Renderer] = {
     domain_tasks.Task: tasks.task,
     task_ops.TaskList: tasks.task_list,
+    tracker_ops.TrackerStatus: trackers.status,
     task_ops.WaitingTasks: tasks.waiting_tasks,
     task_ops.WaitedTasks: tasks.waited_tasks,
     task_ops.TaskTree: tasks.tree,

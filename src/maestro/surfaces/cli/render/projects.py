@@ -5,6 +5,7 @@ from __future__ import annotations
 from maestro.domain.links import Link, Source
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.tasks import Status
+from maestro.domain.trackers import Kind
 from maestro.operations.projects import Linked, Place, ProjectDetail, ProjectList
 from maestro.surfaces.cli.render.base import Rendered, listed, more, pairs, when
 from maestro.surfaces.cli.render.style import View, line, paint
@@ -40,6 +41,9 @@ def detail(value: ProjectDetail, view: View) -> Rendered:
     if value.workspaces:
         rows = [_workspace(one) for one in value.workspaces]
         parts.append(f"\n{paint('checkouts', 'dim')}\n" + pairs(rows, indent="  "))
+    if value.tracker is not Kind.BUILTIN:
+        told = line(value.tracker) + (f"; {line(value.tracker_problem)}" if value.tracker_problem else "")
+        parts.append(f"\n{paint('tracker', 'dim')}\n  {told} (maestro tracker status)\n")
     for title, found in (("other projects", value.links), ("called by others", value.called)):
         if found:
             rows = [

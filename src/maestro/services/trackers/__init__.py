@@ -1,0 +1,1 @@
+"""Keeping a project's issues and its tracker in step, beside everything else: no mail ever waits for it."""

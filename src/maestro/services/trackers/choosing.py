@@ -1,0 +1,46 @@
+"""Which tracker a project has: as its checkout's files say, never by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from maestro.domain.callers import Caller
+from maestro.domain.events import Change
+from maestro.domain.events import Kind as EventKind
+from maestro.domain.links import Source
+from maestro.domain.projects import Workspace
+from maestro.domain.trackers import Choice, Kind
+from maestro.store.base import Tx
+
+
+def settle(tx: Tx, caller: Caller, workspace: Workspace, said: tuple[Kind, Source] | None) -> None:
+    """Take over what a checkout says. One tracker is in one checkout: another may only follow when that is gone."""
+    present = tx.trackers.get(workspace.project_id)
+    if present is not None and present.path != workspace.path and Path(present.path).is_dir():
+        return
+    kind, source = said or (Kind.BUILTIN, Source.CONFIG)
+    if kind is Kind.BUILTIN:
+        if present is not None:
+            tx.trackers.drop(workspace.project_id)
+            _log(tx, caller, workspace, kind)
+        return
+    if present is not None and (present.kind, present.path, present.source) == (kind, workspace.path, source):
+        return
+    tx.trackers.put(
+        Choice(workspace.project_id, kind, workspace.path, source)
+        if present is None
+        else msgspec.structs.replace(present, kind=kind, path=workspace.path, source=source, due_at=None)
+    )
+    if present is None:
+        tx.trackers.touch_all(workspace.project_id)  # what was opened before it was chosen belongs there too
+        fresh = tx.trackers.get(workspace.project_id)
+        assert fresh is not None
+        tx.trackers.put(msgspec.structs.replace(fresh, cursor=tx.events.last()))
+    _log(tx, caller, workspace, kind)
+
+
+def _log(tx: Tx, caller: Caller, workspace: Workspace, kind: Kind) -> None:
+    data = {"tracker": kind.value, "path": workspace.path}
+    tx.log(Change(EventKind.PROJECT_CHANGED, workspace.project_id, workspace.project_id, data), actor=caller.name)

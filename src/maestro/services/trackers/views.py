@@ -1,0 +1,79 @@
+"""Looking at a tracker: where a project's issues live, how far behind it is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from maestro import errors, limits
+from maestro.domain.callers import Caller
+from maestro.domain.projects import Project
+from maestro.domain.trackers import Kind, Mirror
+from maestro.operations import trackers as ops
+from maestro.services.scope import project_of
+from maestro.services.trackers.keeping import Trackers
+from maestro.store.base import Store, Tx
+from maestro.trackers import known
+
+
+class Looking:
+    """`tracker status` and `tracker sync`."""
+
+    def __init__(self, store: Store, trackers: Trackers, nudge: Callable[[], None]) -> None:
+        self._store = store
+        self._trackers = trackers
+        self._nudge = nudge
+
+    def status(self, tx: Tx, caller: Caller, request: ops.OfProject) -> ops.TrackerStatus:
+        project = project_of(tx, caller, request.project)
+        choice = tx.trackers.get(project.id)
+        if choice is None:
+            return ops.TrackerStatus(project=project.name, kind=Kind.BUILTIN, hint=hint(tx, project))
+        waiting, _, retry_at = tx.trackers.waiting(project.id)
+        behind = tx.events.after(choice.cursor, limit=limits.feed_page_events_max, project=project.id)
+        untold = tx.trackers.refused(project.id, limit=limits.page_items_default)
+        return ops.TrackerStatus(
+            project=project.name,
+            kind=choice.kind,
+            path=choice.path,
+            source=choice.source.value,
+            version=choice.version,
+            busy=self._trackers.is_busy(project.id),
+            issues=tx.trackers.count(project.id),
+            behind_events=len(behind),
+            behind_issues=waiting,
+            looked_at=choice.looked_at,
+            ok_at=choice.ok_at,
+            failures=choice.failures,
+            retry_at=choice.due_at or retry_at,
+            problem=choice.problem,
+            untold=[_untold(tx, one) for one in untold],
+        )
+
+    async def sync(self, caller: Caller, request: ops.OfProject) -> ops.TrackerStatus:
+        """It is only asked for: whoever calls, a hook above all, waits for no tracker."""
+        found = await self._store.read(lambda tx: self.status(tx, caller, request))
+        if found.kind is Kind.BUILTIN:
+            raise errors.Conflict(f"{found.project} has no tracker beside Maestro.", hint=found.hint)
+        project_id = await self._store.read(lambda tx: project_of(tx, caller, request.project).id, quick=True)
+        self._trackers.ask(project_id)
+        self._nudge()
+        return found
+
+
+def hint(tx: Tx, project: Project) -> str:
+    """That there seems to be a tracker which nobody has chosen."""
+    for workspace in tx.projects.workspaces(project.id, limit=limits.page_items_default):
+        for kind, folder in known.folders().items():
+            if Path(workspace.path, folder).is_dir():
+                return (
+                    f"{workspace.path} has {folder}: to keep issues there, write `[tracker]` and "
+                    f'`kind = "{kind}"` into .maestro/config.toml.'
+                )
+    return ""
+
+
+def _untold(tx: Tx, mirror: Mirror) -> ops.Untold:
+    task = tx.tasks.get(mirror.task_id)
+    issue = task.ref if task else mirror.task_id
+    return ops.Untold(issue=issue, ref=mirror.ref, problem=mirror.problem, retry_at=mirror.retry_at)

@@ -1,0 +1,65 @@
+"""The one place that runs `bd`: one call, with an end to its time, its output and its children."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from maestro import limits, subprocesses
+from maestro.trackers.base import Refused, Unreachable
+from maestro.trackers.beads import commands
+from maestro.trackers.beads.shapes import Printed
+
+FOLDER = ".beads"
+
+
+class Program:
+    """`bd` in one checkout."""
+
+    def __init__(self, checkout: str, *, program: str, seconds_max: float) -> None:
+        self._checkout = checkout
+        self._program = program
+        self._seconds_max = seconds_max
+
+    async def run(self, words: Sequence[str], *, actor: str = "") -> Printed:
+        """One call to its end, or to the end of its time: then all it started is ended too."""
+        folder = Path(self._checkout, FOLDER)
+        if not folder.is_dir():
+            raise Unreachable(f"There is no {FOLDER} in {self._checkout}.")
+        environment = commands.environment(os.environ, folder=str(folder), actor=actor)
+        try:
+            process = await subprocesses.start(
+                self._program,
+                *words,
+                cwd=self._checkout,
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        except OSError as error:
+            raise Unreachable(f"{self._program} cannot be started: {error.strerror or error}.") from error
+        except ValueError as error:
+            raise Refused(f"It cannot be an argument: {error}.") from error  # a text with a zero in it
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                out, err = await asyncio.gather(_read(process.stdout), _read(process.stderr))
+                code = await process.wait()
+        except TimeoutError:
+            raise Unreachable(f"`bd {words[0]}` has not answered within {self._seconds_max:g} s.") from None
+        finally:
+            subprocesses.kill(process)
+            await process.wait()
+        return Printed(code, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+async def _read(stream: asyncio.StreamReader | None) -> bytes:
+    assert stream is not None
+    kept = bytearray()
+    while data := await stream.read(64 * 1024):
+        kept += data
+        if len(kept) > limits.tracker_output_bytes_max:
+            raise Unreachable(f"bd printed more than {limits.tracker_output_bytes_max // 1024**2} MiB.")
+    return bytes(kept)

@@ -1,0 +1,111 @@
+"""Two projects on a live server, one of which keeps its issues in Beads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro.testing.beads import REAL, Hand, generations, put_on_path
+from maestro.testing.live import LiveServer
+from maestro.testing.supervised import until
+
+STANDIN = Path(__file__).parents[2] / "standins" / "bd.py"
+SETTINGS = "tracker_seconds = 1\ntracker_call_seconds = 60\n"
+
+
+class Desk:
+    """Commands of one session, or of the person, in one checkout."""
+
+    def __init__(self, live: LiveServer, folder: Path, token: str = "") -> None:
+        self.live, self.folder = live, folder
+        self._env = {"MAESTRO_TOKEN": token} if token else {}
+
+    def json(self, *words: str) -> Any:
+        done = self.live.command(*words, "--json", cwd=self.folder, env=self._env)
+        assert done.returncode == 0, (words, done.stdout.decode(), done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def join(self, name: str) -> Desk:
+        made = self.json("session", "register", "--name", name)
+        return Desk(self.live, self.folder, made["token"])
+
+    def issue(self, ref: str) -> dict[str, Any]:
+        shown: dict[str, Any] = self.json("issue", "show", ref)
+        return shown
+
+    def bodies(self, ref: str) -> list[str]:
+        return [one["body"] for one in self.issue(ref)["comments"]]
+
+
+class World:
+    """`vc` asks, `beads` keeps its issues in its tracker; alice works there with bd alone."""
+
+    def __init__(self, live: LiveServer, vc: Path, beads: Path) -> None:
+        self.live = live
+        self.vc, self.beads = Desk(live, vc), Desk(live, beads)
+        self.hand = Hand(beads)
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.beads.json("tracker", "status")
+        return found
+
+    def in_step(self) -> dict[str, Any]:
+        """Once nothing is left to tell, and the tracker was read after now."""
+        before = self.status()["looked_at"]
+        self.beads.json("tracker", "sync")
+
+        def settled() -> dict[str, Any] | None:
+            now = self.status()
+            behind = now["behind_issues"] or now["behind_events"] or now["busy"] or now["problem"]
+            return None if behind or now["looked_at"] == before else now
+
+        found: dict[str, Any] = until(settled, what=f"being in step ({self.status()})")
+        return found
+
+    def open(self, desk: Desk, title: str = "Crash", message: str = "It crashes.") -> str:
+        return str(desk.json("issue", "open", "beads", "--title", title, "--message", message)["ref"])
+
+
+@pytest.fixture(params=generations())
+def generation(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    use(request.param, tmp_path, monkeypatch)
+    return str(request.param)
+
+
+def use(generation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if generation != REAL:
+        program = put_on_path(tmp_path / "bin", STANDIN)
+        monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+        monkeypatch.setenv("STANDIN_BD", generation)
+
+
+@pytest.fixture
+def newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    use("1.0.5", tmp_path, monkeypatch)
+    return "1.0.5"
+
+
+@pytest.fixture
+def make_world(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Callable[..., World]]:
+    made: list[LiveServer] = []
+
+    def make(*, is_real: bool = False, settings: str = SETTINGS) -> World:
+        home = tmp_path / "live"
+        home.mkdir(mode=0o700)
+        (home / "config.toml").write_text(settings)
+        made.append(LiveServer(home).start())
+        world = World(made[0], make_repo("vc"), make_repo("beads", folder="src"))
+        world.hand.init(is_real=is_real)
+        world.hand.choose()
+        world.beads.json("project", "show")
+        world.vc.json("project", "show")
+        return world
+
+    yield make
+    for live in made:
+        live.kill()
