@@ -2,7 +2,8 @@
 """A stand-in for `bd`: a real program with its state in a file, in the shapes of one generation, traps included.
 
 STANDIN_BD names the generation (0.46.0, 0.50.3, 1.0.5). Files in its folder make it misbehave:
-`hang` (until it is gone), `fail` (what it says is the error), `schema` (a number: newer than this one knows),
+`hang` (until the file is gone; with a pid in it, only for calls of that process), `stall` (the same, but when the
+change is made and only the answer is missing), `fail` (what it says is the error), `schema` (newer than this one),
 `kill` (`before 3 PID` or `after 3 PID`: at its third change, that process, if it is the caller, is killed). `calls` is its log.
 """
 
@@ -60,8 +61,7 @@ def main() -> int:
         return complain("no beads database found")
     with (FOLDER / "calls").open("a") as log:
         log.write(json.dumps(sys.argv[1:]) + "\n")
-    while (FOLDER / "hang").exists():
-        time.sleep(0.02)
+    wait_while("hang")
     if (FOLDER / "fail").exists():
         return complain((FOLDER / "fail").read_text().strip() or "broken")
     if (FOLDER / "schema").exists() and int((FOLDER / "schema").read_text()) > SCHEMA:
@@ -97,6 +97,12 @@ def parse(arguments: list[str]) -> tuple[list[str], dict[str, Any]]:
         else:
             words.append(one)
     return words, flags
+
+
+def wait_while(name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        while (FOLDER / name).read_text() in ("", str(os.getppid())):
+            time.sleep(0.01)
 
 
 # What it prints
@@ -168,6 +174,7 @@ def commit(state: dict[str, Any], issue: dict[str, Any] | None, event: str, *, q
     part.write_text(json.dumps(state))
     part.replace(FOLDER / "standin.json")
     kill(state, "after")
+    wait_while("stall")
     if issue is not None:
         hook(issue, event)
 

@@ -130,4 +130,4 @@ def test_a_session_that_claims_with_bd_holds_it_here(newest: str, make_world: Ca
     (there,) = until(world.hand.issues, what="the issue in bd")
     world.hand.bd("update", there["id"], "--claim", actor="keeper")
     world.in_step()
-    assert world.vc.issue(ref)["holder"] == keeper.json("whoami")["session_id"]
+    assert world.vc.issue(ref)["holder"] == keeper.json("whoami")["session"]["id"]
