@@ -66,7 +66,9 @@ def main() -> int:
         return complain((FOLDER / "fail").read_text().strip() or "broken")
     if (FOLDER / "schema").exists() and int((FOLDER / "schema").read_text()) > SCHEMA:
         return complain("database schema is newer than this bd; upgrade bd")
-    strange = sorted(set(flags) - KNOWN.get(command, set()) - {"json", "claim", "actor", "db", "no-daemon", "readonly"})
+    strange = sorted(
+        set(flags) - KNOWN.get(command, set()) - {"json", "claim", "actor", "db", "no-daemon", "readonly"}
+    )
     if strange or command not in KNOWN:
         print(f"Error: unknown flag or command: {command} {strange}\nUsage:\n  bd {command} [flags]", file=sys.stderr)
         return 1
@@ -90,9 +92,7 @@ def parse(arguments: list[str]) -> tuple[list[str], dict[str, Any]]:
         name, equals, value = one.partition("=")
         if name in VALUED:
             flags[VALUED[name]] = value if equals else waiting.pop(0)
-        elif one in SWITCHES:
-            flags[one.lstrip("-")] = True
-        elif one.startswith("-"):
+        elif one in SWITCHES or one.startswith("-"):
             flags[one.lstrip("-")] = True
         else:
             words.append(one)
@@ -160,7 +160,9 @@ def database() -> Any:
     with (FOLDER / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         file = FOLDER / "standin.json"
-        state = json.loads(file.read_text()) if file.exists() else {"issues": {}, "next": 1, "comments": 0, "changes": 0}
+        state = (
+            json.loads(file.read_text()) if file.exists() else {"issues": {}, "next": 1, "comments": 0, "changes": 0}
+        )
         yield state
 
 
@@ -330,7 +332,7 @@ def mail(arguments: list[str]) -> int:
     delegate = os.environ.get("BEADS_MAIL_DELEGATE", "").split()
     if not delegate:
         return complain("no mail delegate configured")
-    os.execvp(delegate[0], [*delegate, *arguments])
+    return subprocess.run([*delegate, *arguments], check=False).returncode
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from datetime import datetime
 
 import msgspec
 
+from maestro import limits
 from maestro.domain import tasks
 from maestro.domain.links import Source
 from maestro.domain.tasks import FINAL, Move, Status, Task
@@ -208,6 +209,11 @@ def message_in(text: str) -> str | None:
 def fingerprint(author: str, text: str) -> str:
     """What a comment is known by. Its id in the tracker may change when that moves to another database."""
     return hashlib.sha256(f"{author}\n{text.strip()}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def one_line(title: str) -> str:
+    """A tracker's title as a task has it."""
+    return " ".join(title.split())[: limits.title_chars_max]
 
 
 def told(stand: Stand) -> str:

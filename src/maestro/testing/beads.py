@@ -53,7 +53,9 @@ class Hand:
 
     def issues(self) -> list[dict[str, Any]]:
         """All of them, with their comments."""
-        refs = [one["id"] for words in ((), ("--status", "closed")) for one in self.bd("list", "--limit", "0", *words)]
+        refs = [
+            one["id"] for words in ((), ("--status", "closed")) for one in self.bd("list", "--limit", "0", *words)
+        ]
         found = self.bd("show", *dict.fromkeys(refs)) if refs else []
         for one in found:
             one["comments"] = self.bd("comments", one["id"]) or []

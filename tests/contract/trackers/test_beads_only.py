@@ -9,6 +9,7 @@ import pytest
 
 from maestro.domain.tasks import Priority
 from maestro.testing.beads import GENERATIONS, Hand, generations
+from maestro.testing.supervised import until
 from maestro.trackers.base import NewIssue, Refused, Unreachable
 from maestro.trackers.beads.program import Program
 from maestro.trackers.beads.tracker import Beads
@@ -56,14 +57,15 @@ async def test_each_way_in_which_it_cannot_be_asked(
     assert len(await tracker.issues()) == 1
 
 
-async def test_a_call_that_is_given_up_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_is_given_up_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     beads("1.0.5", tmp_path, monkeypatch)
     hand = Hand(tmp_path / "checkout")
     hand.tell("hang")
     hasty = Beads(Program(str(tmp_path / "checkout"), program="bd", seconds_max=60))
     asking = asyncio.ensure_future(hasty.issues())
-    while not hand.calls():
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(until, hand.calls)
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     hand.untell("hang")

@@ -12,7 +12,12 @@ AWKWARD = '--claim "quoted" $HOME\n- a list\n-d x\n\nüñí ✓ `code`'
 
 
 def new(title: str = "Crash", **said: object) -> NewIssue:
-    given = {"description": "It crashes.", "priority": Priority.HIGH, "actor": "finder", "outside_ref": "maestro:tsk_1"}
+    given = {
+        "description": "It crashes.",
+        "priority": Priority.HIGH,
+        "actor": "finder",
+        "outside_ref": "maestro:tsk_1",
+    }
     return NewIssue(title=title, **{**given, **said})  # type: ignore[arg-type]
 
 

@@ -22,6 +22,7 @@ from maestro.domain.trackers import (
     is_outside,
     message_in,
     next_move,
+    one_line,
     outside,
     task_in,
     told,
@@ -96,7 +97,7 @@ def _bring_in(tx: Tx, project: Project, issue: TrackerIssue) -> Mirror | None:
     if issue.stand.state is State.CLOSED or not issue.is_work:
         return None
     caller = from_tracker(issue.by)
-    title = _line(issue.title) or issue.ref
+    title = one_line(issue.title) or issue.ref
     text = issue.description[: limits.description_chars_max]
     opening = Opening(
         receiver=project, sender=project, title=title, text=text, body=small(text), priority=issue.priority
@@ -153,7 +154,7 @@ def _tell_loser(tx: Tx, before: Task, after: Task, stand: Stand) -> None:
 
 
 def _rename(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
-    title = _line(issue.title)
+    title = one_line(issue.title)
     if not title or title == task.title:
         return task
     renamed = msgspec.structs.replace(task, title=title, updated_at=tx.at)
@@ -223,7 +224,3 @@ def _draft(
         task_id=task.id,
         thread_id=about.thread_id if about else None,
     )
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[: limits.title_chars_max]

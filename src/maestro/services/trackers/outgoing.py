@@ -15,7 +15,7 @@ from maestro.domain.callers import SERVER
 from maestro.domain.messages import Message, SenderKind
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
-from maestro.domain.trackers import Mirror, Stand, State, Step, next_step, outside_ref, told
+from maestro.domain.trackers import Mirror, Stand, State, Step, next_step, one_line, outside_ref, told
 from maestro.services.trackers import incoming, words
 from maestro.services.trackers.names import actor_of, author_of
 from maestro.store.base import Store, Tx
@@ -57,7 +57,7 @@ class Outgoing:
             mirror = here.mirror if here.mirror.ref else await self._create(here)
             mirror = await self._say(here, mirror)
             mirror = await self._move(here, mirror)
-            if mirror.title != here.task.title:
+            if one_line(mirror.title) != here.task.title:
                 mirror = await self._rename(here, mirror)
         except Taken as taken:
             issue = taken.issue
