@@ -51,6 +51,10 @@ class Hand:
         said = json.loads(done.stdout) if done.stdout.strip() else None
         return said["data"] if isinstance(said, dict) and "data" in said else said
 
+    def try_bd(self, *words: str, actor: str = "alice") -> None:
+        """Whatever comes of it."""
+        self._run(*words, "--json", actor=actor)
+
     def issues(self) -> list[dict[str, Any]]:
         """All of them, with their comments."""
         refs = [

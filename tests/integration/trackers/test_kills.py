@@ -35,7 +35,7 @@ def hold(world: World) -> None:
     world.hand.tell("hang", str(world.live.process.pid))
 
 
-@pytest.mark.parametrize("generation", ["0.46.0", "1.0.5"])
+@pytest.mark.parametrize("generation", [pytest.param("0.46.0", marks=pytest.mark.slow), "1.0.5"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_each_step_is_done_once(
     generation: str,
