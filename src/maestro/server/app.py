@@ -141,6 +141,7 @@ _PACES = dict.fromkeys(
         Dismissing.name,
         Reconcile.name,
         Search.name,
+        Trackers.name,
     ),
     limits.upkeep_pace_seconds,
 )
