@@ -6,6 +6,7 @@ import json
 import os
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,14 @@ class World:
 
     def in_step(self) -> dict[str, Any]:
         """Once nothing is left to tell, and the tracker was read after now."""
-        before = self.status()["looked_at"]
+        asked = datetime.now(UTC)  # a round that began before may not have seen what happened since
         self.beads.json("tracker", "sync")
 
         def settled() -> dict[str, Any] | None:
             now = self.status()
             behind = now["behind_issues"] or now["behind_events"] or now["busy"] or now["problem"]
-            return None if behind or now["looked_at"] == before else now
+            read = now["looked_at"] and datetime.fromisoformat(now["looked_at"]) >= asked
+            return now if read and not behind else None
 
         found: dict[str, Any] = until(settled, what=f"being in step ({self.status()})")
         return found
