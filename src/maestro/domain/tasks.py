@@ -108,6 +108,7 @@ class Task(msgspec.Struct, frozen=True):
     archived: bool
     reason: str
     holder: str | None  # who holds the claim: a session's id, or the person's name
+    holder_name: str | None  # what a session that holds it is called
     fence: int
     lease_seconds: int | None
     lease_until: datetime | None
@@ -141,7 +142,9 @@ def require(task: Task, move: str) -> None:
     )
 
 
-def start(task: Task, *, holder: str, lease_seconds: int | None, at: datetime) -> Move:
+def start(
+    task: Task, *, holder: str, holder_name: str | None = None, lease_seconds: int | None, at: datetime
+) -> Move:
     """todo → in_progress, with a claim: a lease for a session, none for a person, and a new fence."""
     require(task, "start")
     fence = task.fence + 1
@@ -154,6 +157,7 @@ def start(task: Task, *, holder: str, lease_seconds: int | None, at: datetime) -
         at=at,
         data={"holder": holder, "fence": fence},
         holder=holder,
+        holder_name=holder_name,
         fence=fence,
         lease_seconds=lease_seconds,
         lease_until=until,
@@ -268,7 +272,7 @@ def lease_is_over(task: Task, at: datetime) -> bool:
     )
 
 
-_UNCLAIMED = {"holder": None, "lease_seconds": None, "lease_until": None}
+_UNCLAIMED = {"holder": None, "holder_name": None, "lease_seconds": None, "lease_until": None}
 
 
 def _finish(task: Task, move: str, *, accepted: bool, merges: bool = False, at: datetime) -> Move:

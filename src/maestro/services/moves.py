@@ -40,7 +40,7 @@ def start(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:
     task = current(tx, caller, request.id, project=request.project)
     may_write(caller, tx.projects.get(task.project_id))
     if task.holder is not None and task.status in (Status.IN_PROGRESS, Status.BLOCKED):
-        whose = "You hold" if task.holder == caller.name else f"{task.holder} holds"
+        whose = "You hold" if task.holder == caller.name else f"{task.holder_name or task.holder} holds"
         raise AlreadyHeld(
             f"{whose} {task.ref} already.",
             data={"id": task.id, "holder": task.holder, "fence": task.fence, "lease_until": task.lease_until},
@@ -50,7 +50,9 @@ def start(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:
         raise not_ready(tx, task)
     lease = request.lease // 1000 if caller.is_session else None
     outcome = Outcome(tx, caller)
-    started = outcome.apply(tasks.start(task, holder=caller.name, lease_seconds=lease, at=tx.at))
+    name = caller.title if caller.is_session else None
+    move = tasks.start(task, holder=caller.name, holder_name=name, lease_seconds=lease, at=tx.at)
+    started = outcome.apply(move)
     reports.started(tx, caller)
     return outcome.answer(started)
 

@@ -82,6 +82,7 @@ def new_task(
         archived=False,
         reason="",
         holder=None,
+        holder_name=None,
         fence=0,
         lease_seconds=None,
         lease_until=None,

@@ -71,6 +71,7 @@ def make_task(**fields: Any) -> Task:
         "archived": False,
         "reason": "",
         "holder": None,
+        "holder_name": None,
         "fence": 0,
         "lease_seconds": None,
         "lease_until": None,

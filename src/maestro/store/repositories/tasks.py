@@ -263,6 +263,7 @@ def task_of_row(row: Row) -> Task:
         archived=bool(row[14]),
         reason=row[15],
         holder=row[16],
+        holder_name=row[28],
         fence=row[17],
         lease_seconds=row[18],
         lease_until=maybe_time(row[19]),

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from maestro import limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session
@@ -42,7 +41,6 @@ async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Cal
         next=[],
         runs=await _runs(app, project, caller),
         troubled=await _troubled(app, project, caller),
-        holders=await _holders(app, project, caller),
         **needs,
     )
     return _with_steps(shown), where.notes
@@ -58,12 +56,6 @@ async def _needs(app: App, caller: Caller) -> dict[str, Any]:
 async def _runs(app: App, project: str, caller: Caller) -> list[runs.RunInList]:
     found = await app.call(runs.LIST, runs.ListRuns(project=project), caller=caller)
     return [run for run in found.runs if run.status is RunStatus.RUNNING][:shown_max]
-
-
-async def _holders(app: App, project: str, caller: Caller) -> dict[str, str]:
-    live = sessions.ListSessions(project=project, active=True, limit=limits.page_items_max)
-    found = await app.call(sessions.LIST, live, caller=caller)
-    return {session.id: session.name for session in found.sessions}
 
 
 async def _troubled(app: App, project: str, caller: Caller) -> list[Session]:

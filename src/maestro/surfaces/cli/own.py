@@ -106,7 +106,6 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     unread: int = 0
     runs: list[RunInList] = []  # those that go on
     troubled: list[Session] = []  # sessions that are lost, failed, or wait for someone
-    holders: dict[str, str] = {}  # sessions that hold a task, by name
     in_progress: list[Task]
     ready: list[Task]
     next: list[str]

@@ -2,7 +2,7 @@
 t.id, t.project_id, p.name, t.number, t.title, t.description, t.status, t.priority, t.stage, t.parent_id,
 t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
 t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at,
-t.from_project_id
+t.from_project_id, (SELECT s.name FROM sessions s WHERE s.id = t.holder)
 
 -- fragment: task_in_list
 t.id, t.project_id, p.name, t.number, t.title,
@@ -11,7 +11,7 @@ CASE WHEN length(t.description) > :description_chars THEN substr(t.description, 
 t.status, t.priority, t.stage, t.parent_id,
 t.found_in, t.member, t.accept, t.gates, t.archived, t.reason, t.holder, t.fence, t.lease_seconds,
 t.lease_until, t.open_blockers, t.stage_held, t.created_by, t.created_at, t.updated_at, t.started_at, t.finished_at,
-t.from_project_id
+t.from_project_id, (SELECT s.name FROM sessions s WHERE s.id = t.holder)
 
 -- fragment: tasks
 tasks t JOIN projects p ON p.id = t.project_id

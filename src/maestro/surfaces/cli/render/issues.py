@@ -30,7 +30,7 @@ def detail(value: ops.IssueDetail, view: View) -> Rendered:
             ("from", f"{line(value.opener)} of {line(value.from_project)}"),
             ("opened", when(value.created_at)),
             ("found in", _link(value.origin.ref, value.origin.title) if value.origin else ""),
-            ("holder", line(value.holder or "")),
+            ("holder", line(value.holder_name or value.holder or "")),
             ("closed", when(value.finished_at) if value.finished_at else ""),
             ("why", line(value.reason) if value.status in (Status.FAILED, Status.CANCELLED) else ""),
             ("waited on by", ", ".join(f"{line(one.ref)} ({status_word(one.status)})" for one in value.dependants)),

@@ -29,7 +29,7 @@ def board(value: Board, view: View) -> Rendered:
         parts.append(f"tasks: {counts(value.project.tasks)}\n")
     for name, found in (("in progress", value.in_progress), ("ready", value.ready)):
         if found:
-            said = [tasks.standing(task, holders=value.holders) for task in found]
+            said = [tasks.standing(task) for task in found]
             parts.append(f"\n{paint(name, 'dim')}\n{tasks.table(found, view, notes=said, head=False)}")
     if value.runs:
         parts.append(f"\n{paint('runs', 'dim')}\n{runs.table(value.runs)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes as ops
@@ -60,11 +60,11 @@ def titled(title: str, note: str, *, columns: int) -> str:
     return title + paint(ending, "dim")
 
 
-def standing(task: Task, *, holders: Mapping[str, str] | None = None) -> str:
+def standing(task: Task) -> str:
     """Who holds a task, by name where it is known; or what keeps it."""
     said = []
     if task.holder:
-        said.append(f"held by {line((holders or {}).get(task.holder, task.holder))}")
+        said.append(f"held by {line(task.holder_name or task.holder)}")
     if task.status is Status.TODO and task.open_blockers:
         said.append(f"waits on {task.open_blockers} task{'s' if task.open_blockers > 1 else ''}")
     if task.status is Status.TODO and task.stage_held:
@@ -153,7 +153,7 @@ def detail(value: ops.TaskDetail, view: View) -> Rendered:
 
 
 def _facts(value: ops.TaskDetail) -> str:
-    claim = f"{line(value.holder)} (claim {value.fence})" if value.holder else None
+    claim = f"{line(value.holder_name or value.holder)} (claim {value.fence})" if value.holder else None
     return pairs(
         [
             ("status", status(value)),
