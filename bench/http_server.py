@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from maestro.domain.callers import person
 from maestro.operations import projects
-from maestro.server import http, mcp
+from maestro.server import hooks, http, mcp
 from maestro.server.app import Server
 
 
@@ -27,7 +27,7 @@ async def bare(request: Request) -> JSONResponse:
 
 async def main(home: Path) -> None:
     server = Server(home)
-    app = http.Http(server, mcp.endpoint(server))
+    app = http.Http(server, mcp.endpoint(server), hooks.endpoint(server, hooks.hooks(server)))
     starlette = Starlette(routes=[Route("/bare", bare, methods=["POST"])])
 
     async def both(scope: Scope, receive: Receive, send: Send) -> None:

@@ -140,6 +140,20 @@ mcp_unheard_seconds_max = 120  # of one that listened and no longer does
 mcp_reap_seconds = 30
 mcp_line_bytes_max = 32 * 1024 * 1024
 
+# Hooks. Programs cut what a hook says at about 10,000 characters and put the rest into a file.
+hook_body_bytes_max = 24 * 1024 * 1024  # a payload carries what a tool printed
+hook_text_bytes_max = 8_000
+hook_letter_bytes_max = 4_000  # of one message; the rest of it is a call away
+hook_letters_max = 10
+hook_answers_max = 200  # kept of one session until they are known to be read
+hook_stops_in_a_row_max = 8  # that mail keeps an agent from stopping
+hook_hold_seconds_max = 3_000  # that a request for permission is held
+hook_status_seconds = 240  # before the same word about a status is stored anew
+hook_firing_seconds = 60  # between two notes that the same hook fired
+hook_problem_chars_max = 300
+hook_sessions_remembered_max = 10_000
+hook_nowhere_seconds = 30  # before a directory without a project is looked at again
+
 # Upkeep: how much one round may do.
 upkeep_pace_seconds = 0.25
 upkeep_batch_rows_max = 500

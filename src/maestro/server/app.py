@@ -38,6 +38,9 @@ from maestro.services.discovery import Discovery, Names
 from maestro.services.documents import Documents
 from maestro.services.events import EventLog
 from maestro.services.findings import Findings
+from maestro.services.hooks.desk import Desk as HookDesk
+from maestro.services.hooks.firings import Firings
+from maestro.services.hooks.holding import Holding
 from maestro.services.issues.desk import Desk
 from maestro.services.issues.views import Showing
 from maestro.services.launching import Launching
@@ -213,6 +216,8 @@ class Server:
         self.explaining = Explaining(self.store, self.presence)
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
+        self.hook_desk = HookDesk(self.store, Holding(self.store, self.hub))
+        self.hook_firings = Firings(self.store, self.clock)
         self.runners = Runners(self.home)
         self.worktrees = Worktrees(self.store)
         self.clearing = Clearing(self.store, self.worktrees)
@@ -309,6 +314,7 @@ class Server:
         await self.launching.close()
         await self.processes.close()
         await self.runners.close()
+        await self.hook_firings.close()
         await self.store.close()
 
     def status(self, tx: Tx, caller: Caller, request: ops.Nothing) -> ops.ServerStatus:
@@ -358,6 +364,7 @@ class Server:
                     self.identities.forget(event.subject)
             if event.kind in (Kind.SESSION_ENDED, Kind.SESSION_LOST):
                 self.presence.forget(event.subject)
+                self.hook_desk.forget(event.subject)
                 self.on_session_end(event.subject)
             elif event.kind == Kind.SESSION_RESUMED:
                 self.processes.forget(event.subject)

@@ -9,6 +9,7 @@ import msgspec
 from maestro.operations import agents as agent_ops
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import hooks as hook_ops
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail as mail_ops
 from maestro.operations import members as member_ops
@@ -193,6 +194,7 @@ def _spawning(server: Server) -> dict[str, Binding]:
         spawn_ops.TEMPLATE.name: Binding(session_control.show_template),
         spawn_ops.REPORT.name: Binding(runner_reports.heard),
         tool_ops.LIST.name: Binding(tools.list_all),
+        hook_ops.LIST.name: Binding(server.hook_firings.list_all),
     }
 
 

@@ -18,6 +18,8 @@ from maestro import __version__, errors
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
 from maestro.server.http_protocol import BoundedProtocol
+from maestro.surfaces.hooks.http import PREFIX as HOOKS
+from maestro.surfaces.hooks.http import HookEndpoint
 from maestro.surfaces.mcp.endpoint import Endpoint
 from maestro.surfaces.rest.app import Rest
 
@@ -49,16 +51,19 @@ def url_of(listener: socket.socket) -> str:
 
 
 class Http:
-    """/api and /mcp go straight to their surfaces; everything else to the pages."""
+    """/api, /hooks and /mcp go straight to their surfaces; everything else to the pages."""
 
-    def __init__(self, server: Server, mcp: Endpoint) -> None:
+    def __init__(self, server: Server, mcp: Endpoint, hooks: HookEndpoint) -> None:
         self._rest = Rest(server, REGISTRY, hosts=hosts(server), version=__version__)
         self._mcp = mcp
+        self._hooks = hooks
         self._pages = Starlette(routes=[Route("/", _front)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/"):
             await self._rest(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"].startswith(HOOKS):
+            await self._hooks(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] in ("/mcp", "/mcp/"):
             await self._mcp(scope, receive, send)
         else:

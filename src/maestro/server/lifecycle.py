@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from maestro import __version__, limits
-from maestro.server import http, mcp
+from maestro.server import hooks, http, mcp
 from maestro.server.app import Server
 from maestro.server.home import HomeLock
 from maestro.server.ready import Ready
@@ -61,9 +61,12 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
     listener = http.listen(server.settings.host, port)
     server.url = http.url_of(listener)
     tools = mcp.endpoint(server)
-    commands = _Commands(CommandLine(server, pipe=mcp.pipe(server, tools)))
+    hooked = hooks.hooks(server)
+    line = CommandLine(server, pipe=mcp.pipe(server, tools), hook=hooks.command(server, hooked))
+    commands = _Commands(line)
     unix = await asyncio.start_unix_server(commands, sock=_unix_socket())
-    web = asyncio.create_task(http.serve(http.Http(server, tools), listener, server.stopping))
+    pages = http.Http(server, tools, hooks.endpoint(server, hooked))
+    web = asyncio.create_task(http.serve(pages, listener, server.stopping))
     _write_note(server)
     ready.say("ready")
     log.info("serving %s at %s (pid %d)", server.home, server.url, os.getpid())

@@ -28,7 +28,7 @@ def say(
     quietly: bool = False,
 ) -> Session:
     """Take in what one source says; log it if the status changes by it, and tell it unless that was done already."""
-    until = None if source in _STANDS else tx.at + timedelta(seconds=limits.status_seconds)
+    until = None if _stands(source, status) else tx.at + timedelta(seconds=limits.status_seconds)
     said = Signal(source, status, tx.at, until, detail)
     tx.sessions.put_signal(session.id, said)
     others = [signal for signal in tx.sessions.signals(session.id) if signal.source is not source]
@@ -37,6 +37,11 @@ def say(
     if now.status is not session.status and not quietly:
         notices.status_changed(tx, session, now.status, detail)
     return tx.sessions.get(session.id) or session
+
+
+def _stands(source: Source, status: Status) -> bool:
+    """Hooks tell of changes: an agent that fell silent, or asks, does so until one tells otherwise."""
+    return source in _STANDS or (source is Source.HOOK and status is not Status.WORKING)
 
 
 def outlived(tx: Tx, session: Session) -> None:

@@ -17,6 +17,7 @@ from maestro.store.repositories.deliveries import Deliveries
 from maestro.store.repositories.documents import Documents
 from maestro.store.repositories.events import Events
 from maestro.store.repositories.gates import Gates
+from maestro.store.repositories.hooks import Hooks
 from maestro.store.repositories.idempotency import Idempotency
 from maestro.store.repositories.issues import Issues
 from maestro.store.repositories.links import Links
@@ -55,6 +56,7 @@ class Repositories:
         self.recoveries = Recoveries(rows)
         self.runs = Runs(rows)
         self.gates = Gates(rows)
+        self.hooks = Hooks(rows)
         self.worktrees = Worktrees(rows)
         self.events = Events(rows)
         self.idempotency = Idempotency(rows)
@@ -87,6 +89,7 @@ class Tx:
         self.recoveries = repositories.recoveries
         self.runs = repositories.runs
         self.gates = repositories.gates
+        self.hooks = repositories.hooks
         self.worktrees = repositories.worktrees
         self.events = repositories.events
         self.idempotency = repositories.idempotency

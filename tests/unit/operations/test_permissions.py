@@ -86,6 +86,7 @@ template.list       yes     yes          yes     no
 template.show       yes     yes          yes     no
 runner.report       no      yes          yes     no
 tool.list           yes     yes          yes     no
+hook.list           yes     yes          yes     no
 session.logs        yes     yes          yes     no
 session.attach      yes     yes          no      no
 run.start           yes     yes          no      no

@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 
 enum { FAILED = 1, USAGE = 2, NO_SERVER = 8, INTERRUPTED = 130, CLOSED_PIPE = 141 };
 enum { HEAD = 5, CHUNK = 1 << 16, PAYLOAD_MAX = 1 << 20 };
+enum { HOOK_SECONDS = 4, HOOK_LOG_MAX = 1 << 18 };
 
 extern char **environ;
 static char **arguments;
@@ -37,11 +39,50 @@ static unsigned char outbox[2 * CHUNK]; /* what it is to hear: a piece of input,
 static size_t out_at, out_have;
 static int source = -1; /* the descriptor that is being sent up, if any */
 static char source_name[PATH_MAX];
+static char said[400]; /* to a hook, what its person does not want to hear */
 static int answered; /* whether the server has said anything yet */
+static int is_hook; /* an agent's hook: whatever is wrong is noted and never told, and the code is always 0 */
 static long long waits_until; /* milliseconds since 1970, while the server has nothing to do but wait; else 0 */
+
+static const char *home_path(void);
+
+/* Why a hook was not answered, for `maestro doctor`; not to be able to note it is no reason to hold up an agent. */
+static void __attribute__((noreturn)) give_up(const char *what, const char *detail)
+{
+    const char *home = home_path();
+    char path[PATH_MAX], line[512];
+    struct stat found;
+    int log, size;
+
+    if (home == NULL || snprintf(path, sizeof path, "%s/hooks.log", home) >= (int)sizeof path)
+        _exit(0);
+    size = snprintf(line, sizeof line - 1, "%lld\t%s %s\t%s%s", (long long)time(NULL),
+                    arguments[2] != NULL ? arguments[2] : "-",
+                    arguments[2] != NULL && arguments[3] != NULL ? arguments[3] : "-", what, detail);
+    if (size > (int)sizeof line - 2)
+        size = sizeof line - 2;
+    for (int i = 0; i < size; i++)
+        if (line[i] == '\n')
+            line[i] = ' ';
+    line[size++] = '\n';
+    log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log >= 0 && fstat(log, &found) == 0 && found.st_size > HOOK_LOG_MAX && ftruncate(log, 0) < 0)
+        _exit(0);
+    if (log >= 0 && write(log, line, (size_t)size) < 0)
+        _exit(0);
+    _exit(0);
+}
+
+static void too_long(int number)
+{
+    (void)number;
+    give_up("the server did not answer in time", "");
+}
 
 static void __attribute__((noreturn)) fail(int code, const char *what, const char *detail)
 {
+    if (is_hook)
+        give_up(what, detail);
     dprintf(2, "maestro: %s%s\n", what, detail);
     _exit(code);
 }
@@ -89,6 +130,8 @@ static void __attribute__((noreturn)) become_python(void)
     char *directory = own_directory();
     size_t count = 0;
 
+    if (is_hook) /* the native client does all of it, or nothing */
+        give_up("no server answers", "");
     if (server >= 0)
         close(server);
     setenv("MAESTRO_CLIENT", "native", 1);
@@ -113,23 +156,31 @@ static void __attribute__((noreturn)) become_python(void)
 
 /* ---- finding the server ---- */
 
-/* Where it should be; NULL if that is for Python to find out. */
-static const char *socket_path(void)
+/* The data directory; NULL if that is for Python to find out. */
+static const char *home_path(void)
 {
     const char *home = setting("HOME"), *path;
+    if (*(path = setting("MAESTRO_HOME")))
+        return path;
+#ifdef __APPLE__
+    return *home ? joined(home, "/Library/Application Support/maestro") : NULL;
+#else
+    if (*(path = setting("XDG_DATA_HOME")) == '/')
+        return joined(path, "/maestro");
+    return *home ? joined(home, "/.local/share/maestro") : NULL;
+#endif
+}
+
+/* Where the server should be; NULL if that is for Python to find out. */
+static const char *socket_path(void)
+{
+    const char *path;
     if (*(path = setting("MAESTRO_SOCKET")))
         return path;
     if (*setting("MAESTRO_SERVER_URL"))
         return NULL;
-    if (*(path = setting("MAESTRO_HOME")))
-        return joined(path, "/maestro.sock");
-#ifdef __APPLE__
-    return *home ? joined(home, "/Library/Application Support/maestro/maestro.sock") : NULL;
-#else
-    if (*(path = setting("XDG_DATA_HOME")) == '/')
-        return joined(path, "/maestro/maestro.sock");
-    return *home ? joined(home, "/.local/share/maestro/maestro.sock") : NULL;
-#endif
+    path = home_path();
+    return path != NULL ? joined(path, "/maestro.sock") : NULL;
 }
 
 static int connect_to(const char *path)
@@ -304,7 +355,7 @@ static void put(int fd, const unsigned char *data, size_t size)
             if (fd == 2)
                 return; /* diagnostics that nobody can see are dropped */
             if (errno == EPIPE)
-                _exit(CLOSED_PIPE);
+                _exit(is_hook ? 0 : CLOSED_PIPE);
             fail(FAILED, "cannot write the output: ", strerror(errno));
         }
     }
@@ -331,7 +382,7 @@ static void wait_for_server(void)
         if (ready[1].revents && source >= 0)
             pass_on();
         else if (ready[1].revents & (POLLERR | POLLHUP))
-            _exit(CLOSED_PIPE);
+            _exit(is_hook ? 0 : CLOSED_PIPE);
         else if (ready[1].revents)
             watches_reader = 0; /* macOS cannot watch every kind of device, and says so at once */
         if (ready[0].revents & POLLOUT)
@@ -344,6 +395,8 @@ static void wait_for_server(void)
 /* The server went away before its first word: Python knows what may run without it. */
 static void __attribute__((noreturn)) after_silence(void)
 {
+    if (is_hook)
+        fail(NO_SERVER, "the server ended the connection before the answer was complete", "");
     setenv("MAESTRO_SILENCE", "1", 1);
     become_python();
 }
@@ -405,7 +458,11 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
         put(1, payload, size);
         break;
     case 'E':
-        put(2, payload, size);
+        if (is_hook)
+            snprintf(said, sizeof said, "%.*s", (int)(size < sizeof said ? size : sizeof said - 1),
+                     (const char *)payload);
+        else
+            put(2, payload, size);
         break;
     case 'C':
         answer('C', "");
@@ -426,6 +483,10 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
         struct timespec now;
         char text[20];
         snprintf(text, sizeof text, "%.*s", (int)size, (const char *)payload);
+        if (is_hook) {
+            alarm((unsigned)(HOOK_SECONDS + atoll(text) / 1000));
+            break;
+        }
         clock_gettime(CLOCK_REALTIME, &now);
         waits_until = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 + atoll(text);
         break;
@@ -433,11 +494,24 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
     case 'X': {
         char text[8];
         snprintf(text, sizeof text, "%.*s", (int)size, (const char *)payload);
+        if (is_hook && atoi(text) != 0)
+            give_up(*said ? said : "the server could not answer", "");
         _exit(atoi(text));
     }
     default:
         fail(FAILED, "the server sent something that this client does not understand", "");
     }
+}
+
+/* Whether this is an agent's hook, and nobody who wants help with it. */
+static int asks_for_hook(void)
+{
+    if (arguments[1] == NULL || strcmp(arguments[1], "hook") != 0)
+        return 0;
+    for (char **word = arguments + 2; *word != NULL; word++)
+        if (strcmp(*word, "--help") == 0 || strcmp(*word, "-h") == 0)
+            return 0;
+    return 1;
 }
 
 int main(int count, char **words)
@@ -448,7 +522,12 @@ int main(int count, char **words)
     if (count < 1)
         return USAGE;
     arguments = words;
+    is_hook = asks_for_hook();
     signal(SIGPIPE, SIG_IGN);
+    if (is_hook) {
+        signal(SIGALRM, too_long);
+        alarm(HOOK_SECONDS);
+    }
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         signal(SIGINT, interrupted);
     path = socket_path();

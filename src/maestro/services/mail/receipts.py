@@ -48,6 +48,11 @@ def receipt_for(messages: Iterable[Received]) -> str:
     return _PREFIX + ",".join(items) if items else ""
 
 
+def places(receipt: str) -> set[int]:
+    """The messages that a receipt names."""
+    return {seq for _, seq, _ in _items(receipt)}
+
+
 def is_receipt(cursor: str) -> bool:
     return cursor.startswith(_PREFIX)
 

@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 
 
 Pipe = Callable[[Piped, Peer | None, Invocation], Awaitable[None]]
+Hook = Callable[[Channel, Peer | None, Invocation, list[str]], Awaitable[None]]
 
 
 class CommandLine:
@@ -52,10 +53,12 @@ class CommandLine:
         *,
         version: str = __version__,
         pipe: Pipe | None = None,
+        hook: Hook | None = None,
     ) -> None:
-        """`pipe` serves what `maestro mcp` passes on."""
+        """`pipe` serves what `maestro mcp` passes on, `hook` what `maestro hook` does."""
         self.app = app
         self.pipe = pipe
+        self.hook = hook
         self.version = version
         self.grammar = Grammar(registry)
         self.offers = Offers(app, self.grammar)
@@ -89,6 +92,7 @@ class _Run:
         self.grammar = commands.grammar
         self.offers = commands.offers
         self.pipe = commands.pipe
+        self.hook = commands.hook
         self.attention = commands.attention
         self.invocation = invocation
         self.channel = channel
@@ -101,6 +105,9 @@ class _Run:
         if arguments[:1] == [own.PIPE] and self.pipe is not None:
             # Where there is something to serve pipes, every client comes over the socket.
             await self.pipe(cast(Piped, self.channel), self.peer, self.invocation)
+            return exit_codes.DONE
+        if arguments[:1] == [own.HOOK.words] and self.hook is not None and not wants_help(arguments):
+            await self.hook(self.channel, self.peer, self.invocation, arguments[1:])
             return exit_codes.DONE
         parsed = parse(self.grammar, arguments)
         if parsed.help:

@@ -79,6 +79,11 @@ class Mcp(Request, frozen=True, kw_only=True):
     ) = None
 
 
+class Hook(Request, frozen=True, kw_only=True):
+    tool: Annotated[str, Meta(max_length=64, description="The agent program.", extra={"label": "TOOL"})]
+    event: Annotated[str, Meta(max_length=64, description="What it calls the moment.", extra={"label": "EVENT"})]
+
+
 class Restore(Request, frozen=True, kw_only=True):
     file: Path
 
@@ -173,10 +178,18 @@ MCP = Own(
     examples=("maestro mcp", "claude mcp add maestro -- maestro mcp"),
     local=True,
 )
+HOOK = Own(
+    "hook",
+    Hook,
+    "Answer a hook of the agent that runs this: its payload on standard input. Agents call it, not people.",
+    callers=Callers.KNOWN,
+    positional=("tool", "event"),
+    examples=("maestro hook claude PostToolUse",),
+)
 DEMO = Own("demo", Nothing, "See Maestro at work.", callers=Callers.PERSON, examples=("maestro demo",), local=True)
 VERSION = Own("version", Nothing, "Print the version (also --version).", examples=("maestro version",), local=True)
 
-ALL = (BOARD, HELP, COMMANDS, COMPLETION, COMPLETE, UP, RESTORE, MCP, DEMO, VERSION)
+ALL = (BOARD, HELP, COMMANDS, COMPLETION, COMPLETE, UP, RESTORE, MCP, HOOK, DEMO, VERSION)
 
 # What the client's side of `mcp` calls itself: no command that anyone types.
 PIPE = "__mcp"

@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors, limits, processes
+from maestro import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.identity import RESERVED
 from maestro.domain.sessions import Mode
-from maestro.operations import projects, sessions
 from maestro.operations.app import Peer
+from maestro.surfaces.arrivals import Arrival, arrived
 from maestro.surfaces.mcp.calls import Order
 from maestro.surfaces.mcp.lazy import LazyEngine
 from maestro.surfaces.mcp.lines import patience, tool_of
@@ -37,8 +37,6 @@ RESENT = "MAESTRO_MCP_RESENT"
 WAIT_SECONDS = "MAESTRO_MCP_WAIT_SECONDS"
 MODE = "MAESTRO_MCP_MODE"
 NAME = "MAESTRO_MCP_NAME"
-_NAME_TRIES = 5
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "ksh"})
 
 
 @dataclass(frozen=True)
@@ -87,33 +85,16 @@ class PipeLine:
 
     async def _registered(self, person: Caller, client: str) -> Caller:
         """An agent that was started by hand: it is the process that started the pipe."""
-        agent = _agent(self._origin.peer.pid if self._origin.peer is not None else 0)
-        located = projects.LocateProject(path=self._origin.directory or "/")
-        place: projects.Place = await self._host.call(projects.LOCATE, located, caller=person)
         tool = tool_of(client) or None
-        asked = sessions.RegisterSession(
-            project=place.project.id,
-            pid=agent,
+        environment = self._origin.environment
+        arrival = Arrival(
+            self._origin.peer,
+            self._origin.directory,
+            name=environment.get(NAME) or tool or _name(client),
             tool=tool,
-            mode=_mode(self._origin.environment.get(MODE, "")),
-            path=self._origin.directory,
+            mode=_mode(environment.get(MODE, "")),
         )
-        await self._register(asked, person, self._origin.environment.get(NAME) or tool or _name(client))
-        return await self._host.identify(token="", peer=self._origin.peer)
-
-    async def _register(self, asked: sessions.RegisterSession, person: Caller, name: str) -> None:
-        """Under the first free name of its kind. That its process is a session by now is as good."""
-        for number in range(1, _NAME_TRIES + 1):
-            named = name if number == 1 else f"{name}-{number}"
-            last = number == _NAME_TRIES
-            request = msgspec.structs.replace(asked, name=None if last else named)
-            try:
-                await self._host.call(sessions.REGISTER, request, caller=person)
-            except errors.NameTaken:
-                continue
-            except errors.Conflict:
-                pass  # another MCP server or hook of the same agent was quicker
-            return
+        return await arrived(self._host, person, arrival)
 
     def order(self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str) -> Order:
         told = self._origin.environment.get(WAIT_SECONDS, "")
@@ -162,24 +143,6 @@ class Stdio:
 
 def _cancel(task: asyncio.Task[Any]) -> None:
     task.cancel()
-
-
-def _agent(pid: int) -> int:
-    """The process that started a pipe, past shells that were only its wrappers. The person's own shell is nobody's
-    agent: were it one, the person would be a session from then on."""
-    found = processes.look_up(pid)
-    agent = found.parent if found is not None else 0
-    while agent > 1 and processes.name_of(agent) in _SHELLS:
-        if processes.leads_a_session(agent):
-            raise errors.NotPermitted(
-                "This MCP server was started by a shell, not by an agent.",
-                hint="Add `maestro mcp` to an agent's MCP servers, or set MAESTRO_TOKEN.",
-            )
-        found = processes.look_up(agent)
-        agent = found.parent if found is not None else 0
-    if agent <= 1:
-        raise errors.NotAuthenticated("The agent behind this MCP server has gone.")
-    return agent
 
 
 def _name(client: str) -> str:

@@ -1,0 +1,132 @@
+"""The moments that every program's hooks come down to, what can be answered, and what a program's dialect offers."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+_ASKED_CHARS_MAX = 300
+
+
+class Moment(enum.Enum):
+    """What a hook tells, whatever it is called."""
+
+    STARTS = "starts"  # a conversation begins, or begins anew
+    PROMPT = "prompt"
+    BEFORE_TOOL = "before tool"
+    AFTER_TOOL = "after tool"
+    MODEL = "model"  # the model is about to be asked: whatever came before is in that request
+    STOP = "stop"
+    ASKS = "asks"  # it wants to be allowed something
+    WAITS = "waits"  # it tells the person that it waits for them
+    COMPACTS = "compacts"
+    ENDS = "ends"
+
+
+class Beginning(enum.Enum):
+    """Why a conversation starts."""
+
+    NEW = "new"
+    RESUMED = "resumed"
+    CLEARED = "cleared"
+    COMPACTED = "compacted"
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """One firing of a hook, in words that fit all programs."""
+
+    tool: str
+    event: str
+    moment: Moment
+    directory: str = ""
+    is_aside: bool = False  # told by a helper that the agent itself started: what is said there does not reach it
+    beginning: Beginning = Beginning.NEW
+    asked: str = ""  # what it wants to do, or is waiting for
+    needs_person: bool = True  # of one that waits: an open dialog, not just silence
+    is_final: bool = True  # of one that ends: the program ends with it
+    tells_models: bool = False  # whether this program says when its model is asked
+
+
+class Kind(enum.Enum):
+    """What can be said to a hook."""
+
+    NOTHING = "nothing"
+    CONTEXT = "context"  # for the model to know
+    REFUSE = "refuse"  # the tool call, with the reason
+    GO_ON = "go on"  # instead of stopping, with what to look at
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What is said to a hook; `receipt` names the mail in it."""
+
+    kind: Kind = Kind.NOTHING
+    text: str = ""
+    receipt: str = ""
+
+
+NOTHING = Reply()
+
+
+class Payload(msgspec.Struct, frozen=True):
+    """What the programs send, as far as anyone here cares. The rest may be large, and is never decoded."""
+
+    cwd: str = ""
+    source: str = ""
+    reason: str = ""
+    trigger: str = ""
+    tool_name: str = ""
+    tool_input: msgspec.Raw = msgspec.Raw(b"")
+    notification_type: str = ""
+    message: str = ""
+    agent_id: str = ""
+    maestro_test: str = ""  # a self-test: nobody's agent, and nothing is to follow from it
+
+
+class Dialect(Protocol):
+    """One program's hooks."""
+
+    tool: str
+    # The events to connect, and how long the program should wait for each, in seconds.
+    events: Mapping[str, int]
+
+    def read(self, event: str, payload: Payload) -> Happening | None:
+        """What an event means; None if nothing follows from it."""
+
+    def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
+        """An answer as the program wants it; None to say nothing."""
+
+
+_decode = msgspec.json.Decoder(Payload).decode
+
+
+def decode(raw: bytes) -> Payload:
+    """A payload; msgspec.DecodeError if it is none."""
+    return _decode(raw)
+
+
+def wanted(payload: Payload) -> str:
+    """A tool call on one line, as a person is told of it."""
+    said = bytes(payload.tool_input)
+    try:
+        given = msgspec.json.decode(said) if said else {}
+    except msgspec.DecodeError:
+        given = {}
+    detail = ""
+    if isinstance(given, dict):
+        named = (given.get(key) for key in ("command", "file_path", "path", "url", "query", "description"))
+        detail = next((value for value in named if isinstance(value, str) and value), "")
+        if isinstance(given.get("command"), list):
+            detail = " ".join(map(str, given["command"]))
+        detail = detail or (msgspec.json.encode(given).decode() if given else "")
+    line = " ".join(f"{payload.tool_name}: {detail}".split()) if detail else payload.tool_name
+    return line if len(line) <= _ASKED_CHARS_MAX else line[: _ASKED_CHARS_MAX - 1] + "…"
+
+
+def context(event: str, text: str) -> dict[str, Any]:
+    """How all three take something to know."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}

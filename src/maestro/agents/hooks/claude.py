@@ -1,0 +1,70 @@
+"""Claude Code's hooks, tried with 2.1.325."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Payload, Reply, context, wanted
+
+_BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compact": Beginning.COMPACTED}
+_MOMENTS = {
+    "SessionStart": Moment.STARTS,
+    "UserPromptSubmit": Moment.PROMPT,
+    "PreToolUse": Moment.BEFORE_TOOL,
+    "PostToolUse": Moment.AFTER_TOOL,
+    "PostToolUseFailure": Moment.AFTER_TOOL,
+    "PostToolBatch": Moment.MODEL,
+    "Stop": Moment.STOP,
+    "PermissionRequest": Moment.ASKS,
+    "Notification": Moment.WAITS,
+    "SessionEnd": Moment.ENDS,
+}
+_STAYS = frozenset({"clear", "resume"})  # reasons after which the same process goes on
+
+
+class Claude:
+    tool = "claude"
+    events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
+
+    def read(self, event: str, payload: Payload) -> Happening | None:
+        moment = _MOMENTS.get(event)
+        if moment is None or (moment is Moment.WAITS and payload.notification_type == "auth_success"):
+            return None
+        is_dialog = payload.notification_type != "idle_prompt"
+        return Happening(
+            tool=self.tool,
+            event=event,
+            moment=moment,
+            directory=payload.cwd,
+            is_aside=bool(payload.agent_id),
+            beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
+            asked=payload.message if moment is Moment.WAITS else wanted(payload),
+            needs_person=is_dialog,
+            is_final=payload.reason not in _STAYS,
+            tells_models=True,
+        )
+
+    def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
+        return spell(event, reply)
+
+
+def spell(event: str, reply: Reply) -> dict[str, Any] | None:
+    """These shapes are codex's too."""
+    match reply.kind:
+        case Kind.CONTEXT:
+            return context(event, reply.text)
+        case Kind.REFUSE:
+            refused = {"permissionDecision": "deny", "permissionDecisionReason": reply.text}
+            return {"hookSpecificOutput": {"hookEventName": event, **refused}}
+        case Kind.GO_ON:
+            return {"decision": "block", "reason": reply.text}
+        case Kind.ALLOW:
+            return _decided(event, {"behavior": "allow"})
+        case Kind.DENY:
+            return _decided(event, {"behavior": "deny", "message": reply.text})
+    return None
+
+
+def _decided(event: str, decision: dict[str, str]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "decision": decision}}

@@ -1,0 +1,58 @@
+"""Gemini CLI's hooks, tried with 0.61.0.
+
+It has no hook for permissions, ignores claude's way to refuse a tool (the tool would run), and fires PreCompress
+before every question to its model, whether it then compresses or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Payload, Reply, context, wanted
+
+_BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compress": Beginning.COMPACTED}
+_MOMENTS = {
+    "SessionStart": Moment.STARTS,
+    "BeforeAgent": Moment.PROMPT,
+    "BeforeTool": Moment.BEFORE_TOOL,
+    "AfterTool": Moment.AFTER_TOOL,
+    "PreCompress": Moment.MODEL,
+    "AfterAgent": Moment.STOP,
+    "Notification": Moment.WAITS,
+    "SessionEnd": Moment.ENDS,
+}
+_STAYS = frozenset({"clear"})
+
+
+class Gemini:
+    tool = "gemini"
+    events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
+
+    def read(self, event: str, payload: Payload) -> Happening | None:
+        moment = _MOMENTS.get(event)
+        if moment is None:
+            return None
+        if moment is Moment.MODEL and payload.trigger == "manual":
+            moment = Moment.COMPACTS
+        return Happening(
+            tool=self.tool,
+            event=event,
+            moment=moment,
+            directory=payload.cwd,
+            is_aside=bool(payload.agent_id),
+            beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
+            asked=payload.message if moment is Moment.WAITS else wanted(payload),
+            is_final=payload.reason not in _STAYS,
+            tells_models=True,
+        )
+
+    def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
+        match reply.kind:
+            case Kind.CONTEXT:
+                return context(event, reply.text)
+            case Kind.REFUSE:
+                return {"decision": "deny", "reason": reply.text}
+            case Kind.GO_ON:
+                return {"decision": "block", "reason": reply.text}
+        return None

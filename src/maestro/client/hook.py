@@ -1,0 +1,71 @@
+"""`maestro hook TOOL EVENT`: an agent's hook is answered, or the agent goes on without, and soon.
+
+Whatever is wrong is noted for `maestro doctor` and never told: to the agents' programs an exit code may be a verdict,
+and a word on standard error an objection. As light as `thin`, for it runs twice with every tool that an agent uses.
+"""
+
+import _signal  # type: ignore[import-not-found]  # `signal` would load `enum`
+import os
+
+from maestro.client import thin
+
+# How long an agent is kept from its work; a hook that waits for a person says so, and gets that long.
+SECONDS = 4
+LOG_BYTES_MAX = 1 << 18
+LOG = "hooks.log"
+
+
+class Exchange(thin.Exchange):
+    """The same exchange, without a word to anyone but the agent."""
+
+    problem = b""
+
+    def complain(self, text: bytes) -> None:
+        self.problem = text[:400]
+
+    def wait_for(self, milliseconds: int) -> None:
+        _signal.alarm(SECONDS + milliseconds // 1000)
+
+
+def run(arguments: list[str]) -> None:
+    """Never returns."""
+
+    def too_long(*_: object) -> None:
+        give_up(arguments, "the server did not answer in time")
+
+    problem = ""
+    path = thin.socket_path()
+    try:
+        _signal.signal(_signal.SIGALRM, too_long)
+        _signal.alarm(SECONDS)
+        if thin.setting("MAESTRO_SERVER_URL") and not thin.setting("MAESTRO_SOCKET"):
+            give_up(arguments, "the server is elsewhere: only hooks over HTTP reach it")
+        exchange = Exchange(thin.connect(path))
+        if exchange.run(thin.request(arguments)) != 0:
+            problem = exchange.problem.decode(errors="replace") or "the server could not answer"
+    except OSError as error:
+        problem = f"no server answers at {path}: {error.strerror}"
+    except (thin.Lost, thin.Vanished):
+        problem = thin.ENDED
+    except thin.Ended as ended:
+        problem = ended.message  # none if nobody reads the answer any more
+    except KeyboardInterrupt:
+        pass
+    if problem:
+        give_up(arguments, problem)
+    os._exit(0)
+
+
+def give_up(arguments: list[str], problem: str) -> None:
+    """Notes why a hook was not answered; not to be able to is no reason to hold up an agent. Never returns."""
+    import time
+
+    line = f"{time.time():.0f}\t{' '.join(arguments[1:3])}\t{problem}".replace("\n", " ")[:500] + "\n"
+    try:
+        descriptor = os.open(f"{thin.home()}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if os.fstat(descriptor).st_size > LOG_BYTES_MAX:
+            os.ftruncate(descriptor, 0)
+        os.write(descriptor, line.encode(errors="replace"))
+    except OSError:
+        pass
+    os._exit(0)

@@ -1,0 +1,270 @@
+"""Decides what a moment in an agent's life means, and what it is told then. Knows no program's own words.
+
+A hook that has nothing to say costs one read. Everything that is written for one hook is one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.agents import known
+from maestro.agents.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply
+from maestro.domain.callers import Caller
+from maestro.domain.manifests import Reach
+from maestro.domain.messages import Received, Step
+from maestro.domain.sessions import Session, Source, Status
+from maestro.domain.spawns import Spawn
+from maestro.domain.tasks import Priority
+from maestro.operations import mail_shapes
+from maestro.operations import primer as primer_ops
+from maestro.prompts import letters
+from maestro.services import kin, primers, sessions, status
+from maestro.services.hooks.holding import Holding, withdraw_all
+from maestro.services.hooks.memory import Memory, Remembered
+from maestro.services.mail import receipts
+from maestro.services.mail.reading import fresh
+from maestro.store.base import Store, Tx
+from maestro.store.repositories.deliveries import Wanted
+
+_VIA = "hook"
+_ASSUMED = "assumed"  # the agent went on, and its program does not say whether its model was asked in between
+_ANY, _CRITICAL = Wanted(), Wanted(priority=Priority.CRITICAL)
+_TOLD_LATER = "The agent that started you has urgent mail. Stop here and return to it."
+_STATUSES = {
+    Moment.PROMPT: Status.WORKING,
+    Moment.BEFORE_TOOL: Status.WORKING,
+    Moment.AFTER_TOOL: Status.WORKING,
+    Moment.ASKS: Status.NEEDS_INPUT,
+}
+
+
+class Policy(Protocol):
+    """Whether a session's requests for permission are held until someone answers here."""
+
+    def __call__(self, session: Session, spawn: Spawn | None) -> bool: ...
+
+
+def hold_spawned(session: Session, spawn: Spawn | None) -> bool:
+    """Those that Maestro started have nobody before them; who was started by hand has a dialog open."""
+    return spawn is not None
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """What one look at the store found."""
+
+    at: datetime
+    session: Session
+    spawn: Spawn | None
+    mail: list[Received]
+    more: bool
+    primer: str
+
+
+class Desk:
+    """Where hooks are answered."""
+
+    def __init__(self, store: Store, holding: Holding, *, holds: Policy = hold_spawned) -> None:
+        self._store = store
+        self._holding = holding
+        self._holds = holds
+        self._memory = Memory()
+
+    async def happened(self, caller: Caller, happening: Happening) -> Reply:
+        """What to say to a session's hook."""
+        if not caller.is_session:
+            raise errors.NotPermitted("Hooks are for agents: this is no session.")
+        memory = self._memory.of(caller.name)
+        seen = await self._store.read(lambda tx: self._look(tx, caller, happening, memory), quick=True)
+        if happening.moment is Moment.ASKS and self._holds(seen.session, seen.spawn):
+            return await self._holding.hold(caller, happening)
+        reply = self._reply(happening, seen, memory)
+        work = self._consequences(caller, happening, seen, memory, reply)
+        if work:
+            await self._store.write(lambda tx: _do(tx, caller, work), quick=True)
+        return reply
+
+    async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
+        """An answer went out, or could not be given: then its mail is offered again."""
+        if not reply.receipt:
+            return
+        memory = self._memory.of(caller.name)
+        memory.being_shown -= receipts.places(reply.receipt)
+        if not is_out:
+            return
+        memory.pending = [*(memory.pending or []), reply.receipt][-limits.hook_answers_max :]
+        memory.model_was_asked = False
+        await self._store.write(lambda tx: _note_shown(tx, caller, reply.receipt), quick=True)
+
+    def forget(self, session_id: str) -> None:
+        """A session has ended."""
+        self._memory.forget(session_id)
+
+    def _look(self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered) -> _Seen:
+        session = kin.own(tx, caller)
+        if memory.pending is None:
+            memory.pending = tx.hooks.answers_of(session.id)
+        asks, starts = happening.moment is Moment.ASKS, happening.moment is Moment.STARTS
+        spawn = tx.spawns.get(session.id) if asks or starts or happening.moment is Moment.ENDS else None
+        mail = self._mail(tx, caller, happening, memory)
+        many = limits.hook_letters_max
+        primer = ""
+        if _wants_primer(happening, memory, is_spawned=spawn is not None):
+            asked = primer_ops.ReadPrimer(tools=_reach(session, spawn) is Reach.MCP)
+            primer = primers.read(tx, caller, asked).text
+        return _Seen(tx.at, session, spawn, mail[:many], len(mail) > many, primer)
+
+    def _mail(self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered) -> list[Received]:
+        """What was not shown yet, as far as this moment has room for it."""
+        match happening.moment:
+            case Moment.PROMPT | Moment.AFTER_TOOL | Moment.STOP:
+                wanted = _ANY
+            case Moment.BEFORE_TOOL:
+                wanted = _CRITICAL
+            case _:
+                return []
+        shown = memory.being_shown.union(*map(receipts.places, memory.pending or ()))
+        found = fresh(tx, caller, wanted, limit=limits.hook_letters_max + 1 + len(shown))
+        return [message for message in found if message.seq not in shown]
+
+    def _reply(self, happening: Happening, seen: _Seen, memory: Remembered) -> Reply:
+        """What to say. What it shows counts as on its way from here on."""
+        if happening.is_aside:
+            urgent = happening.moment is Moment.BEFORE_TOOL and seen.mail
+            return Reply(Kind.REFUSE, _TOLD_LATER) if urgent else NOTHING
+        reach = _reach(seen.session, seen.spawn)
+        match happening.moment:
+            case Moment.BEFORE_TOOL if seen.mail:
+                kind, fitted = Kind.REFUSE, letters.instead_of_tool(seen.mail, reach, more=seen.more)
+            case Moment.STOP if seen.mail and memory.stops < limits.hook_stops_in_a_row_max:
+                memory.stops += 1
+                kind, fitted = Kind.GO_ON, letters.instead_of_stop(seen.mail, reach, more=seen.more)
+            case Moment.PROMPT | Moment.AFTER_TOOL if seen.mail:
+                kind, fitted = Kind.CONTEXT, letters.after_tool(seen.mail, reach, more=seen.more)
+            case _:
+                return _with_primer(NOTHING, seen.primer, memory)
+        receipt = receipts.receipt_for(fitted.shown)
+        memory.being_shown |= receipts.places(receipt)
+        return _with_primer(Reply(kind, fitted.text, receipt), seen.primer, memory)
+
+    def _consequences(
+        self, caller: Caller, happening: Happening, seen: _Seen, memory: Remembered, reply: Reply
+    ) -> list[Callable[[Tx], None]]:
+        """What is to be written. Mostly nothing."""
+        if happening.is_aside:
+            return []
+        work: list[Callable[[Tx], None]] = []
+        if happening.moment is Moment.STARTS and happening.beginning is not Beginning.NEW:
+            if memory.pending:  # what was put into the old context is not in the new one
+                work.append(lambda tx: tx.hooks.clear_answers(caller.name))
+            memory.pending = []
+        via = _proof(happening, memory)
+        if via and memory.pending:
+            read, memory.pending = memory.pending, []
+            work.append(lambda tx: _confirm(tx, caller, read, via))
+        outlived = self._holding.outlived(caller, happening)
+        if outlived:
+            work.append(lambda tx: withdraw_all(tx, caller, outlived))
+        if happening.moment is Moment.ENDS and happening.is_final and seen.spawn is None:
+            work.append(lambda tx: _end(tx, caller))
+        elif said := _status(happening, seen, reply):
+            detail = happening.asked if said is Status.NEEDS_INPUT else ""
+            work.append(lambda tx: _say(tx, caller, said, detail))
+        if happening.moment in (Moment.PROMPT, Moment.AFTER_TOOL):
+            memory.stops = 0
+        return work
+
+
+def _with_primer(reply: Reply, primer: str, memory: Remembered) -> Reply:
+    if not primer:
+        return reply
+    memory.owes_primer = False
+    if reply is NOTHING:
+        return Reply(Kind.CONTEXT, primer)
+    return Reply(reply.kind, f"{primer}\n{reply.text}", reply.receipt)
+
+
+def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool) -> bool:
+    """At the start of who was started by hand (the others' prompts say it all), and whenever it was forgotten."""
+    if happening.is_aside:
+        return False
+    match happening.moment:
+        case Moment.STARTS:
+            return not is_spawned or happening.beginning is not Beginning.NEW
+        case Moment.COMPACTS:
+            memory.owes_primer = True  # at the next moment at which anything can be said
+            return False
+        case Moment.PROMPT | Moment.AFTER_TOOL:
+            return memory.owes_primer
+    return False
+
+
+def _proof(happening: Happening, memory: Remembered) -> str:
+    """By what it is known that the model has seen what was shown; '' if it is not."""
+    match happening.moment:
+        case Moment.PROMPT | Moment.STOP:
+            return _VIA
+        case Moment.MODEL:
+            memory.model_was_asked = True
+        case Moment.BEFORE_TOOL if memory.model_was_asked:
+            return _VIA
+        case Moment.BEFORE_TOOL if not happening.tells_models:
+            return _ASSUMED
+    return ""
+
+
+def _status(happening: Happening, seen: _Seen, reply: Reply) -> Status | None:
+    """The word that is worth writing down; none if that stands there already."""
+    said = _STATUSES.get(happening.moment)
+    if happening.moment is Moment.STOP:
+        said = Status.WORKING if reply.kind is Kind.GO_ON else Status.IDLE
+    elif happening.moment is Moment.WAITS:
+        said = Status.NEEDS_INPUT if happening.needs_person else Status.IDLE
+    elif happening.moment is Moment.STARTS and happening.beginning is not Beginning.COMPACTED:
+        said = Status.IDLE
+    session = seen.session
+    stands = session.status is said and session.status_source is Source.HOOK and happening.moment is not Moment.ASKS
+    if not stands:
+        return said
+    if session.status_until is None:
+        return None
+    left = (session.status_until - seen.at).total_seconds()
+    return said if left < limits.status_seconds - limits.hook_status_seconds else None
+
+
+def _do(tx: Tx, caller: Caller, work: list[Callable[[Tx], None]]) -> None:
+    kin.require_live(tx, caller)
+    for one in work:
+        one(tx)
+
+
+def _confirm(tx: Tx, caller: Caller, read: list[str], via: str) -> None:
+    for receipt in read:
+        receipts.confirm(tx, caller, mail_shapes.Confirm(receipt=receipt, step=Step.READ, via=via))
+    tx.hooks.clear_answers(caller.name)
+
+
+def _note_shown(tx: Tx, caller: Caller, receipt: str) -> None:
+    receipts.confirm(tx, caller, mail_shapes.Confirm(receipt=receipt, step=Step.DELIVERED, via=_VIA))
+    tx.hooks.put_answer(caller.name, receipt, at=tx.at)
+
+
+def _say(tx: Tx, caller: Caller, said: Status, detail: str) -> None:
+    status.say(tx, kin.own(tx, caller), said, source=Source.HOOK, detail=detail, actor=caller.name)
+
+
+def _end(tx: Tx, caller: Caller) -> None:
+    """The program of an agent that was started by hand says goodbye."""
+    session = kin.own(tx, caller)
+    if session.ended_at is None:
+        sessions.finish(tx, session, Status.STOPPED, source=Source.HOOK, actor=caller, detail="its program ended")
+
+
+def _reach(session: Session, spawn: Spawn | None) -> Reach:
+    """Whoever was connected has the tools; of who was spawned, its tool says."""
+    tool = known.TOOLS.get(spawn.tool) if spawn is not None else None
+    return tool.abilities.reach if tool is not None else Reach.MCP

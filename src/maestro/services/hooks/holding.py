@@ -1,0 +1,107 @@
+"""A request for permission that waits for the person: the agent's own program holds its tool call meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+from maestro import limits
+from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply
+from maestro.domain import asks as rules
+from maestro.domain.asks import Ask
+from maestro.domain.callers import Caller
+from maestro.domain.messages import Step, Type
+from maestro.events.hub import Hub
+from maestro.operations import asks as ops
+from maestro.services import asks, kin
+from maestro.services.mail import receipts
+from maestro.store.base import Store, Tx
+from maestro.store.repositories.deliveries import Wanted
+
+_ALLOW, _DENY = "allow", "deny"
+_REFUSED = "The person did not allow this."
+
+
+class Holding:
+    """Holds requests, each for a bounded time."""
+
+    def __init__(self, store: Store, hub: Hub) -> None:
+        self._store = store
+        self._hub = hub
+        self._held: dict[tuple[str, str], str] = {}  # by session and what is asked
+
+    async def hold(self, caller: Caller, happening: Happening) -> Reply:
+        """What the person answers. Who goes away, or waits too long, takes the request back and is told nothing:
+        then the program does what it does without us, and that is never to allow."""
+        request = ops.CreateAsk(
+            title=f"May it use {happening.asked}?"[: limits.subject_chars_max],
+            message=f"{happening.tool} asks before it goes on.",
+            kind=rules.Kind.PERMISSION,
+            choice=[_ALLOW, _DENY],
+        )
+        opening = asyncio.ensure_future(self._store.write(lambda tx: asks.create(tx, caller, request)))
+        key, ask = (caller.name, happening.asked), None
+        try:
+            async with asyncio.timeout(limits.hook_hold_seconds_max):
+                opened = await asyncio.shield(opening)
+                self._held[key] = opened.id
+                ask = await self._answered(caller, opened)
+        except TimeoutError:
+            pass
+        finally:
+            self._held.pop(key, None)
+            if ask is None:
+                await asyncio.shield(self._take_back(caller, opening))
+        if ask is None or ask.status is not rules.Status.ANSWERED:
+            return NOTHING
+        answered = ask
+        await self._store.write(lambda tx: _told(tx, caller, answered))
+        return Reply(Kind.ALLOW) if answered.answer == _ALLOW else Reply(Kind.DENY, _REFUSED)
+
+    async def _take_back(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
+        """Also what was still being written when nobody wanted it any more."""
+        ask = await opening
+        await self._store.write(lambda tx: withdraw_all(tx, caller, [ask.id]))
+
+    def outlived(self, caller: Caller, happening: Happening) -> list[str]:
+        """Requests that the person answered in the program itself: the call was made, or the turn is over.
+
+        A program that asks over HTTP goes on without a word to us.
+        """
+        if happening.moment is Moment.AFTER_TOOL:
+            found = self._held.get((caller.name, happening.asked))
+            return [found] if found else []
+        if happening.moment in (Moment.STOP, Moment.PROMPT):
+            return [ask_id for (name, _), ask_id in self._held.items() if name == caller.name]
+        return []
+
+    async def _answered(self, caller: Caller, ask: Ask) -> Ask:
+        keys = [*kin.own_end(caller), ask.id]
+        with self._hub.subscribe(keys) as subscription:
+            while (ask := await self._look(caller, ask)).status is rules.Status.OPEN:
+                await subscription.wait()
+                subscription.take()
+        return ask
+
+    async def _look(self, caller: Caller, ask: Ask) -> Ask:
+        def now(tx: Tx) -> Ask:
+            kin.require_live(tx, caller)
+            return tx.asks.get(ask.id) or ask
+
+        return await self._store.read(now, quick=True)
+
+
+def withdraw_all(tx: Tx, caller: Caller, ask_ids: list[str]) -> None:
+    """Take requests back, unless they were answered just now."""
+    for ask_id in ask_ids:
+        found = tx.asks.get(ask_id)
+        if found is not None and found.status is rules.Status.OPEN:
+            asks.withdraw(tx, caller, ops.OneAsk(id=ask_id))
+
+
+def _told(tx: Tx, caller: Caller, ask: Ask) -> None:
+    """The answer lies in the agent's box too, for those who only look there; this one has it."""
+    box = caller.session_id or ""
+    wanted = Wanted(type=Type.RESPONSE)
+    for message in tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, limit=limits.page_items_max):
+        if message.subject == f"Answer: {ask.title}"[: limits.subject_chars_max]:
+            receipts.take(tx, caller, Step.READ, box, message.seq, via="hook")

@@ -1,0 +1,36 @@
+"""What is remembered of each session between two of its hooks. Losing it costs a repeated look, never a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from maestro import limits
+
+
+@dataclass
+class Remembered:
+    """One session."""
+
+    # Answers with mail that are not known to be read; None while nobody has looked them up since the server started.
+    pending: list[str] | None = None
+    being_shown: set[int] = field(default_factory=set)  # mail in an answer that is on its way
+    stops: int = 0  # in a row that mail held up
+    owes_primer: bool = False
+    model_was_asked: bool = False  # since the newest answer with mail
+
+
+class Memory:
+    """All of them, the most recent ones."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Remembered] = {}
+
+    def of(self, session_id: str) -> Remembered:
+        found = self._of.pop(session_id, None) or Remembered()
+        self._of[session_id] = found
+        if len(self._of) > limits.hook_sessions_remembered_max:
+            del self._of[next(iter(self._of))]
+        return found
+
+    def forget(self, session_id: str) -> None:
+        self._of.pop(session_id, None)

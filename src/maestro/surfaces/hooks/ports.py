@@ -1,0 +1,26 @@
+"""What this surface sees of the server, beyond what every surface does."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from maestro.agents.hooks.base import Happening, Reply
+from maestro.domain.callers import Caller
+
+
+class Desk(Protocol):
+    """Where hooks are answered."""
+
+    async def happened(self, caller: Caller, happening: Happening) -> Reply:
+        """What to say to a session's hook."""
+
+    async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
+        """An answer went out, or could not be given."""
+
+
+class Notes(Protocol):
+    """Which hooks fired, and what went wrong."""
+
+    def fired(self, tool: str, event: str) -> None: ...
+
+    def failed(self, tool: str, event: str, problem: str) -> None: ...
