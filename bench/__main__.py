@@ -10,6 +10,7 @@ import uvloop
 
 from bench import (
     command,
+    hooks,
     http,
     idle,
     issues,
@@ -31,6 +32,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "http": lambda: [http.writes(), http.reads_under_writes()],
     "mail-http": lambda: [mail_http.sends(), mail_http.wake_up()],
     "mcp": mcp.figures,
+    "hooks": hooks.figures,
     "mail-store": lambda: [uvloop.run(mail_store.broadcast()), *uvloop.run(mail_store.large_store())],
     "mail-crowd": mail_crowd.figures,
     "issues": lambda: [issues.opening()],

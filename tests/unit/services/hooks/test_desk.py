@@ -231,12 +231,14 @@ async def test_an_agent_that_was_started_by_hand_ends_with_its_program(agent: Ag
         await agent.fires(Moment.PROMPT)
 
 
-async def held(agent: Agent, moment: Moment = Moment.ASKS) -> tuple[asyncio.Task[Reply], Any]:
-    task = asyncio.create_task(agent.fires(moment, asked="Bash: touch a1"))
+async def held(agent: Agent) -> tuple[asyncio.Task[Reply], Any]:
+    """A request that waits for the person."""
+    task = asyncio.create_task(agent.fires(Moment.ASKS, asked="Bash: touch a1"))
+    over = Happening(tool="claude", event="x", moment=Moment.STOP)
     async with asyncio.timeout(20):
-        while not (found := await agent.world.store.read(lambda tx: tx.asks.open(after="", limit=5))):
+        while not (found := agent.holding.outlived(agent.caller, over)):
             await asyncio.sleep(0)
-    return task, found[0]
+    return task, await agent.world.store.read(lambda tx: tx.asks.get(found[0]))
 
 
 @pytest.mark.parametrize(("said", "kind"), [("allow", Kind.ALLOW), ("deny", Kind.DENY)])
