@@ -101,11 +101,26 @@ def mcp(arguments: list[str]) -> int:
     return relay.run(arguments)
 
 
+def connect(arguments: list[str]) -> int:
+    return int(importlib.import_module("maestro.connect").connect(arguments))
+
+
+def disconnect(arguments: list[str]) -> int:
+    return int(importlib.import_module("maestro.connect").disconnect(arguments))
+
+
+def doctor(arguments: list[str]) -> int:
+    return int(importlib.import_module("maestro.connect").doctor(arguments))
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "up": up,
     "restore": restore,
     "demo": demo,
     "mcp": mcp,
+    "connect": connect,
+    "disconnect": disconnect,
+    "doctor": doctor,
     "version": version,
     "--version": version,
 }

@@ -6,7 +6,7 @@ import msgspec
 
 from maestro.domain.callers import Callers
 from maestro.domain.hooks import Firing
-from maestro.operations.base import GET, Effect, Operation, Request
+from maestro.operations.base import GET, Command, Effect, Operation, Request
 
 
 class ListHooks(Request, frozen=True, kw_only=True):
@@ -27,6 +27,8 @@ LIST = Operation(
     http=GET("/api/hooks"),
     summary="Say when each agent program's hooks fired last, and what went wrong.",
     effect=Effect.READ,
+    command=Command("hooks"),
+    examples=("maestro hooks",),
 )
 
 ALL = (LIST,)

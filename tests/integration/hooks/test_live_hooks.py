@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,14 @@ def receipt(api: httpx.Client, message: str) -> tuple[str, str]:
     return one["status"], one["via"]
 
 
+def until(is_so: Callable[[], bool]) -> None:
+    """Waits until something is so, and fails if it never is."""
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_an_agent_that_was_started_by_hand_is_one_session_by_whatever_way_it_comes(
     agent: Agent, api: httpx.Client
 ) -> None:
@@ -165,7 +174,7 @@ def test_hooks_over_http(live: LiveServer, api: httpx.Client, token: str) -> Non
     refused = post(live, token, "claude/PreToolUse", b'{"tool_name": "Bash", "tool_input": {"command": "ls"}}').json()
     assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert "Look here." in refused["hookSpecificOutput"]["permissionDecisionReason"]
-    assert receipt(api, sent) == ("delivered", "hook")
+    until(lambda: receipt(api, sent) == ("delivered", "hook"))  # that is noted once the answer is out
     post(live, token, "claude/Stop")
     assert receipt(api, sent) == ("read", "hook")
     (session,) = sessions(api)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_mail_names_its_sender_and_how_to_answer() -> None:
 def test_no_text_ends_its_fence(hostile: str) -> None:
     said = letters.after_tool([letter(body=hostile, subject=hostile)], Reach.COMMANDS, more=False).text
     (fenced,) = re.findall(r"<mail .*</mail>", said, re.DOTALL)
-    read = ElementTree.fromstring(fenced)
+    read = ET.fromstring(fenced)
     assert read.attrib["from"] == "dave (an agent, dave/vc)"
     assert "mail" not in {child.tag for child in read}
 

@@ -5,7 +5,7 @@ A hook that has nothing to say costs one read. Everything that is written for on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
 
@@ -43,6 +43,13 @@ _STATUSES = {
 }
 
 
+Waits = Callable[[], Awaitable[None]]
+
+
+async def _at_once() -> None:
+    """Nobody need know."""
+
+
 class Policy(Protocol):
     """Whether a session's requests for permission are held until someone answers here."""
 
@@ -74,13 +81,14 @@ class Desk:
         self._holds = holds
         self._memory = Memory()
 
-    async def happened(self, caller: Caller, happening: Happening) -> Reply:
-        """What to say to a session's hook."""
+    async def happened(self, caller: Caller, happening: Happening, *, holds: Waits = _at_once) -> Reply:
+        """What to say to a session's hook. `holds` is told before an answer takes as long as a person does."""
         if not caller.is_session:
             raise errors.NotPermitted("Hooks are for agents: this is no session.")
         memory = self._memory.of(caller.name)
         seen = await self._store.read(lambda tx: self._look(tx, caller, happening, memory), quick=True)
         if happening.moment is Moment.ASKS and self._holds(seen.session, seen.spawn):
+            await holds()
             return await self._holding.hold(caller, happening)
         reply = self._reply(happening, seen, memory)
         work = self._consequences(caller, happening, seen, memory, reply)

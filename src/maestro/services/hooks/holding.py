@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from maestro import limits
 from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply
@@ -21,41 +22,56 @@ _ALLOW, _DENY = "allow", "deny"
 _REFUSED = "The person did not allow this."
 
 
+@dataclass
+class _Held:
+    """One request, and how many of the program's hooks wait for the same answer."""
+
+    opening: asyncio.Future[Ask]
+    waiting: int = 0
+
+
 class Holding:
     """Holds requests, each for a bounded time."""
 
     def __init__(self, store: Store, hub: Hub) -> None:
         self._store = store
         self._hub = hub
-        self._held: dict[tuple[str, str], str] = {}  # by session and what is asked
+        self._held: dict[tuple[str, str], _Held] = {}  # by session and what is asked
 
     async def hold(self, caller: Caller, happening: Happening) -> Reply:
         """What the person answers. Who goes away, or waits too long, takes the request back and is told nothing:
         then the program does what it does without us, and that is never to allow."""
-        request = ops.CreateAsk(
-            title=f"May it use {happening.asked}?"[: limits.subject_chars_max],
-            message=f"{happening.tool} asks before it goes on.",
-            kind=rules.Kind.PERMISSION,
-            choice=[_ALLOW, _DENY],
-        )
-        opening = asyncio.ensure_future(self._store.write(lambda tx: asks.create(tx, caller, request)))
-        key, ask = (caller.name, happening.asked), None
+        key = (caller.name, happening.asked)
+        held = self._held.get(key) or self._open(caller, happening, key)
+        held.waiting += 1
+        ask = None
         try:
             async with asyncio.timeout(limits.hook_hold_seconds_max):
-                opened = await asyncio.shield(opening)
-                self._held[key] = opened.id
-                ask = await self._answered(caller, opened)
+                ask = await self._answered(caller, await asyncio.shield(held.opening))
         except TimeoutError:
             pass
         finally:
-            self._held.pop(key, None)
-            if ask is None:
-                await asyncio.shield(self._take_back(caller, opening))
+            held.waiting -= 1
+            if not held.waiting:
+                self._held.pop(key, None)
+            if not held.waiting and ask is None:
+                await asyncio.shield(self._take_back(caller, held.opening))
         if ask is None or ask.status is not rules.Status.ANSWERED:
             return NOTHING
         answered = ask
         await self._store.write(lambda tx: _told(tx, caller, answered))
         return Reply(Kind.ALLOW) if answered.answer == _ALLOW else Reply(Kind.DENY, _REFUSED)
+
+    def _open(self, caller: Caller, happening: Happening, key: tuple[str, str]) -> _Held:
+        request = ops.CreateAsk(
+            title=f"May it use {happening.asked or 'a tool'}?"[: limits.subject_chars_max],
+            message=f"{happening.tool} asks before it goes on.",
+            kind=rules.Kind.PERMISSION,
+            choice=[_ALLOW, _DENY],
+        )
+        work = self._store.write(lambda tx: asks.create(tx, caller, request))
+        self._held[key] = held = _Held(asyncio.ensure_future(work))
+        return held
 
     async def _take_back(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
         """Also what was still being written when nobody wanted it any more."""
@@ -67,12 +83,15 @@ class Holding:
 
         A program that asks over HTTP goes on without a word to us.
         """
-        if happening.moment is Moment.AFTER_TOOL:
-            found = self._held.get((caller.name, happening.asked))
-            return [found] if found else []
-        if happening.moment in (Moment.STOP, Moment.PROMPT):
-            return [ask_id for (name, _), ask_id in self._held.items() if name == caller.name]
-        return []
+        match happening.moment:
+            case Moment.AFTER_TOOL:
+                keys = [(caller.name, happening.asked)]
+            case Moment.STOP | Moment.PROMPT:
+                keys = [key for key in self._held if key[0] == caller.name]
+            case _:
+                return []
+        found = [self._held[key].opening for key in keys if key in self._held]
+        return [opening.result().id for opening in found if opening.done() and not opening.exception()]
 
     async def _answered(self, caller: Caller, ask: Ask) -> Ask:
         keys = [*kin.own_end(caller), ask.id]

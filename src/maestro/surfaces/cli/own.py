@@ -30,6 +30,21 @@ class Shell(enum.StrEnum):
     FISH = "fish"
 
 
+class ConnectTool(enum.StrEnum):
+    """An agent program that can be connected."""
+
+    CLAUDE = "claude"
+    CODEX = "codex"
+    GEMINI = "gemini"
+
+
+class ConnectScope(enum.StrEnum):
+    """Whose settings are changed."""
+
+    USER = "user"
+    PROJECT = "project"
+
+
 class Nothing(Request, frozen=True, kw_only=True):
     """Nothing to say."""
 
@@ -82,6 +97,23 @@ class Mcp(Request, frozen=True, kw_only=True):
 class Hook(Request, frozen=True, kw_only=True):
     tool: Annotated[str, Meta(max_length=64, description="The agent program.", extra={"label": "TOOL"})]
     event: Annotated[str, Meta(max_length=64, description="What it calls the moment.", extra={"label": "EVENT"})]
+
+
+class Connect(Request, frozen=True, kw_only=True):
+    tool: Annotated[ConnectTool, Meta(description="The agent program.")]
+    scope: Annotated[ConnectScope, Meta(description="Your own settings, or the project's.")] = ConnectScope.USER
+    dry_run: Annotated[bool, Meta(description="Only show what would change.")] = False
+    trust: Annotated[bool, Meta(description="codex: mark the hooks as reviewed, in your name.")] = False
+
+
+class Disconnect(Request, frozen=True, kw_only=True):
+    tool: Annotated[ConnectTool, Meta(description="The agent program.")]
+    scope: Annotated[ConnectScope, Meta(description="Only your own settings, or only the project's.")] | None = None
+    dry_run: Annotated[bool, Meta(description="Only show what would change.")] = False
+
+
+class Doctor(Request, frozen=True, kw_only=True):
+    fix: Annotated[bool, Meta(description="Mend what can be mended.")] = False
 
 
 class Restore(Request, frozen=True, kw_only=True):
@@ -186,10 +218,51 @@ HOOK = Own(
     positional=("tool", "event"),
     examples=("maestro hook claude PostToolUse",),
 )
+CONNECT = Own(
+    "connect",
+    Connect,
+    "Add Maestro's hooks and MCP server to an agent program's settings, for agents that you start yourself.",
+    callers=Callers.PERSON,
+    positional=("tool",),
+    examples=("maestro connect claude --dry-run", "maestro connect claude", "maestro connect gemini --scope project"),
+    local=True,
+)
+DISCONNECT = Own(
+    "disconnect",
+    Disconnect,
+    "Take Maestro out of an agent program's settings again.",
+    callers=Callers.PERSON,
+    positional=("tool",),
+    examples=("maestro disconnect claude",),
+    local=True,
+)
+DOCTOR = Own(
+    "doctor",
+    Doctor,
+    "Say which agent programs there are, how they are connected, and what is wrong.",
+    callers=Callers.PERSON,
+    examples=("maestro doctor", "maestro doctor --fix"),
+    local=True,
+)
 DEMO = Own("demo", Nothing, "See Maestro at work.", callers=Callers.PERSON, examples=("maestro demo",), local=True)
 VERSION = Own("version", Nothing, "Print the version (also --version).", examples=("maestro version",), local=True)
 
-ALL = (BOARD, HELP, COMMANDS, COMPLETION, COMPLETE, UP, RESTORE, MCP, HOOK, DEMO, VERSION)
+ALL = (
+    BOARD,
+    HELP,
+    COMMANDS,
+    COMPLETION,
+    COMPLETE,
+    UP,
+    RESTORE,
+    MCP,
+    HOOK,
+    CONNECT,
+    DISCONNECT,
+    DOCTOR,
+    DEMO,
+    VERSION,
+)
 
 # What the client's side of `mcp` calls itself: no command that anyone types.
 PIPE = "__mcp"

@@ -11,7 +11,7 @@ from maestro import errors
 from maestro.agents.hooks import base, known
 from maestro.agents.hooks.base import Happening, Moment, Payload, Reply
 from maestro.domain.callers import Caller
-from maestro.surfaces.hooks.ports import Desk, Notes
+from maestro.surfaces.hooks.ports import Desk, Notes, Waits
 
 _encode = msgspec.json.encode
 
@@ -36,7 +36,7 @@ class Hooks:
         self._desk = desk
         self._notes = notes
 
-    async def answer(self, tool: str, event: str, raw: bytes, who: Who) -> Answered:
+    async def answer(self, tool: str, event: str, raw: bytes, who: Who, *, holds: Waits) -> Answered:
         """What to say; MaestroError if nobody knows, which is for the caller to keep quiet about."""
         dialect = known.DIALECTS.get(tool)
         if dialect is None:
@@ -49,7 +49,7 @@ class Hooks:
             return QUIET
         self._notes.fired(tool, event)
         caller = await who(happening)
-        reply = await self._desk.happened(caller, happening)
+        reply = await self._desk.happened(caller, happening, holds=holds)
         said = dialect.spell(event, reply)
         return Answered(_encode(said), caller, reply) if said is not None else QUIET
 

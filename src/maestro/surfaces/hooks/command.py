@@ -15,7 +15,7 @@ from maestro.agents.hooks.base import Happening
 from maestro.domain.callers import Caller, Role
 from maestro.operations.app import App, Peer
 from maestro.surfaces.arrivals import Arrival, arrived
-from maestro.surfaces.hooks.answers import Answered, Hooks, may_hold
+from maestro.surfaces.hooks.answers import Answered, Hooks
 
 _NOWHERE_MAX = 1_000
 
@@ -48,11 +48,11 @@ class HookCommand:
         async def who(happening: Happening) -> Caller:
             return await self._who(happening, peer, happening.directory or directory, token)
 
+        async def holds() -> None:
+            await client.waiting(limits.hook_hold_seconds_max * 1000)
+
         try:
-            raw = await client.stdin()
-            if may_hold(tool, event):
-                await client.waiting(limits.hook_hold_seconds_max * 1000)
-            answered = await self._hooks.answer(tool, event, raw, who)
+            answered = await self._hooks.answer(tool, event, await client.stdin(), who, holds=holds)
         except errors.MaestroError as error:
             self._hooks.failed(tool, event, error.message)
             return

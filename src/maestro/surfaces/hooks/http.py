@@ -64,7 +64,10 @@ class HookEndpoint:
         async def who(happening: Happening) -> Caller:
             return caller
 
-        work = self._hooks.answer(tool, event, await _body(receive), who)
+        async def holds() -> None:
+            """Over HTTP nobody asks how long."""
+
+        work = self._hooks.answer(tool, event, await _body(receive), who, holds=holds)
         return await _unless_gone(work, receive) if may_hold(tool, event) else await work
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from maestro.agents.hooks.base import Happening, Reply
 from maestro.domain.callers import Caller
 
+Waits = Callable[[], Awaitable[None]]
+
 
 class Desk(Protocol):
     """Where hooks are answered."""
 
-    async def happened(self, caller: Caller, happening: Happening) -> Reply:
-        """What to say to a session's hook."""
+    async def happened(self, caller: Caller, happening: Happening, *, holds: Waits) -> Reply:
+        """What to say to a session's hook. `holds` is told before an answer takes as long as a person does."""
 
     async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
         """An answer went out, or could not be given."""

@@ -236,7 +236,7 @@ async def held(agent: Agent) -> tuple[asyncio.Task[Reply], Any]:
     task = asyncio.create_task(agent.fires(Moment.ASKS, asked="Bash: touch a1"))
     over = Happening(tool="claude", event="x", moment=Moment.STOP)
     async with asyncio.timeout(20):
-        while not (found := agent.holding.outlived(agent.caller, over)):
+        while not (found := agent.holding.outlived(agent.caller, over)):  # noqa: ASYNC110
             await asyncio.sleep(0)
     return task, await agent.world.store.read(lambda tx: tx.asks.get(found[0]))
 

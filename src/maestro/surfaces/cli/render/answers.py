@@ -18,6 +18,7 @@ from maestro.domain import tasks as domain_tasks
 from maestro.operations import agents as agent_ops
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import hooks as hook_ops
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes as mail_ops
 from maestro.operations import members as member_ops
@@ -39,6 +40,7 @@ from maestro.surfaces.cli.render import (
     agents,
     asks,
     documents,
+    hooks,
     issues,
     mail,
     members,
@@ -117,6 +119,7 @@ RENDERERS: dict[type, Renderer] = {
     spawn_ops.TemplateDetail: spawning.template,
     spawn_ops.Heard: spawning.heard,
     tool_ops.ToolList: spawning.tool_list,
+    hook_ops.HookList: hooks.hook_list,
     domain_manifests.Manifest: spawning.manifest,
     mail_ops.SentMail: mail.sent,
     mail_ops.MailStatus: mail.status,
