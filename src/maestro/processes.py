@@ -60,6 +60,24 @@ def leads_a_session(pid: int) -> bool:
         return False
 
 
+def has_terminal(pid: int) -> bool:
+    """Whether a process belongs to a terminal at which someone may sit."""
+    try:
+        return _terminal_from_proc(pid) if sys.platform == "linux" else _terminal_from_ps(pid)
+    except (OSError, ValueError):
+        return False
+
+
+def _terminal_from_proc(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[4] != "0"
+
+
+def _terminal_from_ps(pid: int) -> bool:
+    asked = ["ps", "-o", "tty=", "-p", str(pid)]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=5)
+    return answer.stdout.strip() not in ("", "?", "??")
+
+
 def ancestry(pid: int) -> list[Process]:
     """A process and all its parents up to the first of the system."""
     chain: list[Process] = []

@@ -193,20 +193,22 @@ class Edits:
         for number, entry in enumerate(entries):
             if entry.start not in gone:
                 continue
-            begin = self._line_start(entry.start)
+            end = entry.node.end if entry.comma is None else entry.comma + 1
+            self._pieces.append((self._begin_of_cut(entry.start, end), end, ""))
             if entry.comma is not None:
-                self._pieces.append((begin, entry.comma + 1, ""))
                 continue
-            self._pieces.append((begin, entry.node.end, ""))
             before = [one for one in entries[:number] if one.start not in gone]
             if before and before[-1].comma is not None:  # it would be left over
                 self._pieces.append((before[-1].comma, before[-1].comma + 1, ""))
 
-    def _line_start(self, place: int) -> int:
-        """Where the white space before a place begins, its line break included."""
+    def _begin_of_cut(self, place: int, end: int) -> int:
+        """Where the white space before a place begins; with its line break, if another one follows what is cut.
+
+        Else a comment on the line before would swallow what comes after.
+        """
         text = self._document.text
         begin = len(text[:place].rstrip(" \t"))
-        if begin and text[begin - 1] == "\n":
+        if begin and text[begin - 1] == "\n" and text[end:].lstrip(" \t\r").startswith("\n"):
             begin -= 2 if text[max(0, begin - 2) : begin] == "\r\n" else 1
         return begin
 

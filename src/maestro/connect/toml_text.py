@@ -54,20 +54,27 @@ def remove(text: str, keys: Sequence[str]) -> str:
     wanted = _without(before, keys)
     lines = text.splitlines(keepends=True)
     for begin in range(len(lines)):
-        if not _HEADER.match(lines[begin]) or _named(lines[begin]) != list(keys):
-            continue
-        end = begin + 1
-        while end < len(lines) and not _HEADER.match(lines[end]):
-            end += 1
-        # What stands just above the next table belongs to that one.
-        while end > begin + 1 and end < len(lines) and lines[end - 1].lstrip().startswith("#"):
-            end -= 1
-        if begin and not lines[begin - 1].strip():
-            begin -= 1  # the gap that came with it
-        made = "".join(lines[:begin] + lines[end:])
-        _expect(made, wanted)
-        return made
+        if _HEADER.match(lines[begin]) and _named(lines[begin]) == list(keys):
+            made = _cut(lines, begin)
+            try:
+                _expect(made, wanted)
+            except Unreadable:
+                continue  # a line of some text that only looks like it
+            return made
     raise Unreadable(f"[{_path(keys)}] is not a table of its own there")
+
+
+def _cut(lines: list[str], begin: int) -> str:
+    """Lines without the table that begins at one of them."""
+    end = begin + 1
+    while end < len(lines) and not _HEADER.match(lines[end]):
+        end += 1
+    # What someone noted below it is not its own.
+    while end > begin + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        end -= 1
+    if begin and not lines[begin - 1].strip():
+        begin -= 1  # the gap that came with it
+    return "".join(lines[:begin] + lines[end:])
 
 
 def _named(line: str) -> list[str] | None:

@@ -28,11 +28,12 @@ class Arrival:
     name: str
     tool: str | None
     mode: Mode = Mode.EXECUTE
+    through_shell: bool = False  # programs start their hooks through a shell that leads a session of its own
 
 
 async def arrived(app: App, person: Caller, arrival: Arrival) -> Caller:
     """Register it; its caller from now on."""
-    agent = agent_above(arrival.peer.pid if arrival.peer is not None else 0)
+    agent = _agent_above(arrival.peer.pid if arrival.peer is not None else 0, through_shell=arrival.through_shell)
     located = projects.LocateProject(path=arrival.directory or "/")
     place: projects.Place = await app.call(projects.LOCATE, located, caller=person)
     asked = sessions.RegisterSession(
@@ -61,13 +62,13 @@ async def _register(app: App, asked: sessions.RegisterSession, person: Caller, n
         return
 
 
-def agent_above(pid: int) -> int:
+def _agent_above(pid: int, *, through_shell: bool) -> int:
     """The process that started this one, past shells that were only its wrappers. The person's own shell is nobody's
     agent: were it one, the person would be a session from then on."""
     found = processes.look_up(pid)
     agent = found.parent if found is not None else 0
     while agent > 1 and processes.name_of(agent) in _SHELLS:
-        if processes.leads_a_session(agent):
+        if processes.leads_a_session(agent) and (processes.has_terminal(agent) or not through_shell):
             raise errors.NotPermitted(
                 "This was started by a shell, not by an agent.",
                 hint="Add `maestro mcp` to an agent's MCP servers, or set MAESTRO_TOKEN.",

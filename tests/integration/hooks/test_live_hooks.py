@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import shlex
 import subprocess
 import sys
 import time
@@ -38,8 +42,11 @@ class Agent:
         )
 
     def runs(self, *words: str, payload: str = "") -> tuple[int, str, str]:
+        return self.runs_program(*PYTHON_CLIENT, *words, payload=payload)
+
+    def runs_program(self, *words: str, payload: str = "") -> tuple[int, str, str]:
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps([[*PYTHON_CLIENT, *words], payload]) + "\n")
+        self.process.stdin.write(json.dumps([words, payload]) + "\n")
         self.process.stdin.flush()
         code, out, err = json.loads(self.process.stdout.readline())
         return code, out, err
@@ -137,16 +144,30 @@ def test_where_there_is_no_project_an_agent_is_left_alone(agent: Agent, api: htt
     assert noted["fired_at"] and "project" in noted["problem"]
 
 
-def test_the_person_at_a_shell_does_not_become_a_session(live: LiveServer, repo: Path, api: httpx.Client) -> None:
-    ran = subprocess.run(
-        ["setsid", "--wait", "sh", "-c", '"$@"; true', "sh", *PYTHON_CLIENT, "hook", "claude", "Stop"],
-        input=json.dumps({"cwd": str(repo)}).encode(),
-        env=live.environment(),
-        capture_output=True,
-        check=False,
-    )
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+def test_the_person_at_a_terminal_does_not_become_a_session(live: LiveServer, repo: Path, api: httpx.Client) -> None:
+    payload = repo / "payload.json"
+    payload.write_text(json.dumps({"cwd": str(repo)}))
+    line = f"{shlex.join([*PYTHON_CLIENT, 'hook', 'claude', 'Stop'])} < {shlex.quote(str(payload))}; echo over"
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve("/bin/sh", ["sh", "-c", line], live.environment())
+    said = b""
+    with contextlib.suppress(OSError):  # so a terminal ends
+        while piece := os.read(terminal, 4096):
+            said += piece
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    assert said.split() == [b"over"]
     assert sessions(api) == []
+    (noted,) = api.get("/api/hooks").json()["hooks"]
+    assert "by a shell" in noted["problem"]
+
+
+def test_a_shell_that_a_program_starts_for_its_hook_is_no_person(agent: Agent, api: httpx.Client) -> None:
+    line = shlex.join([*PYTHON_CLIENT, "hook", "claude", "UserPromptSubmit"])
+    agent.runs_program("setsid", "--wait", "sh", "-c", f"{line}; true", payload=json.dumps({"cwd": str(agent.work)}))
+    (session,) = sessions(api)
+    assert session["tool"] == "claude" and session["pid"] != 1
 
 
 def test_a_self_test_makes_nobody_a_session(agent: Agent, api: httpx.Client) -> None:

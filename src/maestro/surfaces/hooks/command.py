@@ -83,7 +83,7 @@ class HookCommand:
             if caller.role is not Role.PERSON:
                 return caller
             try:
-                arrival = Arrival(peer, directory, name=happening.tool, tool=happening.tool)
+                arrival = Arrival(peer, directory, name=happening.tool, tool=happening.tool, through_shell=True)
                 return await arrived(self._app, caller, arrival)
             except errors.NotFound:
                 self._remember(place)
