@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,7 +11,7 @@ import pytest
 from agent_programs import by_hand, installed
 from agent_programs.base import Finished, Room, run
 from agent_programs.by_hand import ByHand
-from scripted_model import Say, ScriptedModel, Seen, Shell
+from scripted_model import Call, Say, ScriptedModel, Seen, Shell
 
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 
@@ -144,16 +143,15 @@ def test_connected_started_by_hand_and_let_go_again(person: Person) -> None:
 
 
 def test_its_tools_and_its_hooks_are_one_session(person: Person) -> None:
-    from scripted_model import Call
-
-    url = person.connected(Shell("echo first"), Call("whoami", server="maestro"), Say("All done."))
+    # Codex does not wait for its tools: what it is asked in its first second goes without.
+    url = person.connected(Shell("sleep 3"), Call("whoami", server="maestro"), Say("All done."))
     person.starts(url)
     assert f"You are {person.program.name}" in person.model.seen(person.program.name)[2].newest
     assert len(person.sessions()) == 1
 
 
 def test_mail_that_is_there_when_a_tool_ends_is_in_the_next_request_every_time(person: Person) -> None:
-    steps = [writing(person, f"letter {number} of many.", Shell("true")) for number in range(MANY)]
+    steps = [writing(person, f"letter {number} of many.", Shell(f"echo {number}")) for number in range(MANY)]
     url = person.connected(*steps, Say("All done."))
     person.starts(url, seconds=MANY_SECONDS_MAX)
     seen = person.model.seen(person.program.name)
@@ -163,8 +161,9 @@ def test_mail_that_is_there_when_a_tool_ends_is_in_the_next_request_every_time(p
     assert statuses == {"read"}
 
 
-def test_a_program_whose_server_is_gone_goes_on_without(person: Person, tmp_path: Path) -> None:
+def test_a_program_goes_on_whatever_became_of_maestro(person: Person) -> None:
     url = person.connected(Shell("echo one"), Shell("echo two"), Say("All done."))
     person.live.kill()
+    person.live.home.rename(person.live.home.with_name("away"))
+    person.live.home.write_text("no folder, so no server can be started either")
     assert "All done." in person.starts(url).output
-    assert (person.live.home / "hooks.log").read_text().count("no server answers") >= 4

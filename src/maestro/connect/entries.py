@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maestro.agents.hooks import known
+from maestro.agents.hooks.wiring import Groups, by_command
 
 SERVER = "maestro"  # what the MCP server is called there
 _OURS = re.compile(r"(?:^|[/\s'\"])maestro(?:-py)?['\"]? hook (?:claude|codex|gemini) \w+$")
@@ -73,22 +73,8 @@ def targets(tool: str, scope: Scope, caller: Caller, *, directory: Path) -> list
     return _TARGETS[tool](scope, caller, directory)
 
 
-def _hooks(tool: str, caller: Caller, *, per_second: int = 1, **extra: str) -> dict[str, list[dict[str, Any]]]:
-    return {
-        event: [
-            {
-                "hooks": [
-                    {
-                        **extra,
-                        "type": "command",
-                        "command": caller.hook(tool, event),
-                        "timeout": seconds * per_second,
-                    }
-                ]
-            }
-        ]
-        for event, seconds in known.DIALECTS[tool].events.items()
-    }
+def _hooks(tool: str, caller: Caller) -> Groups:
+    return by_command(tool, lambda event: caller.hook(tool, event))
 
 
 def _claude(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
@@ -108,8 +94,8 @@ def _claude(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
 def _codex(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
     own = os.environ.get("CODEX_HOME")
     folder = directory / ".codex" if scope is Scope.PROJECT else Path(own) if own else Path.home() / ".codex"
-    # Required: else whatever is asked in the first second goes without the tools.
-    entry = {**caller.mcp(), "required": True}
+    # Not `required`: what is asked in the first second may go without the tools, but codex starts whatever we do.
+    entry = caller.mcp()
     return [
         Target(folder / "hooks.json", Format.JSON, hooks=_hooks("codex", caller)),
         Target(folder / "config.toml", Format.TOML, mcp=entry, mcp_keys=("mcp_servers", SERVER)),
@@ -120,7 +106,7 @@ def _gemini(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
     own = os.environ.get("GEMINI_CLI_HOME")
     root = directory if scope is Scope.PROJECT else Path(own) if own else Path.home()
     entry = {**caller.mcp(), "trust": True}
-    hooks = _hooks("gemini", caller, per_second=1_000, name="maestro")
+    hooks = _hooks("gemini", caller)
     path = root / ".gemini" / "settings.json"
     return [Target(path, Format.JSON, hooks=hooks, mcp=entry, mcp_keys=("mcpServers", SERVER))]
 

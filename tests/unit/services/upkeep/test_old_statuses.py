@@ -30,7 +30,7 @@ async def test_an_observation_gives_way_to_what_the_session_said_itself(world: W
     worker = await world.join("w")
     job = OldStatuses(world.store)
     await say(world, worker, Status.WORKING, Source.REPORT)
-    await say(world, worker, Status.IDLE, Source.HOOK)
+    await say(world, worker, Status.IDLE, Source.PROTOCOL)
     assert await job.run_once() == world.clock.now() + timedelta(seconds=limits.status_seconds)
     assert (await world.session(worker)).status is Status.IDLE
     world.clock.advance(limits.status_seconds)
@@ -39,6 +39,18 @@ async def test_an_observation_gives_way_to_what_the_session_said_itself(world: W
     assert (session.status, session.status_source, session.status_until) == (Status.WORKING, Source.REPORT, None)
     assert (await changes(world, worker))[-2:] == ["idle", "working"]
     assert await job.run_once() is None
+
+
+async def test_hooks_tell_of_changes_so_what_they_say_of_silence_stands(world: World) -> None:
+    worker = await world.join("w")
+    job = OldStatuses(world.store)
+    for what in (Status.IDLE, Status.NEEDS_INPUT):
+        await say(world, worker, what, Source.HOOK)
+        world.clock.advance(limits.status_seconds)
+        assert await job.run_once() is None
+        assert (await world.session(worker)).status is what
+    await say(world, worker, Status.WORKING, Source.HOOK)
+    assert await job.run_once() is not None, "that it works is heard again and again, or not true any more"
 
 
 async def test_the_last_there_was_stands_when_all_are_old(world: World) -> None:

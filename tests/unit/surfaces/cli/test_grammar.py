@@ -104,7 +104,8 @@ def test_what_is_required_stands_without_brackets() -> None:
 
 
 def test_local_commands_are_known() -> None:
-    assert {"up", "restore", "mcp", "demo", "version", "--version"} == own.LOCAL_WORDS
+    local = {"up", "restore", "mcp", "connect", "disconnect", "doctor", "demo", "version"}
+    assert {*local, "--version"} == own.LOCAL_WORDS
     overview = help.overview(GRAMMAR.root)
-    assert all(f"maestro {word}" in overview for word in ("up", "restore", "mcp", "demo", "version"))
+    assert all(f"maestro {word}" in overview for word in local)
     assert "__complete" not in overview

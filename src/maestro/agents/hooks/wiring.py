@@ -1,0 +1,41 @@
+"""Hooks as they stand in a program's settings: each event with a command, or with an address for claude."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from maestro.agents.hooks import known
+
+Groups = dict[str, list[dict[str, Any]]]
+_UNITS = {"gemini": 1_000}  # it counts milliseconds, the others seconds
+_NAMED = {"gemini": {"name": "maestro"}}
+_NOT_OVER_HTTP = frozenset({"SessionStart"})  # claude refuses
+
+
+def by_command(tool: str, command: Callable[[str], str], *, seconds: Mapping[str, int] | None = None) -> Groups:
+    """Every event of a program, with the command for each. `seconds` are other patiences than the usual."""
+    patience = {**known.DIALECTS[tool].events, **(seconds or {})}
+    return {
+        event: _group({"type": "command", "command": command(event)}, patience[event], tool)
+        for event in known.DIALECTS[tool].events
+    }
+
+
+def over_http(url: str, command: Callable[[str], str], *, seconds: Mapping[str, int] | None = None) -> Groups:
+    """Claude's events over HTTP, with the session's token from its environment; the others by command."""
+    groups = by_command("claude", command, seconds=seconds)
+    patience = {**known.DIALECTS["claude"].events, **(seconds or {})}
+    for event in groups.keys() - _NOT_OVER_HTTP:
+        address = {
+            "type": "http",
+            "url": f"{url.rstrip('/')}/hooks/claude/{event}",
+            "headers": {"Authorization": "Bearer $MAESTRO_TOKEN"},
+            "allowedEnvVars": ["MAESTRO_TOKEN"],
+        }
+        groups[event] = _group(address, patience[event], "claude")
+    return groups
+
+
+def _group(hook: dict[str, Any], seconds: int, tool: str) -> list[dict[str, Any]]:
+    return [{"hooks": [{**_NAMED.get(tool, {}), **hook, "timeout": seconds * _UNITS.get(tool, 1)}]}]

@@ -1,0 +1,42 @@
+"""Hooks in the programs' settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from maestro.agents.hooks import known, wiring
+
+
+@pytest.mark.parametrize("tool", known.DIALECTS)
+def test_every_event_has_its_command(tool: str) -> None:
+    groups = wiring.by_command(tool, lambda event: f"maestro hook {tool} {event}")
+    assert groups.keys() == known.DIALECTS[tool].events.keys()
+    for event, ((group),) in groups.items():
+        (hook,) = group["hooks"]
+        assert (hook["type"], hook["command"]) == ("command", f"maestro hook {tool} {event}")
+
+
+def test_gemini_counts_milliseconds_and_codex_is_impatient_at_the_end() -> None:
+    def timeout(tool: str, event: str) -> int:
+        (group,) = wiring.by_command(tool, str)[event]
+        return int(group["hooks"][0]["timeout"])
+
+    assert timeout("gemini", "AfterTool") == 10_000
+    assert timeout("claude", "PostToolUse") == 10
+    assert timeout("codex", "SessionEnd") == 3
+
+
+def test_over_http_no_secret_stands_in_the_settings() -> None:
+    groups = wiring.over_http("http://127.0.0.1:4747/", str, seconds={"PermissionRequest": 3_600})
+    (asks,) = groups["PermissionRequest"]
+    assert asks["hooks"] == [
+        {
+            "type": "http",
+            "url": "http://127.0.0.1:4747/hooks/claude/PermissionRequest",
+            "headers": {"Authorization": "Bearer $MAESTRO_TOKEN"},
+            "allowedEnvVars": ["MAESTRO_TOKEN"],
+            "timeout": 3_600,
+        }
+    ]
+    (starts,) = groups["SessionStart"]
+    assert starts["hooks"][0]["type"] == "command", "claude calls this one never over HTTP"
