@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import msgspec
 
 _ASKED_CHARS_MAX = 300
+# Of a tool's arguments, those that tell a person what it is about; the first that is there.
+_TELLING = ("command", "file_path", "filePath", "path", "url", "query", "toolName", "prompt", "description", "title")
 
 
 class Moment(enum.Enum):
@@ -83,6 +85,7 @@ class Payload(msgspec.Struct, frozen=True):
     tool_input: msgspec.Raw = msgspec.Raw(b"")
     notification_type: str = ""
     message: str = ""
+    details: msgspec.Raw = msgspec.Raw(b"")  # gemini, of what it waits for
     agent_id: str = ""
     maestro_test: str = ""  # a self-test: nobody's agent, and nothing is to follow from it
 
@@ -111,19 +114,23 @@ def decode(raw: bytes) -> Payload:
 
 def wanted(payload: Payload) -> str:
     """A tool call on one line, as a person is told of it."""
-    said = bytes(payload.tool_input)
+    return described(payload.tool_name, bytes(payload.tool_input))
+
+
+def described(name: str, raw: bytes) -> str:
+    """What something is called, and what of its details says most."""
     try:
-        given = msgspec.json.decode(said) if said else {}
+        given = msgspec.json.decode(raw) if raw else {}
     except msgspec.DecodeError:
         given = {}
     detail = ""
     if isinstance(given, dict):
-        named = (given.get(key) for key in ("command", "file_path", "path", "url", "query", "description"))
+        named = (given.get(key) for key in _TELLING)
         detail = next((value for value in named if isinstance(value, str) and value), "")
         if isinstance(given.get("command"), list):
             detail = " ".join(map(str, given["command"]))
         detail = detail or (msgspec.json.encode(given).decode() if given else "")
-    line = " ".join(f"{payload.tool_name}: {detail}".split()) if detail else payload.tool_name
+    line = " ".join(f"{name}: {detail}".split()) if detail else name
     return line if len(line) <= _ASKED_CHARS_MAX else line[: _ASKED_CHARS_MAX - 1] + "…"
 
 

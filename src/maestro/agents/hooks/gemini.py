@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Payload, Reply, context, wanted
+from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Payload, Reply, context, described, wanted
 
 _BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compress": Beginning.COMPACTED}
 _MOMENTS = {
@@ -42,7 +42,7 @@ class Gemini:
             directory=payload.cwd,
             is_aside=bool(payload.agent_id),
             beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
-            asked=payload.message if moment is Moment.WAITS else wanted(payload),
+            asked=described(payload.message, bytes(payload.details)) if moment is Moment.WAITS else wanted(payload),
             is_final=payload.reason not in _STAYS,
             tells_models=True,
         )

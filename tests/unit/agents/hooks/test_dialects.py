@@ -92,8 +92,17 @@ def read(tool: str, event: str, payload: dict[str, Any]) -> Happening | None:
         (
             "gemini",
             "Notification",
-            {**GEMINI, "notification_type": "ToolPermission", "message": "Tool Shell wants", "details": {}},
-            {"moment": Moment.WAITS, "needs_person": True},
+            {
+                **GEMINI,
+                "notification_type": "ToolPermission",
+                "message": "Tool Shell requires execution",
+                "details": {"type": "exec", "title": "Shell", "command": "touch a1", "rootCommand": "touch"},
+            },
+            {
+                "moment": Moment.WAITS,
+                "needs_person": True,
+                "asked": "Tool Shell requires execution: touch a1",
+            },
         ),
         ("gemini", "SessionEnd", {**GEMINI, "reason": "exit"}, {"moment": Moment.ENDS}),
     ],
