@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro.connect import files, merging, toml_text
-from maestro.connect.entries import Format, Target
+from maestro.connect.entries import Format, Target, is_left_over
 from maestro.connect.files import ChangedMeanwhile, Found
 from maestro.connect.merging import LeftAlone
 from maestro.connect.records import Record, Records, digest
@@ -44,8 +44,10 @@ def connecting(target: Target, records: Records) -> Change:
     found = files.read(target.path)
     record = records.get(target.path)
     owned = record.mcp if record is not None else None
-    text, notes = merging.merged(target, found.text, owned=owned)
     _, there = merging.present(target, found.text)
+    if there != target.mcp and is_left_over(there):
+        owned = there
+    text, notes = merging.merged(target, found.text, owned=owned)
     mine = target.mcp if there is None or there == owned else None  # one that was there before is someone else's
     kept = tuple(tuple(keys) for keys in record.tables) if record is not None else ()
     return Change(found, text.encode(), notes, mcp=mine, tables=kept)

@@ -68,6 +68,14 @@ def is_ours(command: Any) -> bool:
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
+def is_left_over(mcp: Any) -> bool:
+    """Whether an MCP entry is that of a Maestro which is not there any more: nobody can use it as it is."""
+    if not isinstance(mcp, dict) or mcp.get("args") != ["mcp"] or not isinstance(mcp.get("command"), str):
+        return False
+    program = Path(mcp["command"])
+    return program.name in ("maestro", "maestro-py") and program.is_absolute() and not program.exists()
+
+
 def targets(tool: str, scope: Scope, caller: Caller, *, directory: Path) -> list[Target]:
     """The files of one program."""
     return _TARGETS[tool](scope, caller, directory)
