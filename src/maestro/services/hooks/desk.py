@@ -166,7 +166,7 @@ class Desk:
         if happening.is_aside:
             return []
         work: list[Callable[[Tx], None]] = []
-        if happening.moment is Moment.STARTS and happening.beginning is not Beginning.NEW:
+        if happening.moment is Moment.STARTS:
             if memory.pending:  # what was put into the old context is not in the new one
                 work.append(lambda tx: tx.hooks.clear_answers(caller.name))
             memory.pending = []

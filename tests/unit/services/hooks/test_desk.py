@@ -152,7 +152,7 @@ async def test_another_server_goes_on_where_the_last_one_was(agent: Agent) -> No
     assert await agent.receipt(sent) == ("read", "hook"), "nothing lost"
 
 
-@pytest.mark.parametrize("beginning", [Beginning.CLEARED, Beginning.COMPACTED, Beginning.RESUMED])
+@pytest.mark.parametrize("beginning", Beginning)
 async def test_what_a_lost_context_held_is_shown_again(agent: Agent, beginning: Beginning) -> None:
     await agent.world.send(None, "claude", message="Look here.")
     await agent.fires(Moment.AFTER_TOOL)
