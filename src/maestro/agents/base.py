@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
+from maestro.domain.talks import Driver
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +24,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     confirms_prompts: bool  # we hear that a prompt was taken in, not only that it was handed over
     exit_means_done: bool  # that it ended well is its word for the tasks it holds
     reach: Reach
+    drivers: tuple[Driver, ...] = (Driver.TERMINAL,)  # the usual one first
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +39,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     words: list[str] = []  # for `command`: the program itself
     skills: list[str] = []
     resumes: str | None = None  # what the tool itself calls its earlier conversation
+    home: Path | None = None  # Maestro's data directory, with what the user says of tools
+    folder: str = ""  # the session's own: configuration that belongs to it alone
+    mcp: list[str] = []  # the command of Maestro's MCP server
+    allow: list[str] = []  # permissions that nobody is asked for
+    rest: str = "ask"  # what becomes of all others: ask or deny
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +53,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     terminal: bool = True
     input: str | None = None
+    conversation: str | None = None  # whose protocol is spoken over its pipes; none: it has a terminal, or nothing
+    opening: dict[str, Any] = {}  # what that begins with
 
 
 class Agent(Protocol):
@@ -58,12 +68,18 @@ class Agent(Protocol):
         """The command line and environment. `environment` is already free of other agents' variables."""
 
     def prompt(self, text: str) -> bytes | None:
-        """What to write to a running agent to tell it something; None if it takes nothing that way."""
+        """What to type into its terminal to tell it something; None if it takes nothing that way."""
+
+    def reach(self, permission: Permission) -> Reach:
+        """How it can call Maestro: a narrower sandbox may leave it only its MCP servers."""
 
 
 # What other agents leave in the environment of those they start: none of it is meant for a new one.
 INHERITED = ("CLAUDECODE", "CLAUDE_", "ANTHROPIC_", "CODEX_", "GEMINI_CLI", "MAESTRO_", "OPENCODE_", "AIDER_")
-_MEANT = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+_MEANT = frozenset(
+    {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"}
+    | {"CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"}
+)
 
 
 def cleared(environment: Mapping[str, str]) -> dict[str, str]:

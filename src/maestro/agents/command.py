@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from maestro import errors, terminals
 from maestro.agents.base import Abilities, Launch, Start
 from maestro.domain.manifests import Reach
+from maestro.domain.members import Permission
 
 
 class Command:
@@ -35,3 +36,6 @@ class Command:
 
     def prompt(self, text: str) -> bytes | None:
         return terminals.typed(text).encode() + b"\n"
+
+    def reach(self, permission: Permission) -> Reach:
+        return self.abilities.reach

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from maestro import errors
 from maestro.agents.base import Agent
+from maestro.agents.claude.agent import Claude
+from maestro.agents.codex.agent import Codex
 from maestro.agents.command import Command
+from maestro.agents.gemini.agent import Gemini
 
-TOOLS: dict[str, Agent] = {agent.name: agent for agent in (Command(),)}
+TOOLS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), Gemini(), Command())}
 
 
 def find(name: str) -> Agent:

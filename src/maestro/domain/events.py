@@ -49,6 +49,7 @@ class Kind(enum.StrEnum):
     SESSION_ADOPTED = "session.adopted"
     SESSION_LOST = "session.lost"
     SESSION_RESUMED = "session.resumed"
+    SESSION_TURN_ENDED = "session.turn_ended"
     SESSION_ENDED = "session.ended"
 
     GATE_PASSED = "gate.passed"

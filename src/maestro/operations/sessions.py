@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -13,6 +14,7 @@ from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers, Role
 from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import Contact, Mode, Session, Signal, Status
+from maestro.domain.talks import Used
 from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted, TimedOut
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
@@ -154,6 +156,8 @@ class SessionDetail(Session, frozen=True, kw_only=True):
     unread: int
     asks: list[Ask]
     work: list[TaskLink] = []  # the tasks it is for
+    usage: list[Used] = []  # what it has taken, where its program tells
+    parked_until: datetime | None = None  # its provider takes no more until then
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from maestro.domain.manifests import Manifest
 from maestro.domain.members import Permission
 from maestro.domain.messages import Step
 from maestro.domain.sessions import Mode, Session
+from maestro.domain.talks import Driver, Rest
 from maestro.errors import Conflict, Invalid, NotConfirmed, NotFound, NotPermitted, NotReady, NotStarted, TimedOut
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation, Request
@@ -83,6 +84,16 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
     message: _Text = ""
     worktree: Annotated[bool, Meta(description="A checkout and branch of its own.")] = False
     name: fields.Name | None = None
+    driver: Annotated[Driver, Meta(description="How Maestro speaks with it.")] | None = None
+    allow: Annotated[
+        list[_Word],
+        Meta(
+            max_length=limits.allow_patterns_max,
+            description="What it may do without asking, e.g. 'shell:git *', 'edit:*'.",
+            extra={"repeat": True, "label": "PATTERN"},
+        ),
+    ] = []
+    asks: Annotated[Rest, Meta(description="What becomes of the permissions it asks for besides.")] = Rest.ASK
     dry_run: Annotated[bool, Meta(description="Only show what it would be told.")] = False
     words: Annotated[
         list[_Word],

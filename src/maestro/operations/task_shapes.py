@@ -11,6 +11,7 @@ from msgspec import Meta
 from maestro import limits
 from maestro.domain.documents import Document, Report, ReportKind
 from maestro.domain.gates import GateResult
+from maestro.domain.talks import Used
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import fields
 from maestro.operations.base import Cursor, InProject
@@ -68,6 +69,7 @@ class TaskDetail(WaitingTask, frozen=True, kw_only=True):
     documents: list[Document]
     evidence: list[GateResult] = []
     origin: TaskLink | None = None  # where it was found
+    usage: list[Used] = []  # what sessions have taken for it, where their programs tell
 
 
 class MovedTask(Task, frozen=True, kw_only=True):

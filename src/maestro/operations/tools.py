@@ -6,6 +6,7 @@ import msgspec
 
 from maestro.domain.callers import Callers
 from maestro.domain.manifests import Reach
+from maestro.domain.talks import Driver
 from maestro.operations.base import GET, Command, Effect, Operation, Request
 
 
@@ -26,6 +27,7 @@ class ToolInfo(msgspec.Struct, frozen=True, kw_only=True):
     confirms_prompts: bool
     exit_means_done: bool
     reach: Reach
+    drivers: list[Driver]
 
 
 class ToolList(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ class Agent:
     output: int  # a descriptor with all it says
     input: int  # a descriptor it listens to; -1 once that is closed
     terminal: bool
+    errors: int = -1  # what it complains of, where that is told apart from what it says
 
     def resize(self, columns: int, rows: int) -> None:
         if self.terminal:
@@ -48,11 +49,11 @@ class Agent:
             os.killpg(self.pid, number)
 
     def close(self) -> None:
-        for descriptor in (self.output, self.input):
+        for descriptor in (self.output, self.input, self.errors):
             if descriptor < 0:
                 continue
             os.close(descriptor)
-        self.output = self.input = -1
+        self.output = self.input = self.errors = -1
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ def start(order: Order, noted: Callable[[int], None]) -> Agent:
             os.waitpid(agent.pid, 0)
         agent.close()
         raise CannotStart(problem.decode("utf-8", "replace"))
-    os.set_blocking(agent.output, False)
+    for end in (agent.output, agent.errors):
+        if end >= 0:
+            os.set_blocking(end, False)
     agent.resize(order.columns, order.rows)
     return agent
 
@@ -101,16 +104,18 @@ def _on_terminal(order: Order, go: Go) -> Agent:
 def _on_pipes(order: Order, go: Go) -> Agent:
     heard, says = os.pipe()
     reads, tells = os.pipe()
+    # A protocol must stay whole: complaints between its lines would be taken for it.
+    complained, complains = os.pipe() if order.conversation else (-1, os.dup(says))
     pid = os.fork()
     if pid == 0:
         os.setsid()
         os.dup2(reads, 0)
         os.dup2(says, 1)
-        os.dup2(says, 2)
+        os.dup2(complains, 2)
         _become(order, go)
-    os.close(says)
-    os.close(reads)
-    return Agent(pid, heard, tells, terminal=False)
+    for end in (says, reads, complains):
+        os.close(end)
+    return Agent(pid, heard, tells, terminal=False, errors=complained)
 
 
 def _become(order: Order, go: Go) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 NOTE = "runner.json"  # who a runner and its agent are, in its folder
 
@@ -24,6 +25,8 @@ class Order:
     rows: int = 40
     columns: int = 120
     input: str | None = None  # what the program finds on its standard input, where it has no terminal
+    conversation: str | None = None  # whose protocol is spoken over its pipes
+    opening: dict[str, Any] = field(default_factory=dict)  # what that begins with
     stop_seconds: float = 10.0
     heartbeat_seconds: float = 30.0
     transcript_bytes_max: int = 8 * 1024 * 1024

@@ -16,6 +16,7 @@ from maestro.runner.control import Control, Peer
 from maestro.runner.order import NOTE, Order
 from maestro.runner.reports import Reports
 from maestro.runner.screen import Screen
+from maestro.runner.talk import Talk
 from maestro.runner.transcript import Transcript
 
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
@@ -40,12 +41,14 @@ class Runner:
         self._control.on_leave = self._fit
         self._screen = Screen()
         self._size = (order.columns, order.rows)
+        self._talk: Talk | None = None
         self._agent: agents.Agent | None = None
         self._agent_started = ""
         self._tail = b""
         self._pending = bytearray()  # input that the agent has not taken yet
         self._awaits_input = False  # whether we are told when it takes more
         self._closes_input = False  # after the last of it
+        self._finish_at: float | None = None  # when it is told to end, if it has not by itself
         self._stop_at: float | None = None  # when it is told to end for the last time
         self._asked: str | None = None  # by whom it was told to stop
         self._statuses: dict[int, int] = {}  # of every child that ended, also before we knew it as the agent
@@ -72,7 +75,11 @@ class Runner:
         pid = self._agent.pid
         self._reports.tell("started", pid=pid, pid_started=self._agent_started, runner=os.getpid())
         self._selector.register(self._agent.output, selectors.EVENT_READ, self._heard)
-        if self._order.input is not None:
+        if self._order.conversation is not None:
+            self._selector.register(self._agent.errors, selectors.EVENT_READ, self._heard_errors)
+            self._talk = Talk(self._order, self._reports, show=self._show, write=self._send)
+            self._talk.begin()
+        elif self._order.input is not None:
             self._write(self._order.input.encode(), then_close=not self._order.terminal)
 
     def _note(self, pid: int) -> None:
@@ -94,12 +101,15 @@ class Runner:
         beat_at = time.monotonic() + self._order.heartbeat_seconds
         while self._status() is None:
             now = time.monotonic()
-            due = min(beat_at, self._stop_at or beat_at)
+            due = min(beat_at, self._stop_at or beat_at, self._finish_at or beat_at)
             for key, events in self._selector.select(max(due - now, 0)):
                 key.data(self._handle, events)
             if time.monotonic() >= beat_at:
                 self._reports.beat()
                 beat_at = time.monotonic() + self._order.heartbeat_seconds
+            if self._finish_at is not None and time.monotonic() >= self._finish_at:
+                self._finish_at = None
+                self._stop("its own end")
             if self._stop_at is not None and time.monotonic() >= self._stop_at:
                 tree.signal_all(tree.descendants(os.getpid()), signal.SIGKILL)
                 self._stop_at = time.monotonic() + 1.0
@@ -126,19 +136,35 @@ class Runner:
 
     def _heard(self, handle: Any, events: int) -> None:
         assert self._agent is not None
+        if data := self._read(self._agent.output):
+            self._take(data)
+
+    def _heard_errors(self, handle: Any, events: int) -> None:
+        assert self._agent is not None
+        if data := self._read(self._agent.errors):
+            self._show(data.replace(b"\n", b"\r\n"))
+
+    def _read(self, descriptor: int) -> bytes:
+        """What is there; at its end it is listened to no more."""
         try:
-            data = os.read(self._agent.output, _CHUNK)
+            data = os.read(descriptor, _CHUNK)
         except BlockingIOError:
-            return
+            return b""
         except OSError:  # a terminal whose last process has gone says EIO
             data = b""
         if not data:
-            self._selector.unregister(self._agent.output)
-            return
-        self._take(data)
+            self._selector.unregister(descriptor)
+        return data
 
     def _take(self, data: bytes) -> None:
-        """What the agent said: kept first, then shown."""
+        """What the agent said: part of a conversation, or simply to be seen."""
+        if self._talk is not None:
+            self._talk.heard(data)
+        else:
+            self._show(data)
+
+    def _show(self, data: bytes) -> None:
+        """Kept first, then shown."""
         self._tail = (self._tail + data)[-_TAIL_BYTES:]
         self._screen.take(data)
         self._transcript.output(data)
@@ -167,7 +193,10 @@ class Runner:
         except (ValueError, KeyError, TypeError, AttributeError):
             peer.answer(ok=False, problem="not a request")
             return
-        if do == "state":
+        said = self._talk.request(do, asked) if self._talk is not None else None
+        if said is not None:
+            peer.answer(ok=True, **said)
+        elif do == "state":
             peer.answer(ok=True, **self._state())
         elif do == "attach":
             peer.attached, peer.read_only = True, bool(asked.get("read_only"))
@@ -182,10 +211,14 @@ class Runner:
                 return
             self._write(data)
             peer.answer(ok=True, left=len(self._pending))
-        elif do == "signal" and name in _SIGNALS:
+        elif do == "interrupt" or (do == "signal" and name in _SIGNALS):
+            name = "int" if do == "interrupt" else name
             self._transcript.mark(f"signal {name}")
             if self._agent is not None:
                 self._agent.signal_group(_SIGNALS[name])
+            peer.answer(ok=True)
+        elif do == "finish":
+            self._finish()
             peer.answer(ok=True)
         elif do == "stop":
             self._stop(str(asked.get("by", "")))
@@ -205,7 +238,15 @@ class Runner:
             "columns": columns,
             "rows": rows,
             "attached": sum(peer.attached for peer in self._control.peers),
+            **(self._talk.state() if self._talk is not None else {}),
         }
+
+    def _finish(self) -> None:
+        """It is told nothing more, and ends by that; if it does not, it is stopped."""
+        if self._finish_at is None:
+            self._finish_at = time.monotonic() + self._order.stop_seconds
+            self._closes_input = True
+            self._drain_input()
 
     def _stop(self, by: str) -> None:
         """Ask it to end, with all it started; after a grace it is ended."""
@@ -231,6 +272,9 @@ class Runner:
 
     def _write(self, data: bytes, *, then_close: bool = False) -> None:
         self._transcript.input(data)
+        self._send(data, then_close=then_close)
+
+    def _send(self, data: bytes, *, then_close: bool = False) -> None:
         self._pending += data
         self._closes_input = self._closes_input or then_close
         self._drain_input()
@@ -278,15 +322,19 @@ class Runner:
 
     def _drain_output(self) -> None:
         """What it said last."""
-        agent = self._agent
-        while agent is not None and agent.output >= 0:
-            try:
-                data = os.read(agent.output, _CHUNK)
-            except OSError:
-                break
-            if not data:
-                break
-            self._take(data)
+        if self._agent is None:
+            return
+        for descriptor, take in ((self._agent.output, self._take), (self._agent.errors, self._show)):
+            while descriptor >= 0:
+                try:
+                    data = os.read(descriptor, _CHUNK)
+                except OSError:
+                    break
+                if not data:
+                    break
+                take(data)
+        if self._talk is not None:
+            self._talk.close()
 
     def _end_leftovers(self) -> None:
         """Whatever the agent left behind ends with it: first asked, then not."""

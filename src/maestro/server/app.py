@@ -64,10 +64,12 @@ from maestro.services.session_waits import SessionWaits
 from maestro.services.sessions import Heartbeats
 from maestro.services.spawning import Spawning
 from maestro.services.stopping import Stopping
+from maestro.services.talks.saying import Saying
 from maestro.services.terminals import Terminals
 from maestro.services.trackers.keeping import Trackers
 from maestro.services.trackers.views import Looking
 from maestro.services.upkeep.alarms import Alarms
+from maestro.services.upkeep.answering import Answering
 from maestro.services.upkeep.dead_letters import DeadLetters
 from maestro.services.upkeep.dismissing import Dismissing
 from maestro.services.upkeep.dispatching import Dispatching
@@ -86,6 +88,7 @@ from maestro.services.upkeep.retention import Retention
 from maestro.services.upkeep.signs_of_life import SignsOfLife
 from maestro.services.upkeep.stray_blobs import StrayBlobs
 from maestro.services.upkeep.tidying import Tidying
+from maestro.services.upkeep.waking import Waking
 from maestro.services.waiting import TaskWaits
 from maestro.services.worktrees import Worktrees
 from maestro.store.base import Tx
@@ -104,6 +107,7 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.SESSION_REGISTERED: (Processes.name,),
     Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name, Tidying.name),
     Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
+    Kind.SESSION_TURN_ENDED: (Waking.name,),
     Kind.SESSION_RESUMED: (Reconcile.name, Dispatching.name),
     Kind.TASK_READY: (Dispatching.name,),
     Kind.TASK_COMPLETED: (Dispatching.name, Gates.name, Tidying.name),
@@ -116,8 +120,8 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.RUN_RESUMED: (Dispatching.name,),
     Kind.RUN_ATTEMPT: (Dismissing.name,),
     Kind.RUN_ENDED: (Dismissing.name, Tidying.name),
-    Kind.MAIL_SENT: (Search.name,),
-    Kind.SESSION_STATUS_CHANGED: (OldStatuses.name,),
+    Kind.MAIL_SENT: (Search.name, Waking.name),
+    Kind.SESSION_STATUS_CHANGED: (OldStatuses.name, Waking.name),
     Kind.ISSUE_OPENED: (Trackers.name,),
     Kind.ISSUE_CLAIMED: (Trackers.name,),
     Kind.ISSUE_COMMENTED: (Trackers.name,),
@@ -128,8 +132,8 @@ _NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_EDITED: (Trackers.name,),
     Kind.PROJECT_CHANGED: (Trackers.name,),
     Kind.ASK_OPENED: (Notifications.name,),
-    Kind.ASK_ANSWERED: (Notifications.name, Recovering.name),
-    Kind.ASK_WITHDRAWN: (Notifications.name,),
+    Kind.ASK_ANSWERED: (Notifications.name, Recovering.name, Answering.name),
+    Kind.ASK_WITHDRAWN: (Notifications.name, Answering.name),
 }
 # After these a session is who it was.
 _SAME_SESSION = (Kind.SESSION_STATUS_CHANGED, Kind.SESSION_REPORTED)
@@ -226,7 +230,8 @@ class Server:
         token_of = self.secrets.session_token
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
         self.stopper = Stopping(self.runners, self.launching)
-        self.control = Control(self.store, self.hub, self.runners, self.stopper, self.receipt_waits)
+        self.saying = Saying(self.store, self.runners)
+        self.control = Control(self.store, self.hub, self.runners, self.stopper, self.receipt_waits, self.saying)
         operations = list(REGISTRY.values())
         chosen = self.settings
         bounds = Bounds(
@@ -267,6 +272,8 @@ class Server:
             Tidying(store, self.worktrees, keeps_merged=chosen.keep_worktrees),
             OldTranscripts(store, self.home / RUNNERS, days=chosen.transcript_days, clock=clock),
             DeadLetters(store),
+            Answering(store, self.runners, clock=clock),
+            Waking(store, self.runners, self.saying, clock=clock),
             self.search,
             Alarms(store, self.guard),
             self.trackers,

@@ -43,11 +43,33 @@ def open_for(tx: Tx, session: Session, *, title: str, text: str, choices: list[s
     return ask
 
 
+def open_for_tool(
+    tx: Tx, session: Session, *, kind: asks.Kind, title: str, text: str, choices: list[str], task_id: str | None
+) -> Ask:
+    """A session's own program asks, and waits for the answer itself."""
+    ask = _made(tx, session, kind, title, text, choices, None, task_id)
+    _put(tx, ask, actor=session.id)
+    return ask
+
+
+def withdraw_if_open(tx: Tx, ask_id: str, *, actor: str) -> None:
+    """Whoever asked no longer waits."""
+    ask = tx.asks.get(ask_id)
+    if ask is not None and ask.status is Status.OPEN:
+        _withdraw(tx, ask, actor=actor)
+
+
+def has_open(tx: Tx, session: Session) -> bool:
+    """Whether a session waits for the person."""
+    return bool(tx.asks.open_of_session(session.id, limit=1))
+
+
 def answer(tx: Tx, caller: Caller, request: ops.AnswerAsk) -> Ask:
-    """The person's answer: recorded, and sent to whoever asked."""
+    """The person's answer: recorded, and sent to whoever asked; a tool that waits for it gets it directly."""
     ask = _ask(tx, caller, request.id)
     said = _answered(tx, caller, ask, request.answer)
-    _send(tx, caller, ask, said)
+    if tx.talks.ask(ask.id) is None:
+        _send(tx, caller, ask, said)
     return tx.asks.get(ask.id) or ask
 
 
@@ -197,8 +219,10 @@ def _answered(tx: Tx, caller: Caller, ask: Ask, said: str) -> str:
 
 def _no_longer_waiting(tx: Tx, ask: Ask, *, actor: str) -> None:
     session = tx.sessions.get(ask.session_id) if ask.session_id else None
-    if session is None or session.ended_at is not None or tx.asks.open_of_session(session.id, limit=1):
+    if session is None or session.ended_at is not None or has_open(tx, session):
         return
+    if tx.talks.ask(ask.id) is not None:
+        return  # its program says when it goes on
     if session.status is SessionStatus.NEEDS_INPUT:
         status.say(tx, session, SessionStatus.WORKING, source=Source.REPORT, detail="answered", actor=actor)
 

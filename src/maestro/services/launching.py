@@ -13,13 +13,14 @@ import msgspec
 
 from maestro import errors, limits, worktrees
 from maestro.agents import known
-from maestro.agents.base import Start, cleared
+from maestro.agents.base import Launch, Start, cleared
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.manifests import Manifest
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode, Source, Status
 from maestro.domain.spawns import Spawn
+from maestro.domain.talks import Talk
 from maestro.files import write
 from maestro.prompts import compose, templates
 from maestro.services import sessions
@@ -29,6 +30,8 @@ from maestro.store.base import Store, Tx
 from maestro.trackers import known as trackers
 
 _SYSTEM, _TASK = "system-prompt.xml", "task-prompt.xml"
+_TEMPORARY = "tmp"  # an agent's own: some leave sockets and folders there
+_PROGRAM = str(Path(sys.executable).parent / "maestro")
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -119,10 +122,10 @@ class Launching:
     async def _start(self, session_id: str) -> list[str]:
         """Start the program of a session that was written, and neither runs nor has ended since."""
 
-        def look(tx: Tx) -> tuple[Spawn | None, bytes | None]:
-            return tx.spawns.get(session_id), tx.spawns.manifest(session_id)
+        def look(tx: Tx) -> tuple[Spawn | None, bytes | None, Talk | None]:
+            return tx.spawns.get(session_id), tx.spawns.manifest(session_id), tx.talks.get(session_id)
 
-        spawn, data = await self._store.read(look, quick=True)
+        spawn, data, talk = await self._store.read(look, quick=True)
         assert spawn is not None and data is not None
         if spawn.ended_at is not None or self._has_runner(spawn):
             return []
@@ -145,9 +148,22 @@ class Launching:
             permission=spawn.permission,
             words=spawn.words,
             skills=[skill.name for skill in manifest.skills],
+            resumes=talk.conversation if talk else None,
+            home=self._places.home,
+            folder=str(folder.absolute()),
+            mcp=[_PROGRAM, "mcp"],
+            allow=talk.allow if talk else [],
+            rest=talk.rest.value if talk else "ask",
         )
         environment = self._environment(manifest, folder) | await self._tracker_words(manifest)
         launch = known.find(spawn.tool).launch(start, environment)
+        await self._begin(launch=launch, spawn=spawn)
+        await self._stop_if_over(spawn)
+        return warnings
+
+    async def _begin(self, *, launch: Launch, spawn: Spawn) -> None:
+        """Hand all of it to a runner."""
+        session_id = spawn.session_id
         order = {
             "session_id": session_id,
             "token": self._token_of(session_id),
@@ -158,11 +174,11 @@ class Launching:
             "environment": launch.environment,
             "terminal": launch.terminal,
             "input": launch.input,
+            "conversation": launch.conversation,
+            "opening": launch.opening,
             "stop_seconds": limits.stop_grace_seconds,
         }
         await self._runners.start(order, session_id)
-        await self._stop_if_over(spawn)
-        return warnings
 
     async def _set_up(self, spawn: Spawn, manifest: Manifest) -> list[str]:
         """Its worktree, with what the project wants done there. This may take long, so it can be stopped."""
@@ -225,8 +241,11 @@ class Launching:
         }
         if session.mode is Mode.COORDINATE:
             ours["MAESTRO_ORCHESTRATOR_STRATEGY"] = session.strategy
+        temporary = folder.absolute() / _TEMPORARY
+        temporary.mkdir(exist_ok=True, mode=0o700)
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-        return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | ours
+        own = {"PATH": path, "TERM": "xterm-256color", "TMPDIR": str(temporary)}
+        return cleared(os.environ) | own | ours
 
     def _over(self, tx: Tx, session_id: str, final: Status, why: str) -> None:
         """Its program will not run."""

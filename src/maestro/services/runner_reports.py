@@ -19,6 +19,7 @@ from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
 from maestro.services import kin, moves, reports, sessions, status
 from maestro.services.mail import receipts
+from maestro.services.talks import taking, words
 from maestro.store.base import Tx
 
 
@@ -44,7 +45,8 @@ class Exited(msgspec.Struct, frozen=True, tag="exited", tag_field="kind"):
 
 
 BY_SIGNAL = "signal"  # who told a runner to stop that was not told by Maestro
-_decode = msgspec.json.Decoder(Started | Exited).decode
+Report = Started | Exited | words.Word
+_decode = msgspec.json.Decoder(Report).decode
 
 
 def heard(tx: Tx, caller: Caller, request: ops.RunnerReport) -> ops.Heard:
@@ -63,19 +65,23 @@ def heard(tx: Tx, caller: Caller, request: ops.RunnerReport) -> ops.Heard:
             data={"epoch": spawn.epoch, "told": told.epoch},
         )
     take(tx, session, spawn, told, caller)
-    return ops.Heard(kind="started" if isinstance(told, Started) else "exited")
+    return ops.Heard(kind=str(told.__struct_config__.tag))
 
 
 _SENT_BACK = "What it had handed in was sent back, and it ended without another word. "
 
 
-def take(tx: Tx, session: Session, spawn: Spawn, told: Started | Exited, actor: Caller) -> None:
+def take(tx: Tx, session: Session, spawn: Spawn, told: Report, actor: Caller) -> None:
     if told.epoch != spawn.epoch:
         return  # of an earlier start: it has been settled
+    if not isinstance(told, Started | Exited):
+        taking.take(tx, session, spawn, told, actor)
+        return
     if isinstance(told, Started):
         tx.spawns.set_runner(session.id, pid=told.runner, started=told.runner_started)
         tx.spawns.set_process(session.id, pid=told.pid, started=told.pid_started)
-        _told_at_start(tx, session)
+        if tx.talks.get(session.id) is None:
+            _told_at_start(tx, session)  # else its program says when the model has it
         if session.status is Status.SPAWNING:
             status.say(
                 tx, session, Status.WORKING, source=Source.PROCESS, detail="its program runs", actor=actor.name
@@ -84,6 +90,7 @@ def take(tx: Tx, session: Session, spawn: Spawn, told: Started | Exited, actor: 
     tail = told.problem or told.tail
     tail = tail[-limits.report_tail_chars_max :]
     tx.spawns.end(session.id, epoch=spawn.epoch, code=told.code, signal=told.signal, tail=tail, at=tx.at)
+    taking.over(tx, session)
     if session.ended_at is None:
         _close(tx, session, spawn, told, actor)
 
@@ -129,8 +136,8 @@ def _final(session: Session, told: Exited) -> Status:
     if told.asked == BY_SIGNAL:
         return Status.LOST  # nobody of us wanted that: the machine goes down, or someone ended its runner
     if told.asked:
-        # Who had said that it is done, and only stayed, has done its work.
-        return Status.COMPLETED if session.status is Status.COMPLETED else Status.STOPPED
+        # Who had said that it is done, or that it failed, and only stayed, has said how it ended.
+        return session.status if session.status in (Status.COMPLETED, Status.FAILED) else Status.STOPPED
     if told.code != 0:
         return Status.FAILED
     return session.status if session.status in FINAL else Status.COMPLETED
@@ -146,9 +153,10 @@ def _words(told: Exited) -> str:
     return f"Its program ended with {how}." + (("\n\n" + "\n".join(end)) if end else "")
 
 
-def decoded(report: dict[str, Any]) -> Started | Exited | None:
+def decoded(report: dict[str, Any]) -> Report | None:
     """A report from a spool; None for what is no longer worth anything."""
     try:
-        return msgspec.convert(report, Started | Exited)
+        found: Report = msgspec.convert(report, Report)
     except msgspec.ValidationError:
         return None
+    return found

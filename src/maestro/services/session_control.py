@@ -27,6 +27,7 @@ from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.runners import Runners
 from maestro.services.session_views import require_live
 from maestro.services.stopping import Stopping
+from maestro.services.talks.saying import Saying
 from maestro.store.base import Store, Tx
 
 
@@ -60,19 +61,29 @@ class Control:
     """What goes through a runner."""
 
     def __init__(
-        self, store: Store, hub: Hub, runners: Runners, stopping: Stopping, waits: receipts.ReceiptWaits
+        self,
+        store: Store,
+        hub: Hub,
+        runners: Runners,
+        stopping: Stopping,
+        waits: receipts.ReceiptWaits,
+        saying: Saying,
     ) -> None:
         self._store = store
         self._hub = hub
         self._runners = runners
         self._stopping = stopping
         self._waits = waits
+        self._saying = saying
 
     async def push(
         self, caller: Caller, request: ops.PromptSession, sent: mail_shapes.SentMail
     ) -> mail_shapes.SentMail:
         """After the commit: into the running agent. What does not get through lies in its inbox."""
         session_id = sent.deliveries[0].box
+        if await self._saying.is_spoken_with(session_id):
+            await self._say(session_id, sent)
+            return await self._waits.after(caller, request, await self._waits.look(sent))
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
         data = known.find(spawn.tool).prompt(request.text) if spawn else None
         if data is not None:
@@ -81,14 +92,25 @@ class Control:
             sent = await self._waits.look(sent)
         return await self._waits.after(caller, request, sent)
 
+    async def _say(self, session_id: str, sent: mail_shapes.SentMail) -> None:
+        """Over its program's protocol; what has to wait is handed over by its runner, as soon as it can be."""
+        try:
+            why = await self._saying.prompt(session_id, sent.id)
+        except errors.Conflict as problem:
+            raise _not_handed_over(problem, sent) from problem
+        if why:
+            raise errors.NotConfirmed(
+                f"It is held back: {why}.",
+                hint=f"It is told as soon as that is over: maestro mail status {sent.id}",
+                data=msgspec.to_builtins(sent),
+            )
+
     async def _type(self, session_id: str, sent: mail_shapes.SentMail, data: bytes) -> None:
         """Into its terminal; what that does not take is not delivered, and lies in the inbox."""
         try:
             is_taken = await self._runners.write(session_id, data)
         except errors.Conflict as problem:
-            raise errors.NotConfirmed(
-                f"It was not handed over: {problem}", hint="It lies in its inbox.", data=msgspec.to_builtins(sent)
-            ) from problem
+            raise _not_handed_over(problem, sent) from problem
         if not is_taken:
             raise errors.NotConfirmed(
                 "Its program has not taken it in: it does not read just now.",
@@ -98,7 +120,7 @@ class Control:
 
     async def interrupt(self, caller: Caller, request: session_ops.OneSession) -> Session:
         session = await self._named(caller, request, what="interrupt")
-        await self._runners.ask(session.id, do="signal", name="int")
+        await self._runners.ask(session.id, do="interrupt")
         return session
 
     async def stop(self, caller: Caller, request: ops.StopSession) -> Session:
@@ -165,6 +187,12 @@ class Control:
             return session
 
         return await self._store.read(look, quick=True)
+
+
+def _not_handed_over(problem: errors.Conflict, sent: mail_shapes.SentMail) -> errors.NotConfirmed:
+    return errors.NotConfirmed(
+        f"It was not handed over: {problem}", hint="It lies in its inbox.", data=msgspec.to_builtins(sent)
+    )
 
 
 def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:

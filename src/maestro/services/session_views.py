@@ -29,6 +29,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListSessions) -> ops.SessionL
 def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
     session = kin.named(tx, caller, request.id, project=request.project)
     parent = tx.sessions.get(session.parent_id) if session.parent_id else None
+    talk = tx.talks.get(session.id)
     siblings = _children(tx, session.parent_id) if session.parent_id else []
     return ops.SessionDetail(
         **msgspec.structs.asdict(session),
@@ -39,6 +40,8 @@ def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
         unread=tx.deliveries.count_open(session.id, reader=session.id),
         asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default),
         work=links([task for task_id in session.tasks if (task := tx.tasks.get(task_id))]),
+        usage=tx.talks.usage_of_session(session.id, limit=limits.page_items_default),
+        parked_until=talk.parked_until if talk else None,
     )
 
 

@@ -13,6 +13,7 @@ from maestro.domain.members import Member, Permission
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Mode, Session
 from maestro.domain.spawns import Bounds
+from maestro.domain.talks import Driver
 from maestro.domain.templates import Template
 from maestro.operations import spawning as ops
 from maestro.prompts import templates
@@ -32,6 +33,14 @@ def tool_of(tx: Tx, project: Project, tool: str | None, words: Sequence[str], me
     raise errors.Invalid(
         "Which agent program is to run?", hint="Say --tool claude, codex or gemini; or a program: -- PROGRAM ARGS…"
     )
+
+
+def driver_of(agent: Agent, wanted: Driver | None) -> Driver:
+    """How it is spoken with: as asked for, or by the best way that its program has."""
+    offered = agent.abilities.drivers
+    if wanted is not None and wanted not in offered:
+        raise errors.Invalid(f"{agent.name} cannot be driven by {wanted}.", hint=f"It can by: {', '.join(offered)}.")
+    return wanted or offered[0]
 
 
 def members_of(tx: Tx, project: Project, names: Sequence[str]) -> list[Member]:

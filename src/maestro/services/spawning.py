@@ -23,6 +23,7 @@ from maestro.domain.messages import SenderKind, Type
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Mode, Session, Status
 from maestro.domain.spawns import Bounds, Spawn
+from maestro.domain.talks import Driver
 from maestro.domain.tasks import Task
 from maestro.domain.templates import Template
 from maestro.events.hub import Hub
@@ -39,6 +40,7 @@ from maestro.services.scope import may_write, project_of, task_of
 from maestro.services.spawn_choices import (
     depth_of,
     directory_of,
+    driver_of,
     members_of,
     template_of,
     tool_of,
@@ -110,7 +112,7 @@ class Spawning:
             strategy=template.strategy,
             template=template.name,
             model=request.model or next((one.model for one in members if one.model), None),
-            reach=agent.abilities.reach,
+            reach=agent.reach(permission),
             members=members,
             team=request.team,
             tasks=[tx.tasks.get(task.id) or task for task in tasks],
@@ -122,6 +124,8 @@ class Spawning:
         )
         manifest = manifests.build(tx, brief, self._operations())
         tx.spawns.insert(_spawn_of(tx, brief, request, agent, run_id), manifest=shapes.encode(manifest))
+        if driver_of(agent, request.driver) is Driver.PROTOCOL:
+            tx.talks.insert(session.id, allow=request.allow, rest=request.asks)
         if request.dry_run:
             raise Undo(_answer(session, brief, manifest, template))
         return _answer(session, brief)

@@ -13,8 +13,9 @@ from maestro.domain.sessions import Session, Signal, Source, Status, judge
 from maestro.services import notices
 from maestro.store.base import Tx
 
-# A word of one's own stands until it is taken back; what others observe grows old.
-_STANDS = frozenset({Source.REPORT, Source.SERVER})
+# A word of one's own stands until it is taken back, and so does what its program tells of each turn; what others
+# observe grows old.
+_STANDS = frozenset({Source.REPORT, Source.SERVER, Source.PROTOCOL})
 
 
 def say(

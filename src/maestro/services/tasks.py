@@ -227,6 +227,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.TaskDetail:
         reports=tx.documents.reports(task.id, limit=many),
         documents=tx.documents.of_task(task.id, limit=many),
         evidence=tx.gates.of_task(task.id, limit=many),
+        usage=tx.talks.usage_of_task(task.id, limit=many),
     )
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from maestro.agents import known
+from maestro.agents.base import Agent
 from maestro.domain.callers import Caller
 from maestro.operations import tools as ops
 from maestro.store.base import Tx
 
 
+def _abilities(agent: Agent) -> dict[str, Any]:
+    return msgspec.structs.asdict(agent.abilities) | {"drivers": list(agent.abilities.drivers)}
+
+
 def list_all(tx: Tx, caller: Caller, request: ops.ListTools) -> ops.ToolList:
     return ops.ToolList(
         tools=[
-            ops.ToolInfo(name=one.name, aliases=list(one.aliases), **msgspec.structs.asdict(one.abilities))
-            for one in known.TOOLS.values()
+            ops.ToolInfo(name=one.name, aliases=list(one.aliases), **_abilities(one)) for one in known.TOOLS.values()
         ]
     )

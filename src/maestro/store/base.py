@@ -28,6 +28,7 @@ from maestro.store.repositories.recoveries import Recoveries
 from maestro.store.repositories.runs import Runs
 from maestro.store.repositories.sessions import Sessions
 from maestro.store.repositories.spawns import Spawns
+from maestro.store.repositories.talks import Talks
 from maestro.store.repositories.tasks import Tasks
 from maestro.store.repositories.trackers import Trackers
 from maestro.store.repositories.worktrees import Worktrees
@@ -53,6 +54,7 @@ class Repositories:
         self.deliveries = Deliveries(rows)
         self.asks = Asks(rows)
         self.spawns = Spawns(rows)
+        self.talks = Talks(rows)
         self.recoveries = Recoveries(rows)
         self.runs = Runs(rows)
         self.gates = Gates(rows)
@@ -86,6 +88,7 @@ class Tx:
         self.deliveries = repositories.deliveries
         self.asks = repositories.asks
         self.spawns = repositories.spawns
+        self.talks = repositories.talks
         self.recoveries = repositories.recoveries
         self.runs = repositories.runs
         self.gates = repositories.gates

@@ -23,8 +23,9 @@ _STOP_SECONDS_MAX = 30.0
 class LiveServer:
     """Starts, kills and restarts a server; the data directory stays."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
         self.home = home
+        self._own = dict(environment or {})
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, port: int = 0) -> LiveServer:
@@ -74,7 +75,7 @@ class LiveServer:
     def environment(self, **extra: str) -> dict[str, str]:
         """This process's environment with nothing of another Maestro in it."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
-        return kept | {"MAESTRO_HOME": str(self.home)} | extra
+        return kept | self._own | {"MAESTRO_HOME": str(self.home)} | extra
 
     def command(
         self,

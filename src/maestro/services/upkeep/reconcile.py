@@ -113,7 +113,7 @@ class Reconcile:
             log.warning("%s could not be started: %s", spawn.session_id, error)
 
 
-def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Started | runner_reports.Exited]) -> None:
+def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Report]) -> None:
     for report in told:
         session, now = tx.sessions.get(spawn.session_id), tx.spawns.get(spawn.session_id)
         caller = tx.sessions.caller(spawn.session_id) or THE_SERVER

@@ -17,6 +17,7 @@ from maestro.operations.sessions import (
     SessionList,
     WaitedSessions,
 )
+from maestro.surfaces.cli.render import usage
 from maestro.surfaces.cli.render.base import Rendered, listed, more, pairs, when
 from maestro.surfaces.cli.render.mail import coordinator_notes
 from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
@@ -90,6 +91,8 @@ def detail(value: SessionDetail, view: View) -> Rendered:
             ("holds", ", ".join(map(line, value.held))),
             *(("task" if at == 0 else "", line(f"{one.ref} {one.title} ({one.status})")) for at, one in work),
             ("unread", str(value.unread) if value.unread else None),
+            ("used", usage.taken(value.usage)),
+            ("waits until", when(value.parked_until) if value.parked_until else None),
             ("asks", "; ".join(f"{ask.id} {line(ask.title)}" for ask in value.asks)),
         ]
     )

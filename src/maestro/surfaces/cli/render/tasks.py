@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes as ops
-from maestro.surfaces.cli.render import documents
+from maestro.surfaces.cli.render import documents, usage
 from maestro.surfaces.cli.render.base import Rendered, more, pairs, when
 from maestro.surfaces.cli.render.style import View, aligned, clip, indented, line, paint, width
 
@@ -172,6 +172,7 @@ def _facts(value: ops.TaskDetail) -> str:
             ("started", when(value.started_at)),
             ("finished", when(value.finished_at)),
             ("updated", when(value.updated_at)),
+            ("used", usage.taken(value.usage)),
         ],
         indent="  ",
     )

@@ -1,0 +1,229 @@
+"""Claude Code over stream-json: a line of JSON per message, both ways (`-p --input-format stream-json`).
+
+A prompt has a uuid that the program hands back: `command_lifecycle` when it is queued and taken up, the message
+itself when it is put into the conversation, also in the middle of a turn, after the tool call that runs. The model
+has it with the next thing it says.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from maestro.agents.conversation import Conversation, Opening, Prompt, echo
+from maestro.agents.happenings import (
+    ALLOW,
+    DENY,
+    PERMISSION,
+    QUESTION,
+    START,
+    Asked,
+    Began,
+    Said,
+    TakenIn,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+
+_QUESTIONS = "AskUserQuestion"
+_RESULT_CHARS_MAX = 2_000
+_REFUSED = "The person who was asked said no."
+_FILES = ("file_path", "notebook_path", "path")
+
+
+class ClaudeConversation(Conversation):
+    """One `claude -p` that stays."""
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._prompts: dict[str, str] = {}  # uuid → our id, of what was said and is not taken in
+        self._seen: list[str] = []  # put into the conversation; the model has not spoken since
+        self._has_begun = False
+        self._requests = 0
+        self._cost_usd = 0.0
+
+    def begin(self) -> None:
+        self._request({"subtype": "initialize"})
+        self.say(Prompt(START, self.opening.prompt))
+
+    def interrupt(self) -> None:
+        self._request({"subtype": "interrupt"})
+
+    @property
+    def is_idle(self) -> bool:
+        return super().is_idle and not self._prompts  # what it has queued becomes a turn of its own
+
+    def _request(self, request: dict[str, Any]) -> None:
+        self._requests += 1
+        self._write({"type": "control_request", "request_id": f"maestro-{self._requests}", "request": request})
+
+    def _tell(self, prompt: Prompt) -> None:
+        # Never the same twice: one that a resumed conversation has seen would be passed over.
+        known = str(uuid.uuid4())
+        self._prompts[known] = prompt.id
+        content = [{"type": "text", "text": prompt.text}]
+        self._write({"type": "user", "uuid": known, "message": {"role": "user", "content": content}})
+        self._start()
+
+    def _start(self) -> None:
+        if not self.busy:
+            self.busy = True
+            self._note(TurnStarted())
+
+    def _take(self, message: dict[str, Any]) -> None:
+        match message.get("type"):
+            case "assistant":
+                self._start()
+                self._spoke(message)
+            case "user":
+                self._heard(message)
+            case "result":
+                self._finished(message)
+            case "control_request":
+                self._asked(message)
+            case "control_cancel_request":
+                self._ask_gone(str(message.get("request_id")))
+            case "command_lifecycle" if message.get("state") == "started":
+                self._start()
+            case "rate_limit_event":
+                self._limit(message.get("rate_limit_info") or {})
+            case _:
+                pass
+
+    def _spoke(self, message: dict[str, Any]) -> None:
+        if not self._has_begun and message.get("session_id"):
+            self._has_begun = True
+            self._note(Began(str(message["session_id"])))
+        self._note(*(TakenIn(prompt) for prompt in self._seen))
+        self._seen = []
+        for block in _blocks(message):
+            if block.get("type") == "text":
+                self._note(Said(f"{block.get('text', '')}\n"))
+            elif block.get("type") == "tool_use":
+                self._note(Said(f"→ {_call(str(block.get('name')), block.get('input') or {})}\n"))
+
+    def _heard(self, message: dict[str, Any]) -> None:
+        if message.get("isReplay"):
+            prompt = self._prompts.pop(str(message.get("uuid")), None)
+            if prompt is not None:
+                self._seen.append(prompt)
+                self._note(echo(Prompt(prompt, _text(_blocks(message)))))
+            return
+        for block in _blocks(message):
+            if block.get("type") == "tool_result":
+                self._note(Said(f"{_shortened(_text(block.get('content')))}\n"))
+
+    def _finished(self, message: dict[str, Any]) -> None:
+        failed = bool(message.get("is_error"))
+        problem = str(message.get("result") or "; ".join(map(str, message.get("errors") or ()))) if failed else ""
+        interrupted = failed and not problem
+        total = message.get("total_cost_usd")
+        cost = None
+        if isinstance(total, int | float):
+            cost, self._cost_usd = max(float(total) - self._cost_usd, 0.0), float(total)
+        usage = message.get("usage") or {}
+        self._seen = []  # a turn that failed: nobody knows that the model has it
+        self._ended(
+            TurnEnded(
+                Usage(
+                    input_tokens=_number(usage, "input_tokens") + _number(usage, "cache_creation_input_tokens"),
+                    output_tokens=_number(usage, "output_tokens"),
+                    cached_tokens=_number(usage, "cache_read_input_tokens"),
+                    cost_usd=cost,
+                    model=next(iter(message.get("modelUsage") or {}), ""),
+                ),
+                problem=problem,
+                interrupted=interrupted,
+            )
+        )
+
+    def _limit(self, told: dict[str, Any]) -> None:
+        if told.get("status") != "rejected":
+            return  # so far it is a warning
+        until = told.get("resetsAt")
+        self._limited(float(until) if isinstance(until, int | float) else None, "Its provider's limit is reached.")
+
+    # What it asks
+
+    def _asked(self, message: dict[str, Any]) -> None:
+        request, ask = message.get("request") or {}, str(message.get("request_id"))
+        if request.get("subtype") != "can_use_tool":
+            return
+        tool, given = str(request.get("tool_name")), request.get("input") or {}
+        if tool == _QUESTIONS and given.get("questions"):
+            self._ask(_question(ask, given), given)
+            return
+        asked = Asked(
+            ask=ask,
+            what=PERMISSION,
+            title=_call(tool, given),
+            text=json.dumps(given, ensure_ascii=False, indent=1),
+            choices=(ALLOW, DENY),
+            action=_action(tool, given),
+        )
+        self._ask(asked, given)
+
+    def _answer(self, ask: str, kept: Any, choice: str) -> None:
+        answer: dict[str, Any]
+        if "questions" in kept:
+            answers = {str(one.get("question")): choice for one in kept["questions"]}
+            answer = {"behavior": "allow", "updatedInput": {**kept, "answers": answers}}
+        elif choice == ALLOW:
+            answer = {"behavior": "allow", "updatedInput": kept}
+        else:
+            answer = {"behavior": "deny", "message": _REFUSED}
+        response = {"subtype": "success", "request_id": ask, "response": answer}
+        self._write({"type": "control_response", "response": response})
+
+
+def _question(ask: str, given: dict[str, Any]) -> Asked:
+    first = given["questions"][0]
+    options = first.get("options") or ()
+    lines = [f"{one.get('label')}: {one.get('description', '')}" for one in options]
+    rest = [str(one.get("question")) for one in given["questions"][1:]]
+    return Asked(
+        ask=ask,
+        what=QUESTION,
+        title=str(first.get("question")),
+        text="\n".join([*lines, *rest]),
+        choices=tuple(str(one.get("label")) for one in options),
+    )
+
+
+def _action(tool: str, given: dict[str, Any]) -> str:
+    if tool == "Bash":
+        return f"shell:{given.get('command', '')}"
+    file = next((str(given[name]) for name in _FILES if given.get(name)), "")
+    return f"edit:{file}" if file and tool not in ("Read", "Grep", "Glob") else f"tool:{tool}"
+
+
+def _call(tool: str, given: dict[str, Any]) -> str:
+    said = given.get("command") or next((given[name] for name in _FILES if given.get(name)), "")
+    return f"{tool}: {_shortened(str(said))}" if said else tool
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = (message.get("message") or {}).get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content or () if isinstance(block, dict)]
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block.get("text", "")) for block in content or () if isinstance(block, dict))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _RESULT_CHARS_MAX else f"{text[:_RESULT_CHARS_MAX]}…"
+
+
+def _number(found: dict[str, Any], name: str) -> int:
+    value = found.get(name)
+    return int(value) if isinstance(value, int | float) else 0
+
+
+TALK = ClaudeConversation

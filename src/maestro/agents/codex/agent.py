@@ -1,0 +1,69 @@
+"""Codex: how it is started. What is the session's own is said over its protocol, where no other user can see it; the
+user's login, settings, MCP servers and AGENTS.md apply as they do without Maestro.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from maestro.agents import levels
+from maestro.agents.base import Abilities, Launch, Start
+from maestro.domain.manifests import Reach
+from maestro.domain.members import Permission
+from maestro.domain.talks import Driver
+
+_PASSED = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "PATH")
+_UNFENCED = "danger-full-access"
+
+
+class Codex:
+    """`codex app-server`, with one thread."""
+
+    name = "codex"
+    aliases: tuple[str, ...] = ()
+    abilities = Abilities(
+        prompt_while_busy=True,
+        wakes_when_idle=True,
+        asks_permission=True,
+        tells_usage=True,
+        resumes=True,
+        confirms_prompts=True,
+        exit_means_done=False,
+        reach=Reach.MCP,  # its sandbox lets a shell reach no socket at all, unless it has none
+        drivers=(Driver.PROTOCOL,),
+    )
+
+    def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
+        chosen = levels.of(self.name, start.home)
+        sandbox, approval = chosen.permissions[start.permission]
+        server = {
+            "command": start.mcp[0],
+            "args": start.mcp[1:],
+            # It hands its MCP servers nothing of ours by itself.
+            "env": {name: environment[name] for name in _PASSED if environment.get(name)},
+            "required": True,  # else what is asked in the first second goes without them
+            "default_tools_approval_mode": "approve",  # what a session may do there, our server decides
+        }
+        settings = {"sandbox": sandbox, "approvalPolicy": approval, "config": {"mcp_servers": {"maestro": server}}}
+        return Launch(
+            words=[chosen.program, "app-server", *start.words],
+            environment=dict(environment),
+            terminal=False,
+            conversation=self.name,
+            opening={
+                "prompt": start.task_prompt,
+                "system_prompt": start.system_prompt,
+                "directory": start.directory,
+                "resumes": start.resumes,
+                "model": chosen.model_for(start.model),
+                "settings": settings,
+                "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, "tool:maestro"],
+                "rest": start.rest,
+            },
+        )
+
+    def prompt(self, text: str) -> bytes | None:
+        return None
+
+    def reach(self, permission: Permission) -> Reach:
+        return Reach.COMMANDS if permission is Permission.FULL else self.abilities.reach

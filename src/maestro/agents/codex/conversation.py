@@ -1,0 +1,279 @@
+"""Codex over `codex app-server`: JSON-RPC, a line per message.
+
+A prompt starts a turn, or is steered into the one that runs; the program hands its id back with the message
+(`clientId`), and the model has it with the next item of its own. One that came in the last moment of a turn is put
+into the conversation without anybody reading it: then another turn is started for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maestro.agents.conversation import Opening, Prompt, echo
+from maestro.agents.happenings import (
+    ALLOW,
+    DENY,
+    PERMISSION,
+    QUESTION,
+    START,
+    Asked,
+    Began,
+    Said,
+    TakenIn,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from maestro.agents.rpc import RpcConversation
+
+_CLIENT = {"name": "maestro", "title": "Maestro", "version": "0"}
+_COMMAND = "item/commandExecution/requestApproval"
+_FILES = "item/fileChange/requestApproval"
+_PERMISSIONS = "item/permissions/requestApproval"
+_QUESTIONS = "item/tool/requestUserInput"
+_ELICITATION = "mcpServer/elicitation/request"
+_UNREAD = "Take up the message above: it came in the last moment of your turn."
+_OUTPUT_CHARS_MAX = 2_000
+_LIMIT = "usageLimitExceeded"
+
+
+class CodexConversation(RpcConversation):
+    """One thread of one app-server."""
+
+    versioned = False
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._thread = ""
+        self._turn = ""  # the one that runs
+        self._starting = False  # a turn was asked for
+        self._said: dict[str, Prompt] = {}  # handed over, not in the conversation
+        self._seen: list[str] = []  # in the conversation; the model has not spoken since
+        self._has_begun = False
+        self._usage: dict[str, Any] = {}  # all of the thread, as it was last told
+        self._counted: dict[str, Any] | None = None  # as much of it as was told on
+
+    def begin(self) -> None:
+        self._call("initialize", {"clientInfo": _CLIENT}, self._initialized, otherwise=self._failed)
+        self.say(Prompt(START, self.opening.prompt))
+
+    @property
+    def is_idle(self) -> bool:
+        return super().is_idle and not self._said and not self._starting
+
+    def interrupt(self) -> None:
+        if self._turn:
+            params = {"threadId": self._thread, "turnId": self._turn}
+            self._call("turn/interrupt", params, _nothing, otherwise=_nothing)
+
+    def _initialized(self, told: dict[str, Any]) -> None:
+        self._notify("initialized")
+        if self.opening.resumes:
+            params = {**self._settings(), "threadId": self.opening.resumes, "excludeTurns": True}
+            self._call("thread/resume", params, self._opened, otherwise=self._not_resumed)
+        else:
+            self._call("thread/start", self._settings(), self._opened, otherwise=self._failed)
+
+    def _settings(self) -> dict[str, Any]:
+        opening = self.opening
+        params = {
+            **(opening.settings or {}),
+            "cwd": opening.directory,
+            "developerInstructions": opening.system_prompt,
+        }
+        return params | ({"model": opening.model} if opening.model else {})
+
+    def _not_resumed(self, error: dict[str, Any]) -> None:
+        self._note(Said(f"! its earlier conversation is not to be had: {error.get('message')}\n"))
+        self._call("thread/start", self._settings(), self._opened, otherwise=self._failed)
+
+    def _opened(self, told: dict[str, Any]) -> None:
+        self._thread = str(told["thread"]["id"])
+
+    def _failed(self, error: dict[str, Any]) -> None:
+        self._ended(TurnEnded(problem=str(error.get("message") or error)))
+
+    def _is_open(self) -> bool:
+        return bool(self._thread) and not self._starting
+
+    def _tell(self, prompt: Prompt) -> None:
+        self._said[prompt.id] = prompt
+        content = [{"type": "text", "text": prompt.text}]
+        params = {"threadId": self._thread, "clientUserMessageId": prompt.id, "input": content}
+        if self._turn:
+            steered = {**params, "expectedTurnId": self._turn}
+            self._call("turn/steer", steered, _nothing, otherwise=lambda error: self._not_steered(prompt))
+            return
+        self._starting = True
+        self._call("turn/start", params, self._turn_given, otherwise=self._not_started)
+
+    def _not_steered(self, prompt: Prompt) -> None:
+        """The turn ended in between."""
+        if self._said.pop(prompt.id, None) is not None:
+            self._waiting.appendleft(prompt)
+
+    def _turn_given(self, told: dict[str, Any]) -> None:
+        self._starting = False
+
+    def _not_started(self, error: dict[str, Any]) -> None:
+        self._starting = False
+        self._said.clear()
+        self._failed(error)
+
+    # What it tells
+
+    def _noticed(self, method: str, params: dict[str, Any]) -> None:
+        if params.get("threadId") != self._thread:
+            return  # it has threads of its own, for titles
+        match method:
+            case "turn/started":
+                self._turn = str(params["turn"]["id"])
+                self.busy = True
+                self._note(TurnStarted())
+            case "turn/completed":
+                self._completed(params["turn"])
+            case "item/started" if params["item"].get("type") == "userMessage":
+                self._heard(params["item"])
+            case "item/started" | "item/completed":
+                self._item(params["item"], is_done=method == "item/completed")
+            case "thread/tokenUsage/updated":
+                self._counts(params["tokenUsage"]["total"])
+            case "serverRequest/resolved":
+                self._ask_gone(str(params.get("requestId")))
+            case "error":
+                self._complained(params)
+            case _:
+                pass
+
+    def _heard(self, item: dict[str, Any]) -> None:
+        prompt = self._said.pop(str(item.get("clientId")), None)
+        if prompt is None:
+            return
+        self._note(echo(prompt))
+        if self._turn:
+            self._seen.append(prompt.id)
+        else:
+            self._waiting.append(Prompt(prompt.id, _UNREAD))
+
+    def _item(self, item: dict[str, Any], *, is_done: bool) -> None:
+        kind = item.get("type")
+        if kind == "userMessage":
+            return
+        self._taken_in()
+        if kind == "agentMessage" and is_done:
+            self._note(Said(f"{item.get('text', '')}\n"))
+        elif kind == "commandExecution":
+            output = str(item.get("aggregatedOutput") or "")[:_OUTPUT_CHARS_MAX]
+            self._note(Said(f"{output.rstrip()}\n" if is_done else f"→ {item.get('command')}\n"))
+        elif kind == "mcpToolCall" and not is_done:
+            self._note(Said(f"→ {item.get('server')}.{item.get('tool')}\n"))
+        elif kind == "fileChange" and is_done:
+            paths = [str(change.get("path")) for change in item.get("changes") or ()]
+            self._note(Said(f"→ changes {', '.join(paths)}\n"))
+
+    def _taken_in(self) -> None:
+        if self._seen and not self._has_begun:
+            self._has_begun = True
+            self._note(Began(self._thread))
+        self._note(*(TakenIn(prompt) for prompt in self._seen))
+        self._seen = []
+
+    def _counts(self, total: dict[str, Any]) -> None:
+        self._usage = total
+        if self._counted is None and not self._turn:
+            self._counted = total  # of a thread that was resumed: told on already, back then
+
+    def _complained(self, params: dict[str, Any]) -> None:
+        error = params.get("error") or {}
+        if error.get("codexErrorInfo") == _LIMIT:
+            self._limited(None, str(error.get("message")))
+        else:
+            self._note(Said(f"! {error.get('message')}\n"))
+
+    def _completed(self, turn: dict[str, Any]) -> None:
+        self._turn = ""
+        error = turn.get("error") or {}
+        before, now = self._counted or {}, self._usage
+        self._counted = now
+        cached = _more(now, before, "cachedInputTokens")
+        usage = Usage(
+            input_tokens=max(_more(now, before, "inputTokens") - cached, 0),
+            output_tokens=_more(now, before, "outputTokens"),
+            cached_tokens=cached,
+            model=self.opening.model or "",
+        )
+        if error.get("codexErrorInfo") == _LIMIT:
+            self._limited(None, str(error.get("message")))
+        interrupted = turn.get("status") == "interrupted"
+        self._ended(TurnEnded(usage, problem=str(error.get("message") or ""), interrupted=interrupted))
+        unread, self._seen = self._seen, []
+        if unread and not error and not interrupted:
+            for prompt in unread:  # under the same id: it is this turn that takes it in
+                self._waiting.append(Prompt(prompt, _UNREAD))
+
+    # What it asks
+
+    def _requested(self, number: Any, method: str, params: dict[str, Any]) -> None:
+        ask, kept = str(number), (number, method, params)
+        if method == _QUESTIONS:
+            self._ask(_question(ask, params), kept)
+        elif method in (_COMMAND, _FILES, _PERMISSIONS, _ELICITATION):
+            self._ask(_permission(ask, method, params), kept)
+        else:
+            self._refuse(number, method)
+
+    def _answer(self, ask: str, kept: Any, choice: str) -> None:
+        number, method, params = kept
+        allowed = choice == ALLOW
+        if method == _QUESTIONS:
+            questions = params.get("questions") or ()
+            self._reply(number, {"answers": {str(one.get("id")): {"answers": [choice]} for one in questions}})
+        elif method == _ELICITATION:
+            self._reply(number, {"action": "accept" if allowed else "decline", "content": {} if allowed else None})
+        elif method == _PERMISSIONS:
+            granted = params.get("permissions") or {} if allowed else {}
+            self._reply(number, {"permissions": granted, "scope": "turn"})
+        else:
+            self._reply(number, {"decision": "accept" if allowed else "decline"})
+
+
+def _permission(ask: str, method: str, params: dict[str, Any]) -> Asked:
+    why = str(params.get("reason") or params.get("message") or "")
+    if method == _COMMAND:
+        command = str(params.get("command") or "")
+        actions = params.get("commandActions") or ()
+        plain = " && ".join(str(one.get("command")) for one in actions) if actions else command
+        title, action = f"shell: {plain}", f"shell:{plain}"
+    elif method == _FILES:
+        title, action = "change files", f"edit:{params.get('grantRoot') or ''}"
+    elif method == _ELICITATION:
+        server = str(params.get("serverName") or "")
+        title, action = f"{server}: {why}" if why else server, f"tool:{server}"
+    else:
+        title, action = "more permissions", "tool:permissions"
+    return Asked(ask=ask, what=PERMISSION, title=title, text=why or title, choices=(ALLOW, DENY), action=action)
+
+
+def _question(ask: str, params: dict[str, Any]) -> Asked:
+    questions = params.get("questions") or [{}]
+    first = questions[0]
+    options = first.get("options") or ()
+    lines = [f"{one.get('label')}: {one.get('description', '')}" for one in options]
+    return Asked(
+        ask=ask,
+        what=QUESTION,
+        title=str(first.get("question") or "It asks."),
+        text="\n".join([*lines, *(str(one.get("question")) for one in questions[1:])]),
+        choices=tuple(str(one.get("label")) for one in options),
+    )
+
+
+def _more(now: dict[str, Any], before: dict[str, Any], name: str) -> int:
+    return max(int(now.get(name) or 0) - int(before.get(name) or 0), 0)
+
+
+def _nothing(told: dict[str, Any]) -> None:
+    pass
+
+
+TALK = CodexConversation

@@ -1,0 +1,205 @@
+"""Gemini CLI over `gemini --acp` (Agent Client Protocol): JSON-RPC, a line per message.
+
+A second prompt cancels the one that runs. So each waits here for the end of the one before, and whoever sent it is
+told. It hands no prompt back: that the model has one is known from what the program tells while it carries it out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maestro.agents.conversation import Opening, Prompt, echo
+from maestro.agents.happenings import (
+    ALLOW,
+    DENY,
+    PERMISSION,
+    START,
+    Asked,
+    Began,
+    Said,
+    TakenIn,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from maestro.agents.rpc import RpcConversation
+
+_ONE_AT_A_TIME = "it works, and takes one prompt after another"
+_OUTPUT_CHARS_MAX = 2_000
+_KINDS = {"execute": "shell", "edit": "edit", "delete": "edit", "move": "edit"}
+_CANCELLED = {"outcome": {"outcome": "cancelled"}}
+_TOO_MANY = 429
+
+
+class GeminiConversation(RpcConversation):
+    """One session of one program."""
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._session = ""
+        self._is_ready = False
+        self._prompt: Prompt | None = None  # the one that is carried out
+        self._is_taken_in = False
+        self._has_begun = False
+        self._is_at_line_start = True  # of the transcript
+
+    def begin(self) -> None:
+        self._call(
+            "initialize", {"protocolVersion": 1, "clientCapabilities": {}}, self._initialized, otherwise=self._failed
+        )
+        self.say(Prompt(START, self.opening.prompt))
+
+    def must_wait(self) -> str:
+        return super().must_wait() or (_ONE_AT_A_TIME if self.busy else "")
+
+    def interrupt(self) -> None:
+        if not self._prompt:
+            return
+        self._notify("session/cancel", {"sessionId": self._session})
+        for ask in list(self.asks):  # it would wait for its answers before it stops
+            number, _ = self.asks[ask]
+            self._reply(number, _CANCELLED)
+            self._ask_gone(ask)
+
+    # The beginning
+
+    def _initialized(self, told: dict[str, Any]) -> None:
+        if self.opening.resumes:
+            self._session = self.opening.resumes
+            params = {**self._place(), "sessionId": self._session}
+            self._call("session/load", params, self._opened, otherwise=self._not_resumed)
+        else:
+            self._call("session/new", self._place(), self._opened, otherwise=self._failed)
+
+    def _place(self) -> dict[str, Any]:
+        return {"cwd": self.opening.directory, "mcpServers": (self.opening.settings or {}).get("mcpServers", [])}
+
+    def _not_resumed(self, error: dict[str, Any]) -> None:
+        self._note(Said(f"! its earlier conversation is not to be had: {error.get('message')}\n"))
+        self._session = ""
+        self._call("session/new", self._place(), self._opened, otherwise=self._failed)
+
+    def _opened(self, told: dict[str, Any]) -> None:
+        self._session = self._session or str(told["sessionId"])
+        mode = (self.opening.settings or {}).get("mode")
+        if mode:
+            params = {"sessionId": self._session, "modeId": mode}
+            self._call("session/set_mode", params, self._ready, otherwise=self._failed)
+        else:
+            self._ready({})
+
+    def _ready(self, told: dict[str, Any]) -> None:
+        self._is_ready = True
+
+    def _failed(self, error: dict[str, Any]) -> None:
+        self._ended(TurnEnded(problem=str(error.get("message") or error)))
+
+    def _is_open(self) -> bool:
+        return self._is_ready
+
+    # Prompts
+
+    def _tell(self, prompt: Prompt) -> None:
+        self._prompt, self._is_taken_in, self.busy = prompt, False, True
+        self._note(TurnStarted(), echo(prompt))
+        self._call(
+            "session/prompt",
+            {"sessionId": self._session, "prompt": [{"type": "text", "text": prompt.text}]},
+            self._done,
+            otherwise=self._broken,
+        )
+
+    def _done(self, told: dict[str, Any]) -> None:
+        interrupted = told.get("stopReason") == "cancelled"
+        counted = ((told.get("_meta") or {}).get("quota") or {}).get("token_count") or {}
+        if counted.get("input_tokens"):
+            self._taken_in()
+        self._end_line()
+        self._prompt = None
+        models = ((told.get("_meta") or {}).get("quota") or {}).get("model_usage") or ()
+        usage = Usage(
+            input_tokens=int(counted.get("input_tokens") or 0),
+            output_tokens=int(counted.get("output_tokens") or 0),
+            model=str(models[0].get("model", "")) if models else "",
+        )
+        self._ended(TurnEnded(usage if counted else None, interrupted=interrupted))
+
+    def _broken(self, error: dict[str, Any]) -> None:
+        self._prompt = None
+        self._end_line()
+        said = str((error.get("data") or {}).get("details") or error.get("message") or error)
+        if error.get("code") == _TOO_MANY:
+            self._limited(None, said)
+        self._ended(TurnEnded(problem=said))
+
+    def _taken_in(self) -> None:
+        if self._prompt is None or self._is_taken_in:
+            return
+        self._is_taken_in = True
+        if not self._has_begun:
+            self._has_begun = True
+            self._note(Began(self._session))
+        self._note(TakenIn(self._prompt.id))
+
+    # What it tells
+
+    def _noticed(self, method: str, params: dict[str, Any]) -> None:
+        update = params.get("update") or {}
+        # What comes before the first prompt is an earlier conversation, told again.
+        if method != "session/update" or self._prompt is None:
+            return
+        kind = update.get("sessionUpdate")
+        if kind == "agent_message_chunk":
+            self._taken_in()
+            self._is_at_line_start = False
+            self._note(Said(str((update.get("content") or {}).get("text", ""))))
+        elif kind in ("tool_call", "tool_call_update"):
+            self._taken_in()
+            self._end_line()
+            if kind == "tool_call":
+                self._note(Said(f"→ {update.get('title')}\n"))
+            if update.get("status") in ("completed", "failed"):
+                self._note(Said(f"{_text(update)[:_OUTPUT_CHARS_MAX]}\n"))
+        elif kind == "agent_thought_chunk":
+            self._taken_in()
+
+    def _end_line(self) -> None:
+        if not self._is_at_line_start:
+            self._note(Said("\n"))
+            self._is_at_line_start = True
+
+    # What it asks
+
+    def _requested(self, number: Any, method: str, params: dict[str, Any]) -> None:
+        if method != "session/request_permission":
+            self._refuse(number, method)
+            return
+        self._taken_in()
+        self._end_line()
+        call = params.get("toolCall") or {}
+        title = str(call.get("title") or "a tool")
+        kind = _KINDS.get(str(call.get("kind")), "tool")
+        asked = Asked(
+            ask=f"{self._session}:{number}",
+            what=PERMISSION,
+            title=f"{kind}: {title}",
+            text=_text(call) or title,
+            choices=(ALLOW, DENY),
+            action=f"{kind}:{title}",
+        )
+        self._ask(asked, (number, params.get("options") or []))
+
+    def _answer(self, ask: str, kept: Any, choice: str) -> None:
+        number, options = kept
+        wanted = "allow_once" if choice == ALLOW else "reject_once"
+        found = next((one.get("optionId") for one in options if one.get("kind") == wanted), None)
+        chosen = {"outcome": {"outcome": "selected", "optionId": found}} if found else _CANCELLED
+        self._reply(number, chosen)
+
+
+def _text(update: dict[str, Any]) -> str:
+    parts = [one.get("content") or one for one in update.get("content") or () if isinstance(one, dict)]
+    return "\n".join(str(part.get("text") or part.get("path") or "") for part in parts if isinstance(part, dict))
+
+
+TALK = GeminiConversation

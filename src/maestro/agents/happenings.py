@@ -1,0 +1,105 @@
+"""What a conversation with an agent program comes to: small plain values, the same for every tool.
+
+Read by runners, of which there are many: so nothing here, nor in any `conversation.py`, needs more than the standard
+library's lightest parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+START = "start"  # the id of the prompt that a conversation begins with
+
+PERMISSION, QUESTION = "permission", "question"  # what is asked for
+ALLOW, DENY = "allow", "deny"
+
+
+@dataclass(frozen=True)
+class Began:
+    """The tool has a conversation that it could go on with later, under this id of its own."""
+
+    kind: ClassVar[str] = "began"
+    conversation: str
+
+
+@dataclass(frozen=True)
+class TurnStarted:
+    """It works."""
+
+    kind: ClassVar[str] = "turn_started"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a turn took. `cost_usd` only where the tool says so."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class TurnEnded:
+    """It waits for whatever it is told next."""
+
+    kind: ClassVar[str] = "turn_ended"
+    usage: Usage | None = None
+    problem: str = ""  # why it could not go on, in the tool's words
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Said:
+    """Text for a person to read, in the transcript: the model's, about a tool call, of the program itself."""
+
+    kind: ClassVar[str] = "said"
+    text: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The tool waits for an answer."""
+
+    kind: ClassVar[str] = "asked"
+    ask: str  # the tool's own id of it
+    what: str  # a permission or a question
+    title: str
+    text: str
+    choices: tuple[str, ...] = ()
+    action: str = ""  # for a permission: what would be done, in words that policies match (`shell:git push`)
+
+
+@dataclass(frozen=True)
+class AskGone:
+    """It no longer waits for that: it was answered, or has gone on without."""
+
+    kind: ClassVar[str] = "ask_gone"
+    ask: str
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """A prompt is in the conversation, and the model has spoken since: the tool says so, not whoever sent it."""
+
+    kind: ClassVar[str] = "taken_in"
+    prompt: str
+
+
+@dataclass(frozen=True)
+class RateLimited:
+    """The provider takes no more until then (seconds since 1970; None: it did not say)."""
+
+    kind: ClassVar[str] = "rate_limited"
+    until: float | None
+    detail: str = ""
+
+
+Happening = Began | TurnStarted | TurnEnded | Said | Asked | AskGone | TakenIn | RateLimited
+
+
+def as_report(happening: Happening) -> dict[str, Any]:
+    """A happening as a runner reports it."""
+    return {"kind": happening.kind, **asdict(happening)}

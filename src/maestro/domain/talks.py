@@ -1,0 +1,109 @@
+"""Conversations with agent programs over their protocols: where each stands, what wakes it, what it has taken."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime, timedelta
+
+import msgspec
+
+from maestro import limits
+
+
+class Turn(enum.StrEnum):
+    """Whose turn it is."""
+
+    NONE = "none"  # its program does not run, or has not begun
+    WORKING = "working"
+    ASKING = "asking"  # it waits for an answer to what it asked
+    IDLE = "idle"  # it waits for whatever it is told next
+
+
+class Driver(enum.StrEnum):
+    """How Maestro speaks with an agent program."""
+
+    PROTOCOL = "protocol"  # structured messages over its pipes
+    TERMINAL = "terminal"  # its own terminal, which a person can attach to
+
+
+class Rest(enum.StrEnum):
+    """What becomes of permissions that no pattern allows."""
+
+    ASK = "ask"
+    DENY = "deny"
+
+
+class Reminded(enum.IntEnum):
+    """Whether an agent that stopped was told that it holds tasks it has not reported on."""
+
+    NOT = 0
+    ONCE = 1
+    IN_VAIN = 2  # whoever leads it knows
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    """One session's conversation."""
+
+    session_id: str
+    allow: list[str]
+    rest: Rest
+    conversation: str | None  # what the tool itself calls it: with that it can go on later
+    turn: Turn
+    epoch: int  # which start of the session was last heard
+    heard: int  # the number of its last word
+    parked_until: datetime | None  # its provider takes no more until then
+    reminded: Reminded
+
+
+class ToolAsk(msgspec.Struct, frozen=True):
+    """A request to the person that a tool waits for."""
+
+    ask_id: str
+    session_id: str
+    epoch: int
+    asked_as: str
+
+
+class Wake(msgspec.Struct, frozen=True, kw_only=True):
+    """Mail that was pushed to an idle agent, and is not yet known to have come to its model."""
+
+    session_id: str
+    id: str
+    receipt: str
+    tries: int
+    pushed_at: datetime
+    given_up: bool = False
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session has taken, while it held a task or none."""
+
+    session_id: str
+    task_id: str | None
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float | None
+
+
+class Next(enum.StrEnum):
+    """What is to be done for an idle agent that has unread mail."""
+
+    PUSH = "push"
+    WAIT = "wait"
+    GIVE_UP = "give_up"
+
+
+def next_wake(known: Wake | None, at: datetime) -> Next:
+    """One push at a time; the same again if it has not come in, within a limit."""
+    if known is None:
+        return Next.PUSH
+    if known.given_up or at < wake_due(known):
+        return Next.WAIT
+    return Next.PUSH if known.tries < limits.wake_tries_max else Next.GIVE_UP
+
+
+def wake_due(known: Wake) -> datetime:
+    """When a push that has not come in is thought of again."""
+    return known.pushed_at + timedelta(seconds=limits.wake_confirm_seconds)

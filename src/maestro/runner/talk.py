@@ -1,0 +1,107 @@
+"""Drives a conversation with an agent over its pipes. Which tool it is, the conversation knows; here nobody does."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from maestro.agents.conversation import Conversation, Opening, Prompt
+from maestro.agents.happenings import Said, as_report
+from maestro.runner.order import Order
+from maestro.runner.reports import Reports
+
+RAW = "conversation.jsonl"  # what was said, word for word, for whoever looks for a mistake
+RAW_OLDER = "conversation-older.jsonl"
+_RAW_BYTES_MAX = 4 * 1024 * 1024  # of each of the two
+
+
+class Talk:
+    """What goes on between a runner and its agent, where that speaks a protocol."""
+
+    def __init__(
+        self, order: Order, reports: Reports, *, show: Callable[[bytes], None], write: Callable[[bytes], None]
+    ) -> None:
+        found = importlib.import_module(f"maestro.agents.{order.conversation}.conversation")
+        self._conversation: Conversation = found.TALK(Opening(**order.opening))
+        self._reports = reports
+        self._show = show
+        self._write = write
+        self._raw = _Raw()
+        self._told = 0
+
+    def begin(self) -> None:
+        self._conversation.begin()
+        self._carry_out()
+
+    def heard(self, data: bytes) -> None:
+        """What the agent said."""
+        self._raw.keep(data)
+        self._conversation.feed(data)
+        self._carry_out()
+
+    def request(self, do: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """What the server wants said; None for what this is not about."""
+        if do == "prompt":
+            answer = self._prompt(
+                Prompt(str(asked.get("id")), str(asked.get("text"))), bool(asked.get("only_if_idle"))
+            )
+        elif do == "answer":
+            answer = {"taken": self._conversation.answer(str(asked.get("ask")), str(asked.get("choice")))}
+        elif do == "interrupt":
+            self._conversation.interrupt()
+            answer = {}
+        else:
+            return None
+        self._carry_out()
+        return answer
+
+    def state(self) -> dict[str, Any]:
+        return {"idle": self._conversation.is_idle, "asks": list(self._conversation.asks)}
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def _prompt(self, prompt: Prompt, only_if_idle: bool) -> dict[str, Any]:
+        if only_if_idle and not self._conversation.is_idle and not self._conversation.knows(prompt):
+            return {"state": "busy"}
+        why = self._conversation.say(prompt)
+        return {"state": "held", "why": why} if why else {"state": "said"}
+
+    def _carry_out(self) -> None:
+        """Write what is to be written, then tell what has happened."""
+        if data := self._conversation.outgoing():
+            self._raw.keep(data)
+            self._write(data)
+        for happening in self._conversation.happened():
+            if isinstance(happening, Said):
+                self._show(happening.text.replace("\n", "\r\n").encode("utf-8", "replace"))
+            else:
+                self._told += 1  # numbered: one that comes twice is taken in once
+                self._reports.tell(**as_report(happening), n=self._told)
+
+
+class _Raw:
+    """The last of what went to and fro, as it was."""
+
+    def __init__(self) -> None:
+        self._file = -1
+        self._open()
+
+    def keep(self, data: bytes) -> None:
+        if self._written + len(data) > _RAW_BYTES_MAX:
+            os.close(self._file)
+            os.replace(RAW, RAW_OLDER)
+            self._open()
+        self._written += len(data)
+        with contextlib.suppress(OSError):  # a full disk must not stop the agent
+            os.write(self._file, data)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _open(self) -> None:
+        self._file = os.open(RAW, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self._written = 0

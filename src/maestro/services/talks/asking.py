@@ -1,0 +1,63 @@
+"""What a tool asks, as requests to the person; and their answers, back to the tool.
+
+The tool waits for as long as it takes. It is told what was decided, and when it says that it no longer waits, the
+session goes on.
+"""
+
+from __future__ import annotations
+
+from maestro import limits
+from maestro.agents.happenings import ALLOW, DENY, PERMISSION
+from maestro.domain import asks as rules
+from maestro.domain.asks import Ask
+from maestro.domain.callers import Caller
+from maestro.domain.sessions import FINAL, Session, Source, Status
+from maestro.domain.spawns import Spawn
+from maestro.domain.talks import ToolAsk, Turn
+from maestro.services import asks, status
+from maestro.services.talks import words
+from maestro.store.base import Tx
+
+
+def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Caller) -> None:
+    """The tool asks: the session needs input until that is settled."""
+    kind = rules.Kind.PERMISSION if word.what == PERMISSION else rules.Kind.QUESTION
+    held = [task_id for task_id in session.tasks if tx.tasks.get(task_id) is not None]
+    ask = asks.open_for_tool(
+        tx,
+        session,
+        kind=kind,
+        title=word.title.strip().splitlines()[0][: limits.subject_chars_max] if word.title.strip() else "It asks.",
+        text=word.text[: limits.reason_chars_max],
+        choices=word.choices[: limits.choices_max],
+        task_id=held[0] if len(held) == 1 else None,
+    )
+    tx.talks.insert_ask(ToolAsk(ask.id, session.id, spawn.epoch, word.ask))
+    tx.talks.set_turn(session.id, Turn.ASKING)
+    if session.ended_at is None and session.status not in FINAL:
+        detail = f"asks: {ask.title}"
+        status.say(tx, session, Status.NEEDS_INPUT, source=Source.PROTOCOL, detail=detail, actor=actor.name)
+
+
+def gone(tx: Tx, session: Session, spawn: Spawn, word: words.AskGone, actor: Caller) -> None:
+    """The tool no longer waits: it has its answer, or went on without."""
+    known = tx.talks.ask_named(session.id, epoch=spawn.epoch, asked_as=word.ask)
+    if known is None:
+        return
+    tx.talks.forget_ask(known.ask_id)
+    asks.withdraw_if_open(tx, known.ask_id, actor=actor.name)
+    talk = tx.talks.get(session.id)
+    if talk is None or talk.turn is not Turn.ASKING:
+        return
+    tx.talks.set_turn(session.id, Turn.WORKING)
+    if session.ended_at is None and session.status is Status.NEEDS_INPUT and not asks.has_open(tx, session):
+        status.say(tx, session, Status.WORKING, source=Source.PROTOCOL, detail="answered", actor=actor.name)
+
+
+def choice_of(ask: Ask) -> str:
+    """What a tool is told of what the person decided: a request that was put aside is one that was refused."""
+    if ask.answer is None:
+        return DENY
+    if ask.kind is rules.Kind.PERMISSION:
+        return ALLOW if ask.answer == ALLOW else DENY
+    return ask.answer

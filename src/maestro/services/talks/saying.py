@@ -1,0 +1,55 @@
+"""Telling a running agent something over its program's protocol."""
+
+from __future__ import annotations
+
+from maestro import errors
+from maestro.domain.messages import Step
+from maestro.prompts import pushes
+from maestro.services.mail import receipts
+from maestro.services.runners import Runners
+from maestro.store.base import Store, Tx
+
+
+class Saying:
+    """By way of its runner, which hands it to the conversation."""
+
+    def __init__(self, store: Store, runners: Runners) -> None:
+        self._store = store
+        self._runners = runners
+
+    async def is_spoken_with(self, session_id: str) -> bool:
+        """Whether its program speaks a protocol."""
+        return await self._store.read(lambda tx: tx.talks.get(session_id), quick=True) is not None
+
+    async def prompt(self, session_id: str, message_id: str) -> str:
+        """A message as a live prompt; why it is held back, if it is. The conversation says when the model has it."""
+
+        def look(tx: Tx) -> str:
+            message = tx.mail.get(message_id)
+            assert message is not None
+            return pushes.prompt(message.body, message.sender)
+
+        text = await self._store.read(look, quick=True)
+        why = await self.say(session_id, message_id, text)
+        if not why:
+            await self._store.write(lambda tx: _handed_over(tx, session_id, message_id), quick=True)
+        return why
+
+    async def say(self, session_id: str, prompt_id: str, text: str) -> str:
+        """Hand something over; why it has to wait, if it has to."""
+        answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text)
+        return str(answer.get("why", ""))
+
+    async def say_if_idle(self, session_id: str, prompt_id: str, text: str) -> bool:
+        """Hand something over, unless it is at work by now: whether it was."""
+        try:
+            answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text, only_if_idle=True)
+        except errors.Conflict:
+            return False
+        return answer.get("state") == "said"
+
+
+def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:
+    caller, message = tx.sessions.caller(session_id), tx.mail.get(message_id)
+    if caller is not None and message is not None:
+        receipts.take(tx, caller, Step.DELIVERED, session_id, message.seq, via="prompt")

@@ -1,0 +1,158 @@
+"""Takes in what runners tell of conversations: each word once, each in the transaction of what follows from it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from maestro import limits
+from maestro.agents.happenings import START
+from maestro.domain import manifests
+from maestro.domain.callers import Caller
+from maestro.domain.events import Change, Kind
+from maestro.domain.messages import Step
+from maestro.domain.sessions import FINAL, Session, Source, Status
+from maestro.domain.spawns import Spawn
+from maestro.domain.talks import Reminded, Turn, Used
+from maestro.operations.mail_shapes import Confirm
+from maestro.services import notices, reports, status
+from maestro.services.mail import receipts
+from maestro.services.talks import asking, words
+from maestro.store.base import Tx
+
+
+def take(tx: Tx, session: Session, spawn: Spawn, word: words.Word, actor: Caller) -> None:
+    if not tx.talks.hear(session.id, epoch=spawn.epoch, number=word.n):
+        return  # it came before: the answer to it was lost
+    match word:
+        case words.Began():
+            tx.talks.set_conversation(session.id, word.conversation)
+        case words.TurnStarted():
+            _started(tx, session, actor)
+        case words.TurnEnded():
+            _ended(tx, session, word, actor)
+        case words.Asked():
+            asking.opened(tx, session, spawn, word, actor)
+        case words.AskGone():
+            asking.gone(tx, session, spawn, word, actor)
+        case words.TakenIn():
+            _taken_in(tx, session, word.prompt)
+        case words.RateLimited():
+            _limited(tx, session, word, actor)
+
+
+def over(tx: Tx, session: Session) -> None:
+    """Its program has ended, and the conversation with it; the tool may bring it back."""
+    if tx.talks.get(session.id) is not None:
+        tx.talks.set_turn(session.id, Turn.NONE)
+        tx.talks.park(session.id, None)
+        tx.talks.forget_wake(session.id)
+
+
+def _started(tx: Tx, session: Session, actor: Caller) -> None:
+    tx.talks.set_turn(session.id, Turn.WORKING)
+    if session.ended_at is None:
+        status.say(tx, session, Status.WORKING, source=Source.PROTOCOL, detail="its turn began", actor=actor.name)
+
+
+def _ended(tx: Tx, session: Session, word: words.TurnEnded, actor: Caller) -> None:
+    tx.talks.set_turn(session.id, Turn.IDLE)
+    data: dict[str, Any] = {"interrupted": word.interrupted, "problem": word.problem[:500]}
+    if word.usage is not None:
+        _count(tx, session, word.usage)
+        data |= msgspec.structs.asdict(word.usage)
+    tx.log(Change(Kind.SESSION_TURN_ENDED, session.id, session.project_id, data), actor=actor.name)
+    if session.ended_at is not None or session.status in FINAL:
+        return  # what it reported itself stands
+    talk = tx.talks.get(session.id)
+    is_parked = talk is not None and talk.parked_until is not None
+    if word.problem and not is_parked:
+        subject = f"{session.name} could not go on"
+        notices.to_coordinator(tx, session, subject=subject, text=word.problem, person_too=True)
+    if session.status is Status.NEEDS_INPUT and session.status_source is Source.REPORT:
+        return  # it said itself that it waits for someone
+    if talk is not None and talk.reminded is Reminded.ONCE and (held := reports.holds(tx, session)):
+        tx.talks.set_reminded(session.id, Reminded.IN_VAIN)
+        text = f"It still holds {', '.join(task.ref for task in held)}, was reminded, and has said nothing of it."
+        subject = f"{session.name} has stopped without a report"
+        notices.to_coordinator(tx, session, subject=subject, text=text, person_too=True)
+    detail = word.problem or ("it was interrupted" if word.interrupted else "its turn ended")
+    status.say(tx, session, Status.IDLE, source=Source.PROTOCOL, detail=detail[:500], actor=actor.name)
+
+
+def _count(tx: Tx, session: Session, usage: words.Usage) -> None:
+    """For the task it holds; with several, or none, for itself alone."""
+    held = reports.holds(tx, session) or [
+        task for task_id in session.tasks if (task := tx.tasks.get(task_id)) is not None
+    ]
+    tx.talks.add_usage(
+        Used(
+            session_id=session.id,
+            task_id=held[0].id if len(held) == 1 else None,
+            turns=1,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cached_tokens,
+            cost_usd=usage.cost_usd,
+        )
+    )
+
+
+def _taken_in(tx: Tx, session: Session, prompt: str) -> None:
+    """Something it was told has come to its model: what came out that way is read, and nothing else."""
+    caller = tx.sessions.caller(session.id)
+    if caller is None:
+        return
+    wake = tx.talks.wake(session.id)
+    if wake is not None and wake.id == prompt:
+        receipts.confirm(tx, caller, Confirm(receipt=wake.receipt, step=Step.READ, via="wake"))
+        tx.talks.forget_wake(session.id)
+    elif prompt == START:
+        for message_id in _told_at_start(tx, session):
+            _read(tx, caller, session, message_id, via="start")
+    elif tx.mail.get(prompt) is not None:
+        _read(tx, caller, session, prompt, via="prompt")
+    else:
+        return  # a reminder, or a word to go on
+    tx.talks.set_reminded(session.id, Reminded.NOT)
+
+
+def _told_at_start(tx: Tx, session: Session) -> list[str]:
+    """The messages that its first prompt held whole."""
+    data = tx.spawns.manifest(session.id)
+    told = manifests.decode(data) if data else None
+    if told is None:
+        return []
+    if told.resumed is not None:
+        return [one.message_id for one in told.resumed.messages if _is_whole(tx, one)]
+    return [told.directive.message_id] if told.directive and told.directive.message_id else []
+
+
+def _is_whole(tx: Tx, letter: manifests.Letter) -> bool:
+    message = tx.mail.get(letter.message_id)
+    if message is None or message.truncated or message.attachments:
+        return False
+    return len(message.body) <= limits.prompt_line_chars_max and letter.text.strip() == message.body.strip()
+
+
+def _read(tx: Tx, caller: Caller, session: Session, message_id: str, *, via: str) -> None:
+    message = tx.mail.get(message_id)
+    if message is not None:
+        receipts.take(tx, caller, Step.READ, session.id, message.seq, via=via)
+
+
+def _limited(tx: Tx, session: Session, word: words.RateLimited, actor: Caller) -> None:
+    """Left alone until its provider takes more; then it is told once to go on."""
+    longest = tx.at + timedelta(seconds=limits.parked_seconds_max)
+    until = tx.at + timedelta(seconds=limits.parked_seconds_default)
+    if word.until is not None and word.until < longest.timestamp():
+        until = max(datetime.fromtimestamp(word.until, UTC), tx.at)
+    tx.talks.park(session.id, until)
+    if session.ended_at is not None or session.status in FINAL:
+        return
+    said = f"its provider's limit is reached; it goes on at {until:%H:%M:%S} UTC"
+    status.say(tx, session, Status.IDLE, source=Source.PROTOCOL, detail=said, actor=actor.name)
+    subject = f"{session.name} waits for its provider"
+    notices.to_coordinator(tx, session, subject=subject, text=f"{said}. {word.detail}".strip())

@@ -1,0 +1,169 @@
+"""Wakes agents that have nothing to do and unread mail; tells those that their provider had turned away to go on;
+lets those go that are done.
+
+Only over a protocol: what is pushed there can approve nothing, and the conversation says when the model has it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+import msgspec
+
+from maestro import errors, ids, limits
+from maestro.clock import Clock
+from maestro.domain.callers import Caller
+from maestro.domain.manifests import Reach, decode
+from maestro.domain.messages import Received, Step
+from maestro.domain.sessions import FINAL, Session, Status
+from maestro.domain.talks import Next, Reminded, Talk, Wake, next_wake, wake_due
+from maestro.operations.mail_shapes import Confirm
+from maestro.prompts import pushes
+from maestro.services import notices, reports
+from maestro.services.mail import reading, receipts
+from maestro.services.runners import Runners
+from maestro.services.talks.saying import Saying
+from maestro.store.base import Store, Tx
+from maestro.store.repositories.deliveries import Wanted
+
+_GO_ON = "Your provider's limit is over. Go on where you were."
+_DONE = (Status.COMPLETED, Status.FAILED)
+
+
+class Push(msgspec.Struct, frozen=True):
+    """Something to be said to one agent."""
+
+    id: str
+    text: str
+    receipt: str = ""
+
+
+class Waking:
+    """Runs when mail was sent, when a turn ended, and when a push or a limit is due."""
+
+    name = "waking"
+
+    def __init__(self, store: Store, runners: Runners, saying: Saying, *, clock: Clock) -> None:
+        self._store = store
+        self._runners = runners
+        self._saying = saying
+        self._clock = clock
+
+    async def run_once(self) -> datetime | None:
+        due: list[datetime] = []
+        after = ""
+        while True:
+            found = await self._store.read(partial(_idle, after=after))
+            looked = [await self._look_at(talk) for talk in found]
+            due += [when for when in looked if when is not None]
+            if len(found) < limits.upkeep_batch_rows_max:
+                return min(due, default=None)
+            after = found[-1].session_id
+
+    async def _look_at(self, talk: Talk) -> datetime | None:
+        """Do what there is to do for one agent; when to look again."""
+        session_id = talk.session_id
+        if await self._store.read(lambda tx: _is_done(tx, session_id), quick=True):
+            await self._let_go(session_id)
+            return None
+        now = self._clock.now()
+        if talk.parked_until is not None and talk.parked_until > now:
+            return talk.parked_until
+        push = await self._store.write(lambda tx: _next(tx, session_id))
+        if push is None:
+            wake = await self._store.read(lambda tx: tx.talks.wake(session_id), quick=True)
+            return wake_due(wake) if wake is not None and not wake.given_up else None
+        if await self._saying.say_if_idle(session_id, push.id, push.text):
+            await self._store.write(lambda tx: _handed_over(tx, session_id, push), quick=True)
+        else:
+            await self._store.write(lambda tx: _undone(tx, session_id, push), quick=True)
+        wake = await self._store.read(lambda tx: tx.talks.wake(session_id), quick=True)
+        return wake_due(wake) if wake is not None else None
+
+    async def _let_go(self, session_id: str) -> None:
+        """It has said that it is done: it is told nothing more, and ends by that."""
+        try:
+            await self._runners.ask(session_id, do="finish")
+        except errors.Conflict:
+            return  # it has ended
+
+
+def _idle(tx: Tx, *, after: str) -> list[Talk]:
+    return tx.talks.idle(after=after, limit=limits.upkeep_batch_rows_max)
+
+
+def _is_done(tx: Tx, session_id: str) -> bool:
+    session = tx.sessions.get(session_id)
+    return session is not None and session.ended_at is None and session.status in _DONE
+
+
+def _next(tx: Tx, session_id: str) -> Push | None:
+    """What is to be said now, as things stand in this moment: mail that was read meanwhile wakes nobody."""
+    session, talk, caller = tx.sessions.get(session_id), tx.talks.get(session_id), tx.sessions.caller(session_id)
+    if session is None or talk is None or caller is None or session.ended_at or session.status in FINAL:
+        return None
+    if talk.parked_until is not None:
+        tx.talks.park(session_id, None)  # once: if it is turned away again, it says so
+        return Push(ids.new("req", tx.at), _GO_ON)
+    unread = _unread(tx, caller)
+    if not unread:
+        tx.talks.forget_wake(session_id)
+        return _reminder(tx, session, talk)
+    known = tx.talks.wake(session_id)
+    match next_wake(known, tx.at):
+        case Next.WAIT:
+            return None
+        case Next.GIVE_UP:
+            assert known is not None
+            _give_up(tx, session, known, unread)
+            return None
+    push = Push(ids.new("req", tx.at), pushes.mail(unread, _reach(tx, session_id)), receipts.receipt_for(unread))
+    tries = known.tries + 1 if known else 1
+    tx.talks.put_wake(Wake(session_id=session_id, id=push.id, receipt=push.receipt, tries=tries, pushed_at=tx.at))
+    return push
+
+
+def _unread(tx: Tx, caller: Caller) -> list[Received]:
+    """Its own mail, and its member's. What lies in a box of all the project wakes nobody: it would wake everyone."""
+    own = (caller.session_id, caller.member_id)
+    found = reading.fresh(tx, caller, Wanted(), limit=limits.wake_messages_max)
+    return [one for one in found if one.box in own]
+
+
+def _reminder(tx: Tx, session: Session, talk: Talk) -> Push | None:
+    """One that has stopped without a word about what it holds is reminded, once; then someone is told."""
+    held = reports.holds(tx, session)
+    if not held or session.status is not Status.IDLE:
+        return None
+    names = [task.ref for task in held]
+    if talk.reminded is Reminded.NOT:
+        tx.talks.set_reminded(session.id, Reminded.ONCE)
+        return Push(ids.new("req", tx.at), pushes.reminder(names, _reach(tx, session.id)))
+    return None
+
+
+def _reach(tx: Tx, session_id: str) -> Reach:
+    data = tx.spawns.manifest(session_id)
+    assert data is not None
+    return decode(data).reach
+
+
+def _give_up(tx: Tx, session: Session, known: Wake, unread: list[Received]) -> None:
+    tx.talks.put_wake(msgspec.structs.replace(known, given_up=True))
+    said = f"{len(unread)} unread; pushed {known.tries} times, and its model has not taken it in."
+    subject = f"{session.name} does not wake up"
+    notices.to_coordinator(tx, session, subject=subject, text=said, person_too=True)
+
+
+def _handed_over(tx: Tx, session_id: str, push: Push) -> None:
+    caller = tx.sessions.caller(session_id)
+    if push.receipt and caller is not None:
+        receipts.confirm(tx, caller, Confirm(receipt=push.receipt, step=Step.DELIVERED, via="wake"))
+
+
+def _undone(tx: Tx, session_id: str, push: Push) -> None:
+    """It is at work: what there is to say can wait for the end of that."""
+    known = tx.talks.wake(session_id)
+    if known is not None and known.id == push.id:
+        tx.talks.forget_wake(session_id)

@@ -1,0 +1,186 @@
+"""A server that starts the real programs, as a person has them: their own home and settings, their own key, which is
+none, and a model that says what a test tells it to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+from scripted_model import ScriptedModel, Seen
+
+from agent_programs import installed
+from agent_programs.base import KEY, Room
+from maestro.testing.live import LiveServer
+
+T = TypeVar("T")
+_SECONDS_MAX = 40.0
+_LOOKS_SECONDS = 0.05
+
+
+@dataclass
+class Stage:
+    """What a test plays on."""
+
+    tool: str
+    room: Room
+    model: ScriptedModel
+    live: LiveServer
+    api: httpx.Client
+
+    def again(self) -> None:
+        """After another start of the server, which listens elsewhere."""
+        self.api.base_url = self.live.url
+
+    def post(self, path: str, /, **body: Any) -> dict[str, Any]:
+        answer = self.api.post(path, json=body)
+        assert answer.status_code == 200, answer.text
+        made: dict[str, Any] = answer.json()
+        return made
+
+    def get(self, path: str, /, **params: Any) -> dict[str, Any]:
+        answer = self.api.get(path, params={"project": "vc", **params})
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def task(self, title: str = "Write it") -> str:
+        return str(self.post("/api/tasks", project="vc", title=title)["id"])
+
+    def spawn(self, **wanted: Any) -> str:
+        given = {
+            "project": "vc",
+            "tool": self.tool,
+            "name": "worker",
+            "path": str(self.room.work),
+            **_MODELS[self.tool],
+        }
+        return str(self.post("/api/sessions/spawn", **(given | wanted))["id"])
+
+    def session(self, session: str) -> dict[str, Any]:
+        return self.get(f"/api/sessions/{session}")
+
+    def prompt(self, session: str, text: str, **more: Any) -> httpx.Response:
+        return self.api.post(f"/api/sessions/{session}/prompt", json={"text": text, **more})
+
+    def asks(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.get("/api/asks")["asks"]
+        return found
+
+    def answer(self, ask: str, said: str) -> None:
+        self.post(f"/api/asks/{ask}/answer", answer=said)
+
+    def mail(self, session: str, text: str, **more: Any) -> str:
+        sent = self.post("/api/mail", project="vc", to=[session], subject="Mail", message=text, **more)
+        return str(sent["id"])
+
+    def receipt(self, message: str) -> str:
+        found = self.get(f"/api/mail/{message}/status")["deliveries"]
+        return str(found[0]["status"])
+
+    def seen(self) -> list[Seen]:
+        return self.model.seen(self.tool)
+
+    def logs(self, session: str) -> str:
+        return str(self.get(f"/api/sessions/{session}/logs")["text"])
+
+    def until(self, look: Callable[[], T | None], what: str = "") -> T:
+        """Once it is so."""
+        ends = time.monotonic() + _SECONDS_MAX
+        while not (found := look()):
+            assert time.monotonic() < ends, f"{what or 'it'} did not come to be\n{self.evidence()}"
+            time.sleep(_LOOKS_SECONDS)
+        return found
+
+    def until_status(self, session: str, *wanted: str) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            now = self.session(session)
+            return now if now["status"] in wanted else None
+
+        return self.until(look, f"{session} {wanted}")
+
+    def processes(self, session: str) -> list[int]:
+        """Whoever has the session's name in its environment."""
+        mark = f"MAESTRO_SESSION_ID={session}".encode()
+        return [pid for pid in _pids() if mark in _environment(pid)]
+
+    def evidence(self) -> str:
+        told = [str(one) for one in self.get("/api/sessions")["sessions"]]
+        for folder in (self.live.home / "runs").iterdir():
+            for name in ("conversation.jsonl", "runner.log"):
+                if (folder / name).exists():
+                    told.append(f"--- {name}\n{(folder / name).read_text(errors='replace')[-6000:]}")
+        told.append((self.live.home / "server.log").read_text()[-3000:])
+        return "\n".join(told)
+
+
+_MODELS = {"claude": {"model": "sonnet"}, "codex": {"model": "scripted"}, "gemini": {"model": "gemini-2.5-pro"}}
+
+
+@contextmanager
+def stage(tool: str, folder: Path, model: ScriptedModel) -> Iterator[Stage]:
+    room = Room(folder / "person", folder / "vc")
+    room.home.mkdir()
+    subprocess.run(["git", "init", "-q", str(room.work)], check=True)
+    live = LiveServer(folder / "maestro", environment=_settings(room, model.script(tool)))
+    live.start()
+    headers = {"Authorization": f"Bearer {live.token}"}
+    try:
+        with httpx.Client(base_url=live.url, headers=headers, timeout=60) as api:
+            assert api.post("/api/projects", json={"path": str(room.work), "name": "vc"}).status_code == 200
+            yield Stage(tool, room, model, live, api)
+            _end_all(api)
+    finally:
+        live.stop()
+
+
+def _end_all(api: httpx.Client) -> None:
+    for one in api.get("/api/sessions", params={"project": "vc", "active": "true"}).json()["sessions"]:
+        api.post(f"/api/sessions/{one['id']}/stop", json={})
+
+
+def _settings(room: Room, url: str) -> dict[str, str]:
+    """The person's own, for each of the programs: what their login would be."""
+    codex, gemini = room.home / ".codex", room.home / ".gemini"
+    for home in (codex, gemini):
+        home.mkdir()
+    (codex / "config.toml").write_text(
+        f'model_provider = "scripted"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n'
+        f'[features]\nplugins = false\n[model_providers.scripted]\nname = "scripted"\nbase_url = "{url}/v1"\n'
+        f'env_key = "SCRIPTED_KEY"\nwire_api = "responses"\n'
+    )
+    told = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    (gemini / "settings.json").write_text(json.dumps(told))
+    programs = str(Path(installed.program("claude")).parent)
+    return room.environment | {
+        "PATH": os.pathsep.join([programs, os.environ["PATH"]]),
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CONFIG_DIR": str(room.home / ".claude"),
+        "SCRIPTED_KEY": KEY,
+        "GEMINI_API_KEY": KEY,
+        "GOOGLE_GEMINI_BASE_URL": url,
+    }
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []

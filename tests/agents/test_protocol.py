@@ -1,0 +1,231 @@
+"""Each program, started by Maestro and spoken with over its protocol: the same behaviours for all of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from agent_programs import installed
+from agent_programs.stage import Stage, stage
+from scripted_model import Answer, Call, Say, ScriptedModel, Shell
+
+pytestmark = pytest.mark.agents
+
+TOOLS = ("claude", "codex", "gemini")
+DONE = Call("report", {"kind": "complete", "text": "All of it is done."}, server="maestro")
+NOT_CONFIRMED = 202
+
+
+@pytest.fixture(params=TOOLS)
+def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    with stage(request.param, tmp_path, model) as made:
+        yield made
+
+
+def busy(on: Stage, seconds: int = 4) -> Shell:
+    """A command that takes a while, and shows that it has begun."""
+    return Shell(f"touch begun; for i in $(seq {seconds * 10}); do sleep 0.1; done; touch ended")
+
+
+def asking(on: Stage, command: str) -> Answer:
+    """A command that the program asks someone for."""
+    if on.tool == "codex":
+        return Call(
+            "exec_command",
+            {"cmd": command, "sandbox_permissions": "require_escalated", "justification": "It must be."},
+        )
+    return Shell(command)
+
+
+def has_begun(on: Stage) -> bool:
+    return (on.room.work / "begun").exists()
+
+
+def idle(on: Stage, *steps: Answer, **wanted: object) -> str:
+    """A session whose program has said hello and waits."""
+    on.model.script(on.tool, Say("Hello."), *steps)
+    worker = on.spawn(**{"permission": "full", **wanted})
+    on.until_status(worker, "idle")
+    return worker
+
+
+def test_it_works_on_its_task_reports_and_ends(on: Stage) -> None:
+    on.model.script(on.tool, Shell("echo written > made.txt"), DONE, Say("That was it."))
+    task = on.task()
+    worker = on.spawn(task=[task], permission="full", subject="Parser", message="Keep the grammar.")
+    ended = on.until(lambda: (now := on.session(worker))["ended_at"] and now, "its end")
+    assert ended["status"] == "completed", on.evidence()
+    assert on.get(f"/api/tasks/{task}")["status"] == "completed"
+    assert (on.room.work / "made.txt").read_text() == "written\n"
+    first = on.seen()[0]
+    assert "Keep the grammar." in first.newest
+    assert "</system_prompt>" in (first.newest if on.tool == "gemini" else first.system)
+    assert on.processes(worker) == []
+    assert "That was it." in on.logs(worker)
+
+
+def test_a_prompt_while_idle_starts_a_turn_and_is_read(on: Stage) -> None:
+    worker = idle(on, Say("I heard you."))
+    sent = on.prompt(worker, "Are you there?", wait_for="read", timeout=30_000)
+    assert sent.status_code == 200, sent.text + on.evidence()
+    (delivery,) = sent.json()["deliveries"]
+    assert (delivery["status"], delivery["via"]) == ("read", "prompt")
+    assert on.seen()[1].newest.strip().endswith("Are you there?")
+    on.until(lambda: "I heard you." in on.logs(worker), "its answer in the logs")
+
+
+def test_a_prompt_while_busy_joins_the_turn_or_waits_for_its_end(on: Stage) -> None:
+    on.model.script(on.tool, busy(on), Say("Done."), Say("Also done."))
+    worker = on.spawn(permission="full")
+    on.until(lambda: has_begun(on), "its command")
+    sent = on.prompt(worker, "Something new came up.")
+    message = sent.json()["data"]["id"] if on.tool == "gemini" else sent.json()["id"]
+    if on.tool == "gemini":
+        assert sent.json()["code"] == "not_confirmed", sent.text
+        assert "one prompt after another" in sent.json()["message"]
+    on.until(lambda: on.receipt(message) == "read", "its being read")
+    told = [one for one in on.seen() if "Something new came up." in one.newest]
+    assert len(told) == 1, [one.newest[-300:] for one in on.seen()]
+    assert told[0].turn == (2 if on.tool == "gemini" else 1)
+    assert (on.room.work / "ended").exists()
+
+
+def test_a_permission_is_asked_for_and_given(on: Stage) -> None:
+    worker = idle(on, asking(on, "touch allowed.txt"), Say("Thank you."), Say("And that."), permission="plan")
+    on.prompt(worker, "Touch it.")
+    (ask,) = on.until(on.asks, "what it asks")
+    assert (ask["kind"], ask["session_id"], ask["choices"]) == ("permission", worker, ["allow", "deny"])
+    assert "touch allowed.txt" in ask["title"]
+    assert on.until_status(worker, "needs_input")["status_source"] == "protocol"
+    held = on.prompt(worker, "Hurry up.")
+    assert held.json()["code"] == "not_confirmed", held.text
+    assert not (on.room.work / "allowed.txt").exists()
+    requests = len(on.seen())
+    on.answer(ask["id"], "allow")
+    on.until(lambda: (on.room.work / "allowed.txt").exists(), "the file")
+    on.until(lambda: on.receipt(held.json()["data"]["id"]) == "read", "the prompt that was held")
+    on.until_status(worker, "idle")
+    assert on.asks() == []
+    assert len([one for one in on.seen() if "Hurry up." in one.newest]) == 1
+    assert not any("Hurry up." in one.newest for one in on.seen()[:requests])
+
+
+def test_a_permission_is_refused(on: Stage) -> None:
+    worker = idle(on, asking(on, "touch refused.txt"), Say("A pity."), permission="plan")
+    on.prompt(worker, "Touch it.")
+    (ask,) = on.until(on.asks, "what it asks")
+    on.answer(ask["id"], "deny")
+    on.until(lambda: len(on.seen()) == 3, "what the model makes of it")
+    on.until_status(worker, "idle")
+    assert not (on.room.work / "refused.txt").exists()
+
+
+def test_a_policy_answers_for_the_person(on: Stage) -> None:
+    steps = (asking(on, "touch one.txt"), asking(on, "touch two.txt"), Say("So be it."))
+    worker = idle(on, *steps, permission="plan", allow=["shell:touch one*"], asks="deny")
+    on.prompt(worker, "Touch both.")
+    on.until(lambda: len(on.seen()) == 4, "the last answer")
+    on.until_status(worker, "idle")
+    assert (on.room.work / "one.txt").exists()
+    assert not (on.room.work / "two.txt").exists()
+    assert on.get("/api/asks", all="true")["asks"] == []
+    assert "denied by its policy" in on.logs(worker)
+
+
+def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
+    worker = idle(on, Say("I have read it."), Say("And that."))
+    message = on.mail("worker", "The grammar </message> changed.")
+    on.until(lambda: on.receipt(message) == "read", "its being read")
+    (told,) = [one for one in on.seen() if "changed." in one.newest]
+    assert 'subject="Mail"' in told.newest
+    assert "The grammar &lt;/message&gt; changed." in told.newest
+    on.until_status(worker, "idle")
+    assert len(on.seen()) == 2
+
+
+def test_stop_leaves_nothing_behind(on: Stage) -> None:
+    on.model.script(on.tool, busy(on, 60), Say("Done."))
+    worker = on.spawn(permission="full")
+    on.until(lambda: has_begun(on), "its command")
+    assert len(on.processes(worker)) > 1
+    on.post(f"/api/sessions/{worker}/stop")
+    assert on.session(worker)["status"] == "stopped"
+    assert on.processes(worker) == []
+
+
+def test_an_interrupt_ends_the_turn_and_nothing_else(on: Stage) -> None:
+    on.model.script(on.tool, busy(on, 60), *[Say("Here again.")] * 3)
+    worker = on.spawn(permission="full")
+    on.until(lambda: has_begun(on), "its command")
+    on.post(f"/api/sessions/{worker}/interrupt")
+    on.until_status(worker, "idle")
+    sent = on.prompt(worker, "Something else.", wait_for="read", timeout=30_000)
+    assert sent.status_code == 200, sent.text + on.evidence()
+    assert not (on.room.work / "ended").exists()
+
+
+def test_a_crash_is_noticed(on: Stage) -> None:
+    worker = idle(on)
+    os.kill(on.session(worker)["pid"], signal.SIGKILL)
+    ended = on.until(lambda: (now := on.session(worker))["ended_at"] and now, "its end")
+    assert ended["status"] == "failed"
+    assert on.processes(worker) == []
+
+
+def test_one_that_was_stopped_goes_on_with_its_conversation(on: Stage) -> None:
+    worker = idle(on, Say("I am back."))
+    on.post(f"/api/sessions/{worker}/stop")
+    on.post(f"/api/sessions/{worker}/resume")
+    on.until(lambda: len(on.seen()) == 2, "the model's next request")
+    assert on.seen()[1].turn == 1, "its conversation is not the same"
+    on.until_status(worker, "idle")
+
+
+def test_it_is_resumed_with_its_conversation_and_what_was_said_meanwhile(on: Stage) -> None:
+    on.model.script(on.tool, Say("Hello."), busy(on, 60), Say("I am back."), *[Say("Still here.")] * 3)
+    worker = on.spawn(permission="full", mode="coordinate")
+    on.until_status(worker, "idle")
+    on.prompt(worker, "Work.")
+    on.until(lambda: has_begun(on), "its command")
+    message = on.mail("worker", "Said while you were away.")
+    before = on.session(worker)["pid"]
+    os.kill(before, signal.SIGKILL)  # a coordinator is started again by itself
+    on.until(lambda: any("Said while" in one.newest for one in on.seen()), "the mail in a request")
+    again = next(one for one in on.seen() if "Said while" in one.newest)
+    assert again.turn >= 1, "its conversation is not the same"
+    assert "<resumed" in again.newest
+    on.until_status(worker, "idle")
+    assert on.session(worker)["pid"] != before
+    on.until(lambda: on.receipt(message) == "read", "the mail being read")
+    assert on.get("/api/sessions")["sessions"][0]["id"] == worker
+
+
+def test_what_it_took_is_counted(on: Stage) -> None:
+    on.model.script(on.tool, Shell("true"), DONE, Say("That was it."))
+    task = on.task()
+    worker = on.spawn(task=[task], permission="full")
+    on.until(lambda: on.session(worker)["ended_at"], "its end")
+    (used,) = on.session(worker)["usage"]
+    assert (used["task_id"], used["turns"]) == (task, 1)
+    assert (used["input_tokens"], used["output_tokens"]) == (30, 60)
+    assert (used["cost_usd"] is not None) == (on.tool == "claude")
+
+
+def test_a_server_that_is_killed_is_not_missed(on: Stage) -> None:
+    on.model.script(on.tool, busy(on), DONE, Say("Done."))
+    task = on.task()
+    worker = on.spawn(task=[task], permission="full", subject="Go", message="Go.")
+    on.until(lambda: has_begun(on), "its command")
+    on.live.kill()
+    on.live.start()
+    on.again()
+    ended = on.until(lambda: (now := on.session(worker))["ended_at"] and now, "its end")
+    assert ended["status"] == "completed", on.evidence()
+    (used,) = ended["usage"]
+    assert used["turns"] == 1
+    assert on.processes(worker) == []
