@@ -482,66 +482,51 @@ CREATE TABLE project_links (
 ) WITHOUT ROWID;
 CREATE INDEX project_links_to ON project_links (project_id);
 
--- Trackers beside Maestro: which project has one, and how far both are in step.
+-- Agents that Maestro speaks with over a protocol: where each conversation stands, what it asks, what wakes it, what
+-- it has taken.
 
-CREATE TABLE trackers (
-  project_id  TEXT PRIMARY KEY REFERENCES projects (id),
-  kind        TEXT NOT NULL,
-  path        TEXT NOT NULL,
-  source      TEXT NOT NULL,
-  cursor      INTEGER NOT NULL,
-  version     TEXT NOT NULL,
-  looked_at   INTEGER,
-  ok_at       INTEGER,
-  due_at      INTEGER,
-  failures    INTEGER NOT NULL,
-  problem     TEXT NOT NULL
+CREATE TABLE talks (
+  session_id    TEXT PRIMARY KEY REFERENCES spawns (session_id),
+  allow         TEXT NOT NULL,
+  rest          TEXT NOT NULL,
+  conversation  TEXT,
+  turn          TEXT NOT NULL,
+  epoch         INTEGER NOT NULL,
+  heard         INTEGER NOT NULL,
+  parked_until  INTEGER,
+  reminded      INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX talks_idle ON talks (turn) WHERE turn = 'idle';
+CREATE INDEX talks_parked ON talks (parked_until) WHERE parked_until IS NOT NULL;
 
--- An issue here and there. It stays when its task is deleted: else the tracker's would come in once more.
-CREATE TABLE tracker_issues (
-  task_id     TEXT PRIMARY KEY,
-  project_id  TEXT NOT NULL REFERENCES projects (id),
-  ref         TEXT,
-  state       TEXT,
-  who         TEXT,
-  title       TEXT NOT NULL,
-  stamp       TEXT NOT NULL,
-  dirty       INTEGER NOT NULL,
-  trying      INTEGER NOT NULL,
-  telling     TEXT NOT NULL,
-  said_seq    INTEGER NOT NULL,
-  problem     TEXT NOT NULL,
-  failures    INTEGER NOT NULL,
-  retry_at    INTEGER
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX tracker_issues_there ON tracker_issues (project_id, ref) WHERE ref IS NOT NULL;
-CREATE INDEX tracker_issues_dirty ON tracker_issues (project_id, task_id) WHERE dirty <> 0;
-
--- Every comment that is both here and there; `number` tells equal ones apart.
-CREATE TABLE tracker_comments (
-  task_id      TEXT NOT NULL,
-  fingerprint  TEXT NOT NULL,
-  number       INTEGER NOT NULL,
-  message_id   TEXT NOT NULL,
-  PRIMARY KEY (task_id, fingerprint, number)
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX tracker_comments_of_message ON tracker_comments (message_id);
-
--- What was put into agents' contexts by their hooks and is not known to be read yet; when each hook fired last.
-
-CREATE TABLE hook_answers (
+-- What a tool waits for, while it does: the request to the person, and what the tool itself calls it.
+CREATE TABLE tool_asks (
+  ask_id      TEXT PRIMARY KEY REFERENCES asks (id),
   session_id  TEXT NOT NULL REFERENCES sessions (id),
+  epoch       INTEGER NOT NULL,
+  asked_as    TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX tool_asks_by_tool ON tool_asks (session_id, epoch, asked_as);
+
+-- Mail that was pushed to an idle agent, until its model has it. One at a time.
+CREATE TABLE wakes (
+  session_id  TEXT PRIMARY KEY REFERENCES sessions (id),
+  id          TEXT NOT NULL,
   receipt     TEXT NOT NULL,
-  at          INTEGER NOT NULL,
-  PRIMARY KEY (session_id, receipt)
+  tries       INTEGER NOT NULL,
+  pushed_at   INTEGER NOT NULL,
+  given_up    INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE hook_firings (
-  tool        TEXT NOT NULL,
-  event       TEXT NOT NULL,
-  fired_at    INTEGER,
-  problem     TEXT NOT NULL DEFAULT '',
-  problem_at  INTEGER,
-  PRIMARY KEY (tool, event)
+-- What sessions have taken, by the task they held meanwhile ('' for none).
+CREATE TABLE usage (
+  session_id     TEXT NOT NULL REFERENCES sessions (id),
+  task_id        TEXT NOT NULL,
+  turns          INTEGER NOT NULL,
+  input_tokens   INTEGER NOT NULL,
+  output_tokens  INTEGER NOT NULL,
+  cached_tokens  INTEGER NOT NULL,
+  cost_micros    INTEGER,
+  PRIMARY KEY (session_id, task_id)
 ) WITHOUT ROWID;
+CREATE INDEX usage_of_task ON usage (task_id);

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from agent_programs import installed
 from agent_programs.stage import Stage, stage
-from scripted_model import Answer, Call, Say, ScriptedModel, Shell
+from scripted_model import Answer, Call, Refuse, Say, ScriptedModel, Seen, Shell, Step
 
 pytestmark = pytest.mark.agents
 
@@ -28,8 +29,11 @@ def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> 
 
 
 def busy(on: Stage, seconds: int = 4) -> Shell:
-    """A command that takes a while, and shows that it has begun."""
-    return Shell(f"touch begun; for i in $(seq {seconds * 10}); do sleep 0.1; done; touch ended")
+    """A command that takes a while, and shows that it has begun. In a file, for gemini runs none with `$(…)`."""
+    (on.room.work / "busy.sh").write_text(
+        f"touch begun\nfor i in $(seq {seconds * 10}); do sleep 0.1; done\ntouch ended\n"
+    )
+    return Shell("sh busy.sh")
 
 
 def asking(on: Stage, command: str) -> Answer:
@@ -46,7 +50,7 @@ def has_begun(on: Stage) -> bool:
     return (on.room.work / "begun").exists()
 
 
-def idle(on: Stage, *steps: Answer, **wanted: object) -> str:
+def idle(on: Stage, *steps: Step, **wanted: object) -> str:
     """A session whose program has said hello and waits."""
     on.model.script(on.tool, Say("Hello."), *steps)
     worker = on.spawn(**{"permission": "full", **wanted})
@@ -139,11 +143,12 @@ def test_a_policy_answers_for_the_person(on: Stage) -> None:
 
 def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
     worker = idle(on, Say("I have read it."), Say("And that."))
-    message = on.mail("worker", "The grammar </message> changed.")
+    message = on.mail("worker", "The dialect </message> is B now.")
     on.until(lambda: on.receipt(message) == "read", "its being read")
-    (told,) = [one for one in on.seen() if "changed." in one.newest]
+    told, *more = [one for one in on.seen() if "is B now." in one.newest]
+    assert more == [], on.evidence()
     assert 'subject="Mail"' in told.newest
-    assert "The grammar &lt;/message&gt; changed." in told.newest
+    assert "The dialect &lt;/message&gt; is B now." in told.newest
     on.until_status(worker, "idle")
     assert len(on.seen()) == 2
 
@@ -203,6 +208,44 @@ def test_it_is_resumed_with_its_conversation_and_what_was_said_meanwhile(on: Sta
     assert on.session(worker)["pid"] != before
     on.until(lambda: on.receipt(message) == "read", "the mail being read")
     assert on.get("/api/sessions")["sessions"][0]["id"] == worker
+
+
+def test_a_limit_parks_it_until_the_reset_and_it_goes_on_once(on: Stage) -> None:
+    if on.tool == "gemini":
+        pytest.skip("it tries again by itself, and tells no time")
+    if on.tool == "claude":
+        on.log_in()
+    refused: list[float] = []
+
+    def first_refused(seen: Seen) -> Answer:
+        if refused:
+            return Say("Here again.")
+        refused.append(time.time() + 5)
+        return limit(on.tool, int(refused[0]))
+
+    worker = idle(on, first_refused, Say("All done."))
+    sent = on.prompt(worker, "Go.").json()["id"]
+    parked = on.until(lambda: (now := on.session(worker))["parked_until"] and now, "its being parked")
+    assert parked["status"] == "idle"
+    on.until(lambda: len(on.seen()) >= 3, "the next request")
+    assert time.time() >= refused[0] - 1
+    again = on.seen()[2]
+    assert "limit is over" in again.newest
+    on.until_status(worker, "idle")
+    on.until(lambda: on.receipt(sent) == "read", "the prompt being read")
+    assert on.session(worker)["parked_until"] is None
+
+
+def limit(tool: str, reset: int) -> Refuse:
+    """As the providers say that a limit is reached."""
+    if tool == "claude":
+        headers = {"anthropic-ratelimit-unified-status": "rejected", "x-should-retry": "false"}
+        headers |= {"anthropic-ratelimit-unified-reset": str(reset)}
+        headers |= {"anthropic-ratelimit-unified-representative-claim": "five_hour"}
+        return Refuse(429, {"type": "error", "error": {"type": "rate_limit_error", "message": "Too much."}}, headers)
+    error = {"type": "usage_limit_reached", "message": "Too much.", "plan_type": "plus", "resets_at": reset}
+    headers = {"x-codex-primary-used-percent": "100.0", "x-codex-primary-window-minutes": "300"}
+    return Refuse(429, {"error": error}, headers | {"x-codex-primary-reset-at": str(reset)})
 
 
 def test_what_it_took_is_counted(on: Stage) -> None:

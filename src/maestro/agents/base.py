@@ -55,6 +55,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     input: str | None = None
     conversation: str | None = None  # whose protocol is spoken over its pipes; none: it has a terminal, or nothing
     opening: dict[str, Any] = {}  # what that begins with
+    wait_seconds: float = 0.0  # before it is started
 
 
 class Agent(Protocol):

@@ -82,7 +82,7 @@ class Conversation:
         self._unread += data
         for line in self._lines():
             self._read(line)
-        self._go_on()
+            self._go_on()
 
     def happened(self) -> list[Happening]:
         """What has come of anything since this was last asked."""

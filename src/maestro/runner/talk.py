@@ -29,7 +29,7 @@ class Talk:
         self._reports = reports
         self._show = show
         self._write = write
-        self._raw = _Raw()
+        self._raw = _Raw(secret=order.token.encode())
         self._told = 0
 
     def begin(self) -> None:
@@ -45,9 +45,8 @@ class Talk:
     def request(self, do: str, asked: dict[str, Any]) -> dict[str, Any] | None:
         """What the server wants said; None for what this is not about."""
         if do == "prompt":
-            answer = self._prompt(
-                Prompt(str(asked.get("id")), str(asked.get("text"))), bool(asked.get("only_if_idle"))
-            )
+            prompt = Prompt(str(asked.get("id")), str(asked.get("text")))
+            answer = self._prompt(prompt, only_after=asked.get("only_after"))
         elif do == "answer":
             answer = {"taken": self._conversation.answer(str(asked.get("ask")), str(asked.get("choice")))}
         elif do == "interrupt":
@@ -64,8 +63,11 @@ class Talk:
     def close(self) -> None:
         self._raw.close()
 
-    def _prompt(self, prompt: Prompt, only_if_idle: bool) -> dict[str, Any]:
-        if only_if_idle and not self._conversation.is_idle and not self._conversation.knows(prompt):
+    def _prompt(self, prompt: Prompt, *, only_after: int | None) -> dict[str, Any]:
+        """`only_after`: if it is idle, and this was the last that was told of it. Whoever says so knows how things
+        stand; all others would say what may have been said since."""
+        is_known = self._conversation.knows(prompt)
+        if only_after is not None and not is_known and (not self._conversation.is_idle or only_after != self._told):
             return {"state": "busy"}
         why = self._conversation.say(prompt)
         return {"state": "held", "why": why} if why else {"state": "said"}
@@ -86,11 +88,13 @@ class Talk:
 class _Raw:
     """The last of what went to and fro, as it was."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, secret: bytes) -> None:
+        self._secret = secret
         self._file = -1
         self._open()
 
     def keep(self, data: bytes) -> None:
+        data = data.replace(self._secret, b"(its token)") if self._secret else data
         if self._written + len(data) > _RAW_BYTES_MAX:
             os.close(self._file)
             os.replace(RAW, RAW_OLDER)

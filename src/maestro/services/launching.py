@@ -164,6 +164,8 @@ class Launching:
     async def _begin(self, *, launch: Launch, spawn: Spawn) -> None:
         """Hand all of it to a runner."""
         session_id = spawn.session_id
+        if launch.wait_seconds:
+            await asyncio.sleep(launch.wait_seconds)
         order = {
             "session_id": session_id,
             "token": self._token_of(session_id),

@@ -77,6 +77,10 @@ class LiveServer:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
         return kept | self._own | {"MAESTRO_HOME": str(self.home)} | extra
 
+    def without(self, name: str) -> None:
+        """Leave something out of its environment from its next start on."""
+        self._own.pop(name, None)
+
     def command(
         self,
         *words: str,

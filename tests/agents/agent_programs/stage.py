@@ -21,7 +21,7 @@ from agent_programs.base import KEY, Room
 from maestro.testing.live import LiveServer
 
 T = TypeVar("T")
-_SECONDS_MAX = 40.0
+_SECONDS_MAX = 100.0  # gemini is slow to start, and resumes in another minute only
 _LOOKS_SECONDS = 0.05
 
 
@@ -38,6 +38,19 @@ class Stage:
     def again(self) -> None:
         """After another start of the server, which listens elsewhere."""
         self.api.base_url = self.live.url
+
+    def log_in(self) -> None:
+        """Claude tells when its limit is over only to who has logged in: with a token that opens nothing."""
+        lasts = int((time.time() + 86_400) * 1000)
+        login = {"accessToken": KEY, "refreshToken": KEY, "expiresAt": lasts, "subscriptionType": "max"}
+        scopes = ["user:inference", "user:profile"]
+        told = json.dumps({"claudeAiOauth": login | {"scopes": scopes}})
+        (self.room.home / ".claude").mkdir(exist_ok=True)
+        (self.room.home / ".claude" / ".credentials.json").write_text(told)
+        self.live.stop()
+        self.live.without("ANTHROPIC_API_KEY")
+        self.live.start()
+        self.again()
 
     def post(self, path: str, /, **body: Any) -> dict[str, Any]:
         answer = self.api.post(path, json=body)

@@ -34,7 +34,16 @@ class Shell:
     command: str
 
 
-Answer = Say | Call | Shell
+@dataclass(frozen=True)
+class Refuse:
+    """No answer: an HTTP status instead, as a provider whose limit is reached gives one."""
+
+    status: int
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Answer = Say | Call | Shell | Refuse
 
 
 @dataclass(frozen=True)
@@ -54,9 +63,9 @@ class Seen:
 Step = Answer | Callable[[Seen], Answer]
 
 
-def settle(answer: Answer, seen: Seen) -> Say | Call:
+def settle(answer: Answer, seen: Seen) -> Say | Call | Refuse:
     """An answer in the names that the program knows. What it does not offer is said, so that a test shows it."""
-    if isinstance(answer, Say):
+    if isinstance(answer, Say | Refuse):
         return answer
     if seen.code:
         return _from_code(answer, seen.code)

@@ -6,13 +6,13 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from scripted_model import anthropic, gemini, openai
-from scripted_model.conversation import Answer, Call, Say, Seen, Step, settle
+from scripted_model.conversation import Answer, Call, Refuse, Say, Seen, Step, settle
 
 _PATH = re.compile(r"/c/(?P<conversation>[\w.-]+)/(?P<rest>[^?]*)")
 _GEMINI = re.compile(r"v1beta/models/(?P<model>[^:/]+):(?P<verb>\w+)")
@@ -63,7 +63,7 @@ class ScriptedModel:
         with self._lock:
             return [one for one in self._seen[conversation] if not one.is_aside]
 
-    def answer(self, conversation: str, seen: Seen) -> Say | Call:
+    def answer(self, conversation: str, seen: Seen) -> Say | Call | Refuse:
         """What is said to a request."""
         with self._lock:
             self._seen[conversation].append(seen)
@@ -123,6 +123,9 @@ class _Handler(BaseHTTPRequestHandler):
         if question is None:
             return self._refuse()
         answer = self.model.answer(matched["conversation"], question.seen)
+        if isinstance(answer, Refuse):
+            body = json.dumps(dict(answer.body)).encode()
+            return self._send(answer.status, "application/json", body, answer.headers)
         if question.is_stream:
             return self._stream(question.provider.events(question.seen, answer))
         return self._json(question.provider.whole(question.seen, answer))
@@ -141,8 +144,10 @@ class _Handler(BaseHTTPRequestHandler):
             lines.append(f"{name}data: {json.dumps(event)}\n\n")
         self._send(200, "text/event-stream", "".join(lines).encode())
 
-    def _send(self, status: int, kind: str, body: bytes) -> None:
+    def _send(self, status: int, kind: str, body: bytes, headers: Mapping[str, str] = {}) -> None:
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

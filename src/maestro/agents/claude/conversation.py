@@ -28,6 +28,8 @@ from maestro.agents.happenings import (
 )
 
 _QUESTIONS = "AskUserQuestion"
+_NO_MODEL = "<synthetic>"
+_LIMIT = "rate_limit"
 _RESULT_CHARS_MAX = 2_000
 _REFUSED = "The person who was asked said no."
 _FILES = ("file_path", "notebook_path", "path")
@@ -42,6 +44,8 @@ class ClaudeConversation(Conversation):
         self._seen: list[str] = []  # put into the conversation; the model has not spoken since
         self._has_begun = False
         self._requests = 0
+        self._is_limited = False  # the last request was one too many
+        self._reset_at: float | None = None  # when there will be room for more, if its provider says so
         self._cost_usd = 0.0
 
     def begin(self) -> None:
@@ -93,6 +97,10 @@ class ClaudeConversation(Conversation):
                 pass
 
     def _spoke(self, message: dict[str, Any]) -> None:
+        if (message.get("message") or {}).get("model") == _NO_MODEL:
+            # The program itself, in the place of a model that could not be reached: the result says it again.
+            self._is_limited = self._is_limited or message.get("error") == _LIMIT
+            return
         if not self._has_begun and message.get("session_id"):
             self._has_begun = True
             self._note(Began(str(message["session_id"])))
@@ -125,6 +133,9 @@ class ClaudeConversation(Conversation):
             cost, self._cost_usd = max(float(total) - self._cost_usd, 0.0), float(total)
         usage = message.get("usage") or {}
         self._seen = []  # a turn that failed: nobody knows that the model has it
+        if failed and self._is_limited:
+            self._limited(self._reset_at, problem)
+        self._is_limited, self._reset_at = False, None
         self._ended(
             TurnEnded(
                 Usage(
@@ -140,10 +151,9 @@ class ClaudeConversation(Conversation):
         )
 
     def _limit(self, told: dict[str, Any]) -> None:
-        if told.get("status") != "rejected":
-            return  # so far it is a warning
         until = told.get("resetsAt")
-        self._limited(float(until) if isinstance(until, int | float) else None, "Its provider's limit is reached.")
+        if told.get("status") == "rejected" and isinstance(until, int | float):  # else it is a warning
+            self._is_limited, self._reset_at = True, float(until)
 
     # What it asks
 

@@ -35,6 +35,7 @@ _ELICITATION = "mcpServer/elicitation/request"
 _UNREAD = "Take up the message above: it came in the last moment of your turn."
 _OUTPUT_CHARS_MAX = 2_000
 _LIMIT = "usageLimitExceeded"
+_FULL = 100  # per cent
 
 
 class CodexConversation(RpcConversation):
@@ -51,6 +52,7 @@ class CodexConversation(RpcConversation):
         self._seen: list[str] = []  # in the conversation; the model has not spoken since
         self._has_begun = False
         self._usage: dict[str, Any] = {}  # all of the thread, as it was last told
+        self._reset_at: float | None = None  # when there will be room for more, of a limit that is reached
         self._counted: dict[str, Any] | None = None  # as much of it as was told on
 
     def begin(self) -> None:
@@ -123,6 +125,9 @@ class CodexConversation(RpcConversation):
     # What it tells
 
     def _noticed(self, method: str, params: dict[str, Any]) -> None:
+        if method == "account/rateLimits/updated":
+            self._reset_at = _reset_at(params.get("rateLimits") or {})
+            return
         if params.get("threadId") != self._thread:
             return  # it has threads of its own, for titles
         match method:
@@ -185,10 +190,9 @@ class CodexConversation(RpcConversation):
 
     def _complained(self, params: dict[str, Any]) -> None:
         error = params.get("error") or {}
-        if error.get("codexErrorInfo") == _LIMIT:
-            self._limited(None, str(error.get("message")))
-        else:
-            self._note(Said(f"! {error.get('message')}\n"))
+        if not params.get("willRetry"):
+            return  # the end of the turn says it again
+        self._note(Said(f"! {error.get('message')}\n"))
 
     def _completed(self, turn: dict[str, Any]) -> None:
         self._turn = ""
@@ -203,7 +207,7 @@ class CodexConversation(RpcConversation):
             model=self.opening.model or "",
         )
         if error.get("codexErrorInfo") == _LIMIT:
-            self._limited(None, str(error.get("message")))
+            self._limited(self._reset_at, str(error.get("message")))
         interrupted = turn.get("status") == "interrupted"
         self._ended(TurnEnded(usage, problem=str(error.get("message") or ""), interrupted=interrupted))
         unread, self._seen = self._seen, []
@@ -266,6 +270,15 @@ def _question(ask: str, params: dict[str, Any]) -> Asked:
         text="\n".join([*lines, *(str(one.get("question")) for one in questions[1:])]),
         choices=tuple(str(one.get("label")) for one in options),
     )
+
+
+def _reset_at(told: dict[str, Any]) -> float | None:
+    """When the last of the limits that are reached is over."""
+    windows = [told.get("primary") or {}, told.get("secondary") or {}]
+    full = [
+        float(one["resetsAt"]) for one in windows if (one.get("usedPercent") or 0) >= _FULL and one.get("resetsAt")
+    ]
+    return max(full, default=None)
 
 
 def _more(now: dict[str, Any], before: dict[str, Any], name: str) -> int:

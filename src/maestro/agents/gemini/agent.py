@@ -8,6 +8,8 @@ ours stands in front of the first prompt.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 
 from maestro.agents import levels
 from maestro.agents.base import Abilities, Launch, Start
@@ -48,6 +50,7 @@ class Gemini:
             environment={**environment, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
             terminal=False,
             conversation=self.name,
+            wait_seconds=_until_it_can_be_resumed(start.resumes, environment) if start.resumes else 0.0,
             opening={
                 "prompt": start.task_prompt if start.resumes else f"{start.system_prompt}\n\n{start.task_prompt}",
                 "directory": start.directory,
@@ -63,6 +66,15 @@ class Gemini:
 
     def reach(self, permission: Permission) -> Reach:
         return self.abilities.reach
+
+
+def _until_it_can_be_resumed(conversation: str, environment: Mapping[str, str]) -> float:
+    """It keeps a conversation in a file that is named after it and the minute, and begins that anew before it looks
+    for what it is to resume: within the same minute it would find nothing."""
+    now = datetime.now(UTC)
+    home = Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~").expanduser()
+    taken = f"*/chats/session-{now:%Y-%m-%dT%H-%M}-{conversation[:8]}.json*"
+    return 60.0 - now.second if any((home / ".gemini" / "tmp").glob(taken)) else 0.0
 
 
 # What a session may do at Maestro, the server decides.

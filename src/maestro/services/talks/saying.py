@@ -40,10 +40,10 @@ class Saying:
         answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text)
         return str(answer.get("why", ""))
 
-    async def say_if_idle(self, session_id: str, prompt_id: str, text: str) -> bool:
-        """Hand something over, unless it is at work by now: whether it was."""
+    async def say_if_idle(self, session_id: str, prompt_id: str, text: str, *, heard: int) -> bool:
+        """Hand something over, unless anything has happened since the last that was heard; whether it was."""
         try:
-            answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text, only_if_idle=True)
+            answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text, only_after=heard)
         except errors.Conflict:
             return False
         return answer.get("state") == "said"

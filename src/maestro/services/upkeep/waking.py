@@ -36,6 +36,7 @@ class Push(msgspec.Struct, frozen=True):
 
     id: str
     text: str
+    heard: int  # the last word of its runner, when this was thought of
     receipt: str = ""
 
 
@@ -74,7 +75,7 @@ class Waking:
         if push is None:
             wake = await self._store.read(lambda tx: tx.talks.wake(session_id), quick=True)
             return wake_due(wake) if wake is not None and not wake.given_up else None
-        if await self._saying.say_if_idle(session_id, push.id, push.text):
+        if await self._saying.say_if_idle(session_id, push.id, push.text, heard=push.heard):
             await self._store.write(lambda tx: _handed_over(tx, session_id, push), quick=True)
         else:
             await self._store.write(lambda tx: _undone(tx, session_id, push), quick=True)
@@ -105,7 +106,7 @@ def _next(tx: Tx, session_id: str) -> Push | None:
         return None
     if talk.parked_until is not None:
         tx.talks.park(session_id, None)  # once: if it is turned away again, it says so
-        return Push(ids.new("req", tx.at), _GO_ON)
+        return Push(ids.new("req", tx.at), _GO_ON, talk.heard)
     unread = _unread(tx, caller)
     if not unread:
         tx.talks.forget_wake(session_id)
@@ -118,7 +119,8 @@ def _next(tx: Tx, session_id: str) -> Push | None:
             assert known is not None
             _give_up(tx, session, known, unread)
             return None
-    push = Push(ids.new("req", tx.at), pushes.mail(unread, _reach(tx, session_id)), receipts.receipt_for(unread))
+    text = pushes.mail(unread, _reach(tx, session_id))
+    push = Push(ids.new("req", tx.at), text, talk.heard, receipts.receipt_for(unread))
     tries = known.tries + 1 if known else 1
     tx.talks.put_wake(Wake(session_id=session_id, id=push.id, receipt=push.receipt, tries=tries, pushed_at=tx.at))
     return push
@@ -139,7 +141,7 @@ def _reminder(tx: Tx, session: Session, talk: Talk) -> Push | None:
     names = [task.ref for task in held]
     if talk.reminded is Reminded.NOT:
         tx.talks.set_reminded(session.id, Reminded.ONCE)
-        return Push(ids.new("req", tx.at), pushes.reminder(names, _reach(tx, session.id)))
+        return Push(ids.new("req", tx.at), pushes.reminder(names, _reach(tx, session.id)), talk.heard)
     return None
 
 

@@ -1,0 +1,174 @@
+"""Codex's protocol, from what it really said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from recordings import feed, opening, recorded, shown, told, written
+
+from maestro.agents.codex.conversation import CodexConversation
+from maestro.agents.conversation import WAITS_FOR_ANSWER, Prompt
+from maestro.agents.happenings import Asked, AskGone, Began, RateLimited, TakenIn, TurnEnded, TurnStarted, Usage
+
+THREAD = "01a1e2f3-6d3c-7683-a576-e30c97b72b7b"
+TURN = "01a1e2f3-6da8-7a71-9f1c-69ef49c2fd91"
+
+
+def first_program() -> list[dict[str, Any]]:
+    """Of the recording, what the first of two programs said; the prompts' ids as they are now."""
+    text = json.dumps(recorded("codex")).replace('"prm_1"', '"start"').replace('"prm_2"', '"msg_1"')
+    lines: list[dict[str, Any]] = json.loads(text)
+    return lines[: next(at for at, line in enumerate(lines) if line.get("id") == 7)]
+
+
+def begun(**more: Any) -> CodexConversation:
+    """A conversation whose first turn runs."""
+    talk = CodexConversation(opening(system_prompt="Be good.", settings={"sandbox": "read-only"}, **more))
+    talk.begin()
+    lines = first_program()
+    feed(talk, *lines[: _at(lines, "item/completed") + 1], SPOKE)
+    return talk
+
+
+def _at(lines: list[dict[str, Any]], method: str, *, after: int = -1) -> int:
+    return next(at for at, line in enumerate(lines) if line.get("method") == method and at > after)
+
+
+def notice(method: str, **params: Any) -> dict[str, Any]:
+    return {"method": method, "params": {"threadId": THREAD, **params}}
+
+
+def heard(prompt: str) -> dict[str, Any]:
+    return notice("item/started", item={"type": "userMessage", "clientId": prompt})
+
+
+SPOKE = notice("item/completed", item={"type": "agentMessage", "text": "yes"})
+COMPLETED = notice("turn/completed", turn={"id": TURN, "status": "completed", "error": None})
+
+
+def test_a_whole_turn_with_a_prompt_in_the_middle() -> None:
+    talk = CodexConversation(opening(system_prompt="Be good.", settings={"sandbox": "read-only"}))
+    talk.begin()
+    lines = first_program()
+    (hello,) = written(talk)
+    assert hello["method"] == "initialize"
+    feed(talk, lines[0])
+    initialized, start = written(talk)
+    assert initialized == {"method": "initialized"}
+    assert start["params"] == {"sandbox": "read-only", "cwd": "/work", "developerInstructions": "Be good."}
+    steered = next(at for at, line in enumerate(lines) if line.get("id") == 4)
+    before = feed(talk, *lines[1:steered])
+    assert told(before) == [TurnStarted(), Began(THREAD), TakenIn("start")]
+    (turn,) = written(talk)
+    assert (turn["method"], turn["params"]["clientUserMessageId"]) == ("turn/start", "start")
+    assert talk.say(Prompt("msg_1", "busy prompt")) == ""
+    (steer,) = written(talk)
+    assert (steer["method"], steer["params"]["expectedTurnId"]) == ("turn/steer", TURN)
+    end = _at(lines, "turn/completed")
+    rest = feed(talk, *lines[steered : end + 1])
+    assert told(rest) == [TakenIn("msg_1"), TurnEnded(Usage(input_tokens=20, output_tokens=40))]
+    assert "first done" in shown(rest)
+    assert talk.is_idle
+
+
+def test_usage_of_a_later_turn_is_its_own_and_an_interrupt_is_told() -> None:
+    talk = CodexConversation(opening())
+    talk.begin()
+    ends = [one for one in feed(talk, *first_program()) if isinstance(one, TurnEnded)]
+    assert [(one.usage.output_tokens, one.interrupted) for one in ends if one.usage] == [(40, False), (20, True)]
+
+
+def test_what_came_in_the_last_moment_gets_a_turn_of_its_own() -> None:
+    talk = begun()
+    written(talk)
+    talk.say(Prompt("msg_1", "late"))
+    written(talk)
+    feed(talk, heard("msg_1"))
+    assert TakenIn("msg_1") not in feed(talk, COMPLETED)
+    (turn,) = written(talk)
+    assert (turn["method"], turn["params"]["clientUserMessageId"]) == ("turn/start", "msg_1")
+    assert "late" not in turn["params"]["input"][0]["text"]
+    again = feed(
+        talk, {"id": turn["id"], "result": {}}, notice("turn/started", turn={"id": "t2"}), heard("msg_1"), SPOKE
+    )
+    assert TakenIn("msg_1") in again
+
+
+def test_what_is_heard_after_the_turn_is_not_lost() -> None:
+    talk = begun()
+    talk.say(Prompt("msg_1", "later still"))
+    written(talk)
+    feed(talk, COMPLETED, heard("msg_1"))
+    (turn,) = written(talk)
+    assert turn["params"]["clientUserMessageId"] == "msg_1"
+
+
+def test_a_prompt_that_could_not_be_steered_starts_a_turn() -> None:
+    talk = begun()
+    written(talk)
+    talk.say(Prompt("msg_1", "too late"))
+    (steer,) = written(talk)
+    feed(talk, COMPLETED, {"id": steer["id"], "error": {"code": -32600, "message": "no active turn to steer"}})
+    (turn,) = written(talk)
+    assert (turn["method"], turn["params"]["input"][0]["text"]) == ("turn/start", "too late")
+
+
+def test_a_limit_says_until_when() -> None:
+    talk = begun()
+    windows = {
+        "primary": {"usedPercent": 100, "resetsAt": 1794815183},
+        "secondary": {"usedPercent": 7, "resetsAt": 9},
+    }
+    error = {"message": "You’ve hit your usage limit.", "codexErrorInfo": "usageLimitExceeded"}
+    happened = feed(
+        talk,
+        {"method": "account/rateLimits/updated", "params": {"rateLimits": windows}},
+        notice("error", error=error, willRetry=False),
+        notice("turn/completed", turn={"id": TURN, "status": "failed", "error": error}),
+    )
+    limited, ended = told(happened)
+    assert limited == RateLimited(1794815183, "You’ve hit your usage limit.")
+    assert isinstance(ended, TurnEnded)
+
+
+def test_other_threads_are_none_of_ours() -> None:
+    talk = begun()
+    other = {"method": "turn/completed", "params": {"threadId": "other", "turn": {"id": "x"}}}
+    assert feed(talk, other) == []
+    assert talk.busy
+
+
+def test_an_approval_is_asked_for_and_a_prompt_waits_meanwhile() -> None:
+    talk = begun()
+    written(talk)
+    params = {"threadId": THREAD, "command": "/bin/bash -lc 'git push'", "reason": "It must be."}
+    actions = {"commandActions": [{"type": "unknown", "command": "git push"}]}
+    request = {"id": 0, "method": "item/commandExecution/requestApproval", "params": params | actions}
+    (asked,) = told(feed(talk, request))
+    assert isinstance(asked, Asked)
+    assert (asked.ask, asked.action, asked.text) == ("0", "shell:git push", "It must be.")
+    assert talk.say(Prompt("msg_1", "wait")) == WAITS_FOR_ANSWER
+    talk.answer("0", "deny")
+    answer, prompt = written(talk)
+    assert answer == {"id": 0, "result": {"decision": "decline"}}
+    assert prompt["method"] == "turn/steer"
+    assert AskGone("0") in talk.happened()
+
+
+def test_a_thread_that_is_gone_is_begun_anew() -> None:
+    talk = CodexConversation(opening(resumes="old"))
+    talk.begin()
+    written(talk)
+    feed(talk, {"id": 1, "result": {}})
+    _, resume = written(talk)
+    assert (resume["method"], resume["params"]["threadId"]) == ("thread/resume", "old")
+    assert "not to be had" in shown(feed(talk, {"id": 2, "error": {"message": "no rollout found"}}))
+    assert written(talk)[0]["method"] == "thread/start"
+
+
+def test_what_it_asks_that_nobody_knows_is_refused() -> None:
+    talk = begun()
+    written(talk)
+    assert told(feed(talk, {"id": 9, "method": "odd/request", "params": {}})) == []
+    assert "error" in written(talk)[0]

@@ -1,0 +1,113 @@
+"""Gemini CLI's protocol, from what it really said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recordings import feed, opening, recorded, shown, told, written
+
+from maestro.agents.conversation import Prompt
+from maestro.agents.gemini.conversation import GeminiConversation
+from maestro.agents.happenings import Asked, AskGone, Began, TakenIn, TurnEnded, TurnStarted, Usage
+
+SESSION = "887c4a09-ab30-4993-831d-dca603059882"
+
+
+def first_program() -> list[dict[str, Any]]:
+    lines = recorded("gemini")
+    return lines[: next(at for at, line in enumerate(lines) if line.get("id") == 5)]
+
+
+def begun(**more: Any) -> GeminiConversation:
+    """A conversation whose first prompt is carried out."""
+    talk = GeminiConversation(opening(**more))
+    talk.begin()
+    feed(talk, *first_program()[:2])
+    written(talk)
+    return talk
+
+
+def permission() -> dict[str, Any]:
+    return next(line for line in first_program() if line.get("method") == "session/request_permission")
+
+
+def chunk(text: str) -> dict[str, Any]:
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    return {"method": "session/update", "params": {"sessionId": SESSION, "update": update}}
+
+
+def done(number: int) -> dict[str, Any]:
+    return {"id": number, "result": {"stopReason": "end_turn"}}
+
+
+def test_a_whole_turn() -> None:
+    talk = GeminiConversation(opening())
+    talk.begin()
+    lines = first_program()
+    at = lines.index(permission())
+    before = feed(talk, *lines[: at + 1])
+    kinds = [type(one) for one in told(before)]
+    assert kinds == [TurnStarted, Began, TakenIn, Asked]
+    asked = told(before)[-1]
+    assert isinstance(asked, Asked)
+    assert asked.action == "shell:sleep 3; echo one > o.txt"
+    written(talk)
+    talk.answer(asked.ask, "allow")
+    (answer,) = written(talk)
+    assert answer["result"] == {"outcome": {"outcome": "selected", "optionId": "proceed_once"}}
+    end = next(place for place, line in enumerate(lines) if line.get("id") == 3)
+    rest = feed(talk, *lines[at + 1 : end + 1])
+    usage = Usage(input_tokens=20, output_tokens=40, model="gemini-2.5-pro")
+    assert told(rest) == [AskGone(asked.ask), TurnEnded(usage)]
+    assert "first done" in shown(rest)
+    assert talk.is_idle
+
+
+def test_prompts_wait_for_the_one_before() -> None:
+    talk = begun()
+    assert "one prompt after another" in talk.say(Prompt("msg_1", "second"))
+    talk.say(Prompt("msg_2", "third"))
+    assert written(talk) == []
+    feed(talk, chunk("ok"), done(3))
+    (second,) = written(talk)
+    assert second["params"]["prompt"][0]["text"] == "second"
+    happened = feed(talk, chunk("yes"), done(4))
+    assert told(happened)[0] == TakenIn("msg_1")
+    assert written(talk)[0]["params"]["prompt"][0]["text"] == "third"
+
+
+def test_a_prompt_that_nothing_came_of_is_not_taken_in() -> None:
+    talk = begun()
+    (ended,) = told(feed(talk, {"id": 3, "error": {"code": 500, "message": "Internal error"}}))
+    assert isinstance(ended, TurnEnded)
+    assert ended.problem == "Internal error"
+
+
+def test_an_interrupt_answers_what_is_asked_so_that_the_turn_ends() -> None:
+    talk = begun()
+    feed(talk, permission())
+    talk.interrupt()
+    cancel, answer = written(talk)
+    assert cancel["method"] == "session/cancel"
+    assert answer["result"] == {"outcome": {"outcome": "cancelled"}}
+    (ended,) = told(feed(talk, {"id": 3, "result": {"stopReason": "cancelled"}}))[-1:]
+    assert isinstance(ended, TurnEnded)
+    assert ended.interrupted
+
+
+def test_an_earlier_conversation_that_is_told_again_is_not_told_on() -> None:
+    talk = GeminiConversation(opening(resumes=SESSION, settings={"mode": "yolo"}))
+    talk.begin()
+    feed(talk, first_program()[0])
+    assert written(talk)[-1]["method"] == "session/load"
+    assert feed(talk, chunk("old words"), {"id": 2, "result": {}}) == []
+    (mode,) = written(talk)
+    assert mode["params"] == {"sessionId": SESSION, "modeId": "yolo"}
+    assert told(feed(talk, chunk("[MODE_UPDATE] yolo"), {"id": 3, "result": {}})) == [TurnStarted()]
+    assert written(talk)[0]["method"] == "session/prompt"
+
+
+def test_a_policy_refuses() -> None:
+    talk = begun(rest="deny")
+    assert "denied by its policy" in shown(feed(talk, permission()))
+    assert written(talk)[0]["result"]["outcome"]["optionId"] == "cancel"

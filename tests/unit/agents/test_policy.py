@@ -1,0 +1,32 @@
+"""Which permissions are given without anybody being asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from maestro.agents.policy import Policy
+
+
+@pytest.mark.parametrize(
+    ("allow", "action", "allowed"),
+    [
+        (["shell:git *"], "shell:git status", True),
+        (["shell:git *"], "shell:rm -r .", False),
+        (["shell:git *"], "shell:git status; rm -r .", False),
+        (["shell:git *"], "shell:git status && rm -r .", False),
+        (["shell:git *"], "shell:git log $(rm -r .)", False),
+        (["shell:git *"], "shell:git log `rm -r .`", False),
+        (["shell:git *"], "shell:git log > out.txt", False),
+        (["shell:git *"], "shell:git log\nrm -r .", False),
+        (["shell:*"], "shell:git status; rm -r .", True),
+        (["*"], "shell:git status; rm -r .", True),
+        (["shell:a; b"], "shell:a; b", True),
+        (["edit:/work/*"], "edit:/work/a.py", True),
+        (["edit:/work/*"], "edit:/etc/passwd", False),
+        (["tool:WebFetch"], "tool:WebFetch", True),
+        ([], "tool:WebFetch", False),
+    ],
+)
+def test_a_pattern_allows_what_it_says_and_no_more(allow: list[str], action: str, allowed: bool) -> None:
+    assert Policy(tuple(allow)).decide(action) is (True if allowed else None)
+    assert Policy(tuple(allow), "deny").decide(action) is allowed
