@@ -26,7 +26,7 @@ test-slow: $(VENV)/ready-dev ## run the tests that take minutes
 test-agents: $(VENV)/ready-dev ## run claude, codex and gemini for real, against a scripted model (needs npm)
 	@PYTHONPATH=tests/agents $(BIN)/python -m agent_programs.installed
 	@echo "— running the agent programs"
-	@$(BIN)/python -m pytest -m agents tests/agents
+	@$(BIN)/python -m pytest -m agents tests/agents tests/contract/agents
 
 check: $(VENV)/ready-dev ## lint, types, layers and the house tests
 	@echo "— ruff";          $(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from maestro.domain.talks import Rest
 from maestro.domain.tasks import FINAL, Status, Task
 
 
@@ -53,6 +54,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     ended_at: datetime | None
     resumed_at: datetime | None = None  # tries are counted from here
+    allow: list[str] = []  # what its sessions may do without anybody being asked
+    asks: Rest = Rest.ASK  # what becomes of the rest they ask for
 
 
 def landing(run: Run, *, is_something_done: bool) -> str:

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from maestro import limits
 from maestro.domain.identity import RESERVED
+from maestro.domain.talks import Rest
 
 # `$` alone would let a last newline through in Python; `\\Z` is not JSON Schema's.
 _END = r"$(?!\n)"
@@ -177,3 +178,12 @@ Path = Annotated[
         extra={"path": True, "label": "FILE"},
     ),
 ]
+Allowed = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=limits.command_chars_max, pattern=_TEXT)]],
+    Meta(
+        max_length=limits.allow_patterns_max,
+        description="What it may do without asking, e.g. 'shell:git *', 'edit:*'.",
+        extra={"repeat": True, "label": "PATTERN"},
+    ),
+]
+Asks = Annotated[Rest, Meta(description="What becomes of the permissions it asks for besides.")]

@@ -12,6 +12,7 @@ from maestro import limits
 from maestro.domain.callers import Callers
 from maestro.domain.runs import Run, Strategy
 from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.talks import Rest
 from maestro.domain.tasks import Status
 from maestro.errors import Conflict, NotFound, NotPermitted
 from maestro.operations import fields
@@ -42,6 +43,8 @@ class StartRun(InProject, frozen=True, kw_only=True):
         Annotated[str, Meta(max_length=64, pattern=fields.NAME, description="The program.", extra={"label": "T"})]
         | None
     ) = None
+    allow: fields.Allowed = []
+    asks: fields.Asks = Rest.ASK
     worktree: Annotated[bool, Meta(description="Each session on a branch of its own, merged when done.")] = False
     detach: Annotated[bool, Meta(description="Do not follow it.")] = False
     words: Annotated[

@@ -85,15 +85,8 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
     worktree: Annotated[bool, Meta(description="A checkout and branch of its own.")] = False
     name: fields.Name | None = None
     driver: Annotated[Driver, Meta(description="How Maestro speaks with it.")] | None = None
-    allow: Annotated[
-        list[_Word],
-        Meta(
-            max_length=limits.allow_patterns_max,
-            description="What it may do without asking, e.g. 'shell:git *', 'edit:*'.",
-            extra={"repeat": True, "label": "PATTERN"},
-        ),
-    ] = []
-    asks: Annotated[Rest, Meta(description="What becomes of the permissions it asks for besides.")] = Rest.ASK
+    allow: fields.Allowed = []
+    asks: fields.Asks = Rest.ASK
     dry_run: Annotated[bool, Meta(description="Only show what it would be told.")] = False
     words: Annotated[
         list[_Word],

@@ -62,6 +62,8 @@ def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
         started_by=caller.name,
         created_at=tx.at,
         ended_at=None,
+        allow=request.allow,
+        asks=request.asks,
     )
     if run.worktrees:
         run = msgspec.structs.replace(run, branch=f"maestro/run-{run.id[-8:]}")

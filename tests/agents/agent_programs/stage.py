@@ -73,7 +73,7 @@ class Stage:
             "tool": self.tool,
             "name": "worker",
             "path": str(self.room.work),
-            **_MODELS[self.tool],
+            **_MODELS.get(self.tool, {}),
         }
         return str(self.post("/api/sessions/spawn", **(given | wanted))["id"])
 

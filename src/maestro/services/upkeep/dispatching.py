@@ -148,6 +148,8 @@ class Dispatching:
             message=_directive(task, begin),
             path=run.directory,
             worktree=run.worktrees,
+            allow=run.allow,
+            asks=run.asks,
         )
         made = self._spawning.spawn(tx, starter, request, run_id=run.id)
         tx.runs.begin(_attempt(begin, tx.at, session_id=made.id))

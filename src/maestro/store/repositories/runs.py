@@ -9,6 +9,7 @@ import msgspec
 
 from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Strategy
+from maestro.domain.talks import Rest
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
@@ -39,6 +40,8 @@ class Runs:
             status=run.status.value,
             started_by=run.started_by,
             created_at=to_micros(run.created_at),
+            allow=_encode(run.allow).decode(),
+            asks=run.asks.value,
         )
 
     def get(self, run_id: str) -> Run | None:
@@ -140,6 +143,8 @@ def _run(row: Row) -> Run:
         created_at=from_micros(row[15]),
         ended_at=maybe_time(row[16]),
         resumed_at=maybe_time(row[17]),
+        allow=_texts(row[18]),
+        asks=Rest(row[19]),
     )
 
 

@@ -1,0 +1,55 @@
+"""What every agent does when it runs: a plain program, and the real ones against a scripted model."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_programs import installed
+from agent_programs.stage import Stage, stage
+from scripted_model import Say, ScriptedModel
+
+_REAL = ("claude", "codex", "gemini")
+_PLAIN = ["sh", "-c", "echo Hello.; while read line; do echo heard: $line; done"]
+
+
+@pytest.fixture(params=["command", *(pytest.param(tool, marks=pytest.mark.agents) for tool in _REAL)])
+def on(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
+    if request.param in _REAL and not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    with ScriptedModel() as model, stage(request.param, tmp_path, model) as made:
+        yield made
+
+
+@pytest.fixture
+def worker(on: Stage) -> str:
+    """One that has said hello."""
+    on.model.script(on.tool, Say("Hello."), Say("heard: you"), Say("Yes."))
+    wanted: dict[str, Any] = {"tool": None, "words": _PLAIN} if on.tool == "command" else {"permission": "full"}
+    session = on.spawn(**wanted)
+    on.until(lambda: "Hello." in on.logs(session), "its first words")
+    return session
+
+
+def test_a_prompt_reaches_it_and_it_answers(on: Stage, worker: str) -> None:
+    sent = on.prompt(worker, "Are you there?", wait_for="delivered", timeout=30_000)
+    assert sent.status_code == 200, sent.text
+    on.until(lambda: "heard:" in on.logs(worker), "its answer")
+
+
+def test_stopped_it_leaves_nothing_behind(on: Stage, worker: str) -> None:
+    assert on.processes(worker)
+    on.post(f"/api/sessions/{worker}/stop")
+    assert on.session(worker)["status"] == "stopped"
+    assert on.processes(worker) == []
+
+
+def test_a_crash_is_noticed(on: Stage, worker: str) -> None:
+    os.kill(on.session(worker)["pid"], signal.SIGKILL)
+    ended = on.until(lambda: (now := on.session(worker))["ended_at"] and now, "its end")
+    assert ended["status"] == "failed"
+    assert on.processes(worker) == []

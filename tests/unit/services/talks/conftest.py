@@ -1,0 +1,114 @@
+"""Sessions whose programs speak a protocol, and a runner that says what a test wants said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from maestro import errors
+from maestro.domain import manifests
+from maestro.domain.callers import Caller
+from maestro.domain.members import Permission
+from maestro.domain.spawns import Spawn
+from maestro.domain.talks import Rest
+from maestro.operations import spawning as ops
+from maestro.services import runner_reports
+from maestro.services.talks.saying import Saying
+from maestro.services.upkeep.answering import Answering
+from maestro.services.upkeep.waking import Waking
+from maestro.store.base import Tx
+from maestro.testing.manifests import make_manifest
+
+World = Any
+
+
+class Runner:
+    """In the place of all runners: remembers what it was asked, and answers as it is set."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.state = "said"
+        self.is_away = False
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def ask(self, session_id: str, **request: Any) -> dict[str, Any]:
+        if self.is_away:
+            raise errors.Conflict("Its runner does not answer.")
+        self.asked.append(request)
+        return {"ok": True, "state": self.state, "why": "it waits" if self.state == "held" else ""}
+
+    def prompts(self) -> list[dict[str, Any]]:
+        return [one for one in self.asked if one["do"] == "prompt"]
+
+
+class Talking:
+    """One such session, and everything that is done about it."""
+
+    def __init__(self, world: World, caller: Caller) -> None:
+        self.world = world
+        self.caller = caller
+        self.runner = Runner()
+        self.waking = Waking(world.store, self.runner, Saying(world.store, self.runner), clock=world.clock)  # type: ignore[arg-type]
+        self.answering = Answering(world.store, self.runner, clock=world.clock)  # type: ignore[arg-type]
+        self._told = 0
+
+    async def tell(self, kind: str, **facts: Any) -> None:
+        """What its runner reports, under the next number."""
+        self._told += 1
+        await self.again(kind, n=self._told, **facts)
+
+    async def again(self, kind: str, **facts: Any) -> None:
+        import json
+
+        self.world.clock.advance(0.01)
+        report = ops.RunnerReport(report=json.dumps({"kind": kind, "epoch": 1, **facts}))
+        await self.world.do(runner_reports.heard, report, by=self.caller)
+
+    async def idle(self) -> None:
+        await self.tell("turn_started")
+        await self.tell("taken_in", prompt="start")
+        await self.tell("turn_ended")
+
+    @property
+    async def status(self) -> str:
+        return str((await self.world.session(self.caller)).status)
+
+    async def talk(self) -> Any:
+        return await self.world.store.read(lambda tx: tx.talks.get(self.caller.name))
+
+
+@pytest.fixture
+async def talking(world: World) -> Talking:
+    boss = await world.boss("boss")
+    return Talking(world, await spoken_with(world, "w", under=boss))
+
+
+async def spoken_with(world: World, name: str, **fields: Any) -> Caller:
+    caller: Caller = await world.join(name, **fields)
+
+    def write(tx: Tx) -> None:
+        spawn = Spawn(
+            session_id=caller.name,
+            tool="claude",
+            words=[],
+            model=None,
+            permission=Permission.EDIT,
+            strategy="simple",
+            template="execute-simple",
+            directory="/src/dave/vc",
+            run_id=None,
+            runner_pid=None,
+            runner_started=None,
+            exit_code=None,
+            exit_signal=None,
+            tail=None,
+            created_at=tx.at,
+            ended_at=None,
+        )
+        tx.spawns.insert(spawn, manifest=manifests.encode(make_manifest()))
+        tx.talks.insert(caller.name, allow=[], rest=Rest.ASK)
+
+    await world.store.write(write)
+    return caller
