@@ -485,6 +485,10 @@ CREATE INDEX project_links_to ON project_links (project_id);
 -- Agents that Maestro speaks with over a protocol: where each conversation stands, what it asks, what wakes it, what
 -- it has taken.
 
+-- What the sessions of a run may do without anybody being asked, and what becomes of the rest they ask for.
+ALTER TABLE runs ADD COLUMN allow TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE runs ADD COLUMN asks TEXT NOT NULL DEFAULT 'ask';
+
 CREATE TABLE talks (
   session_id    TEXT PRIMARY KEY REFERENCES spawns (session_id),
   allow         TEXT NOT NULL,
