@@ -40,7 +40,7 @@ class ClaudeConversation(Conversation):
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
-        self._prompts: dict[str, str] = {}  # uuid → our id, of what was said and is not taken in
+        self._prompts: dict[str, Prompt] = {}  # by uuid, what was said and is not in the conversation
         self._seen: list[str] = []  # put into the conversation; the model has not spoken since
         self._has_begun = False
         self._requests = 0
@@ -66,7 +66,7 @@ class ClaudeConversation(Conversation):
     def _tell(self, prompt: Prompt) -> None:
         # Never the same twice: one that a resumed conversation has seen would be passed over.
         known = str(uuid.uuid4())
-        self._prompts[known] = prompt.id
+        self._prompts[known] = prompt
         content = [{"type": "text", "text": prompt.text}]
         self._write({"type": "user", "uuid": known, "message": {"role": "user", "content": content}})
         self._start()
@@ -116,8 +116,8 @@ class ClaudeConversation(Conversation):
         if message.get("isReplay"):
             prompt = self._prompts.pop(str(message.get("uuid")), None)
             if prompt is not None:
-                self._seen.append(prompt)
-                self._note(echo(Prompt(prompt, _text(_blocks(message)))))
+                self._seen.append(prompt.id)
+                self._note(echo(prompt))
             return
         for block in _blocks(message):
             if block.get("type") == "tool_result":

@@ -112,11 +112,9 @@ def _taken_in(tx: Tx, session: Session, prompt: str) -> None:
     elif prompt == START:
         for message_id in _told_at_start(tx, session):
             _read(tx, caller, session, message_id, via="start")
-    elif tx.mail.get(prompt) is not None:
-        _read(tx, caller, session, prompt, via="prompt")
+        tx.talks.set_reminded(session.id, Reminded.NOT)
     else:
-        return  # a reminder, or a word to go on
-    tx.talks.set_reminded(session.id, Reminded.NOT)
+        _read(tx, caller, session, prompt, via="prompt")  # if it is mail, and no word of our own
 
 
 def _told_at_start(tx: Tx, session: Session) -> list[str]:

@@ -68,7 +68,12 @@ def tool_list(value: ToolList, view: View) -> Rendered:
     rows = []
     for one in value.tools:
         able = [words for field, words in _ABLE.items() if getattr(one, field)]
-        rows.append([paint(line(one.name), "bold"), f"reaches Maestro by {one.reach.value}; {', '.join(able)}"])
+        rows.append(
+            [
+                paint(line(one.name), "bold"),
+                f"driven by {', '.join(one.drivers)}; reaches Maestro by {one.reach.value}; {', '.join(able)}",
+            ]
+        )
     return Rendered(aligned(rows))
 
 
