@@ -146,6 +146,7 @@ _PACES = dict.fromkeys(
         Tidying.name,
         OldStatuses.name,
         Dismissing.name,
+        Waking.name,
         Reconcile.name,
         Search.name,
         Trackers.name,

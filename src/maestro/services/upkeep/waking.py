@@ -55,7 +55,7 @@ class Waking:
         due: list[datetime] = []
         after = ""
         while True:
-            found = await self._store.read(partial(_idle, after=after))
+            found = await self._store.read(partial(_idle, after=after), quick=True)
             looked = [await self._look_at(talk) for talk in found]
             due += [when for when in looked if when is not None]
             if len(found) < limits.upkeep_batch_rows_max:
@@ -65,15 +65,17 @@ class Waking:
     async def _look_at(self, talk: Talk) -> datetime | None:
         """Do what there is to do for one agent; when to look again."""
         session_id = talk.session_id
-        if await self._store.read(lambda tx: _is_done(tx, session_id), quick=True):
+        is_done, is_waiting, wake = await self._store.read(lambda tx: _glance(tx, session_id), quick=True)
+        if is_done:
             await self._let_go(session_id)
             return None
         now = self._clock.now()
         if talk.parked_until is not None and talk.parked_until > now:
             return talk.parked_until
+        if talk.parked_until is None and not is_waiting:
+            return None  # as most are, most of the time
         push = await self._store.write(lambda tx: _next(tx, session_id))
         if push is None:
-            wake = await self._store.read(lambda tx: tx.talks.wake(session_id), quick=True)
             return wake_due(wake) if wake is not None and not wake.given_up else None
         if await self._saying.say_if_idle(session_id, push.id, push.text, heard=push.heard):
             await self._store.write(lambda tx: _handed_over(tx, session_id, push), quick=True)
@@ -94,9 +96,15 @@ def _idle(tx: Tx, *, after: str) -> list[Talk]:
     return tx.talks.idle(after=after, limit=limits.upkeep_batch_rows_max)
 
 
-def _is_done(tx: Tx, session_id: str) -> bool:
-    session = tx.sessions.get(session_id)
-    return session is not None and session.ended_at is None and session.status in _DONE
+def _glance(tx: Tx, session_id: str) -> tuple[bool, bool, Wake | None]:
+    """Whether it has said that it is done; whether there may be something to say to it; and what was pushed last."""
+    session, caller, talk = tx.sessions.get(session_id), tx.sessions.caller(session_id), tx.talks.get(session_id)
+    if session is None or caller is None or talk is None or session.ended_at is not None:
+        return False, False, None
+    wake = tx.talks.wake(session_id)
+    has_mail = any(tx.deliveries.has_open(box) for box in (caller.session_id, caller.member_id) if box)
+    may_remind = talk.reminded is Reminded.NOT and bool(reports.holds(tx, session))
+    return session.status in _DONE, has_mail or may_remind or wake is not None, wake
 
 
 def _next(tx: Tx, session_id: str) -> Push | None:
