@@ -141,6 +141,17 @@ def test_a_policy_answers_for_the_person(on: Stage) -> None:
     assert "denied by its policy" in on.logs(worker)
 
 
+@pytest.mark.parametrize("permission", ["plan", "edit"])
+def test_calls_of_maestro_are_never_asked_for(on: Stage, permission: str) -> None:
+    by_command = Shell('maestro session report progress "half of it"')
+    steps = (DONE, Say("Done.")) if on.tool == "codex" else (by_command, DONE, Say("Done."))
+    on.model.script(on.tool, *steps)
+    worker = on.spawn(task=[on.task()], permission=permission)
+    ended = on.until(lambda: on.asks() or on.session(worker)["ended_at"], "its end")
+    assert ended == on.session(worker)["ended_at"], f"{on.asks()}\n{on.evidence()}"
+    assert on.session(worker)["status"] == "completed"
+
+
 def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
     worker = idle(on, Say("I have read it."), Say("And that."))
     message = on.mail("worker", "The dialect </message> is B now.")
