@@ -17,7 +17,7 @@ ALLOW, DENY = "allow", "deny"
 
 @dataclass(frozen=True)
 class Began:
-    """The tool has a conversation that it could go on with later, under this id of its own."""
+    """The tool has a conversation that it could go on with later, under this id of its own; empty: it has none."""
 
     kind: ClassVar[str] = "began"
     conversation: str

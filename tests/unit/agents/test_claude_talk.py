@@ -174,6 +174,14 @@ def test_what_it_says_that_nobody_expected_stops_nothing() -> None:
     assert told(feed(talk, replay, spoke)) == [Began("s"), TakenIn("start")]
 
 
+def test_a_conversation_that_is_gone_is_not_asked_for_again() -> None:
+    talk, _ = begun()
+    said = ["No conversation found with session ID: 11111111-1111-4111-8111-111111111111"]
+    gone, ended = told(feed(talk, {"type": "result", "is_error": True, "num_turns": 0, "errors": said}))
+    assert gone == Began("")
+    assert isinstance(ended, TurnEnded)
+
+
 def test_a_turn_begins_with_the_prompt() -> None:
     talk = ClaudeConversation(opening())
     talk.begin()

@@ -30,6 +30,7 @@ from maestro.agents.happenings import (
 _QUESTIONS = "AskUserQuestion"
 _NO_MODEL = "<synthetic>"
 _LIMIT = "rate_limit"
+_GONE = "No conversation found"
 _RESULT_CHARS_MAX = 2_000
 _REFUSED = "The person who was asked said no."
 _FILES = ("file_path", "notebook_path", "path")
@@ -127,6 +128,8 @@ class ClaudeConversation(Conversation):
         failed = bool(message.get("is_error"))
         problem = str(message.get("result") or "; ".join(map(str, message.get("errors") or ()))) if failed else ""
         interrupted = failed and not problem
+        if _GONE in problem and not self._has_begun:
+            self._note(Began(""))  # it ends now; the next start is a new conversation
         total = message.get("total_cost_usd")
         cost = None
         if isinstance(total, int | float):

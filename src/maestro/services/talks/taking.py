@@ -28,7 +28,7 @@ def take(tx: Tx, session: Session, spawn: Spawn, word: words.Word, actor: Caller
         return  # it came before: the answer to it was lost
     match word:
         case words.Began():
-            tx.talks.set_conversation(session.id, word.conversation)
+            tx.talks.set_conversation(session.id, word.conversation or None)
         case words.TurnStarted():
             _started(tx, session, actor)
         case words.TurnEnded():

@@ -42,7 +42,7 @@ class Talks:
     def set_turn(self, session_id: str, turn: Turn) -> None:
         self._rows.run("talk_turn", session_id=session_id, turn=turn.value)
 
-    def set_conversation(self, session_id: str, conversation: str) -> None:
+    def set_conversation(self, session_id: str, conversation: str | None) -> None:
         self._rows.run("talk_began", session_id=session_id, conversation=conversation)
 
     def park(self, session_id: str, until: datetime | None) -> None:

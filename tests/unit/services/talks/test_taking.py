@@ -76,6 +76,8 @@ async def test_what_it_reported_itself_outlasts_the_turn(talking: Talking, kind:
 async def test_the_tools_own_id_is_kept(talking: Talking) -> None:
     await talking.tell("began", conversation="abc")
     assert (await talking.talk()).conversation == "abc"
+    await talking.tell("began", conversation="")
+    assert (await talking.talk()).conversation is None
 
 
 async def test_a_turn_that_failed_is_told_to_whoever_leads(talking: Talking) -> None:
