@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+TEMPORARY = "tmp"  # an agent's own place for passing things, in its runner's folder
 NOTE = "runner.json"  # who a runner and its agent are, in its folder
 
 

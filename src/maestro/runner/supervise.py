@@ -13,7 +13,7 @@ from typing import Any
 from maestro.runner import agent as agents
 from maestro.runner import tree
 from maestro.runner.control import Control, Peer
-from maestro.runner.order import NOTE, Order
+from maestro.runner.order import NOTE, TEMPORARY, Order
 from maestro.runner.reports import Reports
 from maestro.runner.screen import Screen
 from maestro.runner.talk import Talk
@@ -311,6 +311,10 @@ class Runner:
     def _end(self, how: dict[str, Any]) -> int:
         self._end_leftovers()  # first: one that floods would never let us come to the end of it
         self._drain_output()
+        if self._order.conversation is not None:
+            import shutil  # once, at the end
+
+            shutil.rmtree(TEMPORARY, ignore_errors=True)
         self._transcript.mark(f"ended with {how.get('code')}")
         self._control.on_leave = lambda: None  # nothing is left that could fit anyone
         self._transcript.close()

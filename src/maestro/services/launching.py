@@ -30,7 +30,7 @@ from maestro.store.base import Store, Tx
 from maestro.trackers import known as trackers
 
 _SYSTEM, _TASK = "system-prompt.xml", "task-prompt.xml"
-_TEMPORARY = "tmp"  # an agent's own: some leave sockets and folders there
+_TEMPORARY = "tmp"  # as its runner calls it
 _PROGRAM = str(Path(sys.executable).parent / "maestro")
 
 
@@ -156,12 +156,12 @@ class Launching:
             rest=talk.rest.value if talk else "ask",
         )
         environment = self._environment(manifest, folder) | await self._tracker_words(manifest)
-        launch = known.find(spawn.tool).launch(start, environment)
-        await self._begin(launch=launch, spawn=spawn)
+        launch = known.find(spawn.tool).launch(start, environment | (_temporary(folder) if talk else {}))
+        await self._begin(launch, spawn)
         await self._stop_if_over(spawn)
         return warnings
 
-    async def _begin(self, *, launch: Launch, spawn: Spawn) -> None:
+    async def _begin(self, launch: Launch, spawn: Spawn) -> None:
         """Hand all of it to a runner."""
         session_id = spawn.session_id
         if launch.wait_seconds:
@@ -243,11 +243,8 @@ class Launching:
         }
         if session.mode is Mode.COORDINATE:
             ours["MAESTRO_ORCHESTRATOR_STRATEGY"] = session.strategy
-        temporary = folder.absolute() / _TEMPORARY
-        temporary.mkdir(exist_ok=True, mode=0o700)
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-        own = {"PATH": path, "TERM": "xterm-256color", "TMPDIR": str(temporary)}
-        return cleared(os.environ) | own | ours
+        return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | ours
 
     def _over(self, tx: Tx, session_id: str, final: Status, why: str) -> None:
         """Its program will not run."""
@@ -258,6 +255,13 @@ class Launching:
         tx.spawns.end(session_id, epoch=spawn.epoch, code=None, signal=None, tail=tail, at=tx.at)
         if session.ended_at is None:
             sessions.finish(tx, session, final, source=Source.PROCESS, actor=THE_SERVER, detail=why)
+
+
+def _temporary(folder: Path) -> dict[str, str]:
+    """A place for what some programs leave in `TMPDIR`, sockets among it; its runner takes it away at its end."""
+    place = folder.absolute() / _TEMPORARY
+    place.mkdir(exist_ok=True, mode=0o700)
+    return {"TMPDIR": str(place)}
 
 
 class _Stopped(Exception):
