@@ -32,6 +32,8 @@ def worker(on: Stage) -> str:
     wanted: dict[str, Any] = {"tool": None, "words": _PLAIN} if on.tool == "command" else {"permission": "full"}
     session = on.spawn(**wanted)
     on.until(lambda: "Hello." in on.logs(session), "its first words")
+    if on.tool != "command":
+        on.until_status(session, "idle")  # gemini takes one prompt after another
     return session
 
 
