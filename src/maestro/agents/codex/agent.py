@@ -13,7 +13,6 @@ from maestro.domain.members import Permission
 from maestro.domain.talks import Driver
 
 _PASSED = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "PATH")
-_UNFENCED = "danger-full-access"
 
 
 class Codex:
@@ -29,7 +28,9 @@ class Codex:
         resumes=True,
         confirms_prompts=True,
         exit_means_done=False,
-        reach=Reach.MCP,  # its sandbox lets a shell reach no socket at all, unless it has none
+        # Its sandbox lets a shell reach no socket at all; and where it has none, that is a login shell, whose profile
+        # may set another PATH.
+        reach=Reach.MCP,
         drivers=(Driver.PROTOCOL,),
     )
 
@@ -66,4 +67,4 @@ class Codex:
         return None
 
     def reach(self, permission: Permission) -> Reach:
-        return Reach.COMMANDS if permission is Permission.FULL else self.abilities.reach
+        return self.abilities.reach
