@@ -14,7 +14,7 @@ import pytest
 
 from maestro import boots, processes
 from maestro.runner import tree
-from maestro.services.runners import Note, Runners
+from maestro.services.programs.runners import Note, Runners
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="start times are absolute elsewhere")
 

@@ -30,22 +30,14 @@ from maestro.server.bindings import bindings
 from maestro.server.dispatch import Dispatcher
 from maestro.server.identities import Identities
 from maestro.server.secrets import Secrets
-from maestro.services.agents import Agents
 from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
-from maestro.services.clearing import Clearing
-from maestro.services.discovery import Discovery, Names
-from maestro.services.documents import Documents
 from maestro.services.events import EventLog
-from maestro.services.findings import Findings
 from maestro.services.hooks.desk import Desk as HookDesk
 from maestro.services.hooks.firings import Firings
 from maestro.services.hooks.holding import Holding
 from maestro.services.issues.desk import Desk
 from maestro.services.issues.views import Showing
-from maestro.services.launching import Launching
-from maestro.services.launching import Places as ServerPlaces
-from maestro.services.linking import Linking
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.post import own_boxes
 from maestro.services.mail.reading import Reading
@@ -53,19 +45,27 @@ from maestro.services.mail.receipts import ReceiptWaits
 from maestro.services.mail.search import Search
 from maestro.services.mail.sending import Sending
 from maestro.services.mail.waits import MailWaits
-from maestro.services.places import Places
-from maestro.services.presence import Presence
-from maestro.services.runners import FOLDER as RUNNERS
-from maestro.services.runners import Runners
-from maestro.services.runs import RunControl
-from maestro.services.session_control import Control
-from maestro.services.session_views import Explaining
-from maestro.services.session_waits import SessionWaits
-from maestro.services.sessions import Heartbeats
-from maestro.services.spawning import Spawning
-from maestro.services.stopping import Stopping
+from maestro.services.programs.control import Control
+from maestro.services.programs.launching import Launching
+from maestro.services.programs.launching import Places as ServerPlaces
+from maestro.services.programs.runners import FOLDER as RUNNERS
+from maestro.services.programs.runners import Runners
+from maestro.services.programs.spawning import Spawning
+from maestro.services.programs.stopping import Stopping
+from maestro.services.programs.terminals import Terminals
+from maestro.services.projects.discovery import Discovery, Names
+from maestro.services.projects.linking import Linking
+from maestro.services.projects.places import Places
+from maestro.services.recovery.findings import Findings
+from maestro.services.runs.records import RunControl
+from maestro.services.sessions.agents import Agents
+from maestro.services.sessions.presence import Presence
+from maestro.services.sessions.records import Heartbeats
+from maestro.services.sessions.views import Explaining
+from maestro.services.sessions.waits import SessionWaits
 from maestro.services.talks.saying import Saying
-from maestro.services.terminals import Terminals
+from maestro.services.tasks.documents import Documents
+from maestro.services.tasks.waits import TaskWaits
 from maestro.services.trackers.keeping import Trackers
 from maestro.services.trackers.views import Looking
 from maestro.services.upkeep.alarms import Alarms
@@ -89,8 +89,8 @@ from maestro.services.upkeep.signs_of_life import SignsOfLife
 from maestro.services.upkeep.stray_blobs import StrayBlobs
 from maestro.services.upkeep.tidying import Tidying
 from maestro.services.upkeep.waking import Waking
-from maestro.services.waiting import TaskWaits
-from maestro.services.worktrees import Worktrees
+from maestro.services.worktrees.clearing import Clearing
+from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
 from maestro.store.layout import BLOBS, DATABASE, SOCKET

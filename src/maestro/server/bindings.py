@@ -27,29 +27,24 @@ from maestro.operations import tools as tool_ops
 from maestro.operations import trackers as tracker_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
-from maestro.services import (
-    adoption,
-    asks,
-    dependencies,
-    members,
-    moves,
-    primers,
-    projects,
-    runner_reports,
-    runs,
-    session_control,
-    session_reports,
-    session_views,
-    sessions,
-    tasks,
-    teams,
-    timelines,
-    tools,
-)
+from maestro.services import asks, timelines
 from maestro.services.issues import moves as issue_moves
 from maestro.services.issues import views
 from maestro.services.issues.desk import is_simple
 from maestro.services.mail import receipts
+from maestro.services.members import records as members
+from maestro.services.members import teams
+from maestro.services.programs import control as session_control
+from maestro.services.programs import reports as runner_reports
+from maestro.services.programs import tools
+from maestro.services.projects import records as projects
+from maestro.services.runs import records as runs
+from maestro.services.sessions import adoption, primers
+from maestro.services.sessions import records as sessions
+from maestro.services.sessions import reporting as session_reports
+from maestro.services.sessions import views as session_views
+from maestro.services.tasks import dependencies, moves
+from maestro.services.tasks import records as tasks
 
 if TYPE_CHECKING:
     from maestro.server.app import Server

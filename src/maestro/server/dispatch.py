@@ -16,7 +16,7 @@ import msgspec
 from maestro import errors, limits
 from maestro.domain.callers import Caller, Role, permits
 from maestro.operations.base import Effect, Operation
-from maestro.services.kin import require_live
+from maestro.services.sessions.kin import require_live
 from maestro.store.base import Store, Tx
 
 T = TypeVar("T", bound=msgspec.Struct)

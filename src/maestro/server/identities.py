@@ -12,8 +12,8 @@ from maestro import errors, processes
 from maestro.domain.callers import Caller, nobody, person
 from maestro.operations.app import Peer
 from maestro.server.secrets import Secrets
-from maestro.services.presence import Presence
-from maestro.services.sessions import hash_token, revive
+from maestro.services.sessions.presence import Presence
+from maestro.services.sessions.records import hash_token, revive
 from maestro.store.base import Store, Tx
 
 

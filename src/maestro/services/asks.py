@@ -15,11 +15,12 @@ from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Priority
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
-from maestro.services import kin, recovery, status
 from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
-from maestro.services.presence import Presence
+from maestro.services.recovery import plans as recovery
 from maestro.services.scope import project_of, task_of
+from maestro.services.sessions import kin, status
+from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
 
 

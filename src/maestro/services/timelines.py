@@ -12,8 +12,9 @@ from maestro.domain.events import Event, Kind
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Task
 from maestro.operations import timeline as ops
-from maestro.services import kin, runs
+from maestro.services.runs import records as runs
 from maestro.services.scope import task_of
+from maestro.services.sessions import kin
 from maestro.store.base import Tx
 
 

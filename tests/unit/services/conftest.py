@@ -19,12 +19,15 @@ from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations.members import CreateMember
 from maestro.operations.task_shapes import CreateTask, StartTask
-from maestro.services import members, moves, sessions, tasks
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.reading import Reading
 from maestro.services.mail.sending import Sending
 from maestro.services.mail.waits import MailWaits
-from maestro.services.presence import Presence
+from maestro.services.members import records as members
+from maestro.services.sessions import records as sessions
+from maestro.services.sessions.presence import Presence
+from maestro.services.tasks import moves
+from maestro.services.tasks import records as tasks
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
 from maestro.store.sqlite import SqliteStore

@@ -8,7 +8,7 @@ import pytest
 
 from maestro import errors
 from maestro.operations import sessions as ops
-from maestro.services import adoption
+from maestro.services.sessions import adoption
 
 World = Any
 OTHER = "prj_00000000000000000000000001"

@@ -6,7 +6,7 @@ from tests.unit.services.conftest import DAVE, OTHER, World
 
 from maestro.domain.presence import Agent, Presence
 from maestro.operations import agents as ops
-from maestro.services.agents import Agents
+from maestro.services.sessions.agents import Agents
 
 
 async def listed(world: World, **fields: object) -> ops.AgentList:

@@ -15,11 +15,13 @@ from maestro.operations import issues as ops
 from maestro.operations import mail_shapes, task_shapes
 from maestro.operations import projects as project_ops
 from maestro.operations.mail_shapes import SendMail
-from maestro.services import dependencies, moves, projects, tasks
 from maestro.services.issues import moves as issue_moves
 from maestro.services.issues import views
 from maestro.services.issues.desk import Desk
 from maestro.services.issues.views import Showing
+from maestro.services.projects import records as projects
+from maestro.services.tasks import dependencies, moves
+from maestro.services.tasks import records as tasks
 from maestro.services.upkeep.dead_letters import DeadLetters
 
 

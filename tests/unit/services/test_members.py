@@ -11,7 +11,9 @@ from maestro.domain.members import Permission, Tool
 from maestro.operations.members import CreateMember, EditMember, ListMembers, OneMember
 from maestro.operations.task_shapes import CreateTask
 from maestro.operations.teams import CreateTeam, OneTeam
-from maestro.services import members, tasks, teams
+from maestro.services.members import records as members
+from maestro.services.members import teams
+from maestro.services.tasks import records as tasks
 
 World = Any
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from maestro import limits
-from maestro.services.presence import Presence
+from maestro.services.sessions.presence import Presence
 from maestro.testing.clock import FakeClock
 
 

@@ -12,7 +12,9 @@ from maestro.domain.callers import THE_SERVER, Caller
 from maestro.domain.recovery import Recovery, Step
 from maestro.domain.sessions import Source, Status
 from maestro.operations import asks as ask_ops
-from maestro.services import asks, orphans, sessions
+from maestro.services import asks
+from maestro.services.recovery import orphans
+from maestro.services.sessions import records as sessions
 from maestro.store.base import Tx
 
 World = Any

@@ -11,7 +11,8 @@ from maestro.domain.documents import ReportKind
 from maestro.domain.messages import Type
 from maestro.operations import sessions as ops
 from maestro.operations.task_shapes import BlockTask, CompleteTask, ReasonedTask, ReportTask
-from maestro.services import moves, session_reports
+from maestro.services.sessions import reporting as session_reports
+from maestro.services.tasks import moves
 
 World = Any
 PROGRESS, COMPLETE, BLOCKED, ERROR = ReportKind

@@ -6,7 +6,7 @@ import pytest
 
 from maestro.domain.callers import Caller, Role, person
 from maestro.errors import Invalid, NotPermitted
-from maestro.services.rights import granted, named
+from maestro.services.members.rights import granted, named
 
 DANA = person("dana")
 COORDINATOR = Caller(Role.COORDINATOR, "ses_1", session_id="ses_1", project_id="prj_1")

@@ -12,8 +12,11 @@ from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as ops
 from maestro.operations.sessions import StatusFilter
-from maestro.services import asks, session_reports, session_views, sessions
-from maestro.services.session_views import Explaining
+from maestro.services import asks
+from maestro.services.sessions import records as sessions
+from maestro.services.sessions import reporting as session_reports
+from maestro.services.sessions import views as session_views
+from maestro.services.sessions.views import Explaining
 
 World = Any
 OTHER = "prj_00000000000000000000000001"

@@ -11,8 +11,9 @@ from maestro import errors
 from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as ops
 from maestro.operations.sessions import Until
-from maestro.services import session_reports, sessions
-from maestro.services.session_waits import SessionWaits
+from maestro.services.sessions import records as sessions
+from maestro.services.sessions import reporting as session_reports
+from maestro.services.sessions.waits import SessionWaits
 
 World = Any
 

@@ -12,8 +12,9 @@ from maestro.domain.members import Tool
 from maestro.domain.sessions import FINAL, Mode, Source, Status
 from maestro.operations import mail_shapes
 from maestro.operations import sessions as ops
-from maestro.services import sessions, status
 from maestro.services.mail import threads
+from maestro.services.sessions import records as sessions
+from maestro.services.sessions import status
 from maestro.testing.factories import make_session
 
 World = Any

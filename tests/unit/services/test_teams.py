@@ -9,7 +9,8 @@ import pytest
 from maestro import errors, limits
 from maestro.operations.members import CreateMember, OneMember
 from maestro.operations.teams import AddToTeam, CreateTeam, ListTeams, OneTeam, RemoveFromTeam
-from maestro.services import members, teams
+from maestro.services.members import records as members
+from maestro.services.members import teams
 
 World = Any
 

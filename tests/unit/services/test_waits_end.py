@@ -14,8 +14,8 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes
 from maestro.services import asks
 from maestro.services.asks import AskWaits
-from maestro.services.session_waits import SessionWaits
-from maestro.services.waiting import TaskWaits
+from maestro.services.sessions.waits import SessionWaits
+from maestro.services.tasks.waits import TaskWaits
 
 World = Any
 LONG = 60_000

@@ -23,11 +23,12 @@ from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes
 from maestro.operations import primer as primer_ops
 from maestro.prompts import letters
-from maestro.services import kin, primers, sessions, status
 from maestro.services.hooks.holding import Holding, withdraw_all
 from maestro.services.hooks.memory import Memory, Remembered
 from maestro.services.mail import receipts
 from maestro.services.mail.reading import fresh
+from maestro.services.sessions import kin, primers, status
+from maestro.services.sessions import records as sessions
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
 

@@ -13,8 +13,9 @@ from maestro.domain.callers import Caller
 from maestro.domain.messages import Step, Type
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
-from maestro.services import asks, kin
+from maestro.services import asks
 from maestro.services.mail import receipts
+from maestro.services.sessions import kin
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
 

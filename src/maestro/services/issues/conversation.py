@@ -19,11 +19,11 @@ from maestro.domain.messages import HUMAN, Message, Step, Type, reply_subject
 from maestro.domain.tasks import Priority, Task
 from maestro.domain.trackers import is_outside
 from maestro.operations import mail_shapes as ops
-from maestro.services.consequences import Outcome
 from maestro.services.issues import news, sides
 from maestro.services.mail import receipts, threads
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.post import Draft, Target, own_boxes, post, sender_of
+from maestro.services.tasks.consequences import Outcome
 from maestro.store.base import Tx
 
 

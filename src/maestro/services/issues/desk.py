@@ -10,8 +10,6 @@ from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes
-from maestro.services import dependencies, moves
-from maestro.services.consequences import Outcome
 from maestro.services.issues import views
 from maestro.services.issues.conversation import Comment, comment
 from maestro.services.issues.moves import named
@@ -21,6 +19,8 @@ from maestro.services.mail.guard import Guard
 from maestro.services.mail.post import small
 from maestro.services.mail.sending import Enclosed
 from maestro.services.scope import may_move, project_of, task_of
+from maestro.services.tasks import dependencies, moves
+from maestro.services.tasks.consequences import Outcome
 from maestro.store.base import Tx
 
 

@@ -10,12 +10,12 @@ from maestro.domain.tasks import Status, Task
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes
 from maestro.operations.task_shapes import CompleteTask, HeldTask, MovedTask, StartTask
-from maestro.services import moves
-from maestro.services.consequences import Outcome
 from maestro.services.issues.conversation import speaks_for
 from maestro.services.mail import threads
 from maestro.services.mail.threads import message_of
 from maestro.services.scope import may_move, may_write, project_of
+from maestro.services.tasks import moves
+from maestro.services.tasks.consequences import Outcome
 from maestro.store.base import Tx
 
 

@@ -14,10 +14,11 @@ from maestro.domain.messages import Type
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Priority, Task
 from maestro.operations.task_shapes import CreateTask
-from maestro.services import access, tasks
 from maestro.services.issues import news
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.post import Draft, Posted, Target, post, sender_of
+from maestro.services.projects import access
+from maestro.services.tasks import records as tasks
 from maestro.store.base import Tx
 
 

@@ -10,11 +10,12 @@ from maestro.domain.issues import Issue
 from maestro.domain.messages import Message
 from maestro.domain.tasks import Task
 from maestro.operations import issues as ops
-from maestro.services import cursors, tasks
+from maestro.services import cursors
 from maestro.services.issues.moves import issue_of
 from maestro.services.mail import receipts
 from maestro.services.mail.reading import Reading
 from maestro.services.scope import project_of, task_of
+from maestro.services.tasks import records as tasks
 from maestro.store.base import Tx
 
 

@@ -13,11 +13,11 @@ from maestro.domain.messages import Message, Received, Status
 from maestro.domain.sessions import Contact, contact
 from maestro.operations import mail_shapes as ops
 from maestro.services import cursors
-from maestro.services.kin import may_look_into
 from maestro.services.mail import receipts
 from maestro.services.mail.post import own_boxes
 from maestro.services.mail.threads import message_of
 from maestro.services.scope import project_of, task_of
+from maestro.services.sessions.kin import may_look_into
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.repositories.deliveries import Wanted

@@ -22,7 +22,6 @@ from maestro.domain.messages import (
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Priority, Task
 from maestro.operations import mail_shapes as ops
-from maestro.services import access
 from maestro.services.asks import answered_by_mail, open_from_mail
 from maestro.services.issues.conversation import Comment, comment
 from maestro.services.issues.opening import Opening, begin
@@ -31,6 +30,7 @@ from maestro.services.mail.guard import Guard
 from maestro.services.mail.labels import label
 from maestro.services.mail.post import Draft, Posted, Target, is_small, own_boxes, post, sender_of, small
 from maestro.services.mail.threads import claim_for, message_of
+from maestro.services.projects import access
 from maestro.services.scope import project_of, task_of
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs

@@ -11,10 +11,10 @@ from maestro.domain.messages import Received
 from maestro.domain.tasks import Priority
 from maestro.events.hub import Hub, Subscription, box_key
 from maestro.operations import mail_shapes as ops
-from maestro.services.kin import own_end, require_live
 from maestro.services.mail import reading, receipts
 from maestro.services.mail.post import own_boxes
-from maestro.services.presence import Presence
+from maestro.services.sessions.kin import own_end, require_live
+from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
 from maestro.store.repositories.mail import RANKS

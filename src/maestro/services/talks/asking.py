@@ -14,7 +14,8 @@ from maestro.domain.callers import Caller
 from maestro.domain.sessions import FINAL, Session, Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import ToolAsk, Turn
-from maestro.services import asks, status
+from maestro.services import asks
+from maestro.services.sessions import status
 from maestro.services.talks import words
 from maestro.store.base import Tx
 

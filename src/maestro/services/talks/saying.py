@@ -6,7 +6,7 @@ from maestro import errors
 from maestro.domain.messages import Step
 from maestro.prompts import pushes
 from maestro.services.mail import receipts
-from maestro.services.runners import Runners
+from maestro.services.programs.runners import Runners
 from maestro.store.base import Store, Tx
 
 

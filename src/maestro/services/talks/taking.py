@@ -17,8 +17,8 @@ from maestro.domain.sessions import FINAL, Session, Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Reminded, Turn, Used
 from maestro.operations.mail_shapes import Confirm
-from maestro.services import notices, reports, status
 from maestro.services.mail import receipts
+from maestro.services.sessions import notices, reports, status
 from maestro.services.talks import asking, words
 from maestro.store.base import Tx
 

@@ -27,11 +27,11 @@ from maestro.domain.trackers import (
     task_in,
     told,
 )
-from maestro.services import notices
-from maestro.services.consequences import Outcome
 from maestro.services.issues import news, sides
 from maestro.services.issues.opening import Opening, put_in
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
+from maestro.services.sessions import notices
+from maestro.services.tasks.consequences import Outcome
 from maestro.services.trackers.names import actor_of, from_tracker, holder_for
 from maestro.store.base import Tx
 from maestro.trackers.base import Comment, Looked, TrackerIssue

@@ -7,8 +7,8 @@ from datetime import datetime
 from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
 from maestro.errors import MaestroError
-from maestro.services import notices
 from maestro.services.mail.guard import Alarm, Guard
+from maestro.services.sessions import notices
 from maestro.store.base import Store, Tx
 
 

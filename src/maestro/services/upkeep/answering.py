@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain.talks import ToolAsk
-from maestro.services.runners import Runners
+from maestro.services.programs.runners import Runners
 from maestro.services.talks import asking
 from maestro.store.base import Store, Tx
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain.runs import Outcome
-from maestro.services.stopping import Stopping
+from maestro.services.programs.stopping import Stopping
 from maestro.store.base import Store
 from maestro.store.repositories.spawns import Dismissed
 

@@ -22,12 +22,14 @@ from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import FINAL, Status, Task
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes
-from maestro.services import moves, run_waits, runs
-from maestro.services.consequences import Outcome as Outcomes
-from maestro.services.launching import Launching
 from maestro.services.mail import routing
-from maestro.services.spawning import Spawning
-from maestro.services.stopping import Stopping
+from maestro.services.programs.launching import Launching
+from maestro.services.programs.spawning import Spawning
+from maestro.services.programs.stopping import Stopping
+from maestro.services.runs import records as runs
+from maestro.services.runs import waits as run_waits
+from maestro.services.tasks import moves
+from maestro.services.tasks.consequences import Outcome as Outcomes
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)

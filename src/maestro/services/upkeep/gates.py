@@ -24,9 +24,12 @@ from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes
-from maestro.services import conflicts, moves, notices, reports, runs, verdicts
+from maestro.services.runs import records as runs
+from maestro.services.sessions import notices, reports
+from maestro.services.tasks import moves, verdicts
 from maestro.services.upkeep.gate_places import place_of
-from maestro.services.worktrees import Worktrees
+from maestro.services.worktrees import conflicts
+from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.worktrees import Conflicted, Merged, loose_ends

@@ -10,8 +10,8 @@ from datetime import datetime
 from maestro import limits
 from maestro.clock import Clock
 from maestro.domain.tasks import lease_is_over
-from maestro.services import moves
-from maestro.services.patience import GRACE, Patience
+from maestro.services.sessions.patience import GRACE, Patience
+from maestro.services.tasks import moves
 from maestro.store.base import Store, Tx
 
 

@@ -12,9 +12,9 @@ from maestro import limits
 from maestro.clock import Clock
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import FINAL, Session, Source, Status, is_lost
-from maestro.services import sessions
-from maestro.services.patience import GRACE, Patience
-from maestro.services.presence import Presence
+from maestro.services.sessions import records as sessions
+from maestro.services.sessions.patience import GRACE, Patience
+from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
 
 _AGAIN = timedelta(seconds=limits.session_lease_seconds // 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from maestro import limits
-from maestro.services import status
+from maestro.services.sessions import status
 from maestro.store.base import Store, Tx
 
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from maestro import limits
 from maestro.domain.sessions import Signal, Source, Status
-from maestro.services.presence import Presence
-from maestro.services.process_watch import ProcessWatch
+from maestro.services.sessions.presence import Presence
+from maestro.services.sessions.process_watch import ProcessWatch
 from maestro.store.base import Store, Tx
 
 

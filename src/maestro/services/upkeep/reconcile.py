@@ -17,10 +17,11 @@ from maestro.clock import EPOCH, Clock
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Source, Status
 from maestro.domain.spawns import Spawn
-from maestro.services import runner_reports, sessions
-from maestro.services.findings import Findings
-from maestro.services.launching import Launching
-from maestro.services.runners import Runners
+from maestro.services.programs import reports as runner_reports
+from maestro.services.programs.launching import Launching
+from maestro.services.programs.runners import Runners
+from maestro.services.recovery.findings import Findings
+from maestro.services.sessions import records as sessions
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)

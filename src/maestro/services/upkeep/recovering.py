@@ -13,10 +13,11 @@ from maestro import errors, limits
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.recovery import Recovery, Step
 from maestro.domain.sessions import Mode, Session
-from maestro.services import orphans, resuming
-from maestro.services.launching import Launching
-from maestro.services.runners import Runners
-from maestro.services.stopping import Stopping
+from maestro.services.programs import resuming
+from maestro.services.programs.launching import Launching
+from maestro.services.programs.runners import Runners
+from maestro.services.programs.stopping import Stopping
+from maestro.services.recovery import orphans
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)

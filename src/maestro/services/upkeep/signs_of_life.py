@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from maestro import limits
 from maestro.clock import Clock
-from maestro.services.presence import Presence
+from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from maestro import errors, limits
 from maestro.domain.spawns import Worktree
-from maestro.services.worktrees import Worktrees
+from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)

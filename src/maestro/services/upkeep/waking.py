@@ -20,9 +20,9 @@ from maestro.domain.sessions import FINAL, Session, Status
 from maestro.domain.talks import Next, Reminded, Talk, Wake, next_wake, wake_due
 from maestro.operations.mail_shapes import Confirm
 from maestro.prompts import pushes
-from maestro.services import notices, reports
 from maestro.services.mail import reading, receipts
-from maestro.services.runners import Runners
+from maestro.services.programs.runners import Runners
+from maestro.services.sessions import notices, reports
 from maestro.services.talks.saying import Saying
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted

@@ -11,7 +11,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.messages import HUMAN, Scope
 from maestro.operations import mail_shapes as ops
 from maestro.operations.teams import CreateTeam
-from maestro.services import teams
+from maestro.services.members import teams
 
 World = Any
 VC, OTHER = "prj_00000000000000000000000000", "prj_00000000000000000000000001"

@@ -11,9 +11,10 @@ from maestro.domain.callers import Caller
 from maestro.domain.messages import HUMAN
 from maestro.operations.members import OneMember
 from maestro.operations.sessions import AdoptSessions
-from maestro.services import adoption, members
 from maestro.services.mail import routing
 from maestro.services.mail.post import Target
+from maestro.services.members import records as members
+from maestro.services.sessions import adoption
 
 World = Any
 VC, OTHER, DAVE = "prj_00000000000000000000000000", "prj_00000000000000000000000001", "wsp_00000000000000000000000000"

@@ -14,7 +14,7 @@ from maestro.domain.members import Permission
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Rest
 from maestro.operations import spawning as ops
-from maestro.services import runner_reports
+from maestro.services.programs import reports as runner_reports
 from maestro.services.talks.saying import Saying
 from maestro.services.upkeep.answering import Answering
 from maestro.services.upkeep.waking import Waking

@@ -12,7 +12,8 @@ from maestro.domain.asks import Status as AskStatus
 from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
-from maestro.services import asks, session_reports
+from maestro.services import asks
+from maestro.services.sessions import reporting as session_reports
 from maestro.services.talks.asking import choice_of
 
 Talking = Any

@@ -7,7 +7,7 @@ from typing import Any
 from maestro import limits
 from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as session_ops
-from maestro.services import session_reports
+from maestro.services.sessions import reporting as session_reports
 
 Talking = Any
 

@@ -8,7 +8,7 @@ from maestro import limits
 from maestro.domain.messages import HUMAN, Type
 from maestro.domain.tasks import Priority
 from maestro.operations.sessions import AdoptSessions
-from maestro.services import adoption
+from maestro.services.sessions import adoption
 from maestro.services.upkeep.dead_letters import DeadLetters
 from maestro.store.repositories.deliveries import Wanted
 

@@ -14,7 +14,7 @@ from maestro import errors, ids, limits
 from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import Status
 from maestro.operations.sessions import ReportSession
-from maestro.services import session_reports
+from maestro.services.sessions import reporting as session_reports
 from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.testing.factories import make_session
 

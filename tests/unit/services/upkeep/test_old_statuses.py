@@ -8,7 +8,7 @@ from typing import Any
 from maestro import limits
 from maestro.domain.events import Kind
 from maestro.domain.sessions import Source, Status
-from maestro.services import status
+from maestro.services.sessions import status
 from maestro.services.upkeep.old_statuses import OldStatuses
 
 World = Any

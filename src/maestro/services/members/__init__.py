@@ -1,0 +1,1 @@
+"""Members, teams and what their sessions may call."""

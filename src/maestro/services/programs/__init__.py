@@ -1,0 +1,1 @@
+"""The programs of sessions: chosen, started, spoken with, stopped and started again."""

@@ -1,0 +1,1 @@
+"""Projects: known, found, linked, and who may write to them."""

@@ -1,0 +1,1 @@
+"""What is done about sessions that ended by accident, and what was found after a restart."""

@@ -1,0 +1,1 @@
+"""Runs as records; what a run does next is upkeep's."""

@@ -1,0 +1,1 @@
+"""Sessions as records: who is there, what each is doing, how they stand to each other."""

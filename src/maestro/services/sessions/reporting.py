@@ -1,0 +1,47 @@
+"""What a session says of its work. The report moves the task it holds, and its coordinator hears of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.events import Change, Kind
+from maestro.domain.sessions import Session
+from maestro.domain.tasks import Task
+from maestro.operations import sessions as ops
+from maestro.operations import task_shapes
+from maestro.services.sessions import kin, reports
+from maestro.services.tasks import moves
+from maestro.store.base import Tx
+
+
+def report(tx: Tx, caller: Caller, request: ops.ReportSession) -> ops.ReportedSession:
+    """Report on the one task the session holds; with none, on itself."""
+    session = kin.own(tx, caller)
+    task = _held(tx, session)
+    moved: task_shapes.MovedTask | None = None
+    if task is not None:
+        said = moves.report(tx, caller, task_shapes.ReportTask(kind=request.kind, id=task.id, text=request.text))
+        moved = task_shapes.MovedTask(
+            **{name: getattr(said, name) for name in task_shapes.MovedTask.__struct_fields__}
+        )
+    else:
+        data = {"kind": request.kind.value, "text": request.text[:500]}
+        tx.log(Change(Kind.SESSION_REPORTED, session.id, session.project_id, data), actor=caller.name)
+        reports.tell(tx, session, request.kind, request.text, None)
+        reports.settle(tx, session, request.kind, request.text)
+    now = tx.sessions.get(session.id) or session
+    return ops.ReportedSession(**msgspec.structs.asdict(now), task=moved)
+
+
+def _held(tx: Tx, session: Session) -> Task | None:
+    held = reports.holds(tx, session)
+    if len(held) > 1:
+        refs = [task.ref for task in held]
+        raise errors.Conflict(
+            f"You hold {len(held)} tasks: {', '.join(refs)}.",
+            hint="Say which one: maestro task report KIND ID TEXT",
+            data={"held": refs},
+        )
+    return held[0] if held else None

@@ -1,0 +1,83 @@
+"""Documents of tasks: content is kept first, then the row that names it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro import errors, ids, limits
+from maestro.domain.callers import Caller
+from maestro.domain.documents import Content, Document
+from maestro.domain.events import Change, Kind
+from maestro.operations import documents as ops
+from maestro.operations.task_shapes import OneTask
+from maestro.services.scope import may_move, task_of
+from maestro.services.tasks import moves
+from maestro.store.base import Tx
+from maestro.store.blobs import Blobs
+
+
+class Documents:
+    """Adding and reading documents."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    def prepare(self, request: ops.AddDocument) -> Content:
+        """Before the transaction: large content is on the disk before a row names it."""
+        return self._blobs.keep(request.content)
+
+    def add(self, tx: Tx, caller: Caller, request: ops.AddDocument, content: Content) -> Document:
+        task = moves.current(tx, caller, request.id, project=request.project)
+        may_move(tx, caller, task)
+        if tx.documents.count(task.id) >= limits.documents_of_one_task_max:
+            raise errors.Conflict(f"A task has at most {limits.documents_of_one_task_max} documents.")
+        document = Document(
+            id=ids.new("doc", tx.at),
+            task_id=task.id,
+            title=request.title.strip(),
+            file_name=request.file_name,
+            bytes=content.size,
+            sha256=content.sha256,
+            by=caller.name,
+            created_at=tx.at,
+        )
+        tx.documents.insert(document, content)
+        data = {"ref": task.ref, "document": document.id, "title": document.title, "bytes": document.bytes}
+        tx.log(Change(Kind.TASK_DOCUMENT_ADDED, task.id, task.project_id, data), actor=caller.name)
+        return document
+
+    def list_of(self, tx: Tx, caller: Caller, request: OneTask) -> ops.DocumentList:
+        task = task_of(tx, caller, request.id, project=request.project)
+        found = tx.documents.of_task(task.id, limit=limits.documents_of_one_task_max)
+        return ops.DocumentList(documents=found)
+
+    def show(self, tx: Tx, caller: Caller, request: ops.OneDocument) -> ops.DocumentContent:
+        document = tx.documents.get(request.id)
+        if document is None:
+            raise errors.NotFound(f"There is no document {request.id!r}.")
+        content = self._blobs.load(tx.documents.content(document))
+        return ops.DocumentContent(**msgspec.structs.asdict(document), content=content)
+
+    def gate(self, tx: Tx, caller: Caller, request: ops.OneGate) -> ops.GateOutput:
+        """What a gate command said about a task."""
+        result = _newest_of(tx, caller, request) if _is_task(request.id) else request.id
+        found = tx.gates.output(result)
+        if found is None:
+            raise errors.NotFound(f"There is no gate result {result!r}.", hint="maestro task show ID lists them.")
+        content = self._blobs.load(found[1])
+        return ops.GateOutput(id=result, task_id=found[0], content=content)
+
+
+def _is_task(text: str) -> bool:
+    return "#" in text or text.isdigit() or text.startswith("tsk_")
+
+
+def _newest_of(tx: Tx, caller: Caller, request: ops.OneGate) -> str:
+    """Of a task, what was said last: the gate that did not pass, or the last of those that did."""
+    task = task_of(tx, caller, request.id, project=request.project)
+    found = tx.gates.of_task(task.id, limit=1)
+    if not found:
+        raise errors.NotFound(
+            f"No gate of {task.ref} has run.", hint=f"maestro task show '{task.ref}' says what its gates are."
+        )
+    return found[0].id

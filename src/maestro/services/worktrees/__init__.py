@@ -1,0 +1,1 @@
+"""Worktrees: made, merged, removed, and what becomes of a conflict."""
