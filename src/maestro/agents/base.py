@@ -42,6 +42,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     home: Path | None = None  # Maestro's data directory, with what the user says of tools
     folder: str = ""  # the session's own: configuration that belongs to it alone
     mcp: list[str] = []  # the command of Maestro's MCP server
+    hook: list[str] = []  # the command that its hooks run, before the names of the tool and the event
     allow: list[str] = []  # permissions that nobody is asked for
     rest: str = "ask"  # what becomes of all others: ask or deny
 

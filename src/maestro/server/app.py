@@ -374,6 +374,9 @@ class Server:
                 self.presence.forget(event.subject)
                 self.hook_desk.forget(event.subject)
                 self.on_session_end(event.subject)
+            elif event.kind == Kind.SESSION_TURN_ENDED:
+                self.hook_desk.turn_ended(event.subject)
             elif event.kind == Kind.SESSION_RESUMED:
                 self.processes.forget(event.subject)
+                self.hook_desk.forget(event.subject)
         self.hub.publish(events)

@@ -34,6 +34,7 @@ def launched(agent: Agent, folder: Path, **fields: Any) -> Launch:
         home=folder,
         folder=str(folder),
         mcp=["maestro", "mcp"],
+        hook=["maestro", "hook"],
         **({"words": ["true"]} | fields),
     )
     return agent.launch(start, ENVIRONMENT)

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from maestro.agents import levels
 from maestro.agents.base import Abilities, Launch, Start
+from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
 from maestro.domain.talks import Driver
 
-_SYSTEM, _MCP = "claude-system-prompt.md", "claude-mcp.json"
+_SYSTEM, _MCP, _SETTINGS = "claude-system-prompt.md", "claude-mcp.json", "claude-settings.json"
 _SERVER = "maestro"
 # Maestro's own commands and tools are never asked for: what a session may do there, the server decides.
 _ALWAYS = (f"mcp__{_SERVER}", "Bash(maestro:*)")
@@ -43,9 +44,12 @@ class Claude:
         folder = Path(start.folder)
         (folder / _SYSTEM).write_text(start.system_prompt, encoding="utf-8")
         (folder / _MCP).write_text(json.dumps({"mcpServers": {_SERVER: _server(start)}}), encoding="utf-8")
+        hooks = wiring.beside_protocol(self.name, start.hook, url=environment.get("MAESTRO_SERVER_URL", ""))
+        (folder / _SETTINGS).write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
         words = [chosen.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
         words += ["--verbose", "--replay-user-messages", "--permission-prompt-tool", "stdio"]
         words += ["--append-system-prompt-file", str(folder / _SYSTEM), "--mcp-config", str(folder / _MCP)]
+        words += ["--settings", str(folder / _SETTINGS)]
         words += ["--allowedTools", ",".join([*_ALWAYS, *_READING]), *chosen.permissions[start.permission]]
         model = chosen.model_for(start.model)
         words += ["--model", model] if model else []

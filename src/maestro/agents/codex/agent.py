@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from maestro.agents import levels
 from maestro.agents.base import Abilities, Launch, Start
+from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
 from maestro.domain.talks import Driver
@@ -45,7 +46,12 @@ class Codex:
             "required": True,  # else what is asked in the first second goes without them
             "default_tools_approval_mode": "approve",  # what a session may do there, our server decides
         }
-        settings = {"sandbox": sandbox, "approvalPolicy": approval, "config": {"mcp_servers": {"maestro": server}}}
+        config = {
+            "mcp_servers": {"maestro": server},
+            "hooks": wiring.beside_protocol(self.name, start.hook),
+            "bypass_hook_trust": True,  # else it skips them: nobody is there to review them
+        }
+        settings = {"sandbox": sandbox, "approvalPolicy": approval, "config": config}
         return Launch(
             words=[chosen.program, "app-server", *start.words],
             environment=dict(environment),

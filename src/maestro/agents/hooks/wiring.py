@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from maestro.agents.hooks import known
@@ -11,6 +12,8 @@ Groups = dict[str, list[dict[str, Any]]]
 _UNITS = {"gemini": 1_000}  # it counts milliseconds, the others seconds
 _NAMED = {"gemini": {"name": "maestro"}}
 _NOT_OVER_HTTP = frozenset({"SessionStart"})  # claude refuses
+# Its protocol tells these already. A permission that both ask for would be asked for twice.
+_TOLD_BY_PROTOCOL = frozenset({"PermissionRequest", "Notification", "SessionEnd"})
 
 
 def by_command(tool: str, command: Callable[[str], str], *, seconds: Mapping[str, int] | None = None) -> Groups:
@@ -35,6 +38,17 @@ def over_http(url: str, command: Callable[[str], str], *, seconds: Mapping[str, 
         }
         groups[event] = _group(address, patience[event], "claude")
     return groups
+
+
+def beside_protocol(tool: str, command: Sequence[str], *, url: str = "") -> Groups:
+    """The events of a program that is spoken with over its protocol; `command` is the one that takes a tool and an
+    event, and `url` the server's, if it has one."""
+
+    def words(event: str) -> str:
+        return shlex.join([*command, tool, event])
+
+    groups = over_http(url, words) if url and tool == "claude" else by_command(tool, words)
+    return {event: group for event, group in groups.items() if event not in _TOLD_BY_PROTOCOL}
 
 
 def _group(hook: dict[str, Any], seconds: int, tool: str) -> list[dict[str, Any]]:

@@ -23,12 +23,14 @@ from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes
 from maestro.operations import primer as primer_ops
 from maestro.prompts import letters
+from maestro.services.hooks import pending
 from maestro.services.hooks.holding import Holding, withdraw_all
 from maestro.services.hooks.memory import Memory, Remembered
 from maestro.services.mail import receipts
 from maestro.services.mail.reading import fresh
 from maestro.services.sessions import kin, primers, status
 from maestro.services.sessions import records as sessions
+from maestro.services.talks import told
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
 
@@ -71,6 +73,7 @@ class _Seen(msgspec.Struct, frozen=True):
     mail: list[Received]
     more: bool
     primer: str
+    is_driven: bool  # spoken with over its protocol, which tells its status and asks for it
 
 
 class Desk:
@@ -88,7 +91,7 @@ class Desk:
             raise errors.NotPermitted("Hooks are for agents: this is no session.")
         memory = self._memory.of(caller.name)
         seen = await self._store.read(lambda tx: self._look(tx, caller, happening, memory), quick=True)
-        if happening.moment is Moment.ASKS and self._holds(seen.session, seen.spawn):
+        if happening.moment is Moment.ASKS and not seen.is_driven and self._holds(seen.session, seen.spawn):
             await holds()
             return await self._holding.hold(caller, happening)
         reply = self._reply(happening, seen, memory)
@@ -109,27 +112,38 @@ class Desk:
         memory.model_was_asked = False
         await self._store.write(lambda tx: _note_shown(tx, caller, reply.receipt), quick=True)
 
+    def turn_ended(self, session_id: str) -> None:
+        """What was shown until then has been settled with the turn."""
+        self._memory.of(session_id).pending = None
+
     def forget(self, session_id: str) -> None:
-        """A session has ended."""
+        """A session has ended, or begins anew."""
         self._memory.forget(session_id)
 
     def _look(self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered) -> _Seen:
         session = kin.own(tx, caller)
         if memory.pending is None:
             memory.pending = tx.hooks.answers_of(session.id)
+        is_driven = tx.talks.get(session.id) is not None
+        mail = self._mail(tx, caller, happening, memory, is_driven=is_driven)
+        mail = told.not_yet(tx, session, mail) if is_driven else mail
         asks, starts = happening.moment is Moment.ASKS, happening.moment is Moment.STARTS
-        spawn = tx.spawns.get(session.id) if asks or starts or happening.moment is Moment.ENDS else None
-        mail = self._mail(tx, caller, happening, memory)
+        is_needed = asks or starts or happening.moment is Moment.ENDS or (is_driven and mail)
+        spawn = tx.spawns.get(session.id) if is_needed else None
         many = limits.hook_letters_max
         primer = ""
-        if _wants_primer(happening, memory, is_spawned=spawn is not None):
+        if _wants_primer(happening, memory, is_spawned=spawn is not None, is_driven=is_driven):
             asked = primer_ops.ReadPrimer(tools=_reach(session, spawn) is Reach.MCP)
             primer = primers.read(tx, caller, asked).text
-        return _Seen(tx.at, session, spawn, mail[:many], len(mail) > many, primer)
+        return _Seen(tx.at, session, spawn, mail[:many], len(mail) > many, primer, is_driven)
 
-    def _mail(self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered) -> list[Received]:
+    def _mail(
+        self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered, *, is_driven: bool
+    ) -> list[Received]:
         """What was not shown yet, as far as this moment has room for it."""
         match happening.moment:
+            case Moment.PROMPT if is_driven:
+                return []  # it was told what was meant for it; the rest comes after a tool, or at its end
             case Moment.PROMPT | Moment.AFTER_TOOL | Moment.STOP:
                 wanted = _ANY
             case Moment.BEFORE_TOOL:
@@ -171,10 +185,10 @@ class Desk:
             if memory.pending:  # what was put into the old context is not in the new one
                 work.append(lambda tx: tx.hooks.clear_answers(caller.name))
             memory.pending = []
-        via = _proof(happening, memory)
+        via = _proof(happening, memory, is_driven=seen.is_driven)
         if via and memory.pending:
             read, memory.pending = memory.pending, []
-            work.append(lambda tx: _confirm(tx, caller, read, via))
+            work.append(lambda tx: pending.is_read(tx, caller, read, via=via))
         outlived = self._holding.outlived(caller, happening)
         if outlived:
             work.append(lambda tx: withdraw_all(tx, caller, outlived))
@@ -197,11 +211,13 @@ def _with_primer(reply: Reply, primer: str, memory: Remembered) -> Reply:
     return Reply(reply.kind, f"{primer}\n{reply.text}", reply.receipt)
 
 
-def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool) -> bool:
+def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool, is_driven: bool) -> bool:
     """At the start of who was started by hand (the others' prompts say it all), and whenever it was forgotten."""
     if happening.is_aside:
         return False
     match happening.moment:
+        case Moment.STARTS if is_driven:
+            return happening.beginning in (Beginning.COMPACTED, Beginning.CLEARED)
         case Moment.STARTS:
             return not is_spawned or happening.beginning is not Beginning.NEW
         case Moment.COMPACTS:
@@ -212,9 +228,11 @@ def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool)
     return False
 
 
-def _proof(happening: Happening, memory: Remembered) -> str:
+def _proof(happening: Happening, memory: Remembered, *, is_driven: bool) -> str:
     """By what it is known that the model has seen what was shown; '' if it is not."""
     match happening.moment:
+        case Moment.PROMPT if is_driven:
+            return ""  # it may have come while its tool ran, before the model is asked
         case Moment.PROMPT | Moment.STOP:
             return _VIA
         case Moment.MODEL:
@@ -227,7 +245,9 @@ def _proof(happening: Happening, memory: Remembered) -> str:
 
 
 def _status(happening: Happening, seen: _Seen, reply: Reply) -> Status | None:
-    """The word that is worth writing down; none if that stands there already."""
+    """The word that is worth writing down; none if that stands there already, or if its protocol tells."""
+    if seen.is_driven:
+        return None
     said = _STATUSES.get(happening.moment)
     if happening.moment is Moment.STOP:
         said = Status.WORKING if reply.kind is Kind.GO_ON else Status.IDLE
@@ -249,12 +269,6 @@ def _do(tx: Tx, caller: Caller, work: list[Callable[[Tx], None]]) -> None:
     kin.require_live(tx, caller)
     for one in work:
         one(tx)
-
-
-def _confirm(tx: Tx, caller: Caller, read: list[str], via: str) -> None:
-    for receipt in read:
-        receipts.confirm(tx, caller, mail_shapes.Confirm(receipt=receipt, step=Step.READ, via=via))
-    tx.hooks.clear_answers(caller.name)
 
 
 def _note_shown(tx: Tx, caller: Caller, receipt: str) -> None:

@@ -10,11 +10,11 @@ import msgspec
 from maestro import errors
 from maestro.agents import known
 from maestro.domain import manifests as shapes
+from maestro.domain import prompts
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Manifest, Reach
-from maestro.domain.messages import Step, Type
+from maestro.domain.messages import Step
 from maestro.domain.sessions import Session
-from maestro.domain.tasks import Priority
 from maestro.domain.templates import Template
 from maestro.events.hub import Hub, Subscription
 from maestro.operations import mail_shapes
@@ -41,9 +41,9 @@ def prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.Se
         project_id=session.project_id,
         to=[session.name],
         targets=[Target(session.id, session.project_id, name=session.name)],
-        type=Type.DIRECTIVE,
-        priority=Priority.HIGH,
-        subject=request.text.strip().splitlines()[0][:200] if request.text.strip() else "Prompt",
+        type=prompts.TYPE,
+        priority=prompts.PRIORITY,
+        subject=prompts.subject(request.text),
         body=small(request.text),
     )
     return receipts.just_sent(tx, draft, post(tx, draft))

@@ -152,6 +152,7 @@ class Launching:
             home=self._places.home,
             folder=str(folder.absolute()),
             mcp=[_PROGRAM, "mcp"],
+            hook=[_PROGRAM, "hook"],
             allow=talk.allow if talk else [],
             rest=talk.rest.value if talk else "ask",
         )

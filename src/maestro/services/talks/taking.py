@@ -9,7 +9,6 @@ import msgspec
 
 from maestro import limits
 from maestro.agents.happenings import START
-from maestro.domain import manifests
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Step
@@ -17,9 +16,10 @@ from maestro.domain.sessions import FINAL, Session, Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Reminded, Turn, Used
 from maestro.operations.mail_shapes import Confirm
+from maestro.services.hooks import pending
 from maestro.services.mail import receipts
 from maestro.services.sessions import notices, reports, status
-from maestro.services.talks import asking, words
+from maestro.services.talks import asking, told, words
 from maestro.store.base import Tx
 
 
@@ -49,6 +49,7 @@ def over(tx: Tx, session: Session) -> None:
         tx.talks.set_turn(session.id, Turn.NONE)
         tx.talks.park(session.id, None)
         tx.talks.forget_wake(session.id)
+        tx.hooks.clear_answers(session.id)  # what its model may not have seen is offered again
 
 
 def _started(tx: Tx, session: Session, actor: Caller) -> None:
@@ -59,6 +60,7 @@ def _started(tx: Tx, session: Session, actor: Caller) -> None:
 
 def _ended(tx: Tx, session: Session, word: words.TurnEnded, actor: Caller) -> None:
     tx.talks.set_turn(session.id, Turn.IDLE)
+    pending.turn_ended(tx, session.id, well=not word.problem and not word.interrupted)
     data: dict[str, Any] = {"interrupted": word.interrupted, "problem": word.problem[:500]}
     if word.usage is not None:
         _count(tx, session, word.usage)
@@ -110,29 +112,11 @@ def _taken_in(tx: Tx, session: Session, prompt: str) -> None:
         receipts.confirm(tx, caller, Confirm(receipt=wake.receipt, step=Step.READ, via="wake"))
         tx.talks.forget_wake(session.id)
     elif prompt == START:
-        for message_id in _told_at_start(tx, session):
+        for message_id in told.at_start(tx, session):
             _read(tx, caller, session, message_id, via="start")
         tx.talks.set_reminded(session.id, Reminded.NOT)
     else:
         _read(tx, caller, session, prompt, via="prompt")  # if it is mail, and no word of our own
-
-
-def _told_at_start(tx: Tx, session: Session) -> list[str]:
-    """The messages that its first prompt held whole."""
-    data = tx.spawns.manifest(session.id)
-    told = manifests.decode(data) if data else None
-    if told is None:
-        return []
-    if told.resumed is not None:
-        return [one.message_id for one in told.resumed.messages if _is_whole(tx, one)]
-    return [told.directive.message_id] if told.directive and told.directive.message_id else []
-
-
-def _is_whole(tx: Tx, letter: manifests.Letter) -> bool:
-    message = tx.mail.get(letter.message_id)
-    if message is None or message.truncated or message.attachments:
-        return False
-    return len(message.body) <= limits.prompt_line_chars_max and letter.text.strip() == message.body.strip()
 
 
 def _read(tx: Tx, caller: Caller, session: Session, message_id: str, *, via: str) -> None:

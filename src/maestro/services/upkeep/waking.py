@@ -20,6 +20,7 @@ from maestro.domain.sessions import FINAL, Session, Status
 from maestro.domain.talks import Next, Reminded, Talk, Wake, next_wake, wake_due
 from maestro.operations.mail_shapes import Confirm
 from maestro.prompts import pushes
+from maestro.services.hooks import pending
 from maestro.services.mail import reading, receipts
 from maestro.services.programs.runners import Runners
 from maestro.services.sessions import notices, reports
@@ -135,10 +136,13 @@ def _next(tx: Tx, session_id: str) -> Push | None:
 
 
 def _unread(tx: Tx, caller: Caller) -> list[Received]:
-    """Its own mail, and its member's. What lies in a box of all the project wakes nobody: it would wake everyone."""
+    """Its own mail, and its member's, but for what a hook has shown it and it is about to read. What lies in a box of
+    all the project wakes nobody: it would wake everyone."""
     own = (caller.session_id, caller.member_id)
-    found = reading.fresh(tx, caller, Wanted(), limit=limits.wake_messages_max)
-    return [one for one in found if one.box in own]
+    shown = pending.places(tx, caller.name)
+    found = reading.fresh(tx, caller, Wanted(), limit=limits.wake_messages_max + len(shown))
+    wakes = [one for one in found if one.box in own and one.seq not in shown]
+    return wakes[: limits.wake_messages_max]
 
 
 def _reminder(tx: Tx, session: Session, talk: Talk) -> Push | None:

@@ -1,0 +1,39 @@
+"""What an agent is being told over its protocol just now, so that nothing else tells it the same."""
+
+from __future__ import annotations
+
+from maestro import limits
+from maestro.domain import manifests
+from maestro.domain.messages import Received
+from maestro.domain.prompts import is_prompt
+from maestro.domain.sessions import Session
+from maestro.services.mail import receipts
+from maestro.store.base import Tx
+
+
+def not_yet(tx: Tx, session: Session, found: list[Received]) -> list[Received]:
+    """Of unread mail, what is on its way by no wake, by no live prompt, and was not in its first prompt."""
+    if not found:
+        return found
+    wake = tx.talks.wake(session.id)
+    pushed = receipts.places(wake.receipt) if wake is not None and not wake.given_up else set()
+    began_with = at_start(tx, session)
+    return [one for one in found if one.seq not in pushed and one.id not in began_with and not is_prompt(one)]
+
+
+def at_start(tx: Tx, session: Session) -> list[str]:
+    """The messages that its first prompt held whole."""
+    data = tx.spawns.manifest(session.id)
+    told = manifests.decode(data) if data else None
+    if told is None:
+        return []
+    if told.resumed is not None:
+        return [one.message_id for one in told.resumed.messages if _is_whole(tx, one)]
+    return [told.directive.message_id] if told.directive and told.directive.message_id else []
+
+
+def _is_whole(tx: Tx, letter: manifests.Letter) -> bool:
+    message = tx.mail.get(letter.message_id)
+    if message is None or message.truncated or message.attachments:
+        return False
+    return len(message.body) <= limits.prompt_line_chars_max and letter.text.strip() == message.body.strip()

@@ -1,0 +1,134 @@
+"""Programs that Maestro started and speaks with over their protocol have hooks too: mail reaches them while they work.
+
+Gemini's protocol fires none of its tool hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_programs import installed
+from agent_programs.stage import Stage, stage
+from scripted_model import Answer, Call, Say, ScriptedModel, Seen, Shell
+
+pytestmark = pytest.mark.agents
+
+TOOLS = ("claude", "codex")
+
+
+@pytest.fixture(params=TOOLS)
+def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    with stage(request.param, tmp_path, model) as made:
+        yield made
+
+
+class Post:
+    """Mail that is sent in the moment in which the model is asked: the agent is busy, whatever comes of it."""
+
+    def __init__(self, on: Stage) -> None:
+        self.on = on
+        self.sent: list[str] = []
+
+    def then(self, answer: Answer, text: str, **fields: Any) -> Callable[[Seen], Answer]:
+        def step(seen: Seen) -> Answer:
+            self.sent.append(self.on.mail("worker", text, **fields))
+            return answer
+
+        return step
+
+    def deliveries(self) -> list[tuple[str, str]]:
+        told = [self.on.get(f"/api/mail/{one}/status")["deliveries"] for one in self.sent]
+        return [(one["status"], one["via"]) for (one,) in told]
+
+
+def told(on: Stage, text: str) -> list[int]:
+    """Which of the model's requests brought something new that says this."""
+    return [number for number, one in enumerate(on.seen()) if text in one.newest]
+
+
+def all_read(on: Stage, post: Post) -> None:
+    on.until(lambda: all(status == "read" for status, _ in post.deliveries()), "its mail being read")
+
+
+def statuses(on: Stage, worker: str) -> set[str]:
+    told = on.get(f"/api/sessions/{worker}/explain")["signals"]
+    return {one["source"] for one in told}
+
+
+def test_mail_while_busy_is_in_the_next_request_and_read_once(on: Stage) -> None:
+    post = Post(on)
+    steps = (post.then(Shell("true"), "The dialect is B."), Shell("true"), Say("Done."))
+    on.model.script(on.tool, *steps, Say("Too much."))
+    worker = on.spawn(permission="full", subject="Parser", message="Keep the grammar.")
+    on.until_status(worker, "idle")
+    all_read(on, post)
+    assert told(on, "The dialect is B.") == [1], on.evidence()
+    assert told(on, "Keep the grammar.") == [0]
+    assert post.deliveries() == [("read", "assumed" if on.tool == "codex" else "hook")]
+    assert len(on.seen()) == 3
+    assert "hook" not in statuses(on, worker)
+
+
+def test_mail_at_its_last_word_keeps_it_going(on: Stage) -> None:
+    post = Post(on)
+    on.model.script(on.tool, post.then(Say("Done."), "One thing more."), Say("That too."), Say("Too much."))
+    worker = on.spawn(permission="full")
+    on.until(lambda: post.sent, "its mail")
+    all_read(on, post)
+    on.until_status(worker, "idle")
+    assert told(on, "One thing more.") == [1], on.evidence()
+    assert post.deliveries() == [("read", "hook")]
+    assert len(on.seen()) == 2
+
+
+def test_critical_mail_stops_the_next_tool_call(on: Stage) -> None:
+    post = Post(on)
+    steps = (post.then(Shell("touch made.txt"), "Stop, all of you.", priority="critical"), Say("I stopped."))
+    on.model.script(on.tool, *steps, Say("Too much."))
+    worker = on.spawn(permission="full")
+    on.until(lambda: post.sent, "its mail")
+    all_read(on, post)
+    on.until_status(worker, "idle")
+    assert told(on, "Stop, all of you.") == [1], on.evidence()
+    assert not (on.room.work / "made.txt").exists()
+    assert len(on.seen()) == 2
+
+
+def test_a_permission_is_asked_for_once_also_where_it_is_connected(on: Stage) -> None:
+    connect(on)
+    call = {"cmd": "touch a.txt", "sandbox_permissions": "require_escalated", "justification": "It must be."}
+    asking = Call("exec_command", call) if on.tool == "codex" else Shell("touch a.txt")
+    post = Post(on)
+    on.model.script(on.tool, asking, post.then(Shell("true"), "Half of it."), Say("Done."), Say("Too much."))
+    worker = on.spawn(permission="plan", allow=["shell:true"])
+    (ask,) = on.until(on.asks, "what it asks")
+    assert on.until_status(worker, "needs_input")["status_source"] == "protocol"
+    on.answer(ask["id"], "allow")
+    on.until_status(worker, "idle")
+    all_read(on, post)
+    assert (on.room.work / "a.txt").exists()
+    assert [one["id"] for one in on.get("/api/asks", all="true")["asks"]] == [ask["id"]]
+    assert told(on, "Half of it.") == [2], on.evidence()
+
+
+def test_a_prompt_while_busy_comes_by_the_protocol_alone(on: Stage) -> None:
+    (on.room.work / "busy.sh").write_text("touch begun\nuntil [ -e go ]; do sleep 0.1; done\n")
+    on.model.script(on.tool, Shell("sh busy.sh"), Shell("true"), Say("Done."), Say("And that."))
+    worker = on.spawn(permission="full")
+    on.until(lambda: (on.room.work / "begun").exists(), "its command")
+    sent = on.prompt(worker, "Something new came up.").json()["id"]
+    (on.room.work / "go").touch()
+    on.until(lambda: on.receipt(sent) == "read", "its being read")
+    on.until_status(worker, "idle")
+    assert len(told(on, "Something new came up.")) == 1, on.evidence()
+
+
+def connect(on: Stage) -> None:
+    """The person has connected this program too, so that it has each hook twice, also the one for permissions."""
+    done = on.live.command("connect", on.tool)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()
