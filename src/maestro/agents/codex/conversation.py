@@ -162,7 +162,7 @@ class CodexConversation(RpcConversation):
 
     def _item(self, item: dict[str, Any], *, is_done: bool) -> None:
         kind = item.get("type")
-        if kind == "userMessage":
+        if kind in ("userMessage", "hookPrompt"):  # the latter is what a hook said at its stop
             return
         self._taken_in()
         if kind == "agentMessage" and is_done:

@@ -95,9 +95,14 @@ class Desk:
             await holds()
             return await self._holding.hold(caller, happening)
         reply = self._reply(happening, seen, memory)
+        others = memory.being_read
         work = self._consequences(caller, happening, seen, memory, reply)
+        now_read = memory.being_read - others
         if work:
-            await self._store.write(lambda tx: _do(tx, caller, work), quick=True)
+            try:
+                await self._store.write(lambda tx: _do(tx, caller, work), quick=True)
+            finally:
+                memory.being_read = memory.being_read - now_read
         return reply
 
     async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
@@ -150,7 +155,7 @@ class Desk:
                 wanted = _CRITICAL
             case _:
                 return []
-        shown = memory.being_shown.union(*map(receipts.places, memory.pending or ()))
+        shown = memory.being_shown.union(memory.being_read, *map(receipts.places, memory.pending or ()))
         found = fresh(tx, caller, wanted, limit=limits.hook_letters_max + 1 + len(shown))
         return [message for message in found if message.seq not in shown]
 
@@ -188,6 +193,7 @@ class Desk:
         via = _proof(happening, memory, is_driven=seen.is_driven)
         if via and memory.pending:
             read, memory.pending = memory.pending, []
+            memory.being_read = memory.being_read.union(*map(receipts.places, read))
             work.append(lambda tx: pending.is_read(tx, caller, read, via=via))
         outlived = self._holding.outlived(caller, happening)
         if outlived:

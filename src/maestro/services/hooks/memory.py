@@ -14,6 +14,8 @@ class Remembered:
     # Answers with mail that are not known to be read; None while nobody has looked them up since the server started.
     pending: list[str] | None = None
     being_shown: set[int] = field(default_factory=set)  # mail in an answer that is on its way
+    # Mail that is being marked as read: a hook of the same moment must not take it for unread.
+    being_read: set[int] = field(default_factory=set)
     stops: int = 0  # in a row that mail held up
     owes_primer: bool = False
     model_was_asked: bool = False  # since the newest answer with mail
