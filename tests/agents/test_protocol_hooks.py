@@ -5,6 +5,7 @@ Gemini's protocol fires none of its tool hooks.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,33 @@ def test_a_prompt_while_busy_comes_by_the_protocol_alone(on: Stage) -> None:
     on.until(lambda: on.receipt(sent) == "read", "its being read")
     on.until_status(worker, "idle")
     assert len(told(on, "Something new came up.")) == 1, on.evidence()
+
+
+def test_after_compaction_it_is_told_again_who_it_is(on: Stage) -> None:
+    if on.tool == "codex":
+        pytest.skip("it compacts by itself, or by a request that Maestro has no use for")
+    on.model.script(on.tool, Say("Hello."), *[Say("A summary of it.")] * 6)
+    worker = on.spawn(permission="full")
+    on.until_status(worker, "idle")
+    primer = "You are worker, worker in Maestro"
+    assert told(on, primer) == []
+    on.prompt(worker, "/compact")
+    on.until(lambda: told(on, primer), "who it is, in a request")
+
+
+def test_hooks_that_nobody_reviewed_are_not_run(tmp_path: Path, model: ScriptedModel) -> None:
+    """Codex asks its person before it runs a hook. Maestro vouches for its own, and for no other."""
+    with stage("codex", tmp_path, model) as on:
+        strange = {"type": "command", "command": f"touch {on.room.work}/strange", "timeout": 5}
+        told_to = {"hooks": {"PostToolUse": [{"hooks": [strange]}]}}
+        (on.room.home / ".codex" / "hooks.json").write_text(json.dumps(told_to))
+        post = Post(on)
+        model.script("codex", post.then(Shell("true"), "The dialect is B."), Say("Done."), Say("Too much."))
+        worker = on.spawn(permission="full")
+        on.until_status(worker, "idle")
+        all_read(on, post)
+        assert told(on, "The dialect is B.") == [1], on.evidence()
+        assert not (on.room.work / "strange").exists()
 
 
 def connect(on: Stage) -> None:

@@ -40,6 +40,7 @@ class Opening:
     resumes: str | None = None  # the tool's own id of an earlier conversation
     model: str | None = None
     settings: dict[str, Any] | None = None  # what else this tool needs to know, as its `agent.py` wrote it
+    hooks: tuple[str, ...] = ()  # commands of ours that the tool is to run, where it must be told to trust them
     allow: tuple[str, ...] = ()
     rest: str = "ask"
 

@@ -4,7 +4,9 @@ user's login, settings, MCP servers and AGENTS.md apply as they do without Maest
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 from maestro.agents import levels
 from maestro.agents.base import Abilities, Launch, Start
@@ -46,14 +48,10 @@ class Codex:
             "required": True,  # else what is asked in the first second goes without them
             "default_tools_approval_mode": "approve",  # what a session may do there, our server decides
         }
-        config = {
-            "mcp_servers": {"maestro": server},
-            "hooks": wiring.beside_protocol(self.name, start.hook),
-            "bypass_hook_trust": True,  # else it skips them: nobody is there to review them
-        }
-        settings = {"sandbox": sandbox, "approvalPolicy": approval, "config": config}
+        settings = {"sandbox": sandbox, "approvalPolicy": approval, "config": {"mcp_servers": {"maestro": server}}}
+        hooks = wiring.beside_protocol(self.name, start.hook)
         return Launch(
-            words=[chosen.program, "app-server", *start.words],
+            words=[chosen.program, "app-server", *_as_flags(hooks), *start.words],
             environment=dict(environment),
             terminal=False,
             conversation=self.name,
@@ -64,6 +62,7 @@ class Codex:
                 "resumes": start.resumes,
                 "model": chosen.model_for(start.model),
                 "settings": settings,
+                "hooks": [hook["command"] for hook in _each(hooks)],
                 "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, "tool:maestro"],
                 "rest": start.rest,
             },
@@ -74,3 +73,18 @@ class Codex:
 
     def reach(self, permission: Permission) -> Reach:
         return self.abilities.reach
+
+
+def _each(hooks: wiring.Groups) -> list[dict[str, Any]]:
+    return [hook for groups in hooks.values() for group in groups for hook in group["hooks"]]
+
+
+def _as_flags(hooks: wiring.Groups) -> list[str]:
+    # Here it tells what it makes of them before the thread is begun, and there they are vouched for, and no others.
+    words: list[str] = []
+    for event, groups in hooks.items():
+        (hook,) = _each({event: groups})
+        command = json.dumps(hook["command"], ensure_ascii=False)
+        entry = f'{{type="command",command={command},timeout={hook["timeout"]}}}'
+        words += ["-c", f"hooks.{event}=[{{hooks=[{entry}]}}]"]
+    return words

@@ -33,6 +33,7 @@ _PERMISSIONS = "item/permissions/requestApproval"
 _QUESTIONS = "item/tool/requestUserInput"
 _ELICITATION = "mcpServer/elicitation/request"
 _UNREAD = "Take up the message above: it came in the last moment of your turn."
+_FROM_FLAGS = "sessionFlags"
 _OUTPUT_CHARS_MAX = 2_000
 _LIMIT = "usageLimitExceeded"
 _FULL = 100  # per cent
@@ -50,6 +51,7 @@ class CodexConversation(RpcConversation):
         self._starting = False  # a turn was asked for
         self._said: dict[str, Prompt] = {}  # handed over, not in the conversation
         self._seen: list[str] = []  # in the conversation; the model has not spoken since
+        self._vouched: dict[str, Any] = {}  # hooks that are to run, by what the program calls them
         self._has_begun = False
         self._usage: dict[str, Any] = {}  # all of the thread, as it was last told
         self._reset_at: float | None = None  # when there will be room for more, of a limit that is reached
@@ -70,6 +72,21 @@ class CodexConversation(RpcConversation):
 
     def _initialized(self, told: dict[str, Any]) -> None:
         self._notify("initialized")
+        if not self.opening.hooks:
+            self._open({})
+            return
+        params = {"cwds": [self.opening.directory]}
+        self._call("hooks/list", params, self._vouch, otherwise=lambda error: self._open({}))
+
+    def _vouch(self, told: dict[str, Any]) -> None:
+        """It runs no hooks that its person has not reviewed. Maestro's own are vouched for, in this thread; the
+        others stay as they are."""
+        found = [hook for place in told.get("data") or () for hook in place.get("hooks") or ()]
+        ours = [one for one in found if one.get("source") == _FROM_FLAGS and one.get("command") in self.opening.hooks]
+        self._open({str(one["key"]): {"trusted_hash": one["currentHash"]} for one in ours})
+
+    def _open(self, vouched: dict[str, Any]) -> None:
+        self._vouched = vouched
         if self.opening.resumes:
             params = {**self._settings(), "threadId": self.opening.resumes, "excludeTurns": True}
             self._call("thread/resume", params, self._opened, otherwise=self._not_resumed)
@@ -78,11 +95,13 @@ class CodexConversation(RpcConversation):
 
     def _settings(self) -> dict[str, Any]:
         opening = self.opening
-        params = {
+        params: dict[str, Any] = {
             **(opening.settings or {}),
             "cwd": opening.directory,
             "developerInstructions": opening.system_prompt,
         }
+        if self._vouched:
+            params["config"] = {**params.get("config", {}), "hooks.state": self._vouched}
         return params | ({"model": opening.model} if opening.model else {})
 
     def _not_resumed(self, error: dict[str, Any]) -> None:

@@ -26,6 +26,17 @@ def test_gemini_counts_milliseconds_and_codex_is_impatient_at_the_end() -> None:
     assert timeout("codex", "SessionEnd") == 3
 
 
+@pytest.mark.parametrize(("tool", "url"), [("claude", ""), ("claude", "http://127.0.0.1:4747"), ("codex", "")])
+def test_beside_a_protocol_nothing_is_told_or_asked_twice(tool: str, url: str) -> None:
+    groups = wiring.beside_protocol(tool, ["/a path/maestro", "hook"], url=url)
+    assert not groups.keys() & {"PermissionRequest", "Notification", "SessionEnd"}
+    assert groups.keys() >= {"SessionStart", "PreToolUse", "PostToolUse", "Stop"}
+    (group,) = groups["SessionStart"]
+    assert group["hooks"][0]["command"] == f"'/a path/maestro' hook {tool} SessionStart"
+    (group,) = groups["PreToolUse"]
+    assert group["hooks"][0]["type"] == ("http" if url else "command")
+
+
 def test_over_http_no_secret_stands_in_the_settings() -> None:
     groups = wiring.over_http("http://127.0.0.1:4747/", str, seconds={"PermissionRequest": 3_600})
     (asks,) = groups["PermissionRequest"]
