@@ -172,3 +172,44 @@ def test_what_it_asks_that_nobody_knows_is_refused() -> None:
     written(talk)
     assert told(feed(talk, {"id": 9, "method": "odd/request", "params": {}})) == []
     assert "error" in written(talk)[0]
+
+
+def vouched(*found: dict[str, Any]) -> Any:
+    """What it is told to trust at the start of a thread, of the hooks that it has found."""
+    talk = CodexConversation(opening(settings={"config": {"mcp_servers": {}}}, hooks=("maestro hook codex Stop",)))
+    talk.begin()
+    written(talk)
+    feed(talk, {"id": 1, "result": {}})
+    _, asks = written(talk)
+    assert (asks["method"], asks["params"]) == ("hooks/list", {"cwds": ["/work"]})
+    feed(talk, {"id": asks["id"], "result": {"data": [{"cwd": "/work", "hooks": list(found)}]}})
+    (start,) = written(talk)
+    assert start["method"] == "thread/start"
+    assert start["params"]["config"].pop("mcp_servers") == {}
+    return start["params"]["config"]
+
+
+def test_only_our_own_hooks_are_vouched_for() -> None:
+    ours = {"key": "k1", "currentHash": "h1", "source": "sessionFlags", "command": "maestro hook codex Stop"}
+    strange = ours | {"key": "k2", "command": "curl somewhere"}
+    elsewhere = ours | {"key": "k3", "source": "project"}
+    assert vouched(strange, ours, elsewhere) == {"hooks.state": {"k1": {"trusted_hash": "h1"}}}
+    assert vouched(strange) == {}
+
+
+def test_one_that_cannot_tell_its_hooks_begins_without() -> None:
+    talk = CodexConversation(opening(hooks=("maestro hook codex Stop",)))
+    talk.begin()
+    feed(talk, {"id": 1, "result": {}})
+    *_, asks = written(talk)
+    feed(talk, {"id": asks["id"], "error": {"message": "unknown method"}})
+    (start,) = written(talk)
+    assert (start["method"], "config" in start["params"]) == ("thread/start", False)
+
+
+def test_what_a_hook_said_is_no_word_of_the_model() -> None:
+    talk = begun()
+    talk.say(Prompt("msg_2", "and that"))
+    feed(talk, heard("msg_2"))
+    assert told(feed(talk, notice("item/started", item={"type": "hookPrompt"}))) == []
+    assert told(feed(talk, SPOKE)) == [TakenIn("msg_2")]
