@@ -85,7 +85,7 @@ CALLS: dict[str, Call] = {
     "session.report": _call("report", "session report", "kind", "text"),
     "session.resume": _call("sessions.resume", "session resume", "id"),
     "session.show": _call("sessions.show", "session show", "id"),
-    "session.spawn": _call("spawn", "session spawn", lists="task member skill reference words"),
+    "session.spawn": _call("spawn", "session spawn", lists="task member skill reference allow words"),
     "session.stop": _call("sessions.stop", "session stop", "id"),
     "session.wait": _call("wait ids=sessions", "session wait", "ids", lists="ids"),
     "task.blocked": _call("tasks.blocked", "task blocked"),

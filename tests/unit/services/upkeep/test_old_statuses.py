@@ -30,7 +30,7 @@ async def test_an_observation_gives_way_to_what_the_session_said_itself(world: W
     worker = await world.join("w")
     job = OldStatuses(world.store)
     await say(world, worker, Status.WORKING, Source.REPORT)
-    await say(world, worker, Status.IDLE, Source.PROTOCOL)
+    await say(world, worker, Status.IDLE, Source.PROCESS)
     assert await job.run_once() == world.clock.now() + timedelta(seconds=limits.status_seconds)
     assert (await world.session(worker)).status is Status.IDLE
     world.clock.advance(limits.status_seconds)
