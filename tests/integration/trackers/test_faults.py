@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -65,8 +66,13 @@ def test_mail_flows_while_the_tracker_is_in_trouble(
         assert said[-1] in [mail["body"] for mail in other.json("mail", "wait", "--timeout", "30s")["messages"]]
         receipts = one.json("mail", "status", sent["id"])["deliveries"]
         assert "read" in [receipt["status"] for receipt in receipts]
-    status = until(lambda: now if (now := world.status())["failures"] >= 2 else None, what="two failures")
-    assert status["problem"] and status["behind_issues"] and status["retry_at"]
+
+    def troubled() -> dict[str, Any] | None:
+        now = world.status()
+        return now if now["failures"] >= 2 and now["behind_issues"] else None
+
+    status = until(troubled, what="two failures, with something left to tell")
+    assert status["problem"] and status["retry_at"]
     keeper.json("issue", "close", first, "--message", "Done.")
 
     mend()  # type: ignore[operator]
