@@ -14,6 +14,7 @@ from agent_programs.codex import Codex
 from agent_programs.gemini import Gemini
 from scripted_model import ScriptedModel
 
+from maestro import leftovers
 from maestro.testing.live import LiveServer
 
 PROGRAMS: dict[str, Program] = {
@@ -39,11 +40,13 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Room:
+def room(tmp_path: Path) -> Iterator[Room]:
+    """A program's home and where it works. Codex in a terminal starts a daemon that would outlive the test."""
     home, work = tmp_path / "agent", tmp_path / "vc"
     home.mkdir()
     work.mkdir()
-    return Room(home, work)
+    yield Room(home, work)
+    leftovers.end("HOME", str(home))
 
 
 @pytest.fixture

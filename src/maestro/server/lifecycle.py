@@ -58,6 +58,7 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stopping.set)
+    await server.findings.take_note()
     listener = http.listen(server.settings.host, port)
     server.url = http.url_of(listener)
     tools = mcp.endpoint(server)

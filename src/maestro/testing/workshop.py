@@ -55,7 +55,7 @@ class Workshop:
     def ended(self, name: str) -> dict[str, Any]:
         """A session, once its program has ended."""
         found: dict[str, Any] = until(
-            lambda: one if (one := self.session(name))["status"] in OVER else None, what=f"the end of {name}"
+            lambda: one if (one := self.session(name))["ended_at"] else None, what=f"the end of {name}"
         )
         return found
 

@@ -43,14 +43,16 @@ class Findings:
         self._recover = recover
         self._started_at = clock.now()
         self._noted: list[_Noted] | None = None
+        self._noting = asyncio.Lock()
         self._runs: list[str] = []
         self._rebooted = False
         self.looked = asyncio.Event()  # every runner was looked for once
 
     async def take_note(self) -> None:
-        """Once: who had not ended."""
-        if self._noted is None:
-            self._noted = await self._store.read(self._note)
+        """Once, before anyone is let in: who had not ended."""
+        async with self._noting:
+            if self._noted is None:
+                self._noted = await self._store.read(self._note)
 
     def _note(self, tx: Tx) -> list[_Noted]:
         found = tx.sessions.live_anywhere(limit=limits.found_sessions_max)
