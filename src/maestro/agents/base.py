@@ -10,7 +10,7 @@ import msgspec
 
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
-from maestro.domain.talks import Driver
+from maestro.domain.talks import Driver, Teller
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     confirms_prompts: bool  # we hear that a prompt was taken in, not only that it was handed over
     exit_means_done: bool  # that it ended well is its word for the tasks it holds
     reach: Reach
-    drivers: tuple[Driver, ...] = (Driver.TERMINAL,)  # the usual one first
+    drivers: Mapping[Driver, Teller]  # the usual one first, and who tells how things stand
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +34,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str
     task_prompt: str
     directory: str
+    driver: Driver = Driver.TERMINAL
     model: str | None = None
     permission: Permission = Permission.EDIT
     words: list[str] = []  # for `command`: the program itself

@@ -11,6 +11,7 @@ from maestro import errors, terminals
 from maestro.agents.base import Abilities, Launch, Start
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
+from maestro.domain.talks import Driver, Teller
 
 
 class Command:
@@ -27,6 +28,7 @@ class Command:
         confirms_prompts=False,
         exit_means_done=True,
         reach=Reach.COMMANDS,
+        drivers={Driver.TERMINAL: Teller.NOBODY},
     )
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:

@@ -1,4 +1,4 @@
-"""Conversations with agent programs over their protocols: where each stands, what wakes it, what it has taken."""
+"""Conversations with agent programs: where each stands, what wakes it, what it has taken."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ class Driver(enum.StrEnum):
     TERMINAL = "terminal"  # its own terminal, which a person can attach to
 
 
+class Teller(enum.StrEnum):
+    """Who tells how a conversation stands."""
+
+    NOBODY = "nobody"  # then there is no conversation, only a program
+    RUNNER = "runner"  # it speaks the program's protocol
+    HOOKS = "hooks"  # the program's own
+
+
 class Rest(enum.StrEnum):
     """What becomes of permissions that no pattern allows."""
 
@@ -45,6 +53,8 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     """One session's conversation."""
 
     session_id: str
+    driver: Driver
+    teller: Teller
     allow: list[str]
     rest: Rest
     conversation: str | None  # what the tool itself calls it: with that it can go on later

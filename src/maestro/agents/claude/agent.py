@@ -13,7 +13,7 @@ from maestro.agents.base import Abilities, Launch, Start
 from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
-from maestro.domain.talks import Driver
+from maestro.domain.talks import Driver, Teller
 
 _SYSTEM, _MCP, _SETTINGS = "claude-system-prompt.md", "claude-mcp.json", "claude-settings.json"
 _SERVER = "maestro"
@@ -36,7 +36,7 @@ class Claude:
         confirms_prompts=True,
         exit_means_done=False,
         reach=Reach.COMMANDS,
-        drivers=(Driver.PROTOCOL,),
+        drivers={Driver.PROTOCOL: Teller.RUNNER},
     )
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:

@@ -13,7 +13,7 @@ from maestro.agents.base import Abilities, Launch, Start
 from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
-from maestro.domain.talks import Driver
+from maestro.domain.talks import Driver, Teller
 
 _PASSED = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "PATH")
 
@@ -34,7 +34,7 @@ class Codex:
         # Its sandbox lets a shell reach no socket at all; and where it has none, that is a login shell, whose profile
         # may set another PATH.
         reach=Reach.MCP,
-        drivers=(Driver.PROTOCOL,),
+        drivers={Driver.PROTOCOL: Teller.RUNNER},
     )
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:

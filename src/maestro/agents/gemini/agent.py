@@ -15,7 +15,7 @@ from maestro.agents import levels
 from maestro.agents.base import Abilities, Launch, Start
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
-from maestro.domain.talks import Driver
+from maestro.domain.talks import Driver, Teller
 
 _PASSED = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "PATH")
 
@@ -34,7 +34,7 @@ class Gemini:
         confirms_prompts=True,
         exit_means_done=False,
         reach=Reach.COMMANDS,
-        drivers=(Driver.PROTOCOL,),
+        drivers={Driver.PROTOCOL: Teller.RUNNER},
     )
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:

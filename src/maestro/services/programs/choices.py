@@ -40,7 +40,7 @@ def driver_of(agent: Agent, wanted: Driver | None) -> Driver:
     offered = agent.abilities.drivers
     if wanted is not None and wanted not in offered:
         raise errors.Invalid(f"{agent.name} cannot be driven by {wanted}.", hint=f"It can by: {', '.join(offered)}.")
-    return wanted or offered[0]
+    return wanted or next(iter(offered))
 
 
 def members_of(tx: Tx, project: Project, names: Sequence[str]) -> list[Member]:

@@ -20,7 +20,7 @@ from maestro.domain.manifests import Manifest
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode, Source, Status
 from maestro.domain.spawns import Spawn
-from maestro.domain.talks import Talk
+from maestro.domain.talks import Driver, Talk
 from maestro.files import write
 from maestro.prompts import compose, templates
 from maestro.services.programs.runners import Runners
@@ -148,6 +148,7 @@ class Launching:
             permission=spawn.permission,
             words=spawn.words,
             skills=[skill.name for skill in manifest.skills],
+            driver=talk.driver if talk else Driver.TERMINAL,
             resumes=talk.conversation if talk else None,
             home=self._places.home,
             folder=str(folder.absolute()),

@@ -23,7 +23,7 @@ from maestro.domain.messages import SenderKind, Type
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Mode, Session, Status
 from maestro.domain.spawns import Bounds, Spawn
-from maestro.domain.talks import Driver
+from maestro.domain.talks import Teller
 from maestro.domain.tasks import Task
 from maestro.domain.templates import Template
 from maestro.events.hub import Hub
@@ -127,8 +127,10 @@ class Spawning:
         )
         manifest = manifests.build(tx, brief, self._operations())
         tx.spawns.insert(_spawn_of(tx, brief, request, agent, run_id), manifest=shapes.encode(manifest))
-        if driver_of(agent, request.driver) is Driver.PROTOCOL:
-            tx.talks.insert(session.id, allow=request.allow, rest=request.asks)
+        driver = driver_of(agent, request.driver)
+        teller = agent.abilities.drivers[driver]
+        if teller is not Teller.NOBODY:
+            tx.talks.insert(session.id, driver=driver, teller=teller, allow=request.allow, rest=request.asks)
         if request.dry_run:
             raise Undo(_answer(session, brief, manifest, template))
         return _answer(session, brief)

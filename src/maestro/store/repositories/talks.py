@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
-from maestro.domain.talks import Reminded, Rest, Talk, ToolAsk, Turn, Used, Wake
+from maestro.domain.talks import Driver, Reminded, Rest, Talk, Teller, ToolAsk, Turn, Used, Wake
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
@@ -22,13 +22,15 @@ class Talks:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def insert(self, session_id: str, *, allow: Sequence[str], rest: Rest) -> None:
+    def insert(self, session_id: str, *, driver: Driver, teller: Teller, allow: Sequence[str], rest: Rest) -> None:
         self._rows.run(
             "talk_insert",
             session_id=session_id,
             allow=_encode(list(allow)).decode(),
             rest=rest.value,
             turn=Turn.NONE.value,
+            driver=driver.value,
+            teller=teller.value,
         )
 
     def get(self, session_id: str) -> Talk | None:
@@ -137,6 +139,8 @@ def _talk(row: Row) -> Talk:
         heard=row[6],
         parked_until=maybe_time(row[7]),
         reminded=Reminded(row[8]),
+        driver=Driver(row[9]),
+        teller=Teller(row[10]),
     )
 
 

@@ -12,7 +12,7 @@ from maestro.domain import manifests
 from maestro.domain.callers import Caller
 from maestro.domain.members import Permission
 from maestro.domain.spawns import Spawn
-from maestro.domain.talks import Rest
+from maestro.domain.talks import Driver, Rest, Teller
 from maestro.operations import spawning as ops
 from maestro.services.programs import reports as runner_reports
 from maestro.services.talks.saying import Saying
@@ -108,7 +108,7 @@ async def spoken_with(world: World, name: str, **fields: Any) -> Caller:
             ended_at=None,
         )
         tx.spawns.insert(spawn, manifest=manifests.encode(make_manifest()))
-        tx.talks.insert(caller.name, allow=[], rest=Rest.ASK)
+        tx.talks.insert(caller.name, driver=Driver.PROTOCOL, teller=Teller.RUNNER, allow=[], rest=Rest.ASK)
 
     await world.store.write(write)
     return caller

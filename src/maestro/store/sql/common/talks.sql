@@ -1,10 +1,10 @@
 -- fragment: talk
-t.session_id, t.allow, t.rest, t.conversation, t.turn, t.epoch, t.heard, t.parked_until, t.reminded
+t.session_id, t.allow, t.rest, t.conversation, t.turn, t.epoch, t.heard, t.parked_until, t.reminded, t.driver, t.teller
 
 -- name: talk_insert
--- A session that will be spoken with over a protocol.
-INSERT INTO talks (session_id, allow, rest, conversation, turn, epoch, heard, parked_until, reminded)
-VALUES (:session_id, :allow, :rest, NULL, :turn, 1, 0, NULL, 0);
+-- A session that will be spoken with.
+INSERT INTO talks (session_id, allow, rest, conversation, turn, epoch, heard, parked_until, reminded, driver, teller)
+VALUES (:session_id, :allow, :rest, NULL, :turn, 1, 0, NULL, 0, :driver, :teller);
 
 -- name: talk_get
 SELECT {talk} FROM talks t WHERE t.session_id = :session_id;
