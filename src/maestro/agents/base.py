@@ -57,6 +57,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     input: str | None = None
     conversation: str | None = None  # whose protocol is spoken over its pipes; none: it has a terminal, or nothing
     opening: dict[str, Any] = {}  # what that begins with
+    inbox: dict[str, str] = {}  # beside the keyboard: `path` of a socket, and what it is `spelt_by`
+    interrupt: str = ""  # the keys that stop what it does, where a signal would end it
     wait_seconds: float = 0.0  # before it is started
 
 

@@ -13,6 +13,7 @@ from maestro.client import thin
 SECONDS = 4
 LOG_BYTES_MAX = 1 << 18
 LOG = "hooks.log"
+GIVEN_UP = 75  # to whoever asks again
 
 
 class Exchange(thin.Exchange):
@@ -27,11 +28,11 @@ class Exchange(thin.Exchange):
         _signal.alarm(SECONDS + milliseconds // 1000)
 
 
-def run(arguments: list[str]) -> None:
-    """Never returns."""
+def run(arguments: list[str], *, given_up: int = 0) -> None:
+    """Never returns. `given_up` is the exit code where there was no answer: to a program it must be 0."""
 
     def too_long(*_: object) -> None:
-        give_up(arguments, "the server did not answer in time")
+        give_up(arguments, "the server did not answer in time", given_up)
 
     problem = ""
     path = thin.socket_path()
@@ -39,7 +40,7 @@ def run(arguments: list[str]) -> None:
         _signal.signal(_signal.SIGALRM, too_long)
         _signal.alarm(SECONDS)
         if thin.setting("MAESTRO_SERVER_URL") and not thin.setting("MAESTRO_SOCKET"):
-            give_up(arguments, "the server is elsewhere: only hooks over HTTP reach it")
+            give_up(arguments, "the server is elsewhere: only hooks over HTTP reach it", given_up)
         exchange = Exchange(thin.connect(path))
         if exchange.run(thin.request(arguments)) != 0:
             problem = exchange.problem.decode(errors="replace") or "the server could not answer"
@@ -52,11 +53,11 @@ def run(arguments: list[str]) -> None:
     except KeyboardInterrupt:
         pass
     if problem:
-        give_up(arguments, problem)
+        give_up(arguments, problem, given_up)
     os._exit(0)
 
 
-def give_up(arguments: list[str], problem: str) -> None:
+def give_up(arguments: list[str], problem: str, code: int) -> None:
     """Notes why a hook was not answered; not to be able to is no reason to hold up an agent. Never returns."""
     import time
 
@@ -68,4 +69,4 @@ def give_up(arguments: list[str], problem: str) -> None:
         os.write(descriptor, line.encode(errors="replace"))
     except OSError:
         pass
-    os._exit(0)
+    os._exit(code)

@@ -49,6 +49,10 @@ class Lost(Exception):
 def main() -> None:
     """Runs the command; never returns."""
     if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv and "-h" not in sys.argv:
+        if sys.argv[2:3] == ["--patient"]:
+            from maestro.client import patient
+
+            patient.run(["hook", *sys.argv[3:]])
         from maestro.client import hook
 
         hook.run(sys.argv[1:])

@@ -28,6 +28,8 @@ class Order:
     input: str | None = None  # what the program finds on its standard input, where it has no terminal
     conversation: str | None = None  # whose protocol is spoken over its pipes
     opening: dict[str, Any] = field(default_factory=dict)  # what that begins with
+    inbox: dict[str, str] = field(default_factory=dict)  # where messages are put that come beside its keyboard
+    interrupt: str = ""  # the keys that stop what it does; none: a signal does
     stop_seconds: float = 10.0
     heartbeat_seconds: float = 30.0
     transcript_bytes_max: int = 8 * 1024 * 1024

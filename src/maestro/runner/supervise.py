@@ -13,6 +13,7 @@ from typing import Any
 from maestro.runner import agent as agents
 from maestro.runner import tree
 from maestro.runner.control import Control, Peer
+from maestro.runner.inbox import Inbox
 from maestro.runner.order import NOTE, TEMPORARY, Order
 from maestro.runner.reports import Reports
 from maestro.runner.screen import Screen
@@ -38,16 +39,18 @@ class Runner:
         self._transcript = Transcript(
             order.folder, columns=order.columns, rows=order.rows, bytes_max=order.transcript_bytes_max
         )
-        self._control.on_leave = self._fit
+        self._control.on_leave = self._left
         self._screen = Screen()
         self._size = (order.columns, order.rows)
         self._talk: Talk | None = None
+        self._inbox: Inbox | None = None
         self._agent: agents.Agent | None = None
         self._agent_started = ""
         self._tail = b""
         self._pending = bytearray()  # input that the agent has not taken yet
         self._awaits_input = False  # whether we are told when it takes more
         self._closes_input = False  # after the last of it
+        self._is_done = False  # it may end as soon as nobody looks on
         self._finish_at: float | None = None  # when it is told to end, if it has not by itself
         self._stop_at: float | None = None  # when it is told to end for the last time
         self._asked: str | None = None  # by whom it was told to stop
@@ -79,6 +82,8 @@ class Runner:
             self._selector.register(self._agent.errors, selectors.EVENT_READ, self._heard_errors)
             self._talk = Talk(self._order, self._reports, show=self._show, write=self._send)
             self._talk.begin()
+        elif self._order.inbox:
+            self._inbox = Inbox(self._order)
         elif self._order.input is not None:
             self._write(self._order.input.encode(), then_close=not self._order.terminal)
 
@@ -193,7 +198,8 @@ class Runner:
         except (ValueError, KeyError, TypeError, AttributeError):
             peer.answer(ok=False, problem="not a request")
             return
-        said = self._talk.request(do, asked) if self._talk is not None else None
+        door = self._talk or self._inbox
+        said = door.request(do, asked) if door is not None else None
         if said is not None:
             peer.answer(ok=True, **said)
         elif do == "state":
@@ -211,6 +217,9 @@ class Runner:
                 return
             self._write(data)
             peer.answer(ok=True, left=len(self._pending))
+        elif do == "interrupt" and self._order.interrupt:
+            self._write(self._order.interrupt.encode())
+            peer.answer(ok=True)
         elif do == "interrupt" or (do == "signal" and name in _SIGNALS):
             name = "int" if do == "interrupt" else name
             self._transcript.mark(f"signal {name}")
@@ -243,7 +252,12 @@ class Runner:
 
     def _finish(self) -> None:
         """It is told nothing more, and ends by that; if it does not, it is stopped."""
-        if self._finish_at is None:
+        self._is_done = True
+        if self._order.terminal and any(peer.attached for peer in self._control.peers):
+            return  # a person is at it: once they have gone
+        if self._finish_at is None and self._order.terminal:
+            self._finish_at = time.monotonic()  # it listens to its keyboard, which has no end
+        elif self._finish_at is None:
             self._finish_at = time.monotonic() + self._order.stop_seconds
             self._closes_input = True
             self._drain_input()
@@ -258,6 +272,12 @@ class Runner:
         if self._agent is not None:
             self._agent.signal_group(signal.SIGTERM)
         tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
+
+    def _left(self) -> None:
+        """Someone who looked on has gone."""
+        self._fit()
+        if self._is_done:
+            self._finish()
 
     def _fit(self) -> None:
         """As large as fits into every terminal that looks on; with none, as it was."""
@@ -311,10 +331,12 @@ class Runner:
     def _end(self, how: dict[str, Any]) -> int:
         self._end_leftovers()  # first: one that floods would never let us come to the end of it
         self._drain_output()
-        if self._order.conversation is not None:
+        if self._order.conversation is not None or self._order.inbox:
             import shutil  # once, at the end
 
             shutil.rmtree(TEMPORARY, ignore_errors=True)
+        if self._inbox is not None:
+            self._inbox.close()
         self._transcript.mark(f"ended with {how.get('code')}")
         self._control.on_leave = lambda: None  # nothing is left that could fit anyone
         self._transcript.close()

@@ -232,7 +232,16 @@ class Server:
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
         self.stopper = Stopping(self.runners, self.launching)
         self.saying = Saying(self.store, self.runners)
-        self.control = Control(self.store, self.hub, self.runners, self.stopper, self.receipt_waits, self.saying)
+        self.waking = Waking(self.store, self.runners, self.saying, clock=self.clock)
+        self.control = Control(
+            self.store,
+            self.hub,
+            self.runners,
+            self.stopper,
+            self.receipt_waits,
+            self.saying,
+            wake=self.waking.wake,
+        )
         operations = list(REGISTRY.values())
         chosen = self.settings
         bounds = Bounds(
@@ -274,7 +283,7 @@ class Server:
             OldTranscripts(store, self.home / RUNNERS, days=chosen.transcript_days, clock=clock),
             DeadLetters(store),
             Answering(store, self.runners, clock=clock),
-            Waking(store, self.runners, self.saying, clock=clock),
+            self.waking,
             self.search,
             Alarms(store, self.guard),
             self.trackers,

@@ -22,6 +22,8 @@ from maestro.testing.live import LiveServer
 
 T = TypeVar("T")
 _SECONDS_MAX = 100.0  # gemini is slow to start, and resumes in another minute only
+    __import__("os").environ.get("SMAX", "100")
+)  # gemini is slow to start, and resumes in another minute only
 _LOOKS_SECONDS = 0.05
 
 
@@ -34,6 +36,15 @@ class Stage:
     model: ScriptedModel
     live: LiveServer
     api: httpx.Client
+    driver: str = "protocol"
+
+    @property
+    def is_in_terminal(self) -> bool:
+        return self.driver == "terminal"
+
+    @property
+    def is_told_by_hooks(self) -> bool:
+        return self.is_in_terminal and self.tool != "codex"
 
     def again(self) -> None:
         """After another start of the server, which listens elsewhere."""
@@ -71,6 +82,7 @@ class Stage:
         given = {
             "project": "vc",
             "tool": self.tool,
+            **({"driver": self.driver} if self.tool in _MODELS else {}),
             "name": "worker",
             "path": str(self.room.work),
             **_MODELS.get(self.tool, {}),
@@ -138,7 +150,7 @@ _MODELS = {"claude": {"model": "sonnet"}, "codex": {"model": "scripted"}, "gemin
 
 
 @contextmanager
-def stage(tool: str, folder: Path, model: ScriptedModel) -> Iterator[Stage]:
+def stage(tool: str, folder: Path, model: ScriptedModel, *, driver: str = "protocol") -> Iterator[Stage]:
     room = Room(folder / "person", folder / "vc")
     room.home.mkdir()
     subprocess.run(["git", "init", "-q", str(room.work)], check=True)
@@ -148,7 +160,7 @@ def stage(tool: str, folder: Path, model: ScriptedModel) -> Iterator[Stage]:
     try:
         with httpx.Client(base_url=live.url, headers=headers, timeout=60) as api:
             assert api.post("/api/projects", json={"path": str(room.work), "name": "vc"}).status_code == 200
-            yield Stage(tool, room, model, live, api)
+            yield Stage(tool, room, model, live, api, driver)
             _end_all(api)
     finally:
         live.stop()
@@ -175,6 +187,9 @@ def _settings(room: Room, url: str) -> dict[str, str]:
         "privacy": {"usageStatisticsEnabled": False},
     }
     (gemini / "settings.json").write_text(json.dumps(told))
+    (room.home / ".claude").mkdir()
+    known = {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": [KEY[-20:]]}}
+    (room.home / ".claude" / ".claude.json").write_text(json.dumps(known))
     programs = str(Path(installed.program("claude")).parent)
     return room.environment | {
         "PATH": os.pathsep.join([programs, os.environ["PATH"]]),

@@ -13,31 +13,46 @@ from maestro.agents import known, levels
 from maestro.agents.base import Agent, Launch, Start, cleared
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission, Tool
-from maestro.domain.talks import Driver
+from maestro.domain.talks import Driver, Teller
 from maestro.runner.talk import Talk
 
 TOKEN = "mst_a-secret"
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/home/dana", "MAESTRO_TOKEN": TOKEN, "MAESTRO_SESSION_ID": "ses_1"}
 
 
-@pytest.fixture(params=list(known.TOOLS))
-def agent(request: pytest.FixtureRequest) -> Agent:
-    return known.TOOLS[request.param]
+WAYS = [(name, driver) for name, tool in known.TOOLS.items() for driver in tool.abilities.drivers]
 
 
-def launched(agent: Agent, folder: Path, **fields: Any) -> Launch:
+@pytest.fixture(params=WAYS, ids="-".join)
+def way(request: pytest.FixtureRequest) -> tuple[str, Driver]:
+    found: tuple[str, Driver] = request.param
+    return found
+
+
+@pytest.fixture
+def agent(way: tuple[str, Driver]) -> Agent:
+    return known.TOOLS[way[0]]
+
+
+@pytest.fixture
+def driver(way: tuple[str, Driver]) -> Driver:
+    return way[1]
+
+
+def launched(agent: Agent, folder: Path, driver: Driver, **fields: Any) -> Launch:
     start = Start(
         session_id="ses_1",
         system_prompt="You are a worker.",
         task_prompt="Write the parser.",
         directory="/work",
+        driver=driver,
         home=folder,
         folder=str(folder),
         mcp=["maestro", "mcp"],
         hook=["maestro", "hook"],
         **({"words": ["true"]} | fields),
     )
-    return agent.launch(start, ENVIRONMENT)
+    return agent.launch(start, ENVIRONMENT | {"TMPDIR": str(folder)})
 
 
 def test_every_tool_that_a_member_can_prefer_is_there() -> None:
@@ -47,29 +62,34 @@ def test_every_tool_that_a_member_can_prefer_is_there() -> None:
         known.find("nobody")
 
 
-def test_it_gets_the_environment_and_its_words(agent: Agent, tmp_path: Path) -> None:
-    launch = launched(agent, tmp_path)
+def test_it_gets_the_environment_and_its_words(agent: Agent, driver: Driver, tmp_path: Path) -> None:
+    launch = launched(agent, tmp_path, driver)
     assert launch.environment.items() >= ENVIRONMENT.items()
     assert "true" in launch.words
 
 
 @pytest.mark.parametrize("permission", list(Permission))
-def test_no_secret_is_on_its_command_line_or_in_a_file(agent: Agent, permission: Permission, tmp_path: Path) -> None:
-    launch = launched(agent, tmp_path, permission=permission)
+def test_no_secret_is_on_its_command_line_or_in_a_file(
+    agent: Agent, driver: Driver, permission: Permission, tmp_path: Path
+) -> None:
+    launch = launched(agent, tmp_path, driver, permission=permission)
     assert TOKEN not in json.dumps(launch.words)
     assert all(TOKEN not in path.read_text() for path in tmp_path.iterdir())
 
 
-def test_it_is_spoken_with_as_it_says(agent: Agent, tmp_path: Path) -> None:
-    launch = launched(agent, tmp_path)
-    by_protocol = agent.abilities.drivers[0] is Driver.PROTOCOL
-    assert (launch.conversation is not None) == by_protocol == (not launch.terminal)
-    assert (agent.prompt("hello") is None) == by_protocol
-    assert agent.abilities.confirms_prompts == by_protocol
+def test_it_is_spoken_with_as_it_says(agent: Agent, driver: Driver, tmp_path: Path) -> None:
+    launch = launched(agent, tmp_path, driver)
+    teller = agent.abilities.drivers[driver]
+    assert (launch.conversation is not None) == (teller is Teller.RUNNER)
+    assert bool(launch.inbox) == (teller is Teller.HOOKS)
+    assert (agent.prompt("hello") is not None) == (teller is Teller.NOBODY)
+    assert agent.abilities.confirms_prompts == (teller is not Teller.NOBODY)
 
 
-def test_the_runner_can_hold_its_conversation(agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    launch = launched(agent, tmp_path, resumes="an earlier one")
+def test_the_runner_can_hold_its_conversation(
+    agent: Agent, driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = launched(agent, tmp_path, driver, resumes="an earlier one")
     if launch.conversation is None:
         pytest.skip("it has none")
     monkeypatch.chdir(tmp_path)
@@ -82,11 +102,11 @@ def test_the_runner_can_hold_its_conversation(agent: Agent, tmp_path: Path, monk
     assert TOKEN.encode() not in (tmp_path / "conversation.jsonl").read_bytes()
 
 
-def test_its_prompts_reach_it(agent: Agent, tmp_path: Path) -> None:
-    launch = launched(agent, tmp_path)
-    if launch.conversation is None:
+def test_its_prompts_reach_it(agent: Agent, driver: Driver, tmp_path: Path) -> None:
+    if agent.abilities.drivers[driver] is Teller.NOBODY:
         pytest.skip("it finds them in files that its environment names")
-    told = json.dumps(launch.opening) + "".join(path.read_text() for path in tmp_path.iterdir())
+    launch = launched(agent, tmp_path, driver)
+    told = json.dumps([launch.opening, launch.words]) + "".join(path.read_text() for path in tmp_path.iterdir())
     assert "You are a worker." in told
     assert "Write the parser." in told
 
@@ -97,7 +117,7 @@ def test_a_tier_means_a_model_and_a_user_may_say_which(tmp_path: Path) -> None:
     assert levels.of("claude", tmp_path).model_for("fast") == "haiku"
     assert levels.of("claude", tmp_path).model_for("a-full-name") == "a-full-name"
     assert levels.of("claude", tmp_path).model_for(None) is None
-    assert launched(known.find("codex"), tmp_path).words[0] == "/opt/codex"
+    assert launched(known.find("codex"), tmp_path, Driver.PROTOCOL).words[0] == "/opt/codex"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from maestro.agents import levels
+from maestro.agents import levels, sockets
 from maestro.agents.base import Abilities, Launch, Start
 from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
@@ -16,6 +16,9 @@ from maestro.domain.members import Permission
 from maestro.domain.talks import Driver, Teller
 
 _SYSTEM, _MCP, _SETTINGS = "claude-system-prompt.md", "claude-mcp.json", "claude-settings.json"
+_INBOX, _PROMPT = "in.sock", "claude-prompt.md"
+_WORD_BYTES_MAX = 100_000  # of one word of a command line; the system takes little more
+_ESCAPE = "\x1b"
 _SERVER = "maestro"
 # Maestro's own commands and tools are never asked for: what a session may do there, the server decides.
 _ALWAYS = (f"mcp__{_SERVER}", "Bash(maestro:*)")
@@ -23,7 +26,7 @@ _READING = ("Read", "Glob", "Grep")
 
 
 class Claude:
-    """`claude -p`, fed with stream-json and kept running."""
+    """`claude -p`, fed with stream-json and kept running; or the program in a terminal, with an inbox beside it."""
 
     name = "claude"
     aliases: tuple[str, ...] = ("claude-code",)
@@ -36,38 +39,74 @@ class Claude:
         confirms_prompts=True,
         exit_means_done=False,
         reach=Reach.COMMANDS,
-        drivers={Driver.PROTOCOL: Teller.RUNNER},
+        drivers={Driver.PROTOCOL: Teller.RUNNER, Driver.TERMINAL: Teller.HOOKS},
     )
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
         chosen = levels.of(self.name, start.home)
         folder = Path(start.folder)
-        (folder / _SYSTEM).write_text(start.system_prompt, encoding="utf-8")
-        (folder / _MCP).write_text(json.dumps({"mcpServers": {_SERVER: _server(start)}}), encoding="utf-8")
+        words = _words(start, chosen, folder)
+        if start.driver is Driver.TERMINAL:
+            hooks = wiring.in_terminal(self.name, start.hook)
+            return _in_terminal(start, folder, chosen.program, words, hooks, environment)
         hooks = wiring.beside_protocol(self.name, start.hook, url=environment.get("MAESTRO_SERVER_URL", ""))
-        (folder / _SETTINGS).write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
-        words = [chosen.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
-        words += ["--verbose", "--replay-user-messages", "--permission-prompt-tool", "stdio"]
-        words += ["--append-system-prompt-file", str(folder / _SYSTEM), "--mcp-config", str(folder / _MCP)]
-        words += ["--settings", str(folder / _SETTINGS)]
-        words += ["--allowedTools", ",".join([*_ALWAYS, *_READING]), *chosen.permissions[start.permission]]
-        model = chosen.model_for(start.model)
-        words += ["--model", model] if model else []
-        words += ["--resume", start.resumes] if start.resumes else []
-        return Launch(
-            words=[*words, *start.words],
-            environment={"DISABLE_AUTOUPDATER": "1", **environment},
-            terminal=False,
-            conversation=self.name,
-            opening={"prompt": start.task_prompt, "directory": start.directory, "allow": _allowed(start)}
-            | {"rest": start.rest},
-        )
+        return _by_protocol(start, folder, chosen.program, words, hooks, environment)
 
     def prompt(self, text: str) -> bytes | None:
         return None
 
     def reach(self, permission: Permission) -> Reach:
         return self.abilities.reach
+
+
+def _words(start: Start, chosen: levels.Levels, folder: Path) -> list[str]:
+    """What both drivers are started with, and the files that it names."""
+    (folder / _SYSTEM).write_text(start.system_prompt, encoding="utf-8")
+    (folder / _MCP).write_text(json.dumps({"mcpServers": {_SERVER: _server(start)}}), encoding="utf-8")
+    words = ["--append-system-prompt-file", str(folder / _SYSTEM), "--mcp-config", str(folder / _MCP)]
+    words += ["--settings", str(folder / _SETTINGS)]
+    words += ["--allowedTools", ",".join([*_ALWAYS, *_READING]), *chosen.permissions[start.permission]]
+    model = chosen.model_for(start.model)
+    words += ["--model", model] if model else []
+    return [*words, *(["--resume", start.resumes] if start.resumes else []), *start.words]
+
+
+def _by_protocol(
+    start: Start, folder: Path, program: str, words: list[str], hooks: wiring.Groups, environment: Mapping[str, str]
+) -> Launch:
+    (folder / _SETTINGS).write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+    spoken = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    spoken += ["--replay-user-messages", "--permission-prompt-tool", "stdio"]
+    return Launch(
+        words=[program, *spoken, *words],
+        environment={"DISABLE_AUTOUPDATER": "1", **environment},
+        terminal=False,
+        conversation="claude",
+        opening={"prompt": start.task_prompt, "directory": start.directory, "allow": _allowed(start)}
+        | {"rest": start.rest},
+    )
+
+
+def _in_terminal(
+    start: Start, folder: Path, program: str, words: list[str], hooks: wiring.Groups, environment: Mapping[str, str]
+) -> Launch:
+    # What Maestro puts into its inbox is for it: without that word it would ask the person about each message, in the
+    # modes that ask about nothing else.
+    settings = {"hooks": hooks, "crossSessionInbound": "accept"}
+    (folder / _SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
+    inbox = sockets.short(Path(environment.get("TMPDIR") or folder) / _INBOX, start.session_id)
+    prompt = start.task_prompt
+    if len(prompt.encode()) > _WORD_BYTES_MAX:
+        (folder / _PROMPT).write_text(prompt, encoding="utf-8")
+        prompt = f"Your task is in {folder / _PROMPT}: read all of it, then carry it out."
+    return Launch(
+        words=[program, *words, "--messaging-socket-path", str(inbox), "--", prompt],
+        # The person who starts an agent in a folder trusts that folder; the question would come to a terminal at
+        # which nobody sits.
+        environment={"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_SANDBOXED": "1", **environment},
+        inbox={"path": str(inbox), "spelt_by": "maestro.agents.claude.inbox"},
+        interrupt=_ESCAPE,
+    )
 
 
 def _server(start: Start) -> dict[str, object]:

@@ -11,6 +11,8 @@ import json
 import uuid
 from typing import Any
 
+from maestro.agents.claude.actions import FILES, action
+from maestro.agents.claude.questions import answered, question
 from maestro.agents.conversation import Conversation, Opening, Prompt, echo
 from maestro.agents.happenings import (
     ALLOW,
@@ -27,13 +29,11 @@ from maestro.agents.happenings import (
     Usage,
 )
 
-_QUESTIONS = "AskUserQuestion"
 _NO_MODEL = "<synthetic>"
 _LIMIT = "rate_limit"
 _GONE = "No conversation found"
 _RESULT_CHARS_MAX = 2_000
 _REFUSED = "The person who was asked said no."
-_FILES = ("file_path", "notebook_path", "path")
 
 
 class ClaudeConversation(Conversation):
@@ -165,8 +165,8 @@ class ClaudeConversation(Conversation):
         if request.get("subtype") != "can_use_tool":
             return
         tool, given = str(request.get("tool_name")), request.get("input") or {}
-        if tool == _QUESTIONS and given.get("questions"):
-            self._ask(_question(ask, given), given)
+        if asks := question(tool, given):
+            self._ask(Asked(ask, QUESTION, asks.title, asks.text, asks.choices), given)
             return
         asked = Asked(
             ask=ask,
@@ -174,15 +174,14 @@ class ClaudeConversation(Conversation):
             title=_call(tool, given),
             text=json.dumps(given, ensure_ascii=False, indent=1),
             choices=(ALLOW, DENY),
-            action=_action(tool, given),
+            action=action(tool, given),
         )
         self._ask(asked, given)
 
     def _answer(self, ask: str, kept: Any, choice: str) -> None:
         answer: dict[str, Any]
         if "questions" in kept:
-            answers = {str(one.get("question")): choice for one in kept["questions"]}
-            answer = {"behavior": "allow", "updatedInput": {**kept, "answers": answers}}
+            answer = {"behavior": "allow", "updatedInput": answered(kept, choice)}
         elif choice == ALLOW:
             answer = {"behavior": "allow", "updatedInput": kept}
         else:
@@ -191,29 +190,8 @@ class ClaudeConversation(Conversation):
         self._write({"type": "control_response", "response": response})
 
 
-def _question(ask: str, given: dict[str, Any]) -> Asked:
-    first = given["questions"][0]
-    options = first.get("options") or ()
-    lines = [f"{one.get('label')}: {one.get('description', '')}" for one in options]
-    rest = [str(one.get("question")) for one in given["questions"][1:]]
-    return Asked(
-        ask=ask,
-        what=QUESTION,
-        title=str(first.get("question")),
-        text="\n".join([*lines, *rest]),
-        choices=tuple(str(one.get("label")) for one in options),
-    )
-
-
-def _action(tool: str, given: dict[str, Any]) -> str:
-    if tool == "Bash":
-        return f"shell:{given.get('command', '')}"
-    file = next((str(given[name]) for name in _FILES if given.get(name)), "")
-    return f"edit:{file}" if file and tool not in ("Read", "Grep", "Glob") else f"tool:{tool}"
-
-
 def _call(tool: str, given: dict[str, Any]) -> str:
-    said = given.get("command") or next((given[name] for name in _FILES if given.get(name)), "")
+    said = given.get("command") or next((given[name] for name in FILES if given.get(name)), "")
     return f"{tool}: {_shortened(str(said))}" if said else tool
 
 

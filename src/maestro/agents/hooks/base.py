@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from maestro.agents.happenings import Usage
+
 _ASKED_CHARS_MAX = 300
 # Of a tool's arguments, those that tell a person what it is about; the first that is there.
 _TELLING = ("command", "file_path", "filePath", "path", "url", "query", "toolName", "prompt", "description", "title")
@@ -22,6 +24,7 @@ class Moment(enum.Enum):
     AFTER_TOOL = "after tool"
     MODEL = "model"  # the model is about to be asked: whatever came before is in that request
     STOP = "stop"
+    FAILS = "fails"  # it stops because its model could not be asked
     ASKS = "asks"  # it wants to be allowed something
     WAITS = "waits"  # it tells the person that it waits for them
     COMPACTS = "compacts"
@@ -37,6 +40,15 @@ class Beginning(enum.Enum):
     COMPACTED = "compacted"
 
 
+class Question(msgspec.Struct, frozen=True):
+    """What an agent asks its user, and the tool call that it is."""
+
+    title: str
+    text: str
+    choices: tuple[str, ...]
+    given: dict[str, Any]
+
+
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
     """One firing of a hook, in words that fit all programs."""
 
@@ -47,6 +59,13 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     is_aside: bool = False  # told by a helper that the agent itself started: what is said there does not reach it
     beginning: Beginning = Beginning.NEW
     asked: str = ""  # what it wants to do, or is waiting for
+    action: str = ""  # the same, in the words that policies match (`shell:git push`)
+    question: Question | None = None  # where what it asks is no permission
+    conversation: str = ""  # what the program itself calls its conversation
+    prompt: str = ""  # of a prompt: what was said
+    transcript: str = ""  # the file in which the program keeps the conversation
+    problem: str = ""  # why a turn could not go on
+    is_limited: bool = False  # because its provider takes no more just now
     needs_person: bool = True  # of one that waits: an open dialog, not just silence
     is_final: bool = True  # of one that ends: the program ends with it
     tells_models: bool = False  # whether this program says when its model is asked
@@ -61,6 +80,7 @@ class Kind(enum.Enum):
     GO_ON = "go on"  # instead of stopping, with what to look at
     ALLOW = "allow"
     DENY = "deny"
+    ANSWER = "answer"  # to a question
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -69,6 +89,7 @@ class Reply(msgspec.Struct, frozen=True):
     kind: Kind = Kind.NOTHING
     text: str = ""
     receipt: str = ""
+    question: Question | None = None  # that this answers
 
 
 NOTHING = Reply()
@@ -78,6 +99,11 @@ class Payload(msgspec.Struct, frozen=True):
     """What the programs send, as far as anyone here cares. The rest may be large, and is never decoded."""
 
     cwd: str = ""
+    session_id: str | None = None
+    prompt: Any = None
+    transcript_path: str | None = None
+    error: Any = None
+    last_assistant_message: str | None = None
     source: str = ""
     reason: str = ""
     trigger: str = ""
@@ -100,6 +126,9 @@ class Dialect(Protocol):
     def read(self, event: str, payload: Payload) -> Happening | None:
         """What an event means; None if nothing follows from it."""
 
+    def used(self, kept: bytes) -> Usage | None:
+        """What a piece of the program's record of a conversation says its model took."""
+
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         """An answer as the program wants it; None to say nothing."""
 
@@ -115,6 +144,15 @@ def decode(raw: bytes) -> Payload:
 def wanted(payload: Payload) -> str:
     """A tool call on one line, as a person is told of it."""
     return described(payload.tool_name, bytes(payload.tool_input))
+
+
+def arguments(payload: Payload) -> dict[str, Any]:
+    """What a tool is called with; nothing if that cannot be read."""
+    try:
+        given = msgspec.json.decode(payload.tool_input) if payload.tool_input else {}
+    except msgspec.DecodeError:
+        return {}
+    return given if isinstance(given, dict) else {}
 
 
 def described(name: str, raw: bytes) -> str:

@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Payload, Reply, context, wanted
+from maestro.agents.claude import transcripts
+from maestro.agents.claude.actions import action
+from maestro.agents.claude.questions import answered, question
+from maestro.agents.happenings import Usage
+from maestro.agents.hooks.base import (
+    Beginning,
+    Happening,
+    Kind,
+    Moment,
+    Payload,
+    Question,
+    Reply,
+    arguments,
+    context,
+    wanted,
+)
 
 _BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compact": Beginning.COMPACTED}
 _MOMENTS = {
@@ -16,10 +31,12 @@ _MOMENTS = {
     "PostToolUseFailure": Moment.AFTER_TOOL,
     "PostToolBatch": Moment.MODEL,
     "Stop": Moment.STOP,
+    "StopFailure": Moment.FAILS,
     "PermissionRequest": Moment.ASKS,
     "Notification": Moment.WAITS,
     "SessionEnd": Moment.ENDS,
 }
+_LIMIT = "rate_limit"
 _STAYS = frozenset({"clear", "resume"})  # reasons after which the same process goes on
 
 
@@ -32,6 +49,8 @@ class Claude:
         if moment is None or (moment is Moment.WAITS and payload.notification_type == "auth_success"):
             return None
         is_dialog = payload.notification_type != "idle_prompt"
+        given = arguments(payload) if moment is Moment.ASKS else {}
+        asks = question(payload.tool_name, given)
         return Happening(
             tool=self.tool,
             event=event,
@@ -40,10 +59,20 @@ class Claude:
             is_aside=bool(payload.agent_id),
             beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
             asked=payload.message if moment is Moment.WAITS else wanted(payload),
+            action=action(payload.tool_name, given),
+            question=Question(asks.title, asks.text, asks.choices, given) if asks else None,
+            conversation=payload.session_id or "",
+            prompt=str(payload.prompt or ""),
+            transcript=payload.transcript_path or "",
+            problem=str(payload.last_assistant_message or payload.error) if moment is Moment.FAILS else "",
+            is_limited=payload.error == _LIMIT,
             needs_person=is_dialog,
             is_final=payload.reason not in _STAYS,
             tells_models=True,
         )
+
+    def used(self, kept: bytes) -> Usage | None:
+        return transcripts.used(kept)
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         return spell(event, reply)
@@ -61,10 +90,12 @@ def spell(event: str, reply: Reply) -> dict[str, Any] | None:
             return {"decision": "block", "reason": reply.text}
         case Kind.ALLOW:
             return _decided(event, {"behavior": "allow"})
+        case Kind.ANSWER if reply.question is not None:
+            return _decided(event, {"behavior": "allow", "updatedInput": answered(reply.question.given, reply.text)})
         case Kind.DENY:
             return _decided(event, {"behavior": "deny", "message": reply.text})
     return None
 
 
-def _decided(event: str, decision: dict[str, str]) -> dict[str, Any]:
+def _decided(event: str, decision: dict[str, Any]) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "decision": decision}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from maestro.agents.happenings import Usage
 from maestro.agents.hooks.base import Beginning, Happening, Moment, Payload, Reply, wanted
 from maestro.agents.hooks.claude import spell
 
@@ -41,6 +42,9 @@ class Codex:
             asked=wanted(payload),
             is_final=payload.reason not in _STAYS,
         )
+
+    def used(self, kept: bytes) -> Usage | None:
+        return None
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         return spell(event, reply)

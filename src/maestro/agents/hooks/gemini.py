@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from maestro.agents.happenings import Usage
 from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Payload, Reply, context, described, wanted
 
 _BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compress": Beginning.COMPACTED}
@@ -46,6 +47,9 @@ class Gemini:
             is_final=payload.reason not in _STAYS,
             tells_models=True,
         )
+
+    def used(self, kept: bytes) -> Usage | None:
+        return None
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         match reply.kind:

@@ -15,6 +15,9 @@ _NOT_OVER_HTTP = frozenset({"SessionStart"})  # claude refuses
 # Its protocol tells these already. A permission that both ask for would be asked for twice.
 _TOLD_BY_PROTOCOL = frozenset({"PermissionRequest", "Notification", "SessionEnd"})
 
+_HELD = frozenset({"PermissionRequest"})
+_HELD_SECONDS = 24 * 3600
+
 
 def by_command(tool: str, command: Callable[[str], str], *, seconds: Mapping[str, int] | None = None) -> Groups:
     """Every event of a program, with the command for each. `seconds` are other patiences than the usual."""
@@ -49,6 +52,19 @@ def beside_protocol(tool: str, command: Sequence[str], *, url: str = "") -> Grou
 
     groups = over_http(url, words) if url and tool == "claude" else by_command(tool, words)
     return {event: group for event, group in groups.items() if event not in _TOLD_BY_PROTOCOL}
+
+
+def in_terminal(tool: str, command: Sequence[str]) -> Groups:
+    """The events of a program in a terminal that Maestro started: all of them, by command. Nothing else tells how it
+    stands, and the address for HTTP may be another one after the server's next start. A request for permission waits
+    for as long as a person takes, also while there is no server."""
+
+    def words(event: str) -> str:
+        patient = ["--patient"] if event in _HELD else []
+        return shlex.join([*command, *patient, tool, event])
+
+    held = dict.fromkeys(_HELD & known.DIALECTS[tool].events.keys(), _HELD_SECONDS)
+    return by_command(tool, words, seconds=held)
 
 
 def _group(hook: dict[str, Any], seconds: int, tool: str) -> list[dict[str, Any]]:

@@ -522,6 +522,8 @@ int main(int count, char **words)
     if (count < 1)
         return USAGE;
     arguments = words;
+    if (count > 2 && strcmp(words[1], "hook") == 0 && strcmp(words[2], "--patient") == 0)
+        become_python();
     is_hook = asks_for_hook();
     signal(SIGPIPE, SIG_IGN);
     if (is_hook) {

@@ -5,6 +5,7 @@ A hook that has nothing to say costs one read. Everything that is written for on
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
@@ -17,13 +18,14 @@ from maestro.agents.hooks.base import NOTHING, Beginning, Happening, Kind, Momen
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Reach
 from maestro.domain.messages import Received, Step
-from maestro.domain.sessions import Session, Source, Status
+from maestro.domain.sessions import FINAL, Session, Source, Status
 from maestro.domain.spawns import Spawn
+from maestro.domain.talks import Talk, Teller, Turn
 from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes
 from maestro.operations import primer as primer_ops
 from maestro.prompts import letters
-from maestro.services.hooks import pending
+from maestro.services.hooks import pending, spending, turns
 from maestro.services.hooks.holding import Holding, withdraw_all
 from maestro.services.hooks.memory import Memory, Remembered
 from maestro.services.mail import receipts
@@ -73,7 +75,12 @@ class _Seen(msgspec.Struct, frozen=True):
     mail: list[Received]
     more: bool
     primer: str
-    is_driven: bool  # spoken with over its protocol, which tells its status and asks for it
+    talk: Talk | None
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether it is spoken with over its protocol, which tells its status and asks for it."""
+        return self.talk is not None and self.talk.teller is Teller.RUNNER
 
 
 class Desk:
@@ -92,18 +99,35 @@ class Desk:
         memory = self._memory.of(caller.name)
         seen = await self._store.read(lambda tx: self._look(tx, caller, happening, memory), quick=True)
         if happening.moment is Moment.ASKS and not seen.is_driven and self._holds(seen.session, seen.spawn):
-            await holds()
-            return await self._holding.hold(caller, happening)
+            return await self._asked(caller, happening, seen, holds)
         reply = self._reply(happening, seen, memory)
+        spent = await spending.look(seen.talk, happening)
         others = memory.being_read
         work = self._consequences(caller, happening, seen, memory, reply)
         now_read = memory.being_read - others
+        if spent is not None:
+            work.insert(0, lambda tx: spending.count(tx, caller, spent))
         if work:
             try:
                 await self._store.write(lambda tx: _do(tx, caller, work), quick=True)
             finally:
                 memory.being_read = memory.being_read - now_read
         return reply
+
+    async def _asked(self, caller: Caller, happening: Happening, seen: _Seen, holds: Waits) -> Reply:
+        """What becomes of a tool call that is to be allowed first: as its run's policy says, or the person."""
+        decided = turns.decided(seen.talk, seen.spawn, happening)
+        if decided is not None:
+            return decided
+        await holds()
+        if seen.talk is not None:
+            await self._store.write(lambda tx: tx.talks.set_turn(caller.name, Turn.ASKING), quick=True)
+        try:
+            return await self._holding.hold(caller, happening)
+        finally:
+            if seen.talk is not None:
+                over = self._store.write(lambda tx: turns.asked_no_more(tx, caller.name), quick=True)
+                await asyncio.shield(over)
 
     async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
         """An answer went out, or could not be given: then its mail is offered again."""
@@ -113,7 +137,8 @@ class Desk:
         memory.being_shown -= receipts.places(reply.receipt)
         if not is_out:
             return
-        memory.pending = [*(memory.pending or []), reply.receipt][-limits.hook_answers_max :]
+        if memory.pending is not None:  # else they are looked up, with this one
+            memory.pending = [*memory.pending, reply.receipt][-limits.hook_answers_max :]
         memory.model_was_asked = False
         await self._store.write(lambda tx: _note_shown(tx, caller, reply.receipt), quick=True)
 
@@ -129,9 +154,10 @@ class Desk:
         session = kin.own(tx, caller)
         if memory.pending is None:
             memory.pending = tx.hooks.answers_of(session.id)
-        is_driven = tx.talks.get(session.id) is not None
+        talk = tx.talks.get(session.id)
+        is_driven = talk is not None and talk.teller is Teller.RUNNER
         mail = self._mail(tx, caller, happening, memory, is_driven=is_driven)
-        mail = told.not_yet(tx, session, mail) if is_driven else mail
+        mail = told.not_yet(tx, session, mail, prompts_too=not is_driven) if talk is not None else mail
         asks, starts = happening.moment is Moment.ASKS, happening.moment is Moment.STARTS
         is_needed = asks or starts or happening.moment is Moment.ENDS or (is_driven and mail)
         spawn = tx.spawns.get(session.id) if is_needed else None
@@ -140,7 +166,7 @@ class Desk:
         if _wants_primer(happening, memory, is_spawned=spawn is not None, is_driven=is_driven):
             asked = primer_ops.ReadPrimer(tools=_reach(session, spawn) is Reach.MCP)
             primer = primers.read(tx, caller, asked).text
-        return _Seen(tx.at, session, spawn, mail[:many], len(mail) > many, primer, is_driven)
+        return _Seen(tx.at, session, spawn, mail[:many], len(mail) > many, primer, talk)
 
     def _mail(
         self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered, *, is_driven: bool
@@ -190,7 +216,8 @@ class Desk:
             if memory.pending:  # what was put into the old context is not in the new one
                 work.append(lambda tx: tx.hooks.clear_answers(caller.name))
             memory.pending = []
-        via = _proof(happening, memory, is_driven=seen.is_driven)
+        is_at_work = seen.talk is not None and seen.talk.turn is not Turn.IDLE
+        via = _proof(happening, memory, is_driven=seen.is_driven, is_at_work=is_at_work)
         if via and memory.pending:
             read, memory.pending = memory.pending, []
             memory.being_read = memory.being_read.union(*map(receipts.places, read))
@@ -203,6 +230,10 @@ class Desk:
         elif said := _status(happening, seen, reply):
             detail = happening.asked if said is Status.NEEDS_INPUT else ""
             work.append(lambda tx: _say(tx, caller, said, detail))
+        if turn := turns.turn_after(seen.talk, happening, reply):
+            work.append(lambda tx: turns.take(tx, caller, happening, turn))
+            if happening.moment is Moment.PROMPT:  # what was pushed to it is among what it is shown now
+                memory.pending, memory.model_was_asked = None, False
         if happening.moment in (Moment.PROMPT, Moment.AFTER_TOOL):
             memory.stops = 0
         return work
@@ -234,10 +265,10 @@ def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool,
     return False
 
 
-def _proof(happening: Happening, memory: Remembered, *, is_driven: bool) -> str:
+def _proof(happening: Happening, memory: Remembered, *, is_driven: bool, is_at_work: bool) -> str:
     """By what it is known that the model has seen what was shown; '' if it is not."""
     match happening.moment:
-        case Moment.PROMPT if is_driven:
+        case Moment.PROMPT if is_driven or is_at_work:
             return ""  # it may have come while its tool ran, before the model is asked
         case Moment.PROMPT | Moment.STOP:
             return _VIA
@@ -252,14 +283,17 @@ def _proof(happening: Happening, memory: Remembered, *, is_driven: bool) -> str:
 
 def _status(happening: Happening, seen: _Seen, reply: Reply) -> Status | None:
     """The word that is worth writing down; none if that stands there already, or if its protocol tells."""
-    if seen.is_driven:
-        return None
+    stays = seen.session.status in FINAL and happening.moment is not Moment.PROMPT
+    if seen.is_driven or (seen.talk is not None and stays):
+        return None  # what it reported itself stands, until it is told something new
     said = _STATUSES.get(happening.moment)
-    if happening.moment is Moment.STOP:
+    if happening.moment is Moment.FAILS:
+        said = Status.IDLE
+    elif happening.moment is Moment.STOP:
         said = Status.WORKING if reply.kind is Kind.GO_ON else Status.IDLE
     elif happening.moment is Moment.WAITS:
         said = Status.NEEDS_INPUT if happening.needs_person else Status.IDLE
-    elif happening.moment is Moment.STARTS and happening.beginning is not Beginning.COMPACTED:
+    elif happening.moment is Moment.STARTS and happening.beginning is not Beginning.COMPACTED and seen.talk is None:
         said = Status.IDLE
     session = seen.session
     stands = session.status is said and session.status_source is Source.HOOK and happening.moment is not Moment.ASKS

@@ -61,16 +61,13 @@ class Holding:
             return NOTHING
         answered = ask
         await self._store.write(lambda tx: _told(tx, caller, answered))
+        if happening.question is not None:
+            return Reply(Kind.ANSWER, answered.answer or "", question=happening.question)
         return Reply(Kind.ALLOW) if answered.answer == _ALLOW else Reply(Kind.DENY, _REFUSED)
 
     def _open(self, caller: Caller, happening: Happening, key: tuple[str, str]) -> _Held:
-        request = ops.CreateAsk(
-            title=f"May it use {happening.asked or 'a tool'}?"[: limits.subject_chars_max],
-            message=f"{happening.tool} asks before it goes on.",
-            kind=rules.Kind.PERMISSION,
-            choice=[_ALLOW, _DENY],
-        )
-        work = self._store.write(lambda tx: asks.create(tx, caller, request))
+        request = _request(happening)
+        work = self._store.write(lambda tx: _asked_before(tx, caller, request) or asks.create(tx, caller, request))
         self._held[key] = held = _Held(asyncio.ensure_future(work))
         return held
 
@@ -110,12 +107,38 @@ class Holding:
         return await self._store.read(now, quick=True)
 
 
+def _request(happening: Happening) -> ops.CreateAsk:
+    asks, many = happening.question, limits.subject_chars_max
+    if asks is not None:
+        choices = list(asks.choices[: limits.choices_max])
+        kind = rules.Kind.QUESTION
+        return ops.CreateAsk(title=asks.title[:many], message=asks.text, kind=kind, choice=choices)
+    return ops.CreateAsk(
+        title=f"May it use {happening.asked or 'a tool'}?"[:many],
+        message=f"{happening.tool} asks before it goes on.",
+        kind=rules.Kind.PERMISSION,
+        choice=[_ALLOW, _DENY],
+    )
+
+
 def withdraw_all(tx: Tx, caller: Caller, ask_ids: list[str]) -> None:
     """Take requests back, unless they were answered just now."""
     for ask_id in ask_ids:
         found = tx.asks.get(ask_id)
         if found is not None and found.status is rules.Status.OPEN:
             asks.withdraw(tx, caller, ops.OneAsk(id=ask_id))
+
+
+def withdraw_left(tx: Tx, caller: Caller) -> None:
+    """Requests of a program that is past all of them: those that it has stopped waiting for without a word."""
+    left = tx.asks.open_of_session(caller.name, limit=limits.page_items_default)
+    withdraw_all(tx, caller, [one.id for one in left if one.kind is rules.Kind.PERMISSION])
+
+
+def _asked_before(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask | None:
+    """The same request, which a server that was killed had opened."""
+    found = tx.asks.open_of_session(caller.name, limit=limits.page_items_default)
+    return next((one for one in found if one.kind is request.kind and one.title == request.title), None)
 
 
 def _told(tx: Tx, caller: Caller, ask: Ask) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
 from maestro import errors
 from maestro.agents import known
+from maestro.agents.conversation import WAITS_FOR_ANSWER
 from maestro.domain import manifests as shapes
 from maestro.domain import prompts
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Manifest, Reach
 from maestro.domain.messages import Step
-from maestro.domain.sessions import Session
+from maestro.domain.sessions import Session, Source
+from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.talks import Talk, Teller, Turn
 from maestro.domain.templates import Template
 from maestro.events.hub import Hub, Subscription
 from maestro.operations import mail_shapes
@@ -25,8 +29,9 @@ from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.programs.runners import Runners
 from maestro.services.programs.stopping import Stopping
-from maestro.services.sessions import kin
+from maestro.services.sessions import kin, status
 from maestro.services.sessions.views import require_live
+from maestro.services.talks import taking
 from maestro.services.talks.saying import Saying
 from maestro.store.base import Store, Tx
 
@@ -68,6 +73,8 @@ class Control:
         stopping: Stopping,
         waits: receipts.ReceiptWaits,
         saying: Saying,
+        *,
+        wake: Callable[[str], Awaitable[None]],
     ) -> None:
         self._store = store
         self._hub = hub
@@ -75,14 +82,16 @@ class Control:
         self._stopping = stopping
         self._waits = waits
         self._saying = saying
+        self._wake = wake
 
     async def push(
         self, caller: Caller, request: ops.PromptSession, sent: mail_shapes.SentMail
     ) -> mail_shapes.SentMail:
         """After the commit: into the running agent. What does not get through lies in its inbox."""
         session_id = sent.deliveries[0].box
-        if await self._saying.is_spoken_with(session_id):
-            await self._say(session_id, sent)
+        talk = await self._saying.talk(session_id)
+        if talk is not None:
+            await (self._say(session_id, sent) if talk.teller is Teller.RUNNER else self._leave(talk, sent))
             return await self._waits.after(caller, request, await self._waits.look(sent))
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
         data = known.find(spawn.tool).prompt(request.text) if spawn else None
@@ -99,11 +108,13 @@ class Control:
         except errors.Conflict as problem:
             raise _not_handed_over(problem, sent) from problem
         if why:
-            raise errors.NotConfirmed(
-                f"It is held back: {why}.",
-                hint=f"It is told as soon as that is over: maestro mail status {sent.id}",
-                data=msgspec.to_builtins(sent),
-            )
+            raise _held_back(why, sent)
+
+    async def _leave(self, talk: Talk, sent: mail_shapes.SentMail) -> None:
+        """For an agent in a terminal: its hooks hand it out while it works, and what has nothing to do is woken."""
+        if talk.turn is Turn.ASKING:
+            raise _held_back(WAITS_FOR_ANSWER, sent)
+        await self._wake(talk.session_id)
 
     async def _type(self, session_id: str, sent: mail_shapes.SentMail, data: bytes) -> None:
         """Into its terminal; what that does not take is not delivered, and lies in the inbox."""
@@ -121,6 +132,7 @@ class Control:
     async def interrupt(self, caller: Caller, request: session_ops.OneSession) -> Session:
         session = await self._named(caller, request, what="interrupt")
         await self._runners.ask(session.id, do="interrupt")
+        await self._store.write(lambda tx: _interrupted(tx, caller, session), quick=True)
         return session
 
     async def stop(self, caller: Caller, request: ops.StopSession) -> Session:
@@ -187,6 +199,24 @@ class Control:
             return session
 
         return await self._store.read(look, quick=True)
+
+
+def _interrupted(tx: Tx, caller: Caller, session: Session) -> None:
+    """No hook tells that a turn was cut short. If it goes on all the same, the next one does."""
+    talk = tx.talks.get(session.id)
+    if talk is None or talk.teller is not Teller.HOOKS or talk.turn not in (Turn.WORKING, Turn.ASKING):
+        return
+    taking.stopped(tx, session, caller, interrupted=True)
+    detail = "it was interrupted"
+    status.say(tx, session, SessionStatus.IDLE, source=Source.HOOK, detail=detail, actor=caller.name)
+
+
+def _held_back(why: str, sent: mail_shapes.SentMail) -> errors.NotConfirmed:
+    return errors.NotConfirmed(
+        f"It is held back: {why}.",
+        hint=f"It is told as soon as that is over: maestro mail status {sent.id}",
+        data=msgspec.to_builtins(sent),
+    )
 
 
 def _not_handed_over(problem: errors.Conflict, sent: mail_shapes.SentMail) -> errors.NotConfirmed:

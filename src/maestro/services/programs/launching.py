@@ -180,6 +180,8 @@ class Launching:
             "input": launch.input,
             "conversation": launch.conversation,
             "opening": launch.opening,
+            "inbox": launch.inbox,
+            "interrupt": launch.interrupt,
             "stop_seconds": limits.stop_grace_seconds,
         }
         await self._runners.start(order, session_id)

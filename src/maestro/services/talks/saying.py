@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maestro import errors
 from maestro.domain.messages import Step
+from maestro.domain.talks import Talk
 from maestro.prompts import pushes
 from maestro.services.mail import receipts
 from maestro.services.programs.runners import Runners
@@ -17,9 +18,9 @@ class Saying:
         self._store = store
         self._runners = runners
 
-    async def is_spoken_with(self, session_id: str) -> bool:
-        """Whether its program speaks a protocol."""
-        return await self._store.read(lambda tx: tx.talks.get(session_id), quick=True) is not None
+    async def talk(self, session_id: str) -> Talk | None:
+        """The conversation with an agent, where there is one."""
+        return await self._store.read(lambda tx: tx.talks.get(session_id), quick=True)
 
     async def prompt(self, session_id: str, message_id: str) -> str:
         """A message as a live prompt; why it is held back, if it is. The conversation says when the model has it."""

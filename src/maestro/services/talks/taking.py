@@ -38,9 +38,9 @@ def take(tx: Tx, session: Session, spawn: Spawn, word: words.Word, actor: Caller
         case words.AskGone():
             asking.gone(tx, session, spawn, word, actor)
         case words.TakenIn():
-            _taken_in(tx, session, word.prompt)
+            taken_in(tx, session, word.prompt)
         case words.RateLimited():
-            _limited(tx, session, word, actor)
+            limited(tx, session, word, actor)
 
 
 def over(tx: Tx, session: Session) -> None:
@@ -50,6 +50,16 @@ def over(tx: Tx, session: Session) -> None:
         tx.talks.park(session.id, None)
         tx.talks.forget_wake(session.id)
         tx.hooks.clear_answers(session.id)  # what its model may not have seen is offered again
+
+
+def stopped(tx: Tx, session: Session, actor: Caller, *, problem: str = "", interrupted: bool = False) -> None:
+    """Its turn is over, by its program's hooks or ours; its status whoever says so tells."""
+    tx.talks.set_turn(session.id, Turn.IDLE)
+    pending.turn_ended(tx, session.id, well=not problem and not interrupted)
+    data: dict[str, Any] = {"interrupted": interrupted, "problem": problem[:500]}
+    tx.log(Change(Kind.SESSION_TURN_ENDED, session.id, session.project_id, data), actor=actor.name)
+    if session.ended_at is None and session.status not in FINAL:
+        _reminded_in_vain(tx, session)
 
 
 def _started(tx: Tx, session: Session, actor: Caller) -> None:
@@ -63,7 +73,7 @@ def _ended(tx: Tx, session: Session, word: words.TurnEnded, actor: Caller) -> No
     pending.turn_ended(tx, session.id, well=not word.problem and not word.interrupted)
     data: dict[str, Any] = {"interrupted": word.interrupted, "problem": word.problem[:500]}
     if word.usage is not None:
-        _count(tx, session, word.usage)
+        count(tx, session, word.usage)
         data |= msgspec.structs.asdict(word.usage)
     tx.log(Change(Kind.SESSION_TURN_ENDED, session.id, session.project_id, data), actor=actor.name)
     if session.ended_at is not None or session.status in FINAL:
@@ -71,20 +81,31 @@ def _ended(tx: Tx, session: Session, word: words.TurnEnded, actor: Caller) -> No
     talk = tx.talks.get(session.id)
     is_parked = talk is not None and talk.parked_until is not None
     if word.problem and not is_parked:
-        subject = f"{session.name} could not go on"
-        notices.to_coordinator(tx, session, subject=subject, text=word.problem, person_too=True)
+        could_not_go_on(tx, session, word.problem)
     if session.status is Status.NEEDS_INPUT and session.status_source is Source.REPORT:
         return  # it said itself that it waits for someone
-    if talk is not None and talk.reminded is Reminded.ONCE and (held := reports.holds(tx, session)):
-        tx.talks.set_reminded(session.id, Reminded.IN_VAIN)
-        text = f"It still holds {', '.join(task.ref for task in held)}, was reminded, and has said nothing of it."
-        subject = f"{session.name} has stopped without a report"
-        notices.to_coordinator(tx, session, subject=subject, text=text, person_too=True)
+    _reminded_in_vain(tx, session)
     detail = word.problem or ("it was interrupted" if word.interrupted else "its turn ended")
     status.say(tx, session, Status.IDLE, source=Source.PROTOCOL, detail=detail[:500], actor=actor.name)
 
 
-def _count(tx: Tx, session: Session, usage: words.Usage) -> None:
+def could_not_go_on(tx: Tx, session: Session, problem: str) -> None:
+    """Whoever leads it hears why its turn ended before its time."""
+    notices.to_coordinator(tx, session, subject=f"{session.name} could not go on", text=problem, person_too=True)
+
+
+def _reminded_in_vain(tx: Tx, session: Session) -> None:
+    """It was told once that it holds tasks, and has stopped again without a word of them."""
+    talk, held = tx.talks.get(session.id), reports.holds(tx, session)
+    if talk is None or talk.reminded is not Reminded.ONCE or not held:
+        return
+    tx.talks.set_reminded(session.id, Reminded.IN_VAIN)
+    text = f"It still holds {', '.join(task.ref for task in held)}, was reminded, and has said nothing of it."
+    subject = f"{session.name} has stopped without a report"
+    notices.to_coordinator(tx, session, subject=subject, text=text, person_too=True)
+
+
+def count(tx: Tx, session: Session, usage: words.Usage, *, turns: int = 1) -> None:
     """For the task it holds; with several, or none, for itself alone."""
     held = reports.holds(tx, session) or [
         task for task_id in session.tasks if (task := tx.tasks.get(task_id)) is not None
@@ -93,7 +114,7 @@ def _count(tx: Tx, session: Session, usage: words.Usage) -> None:
         Used(
             session_id=session.id,
             task_id=held[0].id if len(held) == 1 else None,
-            turns=1,
+            turns=turns,
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             cached_tokens=usage.cached_tokens,
@@ -102,7 +123,7 @@ def _count(tx: Tx, session: Session, usage: words.Usage) -> None:
     )
 
 
-def _taken_in(tx: Tx, session: Session, prompt: str) -> None:
+def taken_in(tx: Tx, session: Session, prompt: str) -> None:
     """Something it was told has come to its model: what came out that way is read, and nothing else."""
     caller = tx.sessions.caller(session.id)
     if caller is None:
@@ -125,7 +146,7 @@ def _read(tx: Tx, caller: Caller, session: Session, message_id: str, *, via: str
         receipts.take(tx, caller, Step.READ, session.id, message.seq, via=via)
 
 
-def _limited(tx: Tx, session: Session, word: words.RateLimited, actor: Caller) -> None:
+def limited(tx: Tx, session: Session, word: words.RateLimited, actor: Caller) -> None:
     """Left alone until its provider takes more; then it is told once to go on."""
     longest = tx.at + timedelta(seconds=limits.parked_seconds_max)
     until = tx.at + timedelta(seconds=limits.parked_seconds_default)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import msgspec
+
+from maestro.agents import happenings
 
 
 class _Word(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
@@ -24,6 +28,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     cached_tokens: int = 0
     cost_usd: float | None = None
     model: str = ""
+
+
+def usage_of(found: happenings.Usage) -> Usage:
+    """What an agent's program says, as it comes over the wire."""
+    return msgspec.convert(asdict(found), Usage)
 
 
 class TurnEnded(_Word, frozen=True, kw_only=True, tag="turn_ended"):

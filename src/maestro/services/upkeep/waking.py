@@ -1,7 +1,8 @@
 """Wakes agents that have nothing to do and unread mail; tells those that their provider had turned away to go on;
 lets those go that are done.
 
-Only over a protocol: what is pushed there can approve nothing, and the conversation says when the model has it.
+Over a protocol, or into an inbox beside the keyboard: what is pushed there can approve nothing. The conversation
+says when the model has it, or the program's hooks do.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from maestro.clock import Clock
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Reach, decode
 from maestro.domain.messages import Received, Step
+from maestro.domain.prompts import is_prompt
 from maestro.domain.sessions import FINAL, Session, Status
-from maestro.domain.talks import Next, Reminded, Talk, Wake, next_wake, wake_due
+from maestro.domain.talks import Next, Reminded, Talk, Turn, Wake, next_wake, wake_due
 from maestro.operations.mail_shapes import Confirm
 from maestro.prompts import pushes
 from maestro.services.hooks import pending
@@ -62,6 +64,12 @@ class Waking:
             if len(found) < limits.upkeep_batch_rows_max:
                 return min(due, default=None)
             after = found[-1].session_id
+
+    async def wake(self, session_id: str) -> None:
+        """One agent, now, if it has nothing to do."""
+        talk = await self._store.read(lambda tx: tx.talks.get(session_id), quick=True)
+        if talk is not None and talk.turn is Turn.IDLE:
+            await self._look_at(talk)
 
     async def _look_at(self, talk: Talk) -> datetime | None:
         """Do what there is to do for one agent; when to look again."""
@@ -128,11 +136,18 @@ def _next(tx: Tx, session_id: str) -> Push | None:
             assert known is not None
             _give_up(tx, session, known, unread)
             return None
-    text = pushes.mail(unread, _reach(tx, session_id))
+    text = _text(unread, _reach(tx, session_id))
     push = Push(ids.new("req", tx.at), text, talk.heard, receipts.receipt_for(unread))
     tries = known.tries + 1 if known else 1
     tx.talks.put_wake(Wake(session_id=session_id, id=push.id, receipt=push.receipt, tries=tries, pushed_at=tx.at))
     return push
+
+
+def _text(unread: list[Received], reach: Reach) -> str:
+    """Mail as such; a live prompt as what it is."""
+    if len(unread) == 1 and is_prompt(unread[0]):
+        return pushes.prompt(unread[0].body, unread[0].sender)
+    return pushes.mail(unread, reach)
 
 
 def _unread(tx: Tx, caller: Caller) -> list[Received]:

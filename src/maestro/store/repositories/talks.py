@@ -41,6 +41,9 @@ class Talks:
         """Whether a runner's word is new."""
         return self._rows.run("talk_hear", session_id=session_id, epoch=epoch, heard=number) == 1
 
+    def set_heard(self, session_id: str, heard: int) -> None:
+        self._rows.run("talk_heard", session_id=session_id, heard=heard)
+
     def set_turn(self, session_id: str, turn: Turn) -> None:
         self._rows.run("talk_turn", session_id=session_id, turn=turn.value)
 
@@ -115,6 +118,7 @@ class Talks:
             "usage_add",
             session_id=used.session_id,
             task_id=used.task_id or "",
+            turns=used.turns,
             input_tokens=used.input_tokens,
             output_tokens=used.output_tokens,
             cached_tokens=used.cached_tokens,

@@ -14,6 +14,10 @@ SELECT {talk} FROM talks t WHERE t.session_id = :session_id;
 UPDATE talks SET epoch = :epoch, heard = :heard
  WHERE session_id = :session_id AND (epoch < :epoch OR (epoch = :epoch AND heard < :heard));
 
+-- name: talk_heard
+-- How far the program's record of the conversation was read, where hooks tell of it.
+UPDATE talks SET heard = :heard WHERE session_id = :session_id;
+
 -- name: talk_turn
 UPDATE talks SET turn = :turn WHERE session_id = :session_id;
 
@@ -69,11 +73,11 @@ ON CONFLICT (session_id) DO UPDATE
 DELETE FROM wakes WHERE session_id = :session_id;
 
 -- name: usage_add
--- One more turn.
+-- More turns, or more of the last one.
 INSERT INTO usage (session_id, task_id, turns, input_tokens, output_tokens, cached_tokens, cost_micros)
-VALUES (:session_id, :task_id, 1, :input_tokens, :output_tokens, :cached_tokens, :cost_micros)
+VALUES (:session_id, :task_id, :turns, :input_tokens, :output_tokens, :cached_tokens, :cost_micros)
 ON CONFLICT (session_id, task_id) DO UPDATE
-   SET turns = turns + 1, input_tokens = input_tokens + excluded.input_tokens,
+   SET turns = turns + excluded.turns, input_tokens = input_tokens + excluded.input_tokens,
        output_tokens = output_tokens + excluded.output_tokens, cached_tokens = cached_tokens + excluded.cached_tokens,
        cost_micros = CASE WHEN excluded.cost_micros IS NULL THEN cost_micros
                           ELSE coalesce(cost_micros, 0) + excluded.cost_micros END;

@@ -1,0 +1,57 @@
+"""What an agent in a terminal has taken: read from its program's own record of the conversation, as far as it is new.
+
+How such a record is written, the program's dialect knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from maestro import limits
+from maestro.agents.happenings import Usage
+from maestro.agents.hooks import known
+from maestro.agents.hooks.base import Happening, Moment
+from maestro.domain.callers import Caller
+from maestro.domain.talks import Talk, Teller
+from maestro.services.sessions import kin
+from maestro.services.talks import taking, words
+from maestro.store.base import Tx
+
+_MOMENTS = (Moment.STOP, Moment.FAILS, Moment.ENDS)
+
+
+class Spent(msgspec.Struct, frozen=True):
+    usage: Usage | None
+    read_to: int  # where the next look begins
+    turns: int
+
+
+async def look(talk: Talk | None, happening: Happening) -> Spent | None:
+    """What is new at the end of a turn; None if nobody keeps a record."""
+    if talk is None or talk.teller is not Teller.HOOKS or happening.moment not in _MOMENTS or happening.is_aside:
+        return None
+    if not happening.transcript:
+        return None
+    turns = 0 if happening.moment is Moment.ENDS else 1  # what is new at its very end belongs to a turn that ended
+    return await asyncio.to_thread(_read, happening.tool, Path(happening.transcript), talk.heard, turns)
+
+
+def _read(tool: str, path: Path, start: int, turns: int) -> Spent | None:
+    try:
+        with path.open("rb") as file:
+            start = start if start <= path.stat().st_size else 0  # another conversation than last time
+            file.seek(start)
+            kept = file.read(limits.transcript_bytes_max)
+    except OSError:
+        return None
+    whole = kept[: kept.rfind(b"\n") + 1]
+    return Spent(known.DIALECTS[tool].used(whole), start + len(whole), turns)
+
+
+def count(tx: Tx, caller: Caller, spent: Spent) -> None:
+    tx.talks.set_heard(caller.name, spent.read_to)
+    if spent.usage is not None:
+        taking.count(tx, kin.own(tx, caller), words.usage_of(spent.usage), turns=spent.turns)

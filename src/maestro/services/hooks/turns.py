@@ -1,0 +1,110 @@
+"""Conversations that a program's own hooks tell of: whose turn it is, and what has come in.
+
+The other ones are told of by their runners; see `services/talks`.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from maestro.agents.hooks.base import Happening, Kind, Moment, Reply
+from maestro.agents.hooks.resets import reset_at
+from maestro.agents.policy import Policy
+from maestro.domain.callers import Caller
+from maestro.domain.members import Permission
+from maestro.domain.messages import Message
+from maestro.domain.prompts import is_prompt
+from maestro.domain.spawns import Spawn
+from maestro.domain.talks import Reminded, Talk, Teller, Turn
+from maestro.services.hooks.holding import withdraw_left
+from maestro.services.mail import receipts
+from maestro.services.sessions import kin
+from maestro.services.talks import taking, told, words
+from maestro.store.base import Tx
+
+_GOES_ON_BY_ITSELF = timedelta(minutes=2)  # such a program's own word comes first
+_NOT_ALLOWED = "This run does not allow that."
+_TURNS = {
+    Moment.PROMPT: Turn.WORKING,
+    Moment.BEFORE_TOOL: Turn.WORKING,
+    Moment.AFTER_TOOL: Turn.WORKING,
+    Moment.ASKS: Turn.ASKING,
+    Moment.STOP: Turn.IDLE,
+    Moment.FAILS: Turn.IDLE,
+}
+
+
+def turn_after(talk: Talk | None, happening: Happening, reply: Reply) -> Turn | None:
+    """Whose turn it is now, if that is another one's than before, and a prompt always; None if nothing is to be
+    written."""
+    if talk is None or talk.teller is not Teller.HOOKS or happening.is_aside:
+        return None
+    now = _TURNS.get(happening.moment)
+    if happening.moment is Moment.STOP and reply.kind is Kind.GO_ON:
+        now = Turn.WORKING
+    elif happening.moment is Moment.WAITS:
+        now = Turn.ASKING if happening.needs_person else Turn.IDLE
+    return now if now is not talk.turn or happening.moment is Moment.PROMPT else None
+
+
+def decided(talk: Talk | None, spawn: Spawn | None, happening: Happening) -> Reply | None:
+    """What its run's policy says to what it asks; None if the person is to say it."""
+    if talk is None or spawn is None or happening.question is not None:
+        return None
+    is_allowed = Policy(tuple(talk.allow), talk.rest.value).decide(happening.action)
+    if spawn.permission is Permission.FULL or is_allowed:
+        return Reply(Kind.ALLOW)
+    return Reply(Kind.DENY, _NOT_ALLOWED) if is_allowed is False else None
+
+
+def asked_no_more(tx: Tx, session_id: str) -> None:
+    """It has its answer, or went on without."""
+    talk = tx.talks.get(session_id)
+    if talk is not None and talk.turn is Turn.ASKING:
+        tx.talks.set_turn(session_id, Turn.WORKING)
+
+
+def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
+    """Write it down, with what follows from it."""
+    session, talk = kin.own(tx, caller), tx.talks.get(caller.name)
+    assert talk is not None
+    if happening.moment is Moment.PROMPT:
+        if talk.turn is Turn.NONE:
+            _shows(tx, caller, receipts.receipt_for(told.in_first_prompt(tx, caller, session)))
+            tx.talks.set_reminded(session.id, Reminded.NOT)
+        if happening.conversation and happening.conversation != talk.conversation:
+            tx.talks.set_conversation(session.id, happening.conversation)
+        withdraw_left(tx, caller)
+        wake = tx.talks.wake(session.id)
+        if wake is not None and _is_in(tx, happening.prompt, wake.receipt):
+            _shows(tx, caller, wake.receipt)
+            tx.talks.forget_wake(session.id)
+    if now is not Turn.IDLE:
+        tx.talks.set_turn(session.id, now)
+        tx.talks.park(session.id, None)
+        return
+    withdraw_left(tx, caller)
+    taking.stopped(tx, session, caller, problem=happening.problem)
+    if happening.is_limited:
+        over = reset_at(happening.problem, tx.at)
+        until = (over + _GOES_ON_BY_ITSELF).timestamp() if over is not None else None
+        taking.limited(tx, session, words.RateLimited(n=0, until=until, detail=happening.problem), caller)
+    elif happening.problem:
+        taking.could_not_go_on(tx, session, happening.problem)
+
+
+def _shows(tx: Tx, caller: Caller, receipt: str) -> None:
+    """It is in what the model is asked next: read once that has happened, as with all that hooks show."""
+    if receipt:
+        tx.hooks.put_answer(caller.name, receipt, at=tx.at)
+
+
+def _is_in(tx: Tx, prompt: str, receipt: str) -> bool:
+    """Whether a prompt is what was pushed: with the messages' ids, or one's own words. What was pushed without
+    messages is a word of ours, of which nobody asks what became."""
+    found = [tx.mail.get(tx.mail.head(place)[0]) for place in receipts.places(receipt)]
+    return any(_names(prompt, message) for message in found if message is not None)
+
+
+def _names(prompt: str, message: Message) -> bool:
+    return message.id in prompt or (is_prompt(message) and message.body.strip() in prompt)
