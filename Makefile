@@ -8,13 +8,17 @@ BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-agents check bench docs lock clean
+.PHONY: help demo demo-agents test test-slow test-agents check bench docs lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/ready ## see Maestro work: real processes, mail, runs (a minute)
 	@$(BIN)/maestro demo
+
+demo-agents: $(VENV)/ready ## see it lead the real claude, codex and gemini, with a scripted model (needs npm)
+	@PYTHONPATH=tests/agents $(BIN)/python -m agent_programs.installed
+	@PYTHONPATH=tests/agents $(BIN)/python -m demo
 
 test: $(VENV)/ready-dev ## run the tests (all but those below)
 	@echo "— running the tests"

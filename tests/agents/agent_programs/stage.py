@@ -4,7 +4,6 @@ none, and a model that says what a test tells it to."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,14 +15,12 @@ from typing import Any, TypeVar
 import httpx
 from scripted_model import ScriptedModel, Seen
 
-from agent_programs import installed
 from agent_programs.base import KEY, Room
+from agent_programs.person import MODELS, settle
 from maestro.testing.live import LiveServer
 
 T = TypeVar("T")
 _SECONDS_MAX = 100.0  # gemini is slow to start, and resumes in another minute only
-    __import__("os").environ.get("SMAX", "100")
-)  # gemini is slow to start, and resumes in another minute only
 _LOOKS_SECONDS = 0.05
 
 
@@ -82,10 +79,9 @@ class Stage:
         given = {
             "project": "vc",
             "tool": self.tool,
-            **({"driver": self.driver} if self.tool in _MODELS else {}),
             "name": "worker",
             "path": str(self.room.work),
-            **_MODELS.get(self.tool, {}),
+            **({"model": MODELS[self.tool], "driver": self.driver} if self.tool in MODELS else {}),
         }
         return str(self.post("/api/sessions/spawn", **(given | wanted))["id"])
 
@@ -146,15 +142,13 @@ class Stage:
         return "\n".join(told)
 
 
-_MODELS = {"claude": {"model": "sonnet"}, "codex": {"model": "scripted"}, "gemini": {"model": "gemini-2.5-pro"}}
-
-
 @contextmanager
 def stage(tool: str, folder: Path, model: ScriptedModel, *, driver: str = "protocol") -> Iterator[Stage]:
     room = Room(folder / "person", folder / "vc")
     room.home.mkdir()
     subprocess.run(["git", "init", "-q", str(room.work)], check=True)
-    live = LiveServer(folder / "maestro", environment=_settings(room, model.script(tool)))
+    address = model.script(tool)
+    live = LiveServer(folder / "maestro", environment=settle(room, lambda _: address))
     live.start()
     headers = {"Authorization": f"Bearer {live.token}"}
     try:
@@ -169,38 +163,6 @@ def stage(tool: str, folder: Path, model: ScriptedModel, *, driver: str = "proto
 def _end_all(api: httpx.Client) -> None:
     for one in api.get("/api/sessions", params={"project": "vc", "active": "true"}).json()["sessions"]:
         api.post(f"/api/sessions/{one['id']}/stop", json={})
-
-
-def _settings(room: Room, url: str) -> dict[str, str]:
-    """The person's own, for each of the programs: what their login would be."""
-    codex, gemini = room.home / ".codex", room.home / ".gemini"
-    for home in (codex, gemini):
-        home.mkdir()
-    (codex / "config.toml").write_text(
-        f'model_provider = "scripted"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n'
-        f'[features]\nplugins = false\n[model_providers.scripted]\nname = "scripted"\nbase_url = "{url}/v1"\n'
-        f'env_key = "SCRIPTED_KEY"\nwire_api = "responses"\n'
-    )
-    told = {
-        "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-        "privacy": {"usageStatisticsEnabled": False},
-    }
-    (gemini / "settings.json").write_text(json.dumps(told))
-    (room.home / ".claude").mkdir()
-    known = {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": [KEY[-20:]]}}
-    (room.home / ".claude" / ".claude.json").write_text(json.dumps(known))
-    programs = str(Path(installed.program("claude")).parent)
-    return room.environment | {
-        "PATH": os.pathsep.join([programs, os.environ["PATH"]]),
-        "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": KEY,
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "CLAUDE_CONFIG_DIR": str(room.home / ".claude"),
-        "SCRIPTED_KEY": KEY,
-        "GEMINI_API_KEY": KEY,
-        "GOOGLE_GEMINI_BASE_URL": url,
-    }
 
 
 def _pids() -> list[int]:

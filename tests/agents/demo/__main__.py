@@ -1,0 +1,7 @@
+"""Run it."""
+
+import sys
+
+from demo.play import main
+
+sys.exit(main())

@@ -1,0 +1,114 @@
+"""What remains of it, from those who know: git, the server, and the models' own requests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from scripted_model import ScriptedModel
+
+from demo import parts
+from demo.models import letters
+from demo.story import Story
+from demo.world import Kettle
+
+_MERGED = re.compile(r"^Merge .* \((\w+)\)$", re.MULTILINE)
+LETTERS = (parts.SPACE, parts.QUESTION, parts.ANSWER)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What it came to."""
+
+    shown: str  # by the two programs that the workers wrote, on main
+    commits: list[str]  # on main, in the order of the alphabet
+    merges: list[str]  # whose work was merged into it, the first one first
+    sessions: dict[str, str]
+    tasks: dict[str, str]
+    gates: dict[str, list[int]]  # with their exit codes, in the order in which they ran
+    asks: list[tuple[str, str, str]]  # who asked, for what, and the answer
+    receipts: dict[str, str]  # what agents wrote to each other
+    in_request: dict[str, list[str]]  # the same: whose requests it was in, in the middle of a turn
+    still_running: list[int]  # once all of them have ended
+
+
+AS_IT_SHOULD_BE = Facts(
+    shown="96.6 °C",
+    commits=[
+        "Read the sensor",
+        "Round, and do not cut",
+        "Show degrees with their unit",
+        "The kettle, without its parts",
+    ],
+    merges=[parts.CODY, parts.GEMMA],
+    sessions=dict.fromkeys(parts.TOOLS, "completed"),
+    tasks={"kettle#1": "completed", "kettle#2": "completed", "kettle#3": "completed"},
+    gates={"sh test/sensor.sh": [1, 0], "sh test/display.sh": [0]},
+    asks=[(parts.GEMMA, "shell: sh test/display.sh", "allow")],
+    receipts={parts.SPACE: "read", parts.QUESTION: "acknowledged", parts.ANSWER: "read"},
+    in_request={parts.SPACE: [parts.CODY], parts.QUESTION: [parts.LEAD], parts.ANSWER: [parts.CODY]},
+    still_running=[],
+)
+
+
+def differences(facts: Facts) -> list[str]:
+    """What is not as it should be."""
+    return [
+        f"{one.name} is {getattr(facts, one.name)!r}, not {wanted!r}"
+        for one in fields(Facts)
+        if getattr(facts, one.name) != (wanted := getattr(AS_IT_SHOULD_BE, one.name))
+    ]
+
+
+def gather(kettle: Kettle, story: Story, model: ScriptedModel, happened: Sequence[dict[str, Any]]) -> Facts:
+    """Asks for all of it, and shows most. `happened` is the log."""
+    story.title("What is on main now, and what it does")
+    story.command("git log --graph --oneline", kettle.git("log", "--graph", "--oneline", "--no-decorate"))
+    typed = 'sh display.sh "$(sh sensor.sh 96560)"'
+    shown = subprocess.run(["sh", "-c", typed], cwd=kettle.repository, capture_output=True, text=True, check=False)
+    story.command(typed, shown.stdout + shown.stderr)
+    story.title("What the server kept")
+    for words in (("session", "list"), ("task", "tree"), ("worktree", "list"), ("timeline", "--task", "kettle#2")):
+        story.command(f"maestro {' '.join(words)}", kettle.maestro(*words))
+    ids = {one["data"]["subject"]: one["subject"] for one in happened if one["kind"] == "mail.sent"}
+    for subject in LETTERS:
+        if subject in ids:
+            story.command(f"maestro mail status {ids[subject]}", kettle.maestro("mail", "status", ids[subject]))
+    return Facts(
+        shown=shown.stdout.strip(),
+        commits=sorted(kettle.git("log", "--no-merges", "--format=%s").splitlines()),
+        merges=_MERGED.findall(kettle.git("log", "--merges", "--reverse", "--format=%s")),
+        sessions={one["name"]: one["status"] for one in kettle.ask("session", "list")["sessions"]},
+        tasks={one["ref"]: one["status"] for one in kettle.ask("task", "list")["tasks"]},
+        gates=_gates(happened),
+        asks=[(one["asked_by"], one["title"], one["answer"]) for one in kettle.ask("ask", "list", "--all")["asks"]],
+        receipts={subject: _receipt(kettle, ids[subject]) for subject in LETTERS if subject in ids},
+        in_request={subject: _requests(model, subject) for subject in LETTERS},
+        still_running=kettle.programs(),
+    )
+
+
+def _gates(happened: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for one in happened:
+        if one["kind"].startswith("gate."):
+            found.setdefault(one["data"]["command"], []).append(one["data"]["code"])
+    return found
+
+
+def _receipt(kettle: Kettle, message: str) -> str:
+    (delivery,) = kettle.ask("mail", "status", message)["deliveries"]
+    return str(delivery["status"])
+
+
+def _requests(model: ScriptedModel, subject: str) -> list[str]:
+    """Whose model was told of it in a request that goes on with a turn, and not by one that begins it."""
+    return [
+        name
+        for name, tool in parts.TOOLS.items()
+        for seen in model.seen(tool)
+        if seen.turn and any(one.subject == subject for one in letters(seen.newest))
+    ]

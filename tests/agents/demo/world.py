@@ -1,0 +1,65 @@
+"""A person with the three programs and a repository; all of it below one temporary folder."""
+
+from __future__ import annotations
+
+from agent_programs.base import Room
+from agent_programs.person import settle
+from scripted_model import ScriptedModel, Step
+
+from maestro import leftovers
+from maestro.demo.world import World
+from maestro.processes import with_variable
+
+_FILES = {
+    "README.md": '# Kettle\n\n`sh display.sh "$(sh sensor.sh 96560)"` prints `96.6 °C`.\n',
+    "test/measure.sh": "sleep 0.4; echo 96560\n",
+    "test/expect.sh": 'if [ "$1" != "$2" ]; then echo "expected $2, got $1"; exit 1; fi\n',
+    "test/sensor.sh": 'sh test/expect.sh "$(sh sensor.sh 96560)" 96.6\n',
+    "test/display.sh": "sh test/expect.sh \"$(sh display.sh 96.6)\" '96.6 °C' && echo 'the display is right'\n",
+    "test/whole.sh": (
+        'shown=$(sh display.sh "$(sh sensor.sh 96560)")\n'
+        'sh test/expect.sh "$shown" \'96.6 °C\' && echo "the kettle works: $shown"\n'
+    ),
+}
+_STEPS_MAX = 200
+
+
+class Kettle(World):
+    """The repository, the server, and the person's own settings of each program."""
+
+    def __init__(self, model: ScriptedModel, parts: dict[str, Step]) -> None:
+        super().__init__()
+        room = Room(self.root / "person", self.repository)
+        room.home.mkdir()
+        urls = {tool: model.script(tool, *[part] * _STEPS_MAX) for tool, part in parts.items()}
+        self.home = room.home
+        self.environment = settle(room, urls.__getitem__) | {"MAESTRO_HOME": self.environment["MAESTRO_HOME"]}
+
+    def __enter__(self) -> Kettle:
+        super().__enter__()
+        self.maestro("init")
+        for name, value in (("user.name", "dana"), ("user.email", "dana@example.org")):
+            self.git("config", name, value)  # here, for in gemini's shell nothing global counts
+        for name, text in _FILES.items():
+            file = self.repository / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "The kettle, without its parts")
+        self.git("branch", "--move", "--force", "main")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.try_maestro("down")
+        leftovers.end("HOME", str(self.home))  # agents outlive a server: those that something went wrong with
+        super().__exit__()
+
+    def programs(self) -> list[int]:
+        """Whoever still runs of a session."""
+        sessions = [one["id"] for one in self.ask("session", "list")["sessions"]]
+        return [one.pid for session in sessions for one in with_variable("MAESTRO_SESSION_ID", session)]
+
+    def left(self) -> list[str]:
+        """What is left of it after its end."""
+        processes = [f"process {one.pid}" for one in with_variable("HOME", str(self.home))]
+        return processes + ([str(self.root)] if self.root.exists() else [])
