@@ -86,6 +86,7 @@ identity_chars_in_lists = 1_000  # the whole text comes with one member
 avatar_chars_max = 64
 skills_max = 50
 skill_chars_max = 200
+skill_text_chars_max = 20_000  # in a prompt, of a program that cannot be given the file
 model_chars_max = 200
 member_operations_max = 200  # allowed, or denied, to one member
 team_members_max = 200

@@ -21,6 +21,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     asks_permission: bool  # its permission requests reach us as such
     tells_usage: bool
     resumes: bool  # goes on with an earlier conversation
+    takes_skills: bool  # as files; else their texts stand in the prompt
     confirms_prompts: bool  # we hear that a prompt was taken in, not only that it was handed over
     exit_means_done: bool  # that it ended well is its word for the tasks it holds
     reach: Reach
@@ -38,7 +39,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     permission: Permission = Permission.EDIT
     words: list[str] = []  # for `command`: the program itself
-    skills: list[str] = []
+    skills: list[str] = []  # folders
     resumes: str | None = None  # what the tool itself calls its earlier conversation
     home: Path | None = None  # Maestro's data directory, with what the user says of tools
     folder: str = ""  # the session's own: configuration that belongs to it alone

@@ -25,6 +25,7 @@ class Command:
         asks_permission=False,
         tells_usage=False,
         resumes=False,
+        takes_skills=False,
         confirms_prompts=False,
         exit_means_done=True,
         reach=Reach.COMMANDS,

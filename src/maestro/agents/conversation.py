@@ -41,6 +41,7 @@ class Opening:
     model: str | None = None
     settings: dict[str, Any] | None = None  # what else this tool needs to know, as its `agent.py` wrote it
     hooks: tuple[str, ...] = ()  # commands of ours that the tool is to run, where it must be told to trust them
+    skills: tuple[str, ...] = ()  # folders in which the tool is to look for more, where it must be told so here
     allow: tuple[str, ...] = ()
     rest: str = "ask"
 

@@ -174,6 +174,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     summary: str = ""
     path: str | None = None
+    text: str = ""  # all that is described, where the program cannot be given the file
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

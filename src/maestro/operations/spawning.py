@@ -57,7 +57,12 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
         None
     )
     skill: Annotated[
-        list[_Word], Meta(max_length=limits.skills_max, description="A skill.", extra={"repeat": True, "label": "S"})
+        list[_Word],
+        Meta(
+            max_length=limits.skills_max,
+            description="A skill it is to have: a folder of `.maestro/skills`.",
+            extra={"repeat": True, "label": "S"},
+        ),
     ] = []
     reference: Annotated[
         list[fields.TaskRef],

@@ -24,6 +24,7 @@ class ToolInfo(msgspec.Struct, frozen=True, kw_only=True):
     asks_permission: bool
     tells_usage: bool
     resumes: bool
+    takes_skills: bool
     confirms_prompts: bool
     exit_means_done: bool
     reach: Reach

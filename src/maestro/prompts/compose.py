@@ -177,11 +177,15 @@ def _limits(manifest: Manifest) -> Markup | None:
 
 
 def _skills(parts: Parts, manifest: Manifest) -> Markup | None:
+    read = Where("session.show", manifest.session.id)
+
     def one(skill: Skill) -> Markup:
         attributes = {"name": parts.line(skill.name), "path": parts.line(skill.path)}
+        if skill.text:
+            return parts.prose("skill", skill.text, read, chars=limits.skill_text_chars_max, attributes=attributes)
         return element("skill", attributes, parts.line(skill.summary) or None)
 
-    return parts.entries("skills", manifest.skills, one, Where("session.show", manifest.session.id))
+    return parts.entries("skills", manifest.skills, one, read)
 
 
 def _block(text: str, reach: Reach) -> str:

@@ -111,6 +111,19 @@ def test_its_prompts_reach_it(agent: Agent, driver: Driver, tmp_path: Path) -> N
     assert "Write the parser." in told
 
 
+def test_skills_come_as_files_where_it_takes_them(agent: Agent, tmp_path: Path) -> None:
+    skill, own = tmp_path / "elsewhere" / "sql", tmp_path / "own"
+    skill.mkdir(parents=True)
+    own.mkdir()
+    (skill / "SKILL.md").write_text("About queries.")
+    for _ in range(2):  # also when it is started again
+        launch = launched(agent, own, skills=[str(skill)])
+        found = [place.parent for place in own.glob("*/*/sql/SKILL.md") if place.read_text() == "About queries."]
+        assert len(found) == agent.abilities.takes_skills
+        told = json.dumps([launch.words, launch.opening])
+        assert all(str(place.parents[1]) in told for place in found)
+
+
 def test_a_tier_means_a_model_and_a_user_may_say_which(tmp_path: Path) -> None:
     (tmp_path / levels.FILE).write_text('[claude.models]\nbest = "their-own"\n[codex]\nprogram = "/opt/codex"\n')
     assert levels.of("claude", tmp_path).model_for("best") == "their-own"

@@ -72,6 +72,29 @@ def test_a_whole_turn_with_a_prompt_in_the_middle() -> None:
     assert talk.is_idle
 
 
+def test_it_is_told_of_skills_before_its_thread_begins() -> None:
+    talk = CodexConversation(opening(skills=("/own/skills",)))
+    talk.begin()
+    written(talk)
+    feed(talk, first_program()[0])
+    _, asked = written(talk)
+    assert (asked["method"], asked["params"]) == ("skills/extraRoots/set", {"extraRoots": ["/own/skills"]})
+    feed(talk, {"id": asked["id"], "result": {}})
+    (start,) = written(talk)
+    assert start["method"] == "thread/start"
+
+
+def test_one_that_takes_no_skills_begins_all_the_same() -> None:
+    talk = CodexConversation(opening(skills=("/own/skills",)))
+    talk.begin()
+    feed(talk, first_program()[0])
+    *_, asked = written(talk)
+    happened = feed(talk, {"id": asked["id"], "error": {"code": -32601, "message": "unknown method"}})
+    assert "it takes no skills: unknown method" in shown(happened)
+    (start,) = written(talk)
+    assert start["method"] == "thread/start"
+
+
 def test_usage_of_a_later_turn_is_its_own_and_an_interrupt_is_told() -> None:
     talk = CodexConversation(opening())
     talk.begin()

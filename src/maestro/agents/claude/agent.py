@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from maestro.agents import levels, sockets
+from maestro.agents import levels, skills, sockets
 from maestro.agents.base import Abilities, Launch, Start
 from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
@@ -36,6 +36,7 @@ class Claude:
         asks_permission=True,
         tells_usage=True,
         resumes=True,
+        takes_skills=True,
         confirms_prompts=True,
         exit_means_done=False,
         reach=Reach.COMMANDS,
@@ -68,6 +69,7 @@ def _words(start: Start, chosen: levels.Levels, folder: Path) -> list[str]:
     words += ["--allowedTools", ",".join([*_ALWAYS, *_READING]), *chosen.permissions[start.permission]]
     model = chosen.model_for(start.model)
     words += ["--model", model] if model else []
+    words += skills.as_plugin(start.skills, start.folder)
     return [*words, *(["--resume", start.resumes] if start.resumes else []), *start.words]
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.agents import levels
+from maestro.agents import levels, skills
 from maestro.agents.base import Abilities, Launch, Start
 from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
@@ -29,6 +29,7 @@ class Codex:
         asks_permission=True,
         tells_usage=True,
         resumes=True,
+        takes_skills=True,
         confirms_prompts=True,
         exit_means_done=False,
         # Its sandbox lets a shell reach no socket at all; and where it has none, that is a login shell, whose profile
@@ -63,6 +64,7 @@ class Codex:
                 "model": chosen.model_for(start.model),
                 "settings": settings,
                 "hooks": [hook["command"] for hook in _each(hooks)],
+                "skills": skills.as_roots(start.skills, start.folder),
                 "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, "tool:maestro"],
                 "rest": start.rest,
             },

@@ -72,6 +72,17 @@ class CodexConversation(RpcConversation):
 
     def _initialized(self, told: dict[str, Any]) -> None:
         self._notify("initialized")
+        if self.opening.skills:
+            params = {"extraRoots": list(self.opening.skills)}
+            self._call("skills/extraRoots/set", params, self._look_at_hooks, otherwise=self._without_skills)
+        else:
+            self._look_at_hooks({})
+
+    def _without_skills(self, error: dict[str, Any]) -> None:
+        self._note(Said(f"! it takes no skills: {error.get('message')}\n"))
+        self._look_at_hooks({})
+
+    def _look_at_hooks(self, told: dict[str, Any]) -> None:
         if not self.opening.hooks:
             self._open({})
             return

@@ -31,6 +31,7 @@ class Gemini:
         asks_permission=True,
         tells_usage=True,
         resumes=True,
+        takes_skills=False,
         confirms_prompts=True,
         exit_means_done=False,
         reach=Reach.COMMANDS,

@@ -9,6 +9,7 @@ from maestro import errors, limits
 from maestro.agents import known
 from maestro.agents.base import Agent
 from maestro.domain.callers import Caller
+from maestro.domain.manifests import Skill
 from maestro.domain.members import Member, Permission
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Mode, Session
@@ -16,7 +17,7 @@ from maestro.domain.spawns import Bounds
 from maestro.domain.talks import Driver
 from maestro.domain.templates import Template
 from maestro.operations import spawning as ops
-from maestro.prompts import templates
+from maestro.prompts import skills, templates
 from maestro.store.base import Tx
 
 
@@ -64,6 +65,15 @@ def template_of(request: ops.SpawnSession, directory: str) -> Template:
     """The workflow it follows: the one named, or that of its mode and strategy."""
     library = templates.load(Path(directory) / templates.FOLDER)
     return library.get(request.template) if request.template else library.choose(request.mode, request.strategy)
+
+
+def skills_of(
+    request: ops.SpawnSession, members: Sequence[Member], agent: Agent, *, directory: str, home: Path
+) -> tuple[Skill, ...]:
+    """What it was asked to know, and what its members do."""
+    folders = [Path(directory) / skills.PROJECT, home / skills.OWN]
+    words = [skill for one in members for skill in one.skills]
+    return skills.chosen(request.skill, words, folders, whole=not agent.abilities.takes_skills)
 
 
 def directory_of(tx: Tx, path: str, project: Project) -> str:

@@ -147,7 +147,7 @@ class Launching:
             model=spawn.model,
             permission=spawn.permission,
             words=spawn.words,
-            skills=[skill.name for skill in manifest.skills],
+            skills=[skill.path for skill in manifest.skills if skill.path],
             driver=talk.driver if talk else Driver.TERMINAL,
             resumes=talk.conversation if talk else None,
             home=self._places.home,

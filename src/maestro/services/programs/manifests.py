@@ -37,7 +37,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     team: str | None = None
     tasks: Sequence[Task] = ()
     references: Sequence[Task] = ()
-    skills: Sequence[str] = ()
+    skills: Sequence[shapes.Skill] = ()
     directive: shapes.Directive | None = None
     workspace: shapes.Workspace | None = None
     depth_left: int | None = None
@@ -71,7 +71,7 @@ def build(tx: Tx, brief: Brief, operations: Sequence[Operation]) -> Manifest:
         coordinator=_coordinator(tx, session),
         directive=brief.directive,
         siblings=_siblings(tx, session),
-        skills=tuple(shapes.Skill(name=name) for name in brief.skills),
+        skills=tuple(brief.skills),
         limits=shapes.Limits(workers_max=limits.spawns_of_one_coordinator_max, depth_left=brief.depth_left),
         commands=tuple(
             shapes.Command(operation=one.name, words=one.command.words, summary=one.summary)

@@ -19,6 +19,7 @@ _ABLE = {
     "asks_permission": "asks for permission",
     "tells_usage": "tells its usage",
     "resumes": "goes on with earlier conversations",
+    "takes_skills": "takes skills as files",
     "confirms_prompts": "confirms prompts",
     "exit_means_done": "is done when it ends",
 }
