@@ -178,7 +178,8 @@ class Conversation:
             self._ask_gone(ask)
 
     def _limited(self, until: float | None, detail: str) -> None:
-        self._note(Said(f"! {detail}\n"), RateLimited(until, detail))
+        """The end of the turn, which follows, shows why."""
+        self._note(RateLimited(until, detail))
 
     def _ended(self, ended: TurnEnded) -> None:
         self.busy = False

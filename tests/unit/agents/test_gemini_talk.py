@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from recordings import feed, opening, recorded, shown, told, written
 
 from maestro.agents.conversation import Prompt
 from maestro.agents.gemini.conversation import GeminiConversation
-from maestro.agents.happenings import Asked, AskGone, Began, TakenIn, TurnEnded, TurnStarted, Usage
+from maestro.agents.happenings import Asked, AskGone, Began, RateLimited, TakenIn, TurnEnded, TurnStarted, Usage
 
 SESSION = "887c4a09-ab30-4993-831d-dca603059882"
 
@@ -111,3 +112,22 @@ def test_a_policy_refuses() -> None:
     talk = begun(rest="deny")
     assert "denied by its policy" in shown(feed(talk, permission()))
     assert written(talk)[0]["result"]["outcome"]["optionId"] == "cancel"
+
+
+@pytest.mark.parametrize(
+    ("said", "until"),
+    [
+        ("You exceeded your current quota.\nSuggested retry after 600s.", 1_600.0),
+        ("Please retry in 34.5s.", 1_034.5),
+        ("Your quota will reset after 3h20m5s.", 1_000.0 + 3 * 3600 + 20 * 60 + 5),
+        ("Please retry in 500ms", 1_000.5),
+        ("Your quota will reset after a while.", None),
+        ("You have exhausted your daily quota on this model.", None),
+    ],
+)
+def test_a_limit_is_told_with_its_end(said: str, until: float | None) -> None:
+    talk = begun()
+    talk.clock = lambda: 1_000.0  # type: ignore[method-assign]
+    happened = feed(talk, {"id": 3, "error": {"code": 429, "message": said}})
+    assert told(happened) == [RateLimited(until, said), TurnEnded(problem=said)]
+    assert shown(happened).count(said) == 1

@@ -6,6 +6,8 @@ told. It hands no prompt back: that the model has one is known from what the pro
 
 from __future__ import annotations
 
+import re
+import time
 from typing import Any
 
 from maestro.agents.conversation import Opening, Prompt, echo
@@ -29,10 +31,16 @@ _OUTPUT_CHARS_MAX = 2_000
 _KINDS = {"execute": "shell", "edit": "edit", "delete": "edit", "move": "edit"}
 _CANCELLED = {"outcome": {"outcome": "cancelled"}}
 _TOO_MANY = 429
+# How long a limit lasts is told in words alone: "retry after 600s", "Your quota will reset after 3h20m5.1s".
+_WAIT = re.compile(r"\b(?:retry|reset) (?:in|after) ((?:[0-9]+(?:\.[0-9]+)?(?:h|ms|m|s))+)", re.IGNORECASE)
+_PART = re.compile(r"([0-9.]+)(h|ms|m|s)", re.IGNORECASE)
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 class GeminiConversation(RpcConversation):
     """One session of one program."""
+
+    clock = staticmethod(time.time)
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
@@ -129,7 +137,8 @@ class GeminiConversation(RpcConversation):
         self._end_line()
         said = str((error.get("data") or {}).get("details") or error.get("message") or error)
         if error.get("code") == _TOO_MANY:
-            self._limited(None, said)
+            wait = _wait_seconds(said)
+            self._limited(None if wait is None else self.clock() + wait, said)
         self._ended(TurnEnded(problem=said))
 
     def _taken_in(self) -> None:
@@ -195,6 +204,13 @@ class GeminiConversation(RpcConversation):
         found = next((one.get("optionId") for one in options if one.get("kind") == wanted), None)
         chosen = {"outcome": {"outcome": "selected", "optionId": found}} if found else _CANCELLED
         self._reply(number, chosen)
+
+
+def _wait_seconds(said: str) -> float | None:
+    found = _WAIT.search(said)
+    if found is None:
+        return None
+    return sum(float(number) * _SECONDS[unit.lower()] for number, unit in _PART.findall(found[1]))
 
 
 def _text(update: dict[str, Any]) -> str:
