@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -165,6 +166,36 @@ def test_calls_of_maestro_are_never_asked_for(on: Stage, permission: str) -> Non
     ended = on.until(lambda: on.asks() or on.session(worker)["ended_at"], "its end")
     assert ended == on.session(worker)["ended_at"], f"{on.asks()}\n{on.evidence()}"
     assert on.session(worker)["status"] == "completed"
+
+
+@pytest.mark.parametrize("busy_first", [False, True])
+def test_a_command_of_the_program_itself_is_carried_out_once(
+    tmp_path: Path, model: ScriptedModel, busy_first: bool
+) -> None:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    with stage("claude", tmp_path, model) as on:
+        model.script("claude", busy(on, 2) if busy_first else Say("Hello."), *[Say("Too much.")] * 6)
+        worker = on.spawn(permission="full")
+        on.until(lambda: has_begun(on) if busy_first else on.session(worker)["status"] == "idle", "its first turn")
+        sent = on.prompt(worker, "/cost").json()["id"]
+        on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
+        on.until_status(worker, "idle")
+        assert len(on.seen()) == (2 if busy_first else 1), "the model was asked for it"
+        on.until(lambda: "Total cost" in on.logs(worker), "what came of it")
+        asked = len(on.seen())
+        on.prompt(worker, "/clear", wait_for="read", timeout=30_000)
+        on.prompt(worker, "Something new.", wait_for="read", timeout=30_000)
+        assert on.seen()[asked].turn == 0, "it was not cleared"
+        on.until_status(worker, "idle")
+        on.post(f"/api/sessions/{worker}/stop")
+        on.post(f"/api/sessions/{worker}/resume")
+        asked = len(on.seen())
+        on.until(lambda: len(on.seen()) > asked, "its next request")
+        assert "Something new." in json.dumps(on.seen()[-1].body), (
+            "it went on with another conversation than its last"
+        )
+        on.until_status(worker, "idle")
 
 
 def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:

@@ -137,7 +137,11 @@ def test_after_compaction_it_is_told_again_who_it_is(on: Stage) -> None:
     on.until_status(worker, "idle")
     primer = "You are worker, worker in Maestro"
     assert told(on, primer) == []
-    on.prompt(worker, "/compact")
+    sent = on.prompt(worker, "/compact").json()["id"]
+    on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
+    on.until_status(worker, "idle")
+    assert told(on, "/compact") == [], "it came again as mail"
+    on.prompt(worker, "Go on.")
     on.until(lambda: told(on, primer), "who it is, in a request")
 
 

@@ -187,3 +187,21 @@ def test_a_turn_begins_with_the_prompt() -> None:
     talk.begin()
     assert talk.happened() == [TurnStarted()]
     assert not talk.is_idle
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_command_of_its_own_is_done_when_its_turn_ends_well(failed: bool) -> None:
+    talk, first = begun()
+    as_command = "<command-name>/compact</command-name>\n<command-message>compact</command-message>"
+    feed(talk, {"type": "user", "isReplay": True, "uuid": first, "message": {"content": as_command}})
+    result = "Not enough messages to compact." if failed else ""
+    happened = feed(talk, {"type": "result", "is_error": failed, "num_turns": 0, "result": result, "usage": {}})
+    assert [one for one in told(happened) if isinstance(one, TakenIn)] == ([] if failed else [TakenIn("start")])
+    assert talk.is_idle
+
+
+def test_a_conversation_that_was_cleared_is_another() -> None:
+    talk, _ = begun()
+    spoken = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hello."}]}}
+    told_of = [feed(talk, {**spoken, "session_id": name}) for name in ("one", "one", "two")]
+    assert [told(happened) for happened in told_of] == [[Began("one")], [], [Began("two")]]

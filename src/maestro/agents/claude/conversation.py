@@ -2,7 +2,8 @@
 
 A prompt has a uuid that the program hands back: `command_lifecycle` when it is queued and taken up, the message
 itself when it is put into the conversation, also in the middle of a turn, after the tool call that runs. The model
-has it with the next thing it says.
+has it with the next thing it says. What is a command of the program itself (`/compact`) no model answers: that is
+done when its turn ends.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from maestro.agents.happenings import (
 
 _NO_MODEL = "<synthetic>"
 _LIMIT = "rate_limit"
+_COMMAND = "<command-name>"  # what it hands back instead of the words that it took for one of its own commands
 _GONE = "No conversation found"
 _RESULT_CHARS_MAX = 2_000
 _REFUSED = "The person who was asked said no."
@@ -43,7 +45,8 @@ class ClaudeConversation(Conversation):
         super().__init__(opening)
         self._prompts: dict[str, Prompt] = {}  # by uuid, what was said and is not in the conversation
         self._seen: list[str] = []  # put into the conversation; the model has not spoken since
-        self._has_begun = False
+        self._commands: set[str] = set()  # of these, what the program itself carries out
+        self._conversation = ""  # as it was last called: another after `/clear`
         self._requests = 0
         self._is_limited = False  # the last request was one too many
         self._reset_at: float | None = None  # when there will be room for more, if its provider says so
@@ -102,9 +105,9 @@ class ClaudeConversation(Conversation):
             # The program itself, in the place of a model that could not be reached: the result says it again.
             self._is_limited = self._is_limited or message.get("error") == _LIMIT
             return
-        if not self._has_begun and message.get("session_id"):
-            self._has_begun = True
-            self._note(Began(str(message["session_id"])))
+        if message.get("session_id", self._conversation) != self._conversation:
+            self._conversation = str(message["session_id"])
+            self._note(Began(self._conversation))
         self._note(*(TakenIn(prompt) for prompt in self._seen))
         self._seen = []
         for block in _blocks(message):
@@ -118,6 +121,8 @@ class ClaudeConversation(Conversation):
             prompt = self._prompts.pop(str(message.get("uuid")), None)
             if prompt is not None:
                 self._seen.append(prompt.id)
+                if _text((message.get("message") or {}).get("content")).startswith(_COMMAND):
+                    self._commands.add(prompt.id)
                 self._note(echo(prompt))
             return
         for block in _blocks(message):
@@ -128,14 +133,18 @@ class ClaudeConversation(Conversation):
         failed = bool(message.get("is_error"))
         problem = str(message.get("result") or "; ".join(map(str, message.get("errors") or ()))) if failed else ""
         interrupted = failed and not problem
-        if _GONE in problem and not self._has_begun:
+        if _GONE in problem and not self._conversation:
             self._note(Began(""))  # it ends now; the next start is a new conversation
         total = message.get("total_cost_usd")
         cost = None
         if isinstance(total, int | float):
             cost, self._cost_usd = max(float(total) - self._cost_usd, 0.0), float(total)
         usage = message.get("usage") or {}
+        done = [prompt for prompt in self._seen if prompt in self._commands]
+        if done and not failed:
+            self._note(*(TakenIn(prompt) for prompt in done), Said(f"{message.get('result') or 'done'}\n"))
         self._seen = []  # a turn that failed: nobody knows that the model has it
+        self._commands.clear()
         if failed and self._is_limited:
             self._limited(self._reset_at, problem)
         self._is_limited, self._reset_at = False, None
