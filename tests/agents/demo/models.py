@@ -19,7 +19,6 @@ from demo.story import Story
 _LETTER = re.compile(r"<(?:mail|message) (?P<facts>id=[^>]*)>(?P<body>.*?)</(?:mail|message)>", re.DOTALL)
 _FACT = re.compile(r'([\w-]+)="([^"]*)"')
 _END = Say("That was it.")
-NEWLINE = "\n"
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def told(answer: Answer) -> str:
         case Say(text):
             return f"“{text}”"
         case Shell(command):
-            return f"$ {command.replace(NEWLINE, ' ⏎ ')}"
+            return "$ " + command.replace("\n", " ⏎ ")
         case Call(tool, arguments, server):
             shown = {name: value for name, value in arguments.items() if name not in ("content", "file_path")}
             shown |= {"file_path": arguments["file_path"].rsplit("/")[-1]} if "file_path" in arguments else {}
