@@ -110,8 +110,7 @@ def told(answer: Answer) -> str:
         case Shell(command):
             return "$ " + command.replace("\n", " ⏎ ")
         case Call(tool, arguments, server):
-            shown = {name: value for name, value in arguments.items() if name not in ("content", "file_path")}
-            shown |= {"file_path": arguments["file_path"].rsplit("/")[-1]} if "file_path" in arguments else {}
-            return f"{server + '.' if server else ''}{tool}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
+            shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items() if name != "content")
+            return f"{server}.{tool}({shown})".lstrip(".")
         case Refuse(status):
             return f"refused: {status}"
