@@ -111,13 +111,13 @@ def test_its_prompts_reach_it(agent: Agent, driver: Driver, tmp_path: Path) -> N
     assert "Write the parser." in told
 
 
-def test_skills_come_as_files_where_it_takes_them(agent: Agent, tmp_path: Path) -> None:
+def test_skills_come_as_files_where_it_takes_them(agent: Agent, driver: Driver, tmp_path: Path) -> None:
     skill, own = tmp_path / "elsewhere" / "sql", tmp_path / "own"
     skill.mkdir(parents=True)
     own.mkdir()
     (skill / "SKILL.md").write_text("About queries.")
     for _ in range(2):  # also when it is started again
-        launch = launched(agent, own, skills=[str(skill)])
+        launch = launched(agent, own, driver, skills=[str(skill)])
         found = [place.parent for place in own.glob("*/*/sql/SKILL.md") if place.read_text() == "About queries."]
         assert len(found) == agent.abilities.takes_skills
         told = json.dumps([launch.words, launch.opening])
