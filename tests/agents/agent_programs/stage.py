@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import httpx
 from scripted_model import ScriptedModel, Seen
 
+from agent_programs import screens
 from agent_programs.base import KEY, Room
 from agent_programs.person import MODELS, settle
 from maestro import leftovers
@@ -111,7 +112,13 @@ class Stage:
         return self.model.seen(self.tool)
 
     def logs(self, session: str) -> str:
-        return str(self.get(f"/api/sessions/{session}/logs")["text"])
+        """What a person reads there."""
+        text = str(self.get(f"/api/sessions/{session}/logs")["text"])
+        return screens.seen(text) if self.is_in_terminal else text
+
+    def folder(self, session: str) -> Path:
+        """Its runner's."""
+        return self.live.home / "runs" / session
 
     def until(self, look: Callable[[], T | None], what: str = "") -> T:
         """Once it is so."""

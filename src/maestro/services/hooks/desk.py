@@ -159,7 +159,7 @@ class Desk:
         mail = self._mail(tx, caller, happening, memory, is_driven=is_driven)
         mail = told.not_yet(tx, session, mail, prompts_too=not is_driven) if talk is not None else mail
         asks, starts = happening.moment is Moment.ASKS, happening.moment is Moment.STARTS
-        is_needed = asks or starts or happening.moment is Moment.ENDS or (is_driven and mail)
+        is_needed = asks or starts or happening.moment is Moment.ENDS or (talk is not None and mail)
         spawn = tx.spawns.get(session.id) if is_needed else None
         many = limits.hook_letters_max
         primer = ""

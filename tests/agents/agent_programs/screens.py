@@ -1,0 +1,55 @@
+"""A person at a session's terminal: what they see, and the keys they press."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyte
+
+COLUMNS, ROWS = 120, 40
+_HISTORY = 1_000
+
+
+def seen(output: str) -> str:
+    """What is on the screen, with what has scrolled out of it."""
+    screen = pyte.HistoryScreen(COLUMNS, ROWS, history=_HISTORY)
+    pyte.Stream(screen).feed(output)
+    past = ["".join(line[column].data for column in range(COLUMNS)).rstrip() for line in screen.history.top]
+    return "\n".join([*past, *(line.rstrip() for line in screen.display)])
+
+
+class Keyboard:
+    """Attached to a runner; keys go to the agent's terminal."""
+
+    def __init__(self, door: socket.socket) -> None:
+        self._door = door
+
+    def press(self, keys: str) -> None:
+        self._say(b"D", keys.encode())
+
+    def attach(self) -> None:
+        self._say(b"Q", json.dumps({"do": "attach"}).encode())
+        self._say(b"Z", f"{COLUMNS} {ROWS}".encode())
+
+    def _say(self, kind: bytes, payload: bytes) -> None:
+        self._door.sendall(kind + len(payload).to_bytes(4, "big") + payload)
+
+
+@contextlib.contextmanager
+def at_keyboard(folder: Path) -> Iterator[Keyboard]:
+    """A person at the terminal whose runner has that folder."""
+    link = Path("/tmp") / f"mst-{folder.name[-8:]}"  # a socket's address is short
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+            door.connect(str(link / "control.sock"))
+            keyboard = Keyboard(door)
+            keyboard.attach()
+            yield keyboard
+    finally:
+        link.unlink()

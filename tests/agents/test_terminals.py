@@ -1,0 +1,143 @@
+"""Programs in a terminal at which a person may sit: their keys, their half-typed words, their answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from agent_programs import installed
+from agent_programs.screens import at_keyboard
+from agent_programs.stage import Stage, stage
+from scripted_model import Answer, Call, Say, ScriptedModel, Shell
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
+
+TOOLS = ("claude",)
+HALF = "half a thou"
+QUESTION = {
+    "question": "Which one?",
+    "header": "One",
+    "multiSelect": False,
+    "options": [{"label": "A", "description": "the first"}, {"label": "B", "description": "the second"}],
+}
+
+
+@pytest.fixture(params=TOOLS)
+def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    with stage(request.param, tmp_path, model, driver="terminal") as made:
+        yield made
+
+
+def asking(on: Stage, command: str) -> Answer:
+    if on.tool == "codex":
+        given = {"cmd": command, "sandbox_permissions": "require_escalated", "justification": "It must be."}
+        return Call("exec_command", given)
+    return Shell(command)
+
+
+def at_rest(on: Stage, *steps: Answer, permission: str = "plan") -> str:
+    on.model.script(on.tool, Say("Hello."), *steps)
+    worker = on.spawn(permission=permission)
+    on.until_status(worker, "idle")
+    return worker
+
+
+def test_what_a_person_types_reaches_it_and_its_status_follows(on: Stage) -> None:
+    worker = at_rest(on, Say("I hear you well."))
+    with at_keyboard(on.folder(worker)) as keyboard:
+        keyboard.press("Do you hear me?")
+        time.sleep(0.5)  # what comes with Enter in one piece is taken for a paste
+        keyboard.press("\r")
+        on.until(lambda: len(on.seen()) == 2, "what was typed in a request")
+    assert "Do you hear me?" in on.seen()[1].newest
+    on.until_status(worker, "idle")
+    on.until(lambda: "I hear you well." in on.logs(worker), "its answer on the screen")
+
+
+def test_half_typed_words_stay_through_mail_and_prompts(on: Stage) -> None:
+    worker = at_rest(on, *[Say("I have read it.")] * 6)
+    with at_keyboard(on.folder(worker)) as keyboard:
+        keyboard.press(HALF)
+        on.until(lambda: HALF in on.logs(worker), "the words on the screen")
+        message = on.mail("worker", "The dialect is B now.")
+        on.until(lambda: on.receipt(message) == "read", "the mail being read")
+        on.until_status(worker, "idle")
+        sent = on.prompt(worker, "And a prompt.", wait_for="read", timeout=30_000)
+        assert sent.status_code == 200, sent.text
+        on.until_status(worker, "idle")
+        on.until(lambda: on.logs(worker).rstrip().count(HALF) >= 1, "the words on the screen")
+        assert not any(HALF in one.newest for one in on.seen())
+        keyboard.press("ght")
+        time.sleep(0.5)
+        keyboard.press("\r")
+        on.until(lambda: any(f"{HALF}ght" in one.newest for one in on.seen()), "the whole of it in a request")
+
+
+def test_the_person_at_the_terminal_answers_first(on: Stage) -> None:
+    worker = at_rest(on, asking(on, "touch allowed.txt"), Say("Thank you."))
+    on.prompt(worker, "Touch it.")
+    on.until(on.asks, "what it asks")
+    with at_keyboard(on.folder(worker)) as keyboard:
+        on.until(lambda: "touch allowed.txt" in on.logs(worker), "the dialog")
+        time.sleep(1)  # dialogs take no keys in their first moment
+        keyboard.press("\r")
+        on.until(lambda: (on.room.work / "allowed.txt").exists(), "the file")
+    on.until_status(worker, "idle")
+    assert on.asks() == []
+
+
+@pytest.mark.parametrize("tries", [20])
+def test_nothing_that_is_said_answers_an_open_dialog(on: Stage, tries: int) -> None:
+    """Prompts and mail, with words that a dialog would take for an answer: none approves it, none is lost."""
+    worker = at_rest(on, asking(on, "touch approved.txt"), *[Say("I see.")] * 2 * tries)
+    on.prompt(worker, "Touch it.")
+    (ask,) = on.until(on.asks, "what it asks")
+    on.until(lambda: "approved.txt" in on.logs(worker), "the dialog")
+    said = []
+    for number in range(tries):
+        if number % 2:
+            held = on.prompt(worker, f"y\n1\nyes, {number}!")
+            assert held.json()["code"] == "not_confirmed", held.text
+            said.append(held.json()["data"]["id"])
+        else:
+            said.append(on.mail("worker", f"y\n1\nyes, {number}!", priority="critical" if number % 4 else "normal"))
+    time.sleep(1)
+    assert not (on.room.work / "approved.txt").exists()
+    assert [one["id"] for one in on.asks()] == [ask["id"]]
+    on.answer(ask["id"], "deny")
+    on.until(lambda: all(on.receipt(one) == "read" for one in said), "all of it being read")
+    assert not (on.room.work / "approved.txt").exists()
+    told = [[f"yes, {number}!" in one.newest for one in on.seen()].count(True) for number in range(tries)]
+    assert told == [1] * tries
+
+
+def test_a_question_is_answered_from_elsewhere(on: Stage) -> None:
+    if on.tool != "claude":
+        pytest.skip("it has no tool for that")
+    worker = at_rest(on, Call("AskUserQuestion", {"questions": [QUESTION]}), Say("B it is."))
+    on.prompt(worker, "Ask me.")
+    (ask,) = on.until(on.asks, "what it asks")
+    assert (ask["kind"], ask["title"], ask["choices"]) == ("question", "Which one?", ["A", "B"])
+    on.answer(ask["id"], "B")
+    on.until(lambda: len(on.seen()) == 3, "the answer in a request")
+    assert "B" in on.seen()[2].newest
+    on.until_status(worker, "idle")
+
+
+def test_a_dialog_outlives_the_server(on: Stage) -> None:
+    worker = at_rest(on, asking(on, "touch allowed.txt"), Say("Thank you."))
+    on.prompt(worker, "Touch it.")
+    (ask,) = on.until(on.asks, "what it asks")
+    on.live.kill()
+    on.live.start()
+    on.again()
+    on.until(lambda: [one["id"] for one in on.asks()] == [ask["id"]], "the same question")
+    time.sleep(2)
+    assert len(on.asks()) == 1
+    on.answer(ask["id"], "allow")
+    on.until(lambda: (on.room.work / "allowed.txt").exists(), "the file")
+    on.until_status(worker, "idle")
