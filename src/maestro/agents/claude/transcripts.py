@@ -7,6 +7,7 @@ from typing import Any
 
 from maestro.agents.happenings import Usage
 
+_WAITS = b'"type":"queue-operation"'
 _NO_MODEL = "<synthetic>"
 
 
@@ -33,6 +34,12 @@ def used(kept: bytes) -> Usage | None:
         cached_tokens=_sum(answers, "cache_read_input_tokens"),
         model=str(next(reversed(answers.values())).get("model") or ""),
     )
+
+
+def said(kept: bytes) -> str:
+    """All that is in the conversation by it: not what only waits to be taken up."""
+    lines = [line for line in kept.splitlines() if _WAITS not in line]
+    return b"\n".join(lines).decode("utf-8", "replace")
 
 
 def _sum(answers: dict[str, dict[str, Any]], name: str) -> int:

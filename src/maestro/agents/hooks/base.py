@@ -116,6 +116,13 @@ class Payload(msgspec.Struct, frozen=True):
     maestro_test: str = ""  # a self-test: nobody's agent, and nothing is to follow from it
 
 
+class Recorded(msgspec.Struct, frozen=True):
+    """A piece of a program's own record of a conversation."""
+
+    usage: Usage | None = None  # what its model took
+    text: str = ""  # in which everything stands that has come in
+
+
 class Dialect(Protocol):
     """One program's hooks."""
 
@@ -126,8 +133,8 @@ class Dialect(Protocol):
     def read(self, event: str, payload: Payload) -> Happening | None:
         """What an event means; None if nothing follows from it."""
 
-    def used(self, kept: bytes) -> Usage | None:
-        """What a piece of the program's record of a conversation says its model took."""
+    def recorded(self, kept: bytes) -> Recorded:
+        """What a piece of the program's record of a conversation says."""
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         """An answer as the program wants it; None to say nothing."""

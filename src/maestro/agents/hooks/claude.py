@@ -8,7 +8,6 @@ from typing import Any
 from maestro.agents.claude import transcripts
 from maestro.agents.claude.actions import action
 from maestro.agents.claude.questions import answered, question
-from maestro.agents.happenings import Usage
 from maestro.agents.hooks.base import (
     Beginning,
     Happening,
@@ -16,6 +15,7 @@ from maestro.agents.hooks.base import (
     Moment,
     Payload,
     Question,
+    Recorded,
     Reply,
     arguments,
     context,
@@ -71,8 +71,8 @@ class Claude:
             tells_models=True,
         )
 
-    def used(self, kept: bytes) -> Usage | None:
-        return transcripts.used(kept)
+    def recorded(self, kept: bytes) -> Recorded:
+        return Recorded(transcripts.used(kept), transcripts.said(kept))
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         return spell(event, reply)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.agents.happenings import Usage
-from maestro.agents.hooks.base import Beginning, Happening, Moment, Payload, Reply, wanted
+from maestro.agents.hooks.base import Beginning, Happening, Moment, Payload, Recorded, Reply, wanted
 from maestro.agents.hooks.claude import spell
 
 _BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compact": Beginning.COMPACTED}
@@ -43,8 +42,8 @@ class Codex:
             is_final=payload.reason not in _STAYS,
         )
 
-    def used(self, kept: bytes) -> Usage | None:
-        return None
+    def recorded(self, kept: bytes) -> Recorded:
+        return Recorded()
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         return spell(event, reply)

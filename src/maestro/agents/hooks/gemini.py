@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.agents.happenings import Usage
-from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Payload, Reply, context, described, wanted
+from maestro.agents.hooks.base import (
+    Beginning,
+    Happening,
+    Kind,
+    Moment,
+    Payload,
+    Recorded,
+    Reply,
+    context,
+    described,
+    wanted,
+)
 
 _BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compress": Beginning.COMPACTED}
 _MOMENTS = {
@@ -48,8 +58,8 @@ class Gemini:
             tells_models=True,
         )
 
-    def used(self, kept: bytes) -> Usage | None:
-        return None
+    def recorded(self, kept: bytes) -> Recorded:
+        return Recorded()
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         match reply.kind:

@@ -1,4 +1,6 @@
-"""What an agent in a terminal has taken: read from its program's own record of the conversation, as far as it is new.
+"""An agent in a terminal: what it has taken, and what has come in, by its program's own record of the conversation.
+
+Read at the end of a turn, as far as it is new. Hooks tell sooner what comes in, but not to a server that is away.
 
 How such a record is written, the program's dialect knows.
 """
@@ -11,20 +13,21 @@ from pathlib import Path
 import msgspec
 
 from maestro import limits
-from maestro.agents.happenings import Usage
 from maestro.agents.hooks import known
-from maestro.agents.hooks.base import Happening, Moment
+from maestro.agents.hooks.base import Happening, Moment, Recorded
 from maestro.domain.callers import Caller
 from maestro.domain.talks import Talk, Teller
+from maestro.services.hooks.turns import came_in
 from maestro.services.sessions import kin
 from maestro.services.talks import taking, words
 from maestro.store.base import Tx
 
-_MOMENTS = (Moment.STOP, Moment.FAILS, Moment.ENDS)
+_MOMENTS = (Moment.STOP, Moment.FAILS, Moment.WAITS, Moment.ENDS)
+_OF_A_TURN = (Moment.STOP, Moment.FAILS)
 
 
 class Spent(msgspec.Struct, frozen=True):
-    usage: Usage | None
+    new: Recorded
     read_to: int  # where the next look begins
     turns: int
 
@@ -35,8 +38,8 @@ async def look(talk: Talk | None, happening: Happening) -> Spent | None:
         return None
     if not happening.transcript:
         return None
-    turns = 0 if happening.moment is Moment.ENDS else 1  # what is new at its very end belongs to a turn that ended
-    return await asyncio.to_thread(_read, happening.tool, Path(happening.transcript), talk.heard, turns)
+    count = 1 if happening.moment in _OF_A_TURN else 0  # what is new later belongs to a turn that has ended
+    return await asyncio.to_thread(_read, happening.tool, Path(happening.transcript), talk.heard, count)
 
 
 def _read(tool: str, path: Path, start: int, turns: int) -> Spent | None:
@@ -48,10 +51,11 @@ def _read(tool: str, path: Path, start: int, turns: int) -> Spent | None:
     except OSError:
         return None
     whole = kept[: kept.rfind(b"\n") + 1]
-    return Spent(known.DIALECTS[tool].used(whole), start + len(whole), turns)
+    return Spent(known.DIALECTS[tool].recorded(whole), start + len(whole), turns)
 
 
 def count(tx: Tx, caller: Caller, spent: Spent) -> None:
     tx.talks.set_heard(caller.name, spent.read_to)
-    if spent.usage is not None:
-        taking.count(tx, kin.own(tx, caller), words.usage_of(spent.usage), turns=spent.turns)
+    came_in(tx, caller, spent.new.text)
+    if spent.new.usage is not None:
+        taking.count(tx, kin.own(tx, caller), words.usage_of(spent.new.usage), turns=spent.turns)

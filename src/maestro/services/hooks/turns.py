@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import msgspec
+
 from maestro.agents.hooks.base import Happening, Kind, Moment, Reply
 from maestro.agents.hooks.resets import reset_at
 from maestro.agents.policy import Policy
@@ -33,10 +35,12 @@ _TURNS = {
     Moment.FAILS: Turn.IDLE,
 }
 
+_ALWAYS = (Moment.PROMPT, Moment.STOP, Moment.FAILS)
+
 
 def turn_after(talk: Talk | None, happening: Happening, reply: Reply) -> Turn | None:
-    """Whose turn it is now, if that is another one's than before, and a prompt always; None if nothing is to be
-    written."""
+    """Whose turn it is now, if that is another one's than before; None if nothing is to be written. That a turn
+    begins or ends is always worth it: the hook before may not have been heard."""
     if talk is None or talk.teller is not Teller.HOOKS or happening.is_aside:
         return None
     now = _TURNS.get(happening.moment)
@@ -44,7 +48,7 @@ def turn_after(talk: Talk | None, happening: Happening, reply: Reply) -> Turn | 
         now = Turn.WORKING
     elif happening.moment is Moment.WAITS:
         now = Turn.ASKING if happening.needs_person else Turn.IDLE
-    return now if now is not talk.turn or happening.moment is Moment.PROMPT else None
+    return now if now is not talk.turn or happening.moment in _ALWAYS else None
 
 
 def decided(talk: Talk | None, spawn: Spawn | None, happening: Happening) -> Reply | None:
@@ -75,10 +79,7 @@ def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
         if happening.conversation and happening.conversation != talk.conversation:
             tx.talks.set_conversation(session.id, happening.conversation)
         withdraw_left(tx, caller)
-        wake = tx.talks.wake(session.id)
-        if wake is not None and _is_in(tx, happening.prompt, wake.receipt):
-            _shows(tx, caller, wake.receipt)
-            tx.talks.forget_wake(session.id)
+        came_in(tx, caller, happening.prompt)
     if now is not Turn.IDLE:
         tx.talks.set_turn(session.id, now)
         tx.talks.park(session.id, None)
@@ -91,6 +92,14 @@ def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
         taking.limited(tx, session, words.RateLimited(n=0, until=until, detail=happening.problem), caller)
     elif happening.problem:
         taking.could_not_go_on(tx, session, happening.problem)
+
+
+def came_in(tx: Tx, caller: Caller, text: str) -> None:
+    """Some of the conversation: if what was pushed is in it, it need not be pushed again."""
+    wake = tx.talks.wake(caller.name)
+    if wake is not None and _is_in(tx, text, wake.receipt):
+        _shows(tx, caller, wake.receipt)
+        tx.talks.forget_wake(caller.name)
 
 
 def _shows(tx: Tx, caller: Caller, receipt: str) -> None:
@@ -107,4 +116,7 @@ def _is_in(tx: Tx, prompt: str, receipt: str) -> bool:
 
 
 def _names(prompt: str, message: Message) -> bool:
-    return message.id in prompt or (is_prompt(message) and message.body.strip() in prompt)
+    said = message.body.strip()
+    return message.id in prompt or (
+        is_prompt(message) and (said in prompt or msgspec.json.encode(said)[1:-1].decode() in prompt)
+    )

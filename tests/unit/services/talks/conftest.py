@@ -85,7 +85,14 @@ async def talking(world: World) -> Talking:
     return Talking(world, await spoken_with(world, "w", under=boss))
 
 
-async def spoken_with(world: World, name: str, **fields: Any) -> Caller:
+@pytest.fixture
+async def in_terminal(world: World) -> Talking:
+    """One whose program's hooks tell how it stands."""
+    boss = await world.boss("boss")
+    return Talking(world, await spoken_with(world, "w", teller=Teller.HOOKS, under=boss))
+
+
+async def spoken_with(world: World, name: str, *, teller: Teller = Teller.RUNNER, **fields: Any) -> Caller:
     caller: Caller = await world.join(name, **fields)
 
     def write(tx: Tx) -> None:
@@ -108,7 +115,8 @@ async def spoken_with(world: World, name: str, **fields: Any) -> Caller:
             ended_at=None,
         )
         tx.spawns.insert(spawn, manifest=manifests.encode(make_manifest()))
-        tx.talks.insert(caller.name, driver=Driver.PROTOCOL, teller=Teller.RUNNER, allow=[], rest=Rest.ASK)
+        driver = Driver.PROTOCOL if teller is Teller.RUNNER else Driver.TERMINAL
+        tx.talks.insert(caller.name, driver=driver, teller=teller, allow=["shell:make *"], rest=Rest.ASK)
 
     await world.store.write(write)
     return caller

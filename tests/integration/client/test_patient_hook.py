@@ -1,0 +1,81 @@
+"""`maestro hook --patient`: an agent that waits for a person's answer goes on waiting while there is no server."""
+
+import signal
+import subprocess
+import time
+
+PATIENT = ("hook", "--patient", "claude", "PermissionRequest")
+PAYLOAD = b'{"tool_name": "Bash", "tool_input": {"command": "' + b"x" * 200_000 + b'"}}'
+ANSWER = b'{"decision": "allow"}\n'
+
+
+def asked(client) -> subprocess.Popen:
+    process = client.start(*PATIENT, stdin=subprocess.PIPE)
+    process.stdin.write(PAYLOAD)
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def answers(connection, request):
+    assert request.arguments == [b"hook", b"claude", b"PermissionRequest"]
+    assert connection.ask(b"I") == PAYLOAD
+    connection.send(b"O", ANSWER)
+    connection.send(b"X", b"0")
+
+
+def test_it_waits_for_a_server(client):
+    process = asked(client)
+    time.sleep(1)
+    assert process.poll() is None
+    with client.serve(answers):
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, ANSWER, b"")
+
+
+def test_it_asks_again_when_a_server_goes_away_without_an_answer(client):
+    heard = []
+
+    def goes_away(connection, request):
+        heard.append(connection.ask(b"I"))
+
+    with client.serve(goes_away):
+        process = asked(client)
+        while not heard:
+            time.sleep(0.01)
+    assert process.poll() is None
+    with client.serve(answers):
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, ANSWER)
+
+
+def test_nothing_to_say_is_an_answer(client):
+    def says_nothing(connection, request):
+        connection.send(b"X", b"0")
+
+    with client.serve(says_nothing):
+        process = asked(client)
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, b"")
+
+
+def test_whoever_wants_no_answer_any_more_ends_it(client):
+    gone = []
+
+    def holds(connection, request):
+        connection.ask(b"I")
+        gone.append(False)
+        while connection.receive() is not None:
+            pass
+        gone.append(True)
+
+    with client.serve(holds):
+        process = asked(client)
+        while not gone:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+        ends = time.monotonic() + 10
+        while gone[-1] is False and time.monotonic() < ends:
+            time.sleep(0.01)
+    assert gone[-1] is True, "the server still holds its question"

@@ -1,0 +1,100 @@
+"""Messages that are put to an agent beside its keyboard."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from maestro.agents import sockets
+from maestro.runner.inbox import Inbox
+from maestro.runner.order import Order
+
+SPELT_BY = "maestro.agents.claude.inbox"
+
+
+class Program:
+    """Listens as one does: a message per connection, and nothing is answered."""
+
+    def __init__(self, path: Path) -> None:
+        self.heard: list[str] = []
+        self._door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._door.bind(str(path))
+        self._door.listen()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                line, _ = self._door.accept()
+            except OSError:
+                return
+            with line:
+                said = b"".join(iter(lambda: line.recv(4096), b""))  # noqa: B023
+                self.heard.append(json.loads(said)["message"]["content"])
+
+    def close(self) -> None:
+        self._door.shutdown(socket.SHUT_RDWR)
+        self._door.close()
+        self._thread.join()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return sockets.short(tmp_path / "in.sock", tmp_path.name)
+
+
+@pytest.fixture
+def program(path: Path) -> Iterator[Program]:
+    made = Program(path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def inbox(path: Path) -> Iterator[Inbox]:
+    words = {"session_id": "ses_1", "token": "", "socket": "", "folder": "", "directory": "/"}
+    made = Inbox(Order(**words, words=["true"], environment={}, inbox={"path": str(path), "spelt_by": SPELT_BY}))
+    yield made
+    made.close()
+
+
+def test_a_message_comes_in_whole_and_once(inbox: Inbox, program: Program) -> None:
+    text = 'Say "hello"\n' * 50_000
+    for _ in range(2):  # the answer to the first was lost
+        assert inbox.request("prompt", {"id": "req_1", "text": text}) == {"state": "said"}
+    assert inbox.request("prompt", {"id": "req_2", "text": "And this."}) == {"state": "said"}
+    assert program.heard == [text, "And this."]
+
+
+def test_that_nobody_listens_is_told_and_it_may_be_said_again(inbox: Inbox, path: Path) -> None:
+    told = inbox.request("prompt", {"id": "req_1", "text": "Hello."})
+    assert told is not None and told["state"] == "closed" and "inbox" in told["why"]
+    program = Program(path)
+    assert inbox.request("prompt", {"id": "req_1", "text": "Hello."}) == {"state": "said"}
+    program.close()
+    assert program.heard == ["Hello."]
+
+
+def test_other_orders_are_none_of_its_business(inbox: Inbox) -> None:
+    assert inbox.request("interrupt", {}) is None
+
+
+def test_nothing_of_it_is_left(inbox: Inbox, path: Path) -> None:
+    program = Program(path)
+    inbox.close()
+    program.close()
+    assert not path.exists()
+
+
+def test_an_address_that_is_too_long_lies_elsewhere(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 120) / "in.sock"
+    short = sockets.short(deep, "ses_0123456789abcdef")
+    assert len(str(short)) < 100 and short.name == "in.sock"
+    assert short.parent.stat().st_mode & 0o777 == 0o700
+    short.parent.rmdir()

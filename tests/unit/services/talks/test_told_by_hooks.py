@@ -1,0 +1,280 @@
+"""Agents in a terminal: their program's hooks tell whose turn it is; what is pushed comes in beside the keyboard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import errors, limits
+from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Question, Reply
+from maestro.domain.asks import Status as AskStatus
+from maestro.domain.documents import ReportKind
+from maestro.domain.sessions import Source, Status
+from maestro.domain.talks import Turn
+from maestro.operations import asks as ask_ops
+from maestro.operations import sessions as session_ops
+from maestro.operations import spawning as ops
+from maestro.services import asks
+from maestro.services.hooks.desk import Desk
+from maestro.services.hooks.holding import Holding
+from maestro.services.programs import control
+from maestro.services.programs.control import Control
+from maestro.services.sessions import reporting
+
+Talking = Any
+
+
+class Terminal:
+    """One such agent."""
+
+    def __init__(self, talking: Talking) -> None:
+        self.talking, self.world, self.caller = talking, talking.world, talking.caller
+        self.restart()
+
+    def restart(self) -> None:
+        """The server starts anew."""
+        self.desk = Desk(self.world.store, Holding(self.world.store, self.world.hub))
+
+    async def fire(self, moment: Moment, **fields: Any) -> Reply:
+        self.world.clock.advance(0.01)
+        happening = Happening(tool="claude", event="x", moment=moment, tells_models=True, **fields)
+        reply = await self.desk.happened(self.caller, happening)
+        await self.desk.handed(self.caller, reply, is_out=True)
+        if moment is Moment.STOP and reply.kind is not Kind.GO_ON:
+            self.desk.turn_ended(self.caller.name)  # as the server does after the commit
+        return reply
+
+    async def at_rest(self) -> None:
+        await self.fire(Moment.STARTS)
+        await self.fire(Moment.PROMPT, prompt="Begin.", conversation="c1")
+        await self.fire(Moment.STOP)
+
+    async def turn(self) -> Turn:
+        talk = await self.talking.talk()
+        found: Turn = talk.turn
+        return found
+
+    async def wake(self) -> list[dict[str, Any]]:
+        await self.talking.waking.run_once()
+        pushed: list[dict[str, Any]] = self.talking.runner.prompts()
+        return pushed
+
+    async def prompt(self, text: str) -> Any:
+        request = ops.PromptSession(id=self.caller.name, text=text)
+        sent = await self.world.do(control.prompt, request)
+        waiting = self.talking.waking
+        saying = waiting._saying
+        through = Control(
+            self.world.store, self.world.hub, None, None, _NoWaits(), saying, wake=waiting.wake  # type: ignore[arg-type]
+        )  # fmt: skip
+        return sent, await through.push(self.world.dana, request, sent)
+
+    async def state(self, sent: Any) -> str:
+        return str((await self.world.states(sent))[self.caller.name])
+
+
+class _NoWaits:
+    async def after(self, caller: Any, request: Any, sent: Any) -> Any:
+        return sent
+
+    async def look(self, sent: Any) -> Any:
+        return sent
+
+
+@pytest.fixture
+def terminal(in_terminal: Talking) -> Terminal:
+    return Terminal(in_terminal)
+
+
+async def test_its_hooks_tell_whose_turn_it_is(terminal: Terminal) -> None:
+    assert await terminal.turn() is Turn.NONE
+    for moment, expected in (
+        (Moment.STARTS, Turn.NONE),
+        (Moment.PROMPT, Turn.WORKING),
+        (Moment.BEFORE_TOOL, Turn.WORKING),
+        (Moment.WAITS, Turn.ASKING),
+        (Moment.AFTER_TOOL, Turn.WORKING),
+        (Moment.STOP, Turn.IDLE),
+    ):
+        await terminal.fire(moment, conversation="c1")
+        assert await terminal.turn() is expected, moment
+    assert (await terminal.talking.talk()).conversation == "c1"
+    session = await terminal.world.session(terminal.caller)
+    assert (session.status, session.status_source) == (Status.IDLE, Source.HOOK)
+
+
+async def test_mail_wakes_it_once_and_is_read_when_the_model_has_it(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    sent = await terminal.world.send(None, "w", message="Look here.")
+    (pushed,) = await terminal.wake()
+    assert "Look here." in pushed["text"]
+    assert await terminal.state(sent) == "delivered"
+    assert await terminal.fire(Moment.PROMPT, prompt=pushed["text"]) is NOTHING, "it is not told twice"
+    assert await terminal.state(sent) == "delivered", "the model has not been asked yet"
+    await terminal.fire(Moment.STOP)
+    assert await terminal.state(sent) == "read"
+    assert len(await terminal.wake()) == 1
+
+
+async def test_another_prompt_is_no_proof_that_a_push_came_in(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    sent = await terminal.world.send(None, "w", message="Look here.")
+    await terminal.wake()
+    await terminal.fire(Moment.PROMPT, prompt="The person typed this.")
+    await terminal.fire(Moment.STOP)
+    assert await terminal.state(sent) == "delivered"
+    terminal.world.clock.advance(limits.wake_confirm_seconds + 1)
+    assert len(await terminal.wake()) == 2, "it is pushed again"
+
+
+async def test_its_record_tells_what_came_in_while_no_server_heard_its_hooks(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    await terminal.at_rest()
+    sent = await terminal.world.send(None, "w", message="Look here.")
+    (pushed,) = await terminal.wake()
+    record = tmp_path / "c1.jsonl"
+    lines = [
+        {"type": "queue-operation", "content": "not yet in"},
+        {"message": {"role": "user", "content": pushed["text"]}},
+        {"message": {"id": "m1", "model": "x", "usage": {"input_tokens": 3, "output_tokens": 4}}},
+        {"message": {"id": "m1", "model": "x", "usage": {"input_tokens": 3, "output_tokens": 5}}},
+        {"message": {"id": "m2", "model": "<synthetic>", "usage": {"input_tokens": 9, "output_tokens": 9}}},
+    ]
+    record.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    terminal.restart()
+    await terminal.fire(Moment.STOP, transcript=str(record))
+    assert await terminal.state(sent) == "read"
+    terminal.world.clock.advance(limits.wake_confirm_seconds + 1)
+    assert len(await terminal.wake()) == 1
+    (used,) = await terminal.world.store.read(lambda tx: tx.talks.usage_of_session(terminal.caller.name, limit=9))
+    assert (used.turns, used.input_tokens, used.output_tokens) == (1, 3, 5)
+    await terminal.fire(Moment.STOP, transcript=str(record))
+    (again,) = await terminal.world.store.read(lambda tx: tx.talks.usage_of_session(terminal.caller.name, limit=9))
+    assert again == used, "what was counted is not counted again"
+
+
+async def test_what_only_waits_in_a_queue_has_not_come_in(terminal: Terminal, tmp_path: Path) -> None:
+    await terminal.at_rest()
+    sent = await terminal.world.send(None, "w", message="Look here.")
+    (pushed,) = await terminal.wake()
+    record = tmp_path / "c1.jsonl"
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": pushed["text"]}
+    record.write_text(json.dumps(queued, separators=(",", ":")) + "\n")
+    await terminal.fire(Moment.STOP, transcript=str(record))
+    assert await terminal.state(sent) == "delivered"
+
+
+async def test_a_prompt_while_it_works_comes_with_its_next_tool(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    sent, _ = await terminal.prompt("Something new.")
+    assert await terminal.wake() == []
+    told = await terminal.fire(Moment.AFTER_TOOL)
+    assert told.kind is Kind.CONTEXT and "Something new." in told.text
+    await terminal.fire(Moment.MODEL)
+    await terminal.fire(Moment.BEFORE_TOOL)
+    assert await terminal.state(sent) == "read"
+
+
+async def test_a_prompt_at_rest_is_pushed_as_it_is(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    sent, _ = await terminal.prompt('Say "hello".')
+    (pushed,) = await terminal.wake()
+    assert pushed["text"] == 'Say "hello".'
+    await terminal.fire(Moment.PROMPT, prompt=pushed["text"])
+    await terminal.fire(Moment.STOP)
+    assert await terminal.state(sent) == "read"
+
+
+async def test_a_prompt_while_it_asks_is_held_and_comes_after(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    asking = asyncio.create_task(terminal.fire(Moment.ASKS, asked="Bash: rm -r x", action="shell:rm -r x"))
+    ask = await _asked(terminal)
+    assert await terminal.turn() is Turn.ASKING
+    with pytest.raises(errors.NotConfirmed) as refused:
+        await terminal.prompt("Hurry up.")
+    await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
+    assert (await asking).kind is Kind.ALLOW
+    assert await terminal.turn() is Turn.WORKING
+    told = await terminal.fire(Moment.AFTER_TOOL, asked="Bash: rm -r x")
+    assert "Hurry up." in told.text
+    assert refused.value.data["id"]
+
+
+async def test_a_policy_decides_before_anyone_is_asked(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    assert (await terminal.fire(Moment.ASKS, asked="x", action="shell:make test")).kind is Kind.ALLOW
+    assert await terminal.world.store.read(lambda tx: tx.asks.open(after="", limit=9)) == []
+
+
+async def test_a_question_gets_an_answer_and_no_permission(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    asks_for = Question("Which?", "A: the first", ("A", "B"), {"questions": []})
+    asking = asyncio.create_task(terminal.fire(Moment.ASKS, asked="q", question=asks_for))
+    ask = await _asked(terminal)
+    assert (ask.title, ask.choices) == ("Which?", ["A", "B"])
+    await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="B"))
+    reply = await asking
+    assert (reply.kind, reply.text, reply.question) == (Kind.ANSWER, "B", asks_for)
+
+
+async def test_what_was_asked_of_a_server_that_was_killed_is_asked_once(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    first = asyncio.create_task(terminal.fire(Moment.ASKS, asked="Bash: rm x", action="shell:rm x"))
+    ask = await _asked(terminal)
+    terminal.restart()
+    again = asyncio.create_task(terminal.fire(Moment.ASKS, asked="Bash: rm x", action="shell:rm x"))
+    await asyncio.sleep(0.05)
+    assert len(await terminal.world.store.read(lambda tx: tx.asks.open(after="", limit=9))) == 1
+    await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="deny"))
+    assert (await again).kind is Kind.DENY
+    assert (await first).kind is Kind.DENY
+
+
+async def test_what_it_no_longer_waits_for_is_withdrawn(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    asking = asyncio.create_task(terminal.fire(Moment.ASKS, asked="Bash: rm x", action="shell:rm x"))
+    ask = await _asked(terminal)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    terminal.restart()
+    await terminal.fire(Moment.STOP)
+    now = await terminal.world.store.read(lambda tx: tx.asks.get(ask.id))
+    assert now.status is not AskStatus.OPEN
+
+
+async def test_a_limit_leaves_it_alone_until_the_minute_it_names(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    await terminal.fire(Moment.PROMPT)
+    problem = "You've hit your limit · resets 11pm (UTC)"
+    await terminal.fire(Moment.FAILS, problem=problem, is_limited=True)
+    talk = await terminal.talking.talk()
+    assert (talk.turn, talk.parked_until is not None) == (Turn.IDLE, True)
+    assert (talk.parked_until.hour, talk.parked_until.minute) == (23, 3)
+    await terminal.fire(Moment.PROMPT)  # its program goes on by itself
+    assert (await terminal.talking.talk()).parked_until is None
+
+
+async def test_what_it_reported_stands_when_it_stops(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    said = session_ops.ReportSession(kind=ReportKind.COMPLETE, text="done")
+    await terminal.world.do(reporting.report, said, by=terminal.caller)
+    await terminal.fire(Moment.AFTER_TOOL)
+    await terminal.fire(Moment.STOP)
+    assert (await terminal.world.session(terminal.caller)).status is Status.COMPLETED
+    await terminal.wake()
+    assert {"do": "finish"} in terminal.talking.runner.asked
+    await terminal.fire(Moment.PROMPT)
+    assert (await terminal.world.session(terminal.caller)).status is Status.WORKING
+
+
+async def _asked(terminal: Terminal) -> Any:
+    for _ in range(200):
+        await asyncio.sleep(0.01)
+        if found := await terminal.world.store.read(lambda tx: tx.asks.open(after="", limit=9)):
+            return found[0]
+    raise AssertionError("nothing was asked")
