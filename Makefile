@@ -2,6 +2,8 @@
 # Each sets up all it needs in .venv from a pinned, hashed lock and says what it does.
 
 PYTHON ?= python3
+# How many tests run side by side: as many as there are processors, or 0 for one after the other.
+WORKERS ?= auto
 VENV   := .venv
 BIN    := $(VENV)/bin
 # The machine may forbid bytecode files; without them every start compiles all it imports.
@@ -22,7 +24,7 @@ demo-agents: $(VENV)/ready ## see it lead the real claude, codex and gemini, wit
 
 test: $(VENV)/ready-dev ## run the tests (all but those below)
 	@echo "— running the tests"
-	@$(BIN)/python -m pytest -m "not slow and not agents"
+	@$(BIN)/python -m pytest -m "not slow and not agents" -n $(WORKERS) --dist loadfile
 
 test-slow: $(VENV)/ready-dev ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow
@@ -30,7 +32,7 @@ test-slow: $(VENV)/ready-dev ## run the tests that take minutes
 test-agents: $(VENV)/ready-dev ## run claude, codex and gemini for real, against a scripted model (needs npm)
 	@PYTHONPATH=tests/agents $(BIN)/python -m agent_programs.installed
 	@echo "— running the agent programs"
-	@$(BIN)/python -m pytest -m agents tests/agents tests/contract/agents
+	@$(BIN)/python -m pytest -m "agents and not slow" -n $(WORKERS) tests/agents tests/contract/agents
 
 check: $(VENV)/ready-dev ## lint, types, layers and the house tests
 	@echo "— ruff";          $(BIN)/ruff check . && $(BIN)/ruff format --check .

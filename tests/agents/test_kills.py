@@ -1,0 +1,92 @@
+"""The server is killed again and again during twenty conversations with the real programs: nothing is lost, nothing
+is told twice, and the agents go on."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from agent_programs import installed
+from agent_programs.person import MODELS
+from agent_programs.stage import Stage, stage
+from scripted_model import Say, ScriptedModel, Seen, Shell
+
+pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(900)]
+
+CONVERSATIONS = [
+    *[("claude", "protocol")] * 5,
+    *[("claude", "terminal")] * 5,
+    *[("codex", "protocol")] * 5,
+    *[("gemini", "protocol")] * 5,
+]
+KILLS, ROUNDS, SEED = 6, 4, 20261116
+
+
+@pytest.fixture
+def on(tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    with stage("every", tmp_path, model) as made:
+        yield made
+
+
+def test_twenty_conversations_outlive_the_server(on: Stage) -> None:
+    (on.room.work / "busy.sh").write_text("for i in $(seq 20); do sleep 0.1; done\n")
+    on.model.script("every", Say("Hello."), Shell("sh busy.sh"), *[Say("I see."), Shell("sh busy.sh")] * 50)
+    workers = [
+        on.spawn(tool=tool, driver=driver, model=MODELS[tool], name=f"{tool}-{driver}-{number}", permission="full")
+        for number, (tool, driver) in enumerate(CONVERSATIONS)
+    ]
+    for worker in workers:
+        on.until_status(worker, "idle")
+    before = {worker: on.session(worker)["pid"] for worker in workers}
+    chance = random.Random(SEED)
+    said: dict[str, tuple[str, str]] = {}  # what was said, to whom, by the message's id
+    for number in range(KILLS):
+        for turn in range(ROUNDS):
+            worker = chance.choice(workers)
+            words = f"Word {number}.{turn} of it."
+            said[_said(on, worker, words, by_prompt=chance.random() < 0.5)] = (worker, words)
+            time.sleep(chance.random() * 0.7)
+        on.live.kill()
+        time.sleep(chance.random())
+        on.live.start()
+        on.again()
+    on.until(lambda: all(on.receipt(message) == "read" for message in said), "all of it being read")
+    for worker in workers:
+        on.until_status(worker, "idle", "working")
+    told = {words: sorted(_whose(one) for one in on.seen() if words in one.newest) for _, words in said.values()}
+    assert told == {words: [worker] for worker, words in said.values()}
+    assert {worker: on.session(worker)["pid"] for worker in workers} == before, "an agent was started again"
+
+
+def _said(on: Stage, worker: str, words: str, *, by_prompt: bool) -> str:
+    """Tell a session something, until the server has taken it."""
+    key = {"Idempotency-Key": f"k-{words}"}
+    if by_prompt:
+        path, body = f"/api/sessions/{worker}/prompt", {"text": words}
+    else:
+        path, body = "/api/mail", {"project": "vc", "to": [worker], "subject": "Mail", "message": words}
+    answer = _until_answered(lambda: on.api.post(path, json=body, headers=key))
+    given: dict[str, Any] = answer.json()
+    return str(given["id"] if "id" in given else given["data"]["id"])
+
+
+def _until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
+    while True:
+        try:
+            return ask()
+        except httpx.TransportError:
+            time.sleep(0.2)
+
+
+def _whose(one: Seen) -> str:
+    """The session whose model was asked: its first prompt names it."""
+    text = str(one.body)
+    at = text.index("ses_", text.index("<session id="))
+    return text[at : at + 30]
