@@ -60,6 +60,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     opening: dict[str, Any] = {}  # what that begins with
     inbox: dict[str, str] = {}  # beside the keyboard: `path` of a socket, and what it is `spelt_by`
     interrupt: str = ""  # the keys that stop what it does, where a signal would end it
+    listens: str = ""  # the path of a socket on which that is spoken instead
+    front: list[str] = []  # a program that joins the conversation in the session's terminal, as a person has it
     wait_seconds: float = 0.0  # before it is started
 
 

@@ -40,10 +40,11 @@ class Opening:
     resumes: str | None = None  # the tool's own id of an earlier conversation
     model: str | None = None
     settings: dict[str, Any] | None = None  # what else this tool needs to know, as its `agent.py` wrote it
-    hooks: tuple[str, ...] = ()  # commands of ours that the tool is to run, where it must be told to trust them
+    hooks: str = ""  # a folder of ours, where the tool must be told to trust the hooks in it
     skills: tuple[str, ...] = ()  # folders in which the tool is to look for more, where it must be told so here
     allow: tuple[str, ...] = ()
     rest: str = "ask"
+    is_shared: bool = False  # a person takes part, with a program of their own
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Conversation:
         self.opening = opening
         self.policy = Policy(tuple(opening.allow), opening.rest)
         self.busy = False
+        self.joinable = ""  # what another program can join it by, once it can
         self.asks: dict[str, Any] = {}  # by the tool's id, what its answer needs
         self._waiting: deque[Prompt] = deque()  # prompts that cannot be said now
         self._known: dict[str, None] = {}  # prompts that were given, so that none is said twice

@@ -11,6 +11,7 @@ import struct
 import termios
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from maestro.runner.order import Order
 
@@ -91,6 +92,15 @@ def start(order: Order, noted: Callable[[int], None]) -> Agent:
             os.set_blocking(end, False)
     agent.resize(order.columns, order.rows)
     return agent
+
+
+def how(status: int | None) -> dict[str, Any]:
+    """How a program ended, as it is reported."""
+    if status is None:
+        return {"code": None}
+    if os.WIFSIGNALED(status):
+        return {"code": 128 + os.WTERMSIG(status), "signal": signal.Signals(os.WTERMSIG(status)).name}
+    return {"code": os.WEXITSTATUS(status)}
 
 
 def _on_terminal(order: Order, go: Go) -> Agent:

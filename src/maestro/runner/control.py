@@ -21,6 +21,7 @@ _HEAD = 5
 _FRAME_BYTES_MAX = 1 << 20
 _BEHIND_BYTES_MAX = 4 << 20  # an attached terminal that reads no more is let go
 _LAST_WORDS_SECONDS = 1.0
+_SIDE_MAX = 10_000  # of a terminal, in characters
 
 Handle = Callable[["Peer", bytes, bytes], None]
 
@@ -162,3 +163,12 @@ class Control:
     def _left(self, peer: Peer) -> None:
         self.peers.discard(peer)
         self.on_leave()
+
+
+def size_in(payload: bytes) -> tuple[int, int] | None:
+    """Columns and rows, as a terminal tells them; None for anything else."""
+    columns, _, rows = payload.partition(b" ")
+    if not (columns.isdigit() and rows.isdigit() and len(payload) < 16):
+        return None
+    found = (int(columns), int(rows))
+    return found if all(0 < side <= _SIDE_MAX for side in found) else None

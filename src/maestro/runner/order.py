@@ -30,6 +30,8 @@ class Order:
     opening: dict[str, Any] = field(default_factory=dict)  # what that begins with
     inbox: dict[str, str] = field(default_factory=dict)  # where messages are put that come beside its keyboard
     interrupt: str = ""  # the keys that stop what it does; none: a signal does
+    listens: str = ""  # the path of a socket on which that is spoken, instead of over pipes
+    front: list[str] = field(default_factory=list)  # a program that joins the conversation, in the terminal
     stop_seconds: float = 10.0
     heartbeat_seconds: float = 30.0
     transcript_bytes_max: int = 8 * 1024 * 1024

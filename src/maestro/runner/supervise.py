@@ -12,20 +12,20 @@ from typing import Any
 
 from maestro.runner import agent as agents
 from maestro.runner import tree
-from maestro.runner.control import Control, Peer
+from maestro.runner.control import Control, Peer, size_in
+from maestro.runner.front import Front
 from maestro.runner.inbox import Inbox
-from maestro.runner.order import NOTE, TEMPORARY, Order
+from maestro.runner.inlet import Inlet
+from maestro.runner.note import keep as keep_note
+from maestro.runner.order import TEMPORARY, Order
 from maestro.runner.reports import Reports
-from maestro.runner.screen import Screen
+from maestro.runner.showing import Showing
 from maestro.runner.talk import Talk
-from maestro.runner.transcript import Transcript
+from maestro.runner.wire import Wire
 
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
-_TAIL_BYTES = 4096
-_LEFTOVERS_SECONDS = 2.0
 _REPORT_SECONDS = 10.0
 _CHUNK = 1 << 16
-_SIDE_MAX = 10_000  # of a terminal, in characters
 
 
 class Runner:
@@ -36,25 +36,21 @@ class Runner:
         self._selector = selectors.DefaultSelector()
         self._reports = Reports(order)
         self._control = Control(order.folder, self._selector)
-        self._transcript = Transcript(
-            order.folder, columns=order.columns, rows=order.rows, bytes_max=order.transcript_bytes_max
-        )
+        self._showing = Showing(order, self._control)
         self._control.on_leave = self._left
-        self._screen = Screen()
         self._size = (order.columns, order.rows)
         self._talk: Talk | None = None
         self._inbox: Inbox | None = None
+        self._wire: Wire | None = None  # where the agent is spoken with on a socket of its own
+        self._front: Front | None = None  # what is in the terminal then
         self._agent: agents.Agent | None = None
         self._agent_started = ""
-        self._tail = b""
-        self._pending = bytearray()  # input that the agent has not taken yet
-        self._awaits_input = False  # whether we are told when it takes more
-        self._closes_input = False  # after the last of it
+        self._inlet: Inlet | None = None  # what the agent itself is told
         self._is_done = False  # it may end as soon as nobody looks on
         self._finish_at: float | None = None  # when it is told to end, if it has not by itself
         self._stop_at: float | None = None  # when it is told to end for the last time
         self._asked: str | None = None  # by whom it was told to stop
-        self._statuses: dict[int, int] = {}  # of every child that ended, also before we knew it as the agent
+        self._children = tree.Children()
 
     def run(self) -> int:
         """Until the agent has ended, and the server knows."""
@@ -71,44 +67,46 @@ class Runner:
         except agents.CannotStart as problem:
             return self._end({"code": 127, "problem": str(problem)})
         self._watch()
-        return self._end(_how(self._status()))
+        return self._end(agents.how(self._status()))
 
     def _start(self) -> None:
+        if self._order.listens:
+            self._meet_on_socket()
         self._agent = agents.start(self._order, self._note)
         pid = self._agent.pid
         self._reports.tell("started", pid=pid, pid_started=self._agent_started, runner=os.getpid())
+        self._inlet = Inlet(self._agent.input, self._selector)
         self._selector.register(self._agent.output, selectors.EVENT_READ, self._heard)
         if self._order.conversation is not None:
             self._selector.register(self._agent.errors, selectors.EVENT_READ, self._heard_errors)
-            self._talk = Talk(self._order, self._reports, show=self._show, write=self._send)
+            say = self._wire.say if self._wire is not None else self._inlet.write
+            self._talk = Talk(self._order, self._reports, show=self._showing.tell, write=say, join=self._join)
             self._talk.begin()
         elif self._order.inbox:
             self._inbox = Inbox(self._order)
         elif self._order.input is not None:
-            self._write(self._order.input.encode(), then_close=not self._order.terminal)
+            self._write(self._order.input.encode())
+            if not self._order.terminal:
+                self._inlet.finish()
+
+    def _meet_on_socket(self) -> None:
+        """The agent listens there also for the program that is to be in the terminal."""
+        self._wire = Wire(self._order.listens, self._selector, heard=self._heard_on_wire, lost=self._lost)
+        if self._order.front:
+            self._front = Front(self._order, self._selector, show=self._showing.show, on_leave=self._let_end)
 
     def _note(self, pid: int) -> None:
         """Who we and our agent are, for whoever finds it without us."""
         self._agent_started = tree.started(pid)  # now: it may have ended before it is asked for
-        note = {
-            "epoch": self._order.epoch,
-            "runner": os.getpid(),
-            "runner_started": tree.started(os.getpid()),
-            "agent": pid,
-            "agent_started": self._agent_started,
-        }
-        with open(f"{NOTE}.part", "w", encoding="utf-8") as file:
-            file.write(json.dumps(note))
-        os.replace(f"{NOTE}.part", NOTE)
+        keep_note(self._order.epoch, pid, self._agent_started)
 
     def _watch(self) -> None:
         """Everything that happens, until the agent's own process has ended and its output is drained."""
         beat_at = time.monotonic() + self._order.heartbeat_seconds
         while self._status() is None:
-            now = time.monotonic()
-            due = min(beat_at, self._stop_at or beat_at, self._finish_at or beat_at)
-            for key, events in self._selector.select(max(due - now, 0)):
+            for key, events in self._selector.select(max(self._due(beat_at) - time.monotonic(), 0)):
                 key.data(self._handle, events)
+            self._look_after_others()
             if time.monotonic() >= beat_at:
                 self._reports.beat()
                 beat_at = time.monotonic() + self._order.heartbeat_seconds
@@ -119,25 +117,34 @@ class Runner:
                 tree.signal_all(tree.descendants(os.getpid()), signal.SIGKILL)
                 self._stop_at = time.monotonic() + 1.0
 
+    def _due(self, beat_at: float) -> float:
+        others = (self._wire.due if self._wire else None, self._front.due if self._front else None)
+        return min([beat_at, *(at for at in (self._stop_at, self._finish_at, *others) if at is not None)])
+
+    def _look_after_others(self) -> None:
+        if self._wire is not None:
+            self._wire.look()
+        if self._front is not None and not self._is_ending:
+            self._front.look(self._children.statuses)
+            self._showing.is_anothers = self._front.is_there
+
+    @property
+    def _has_terminal(self) -> bool:
+        return self._order.terminal or bool(self._order.front)
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._asked is not None or self._finish_at is not None
+
     def _signalled(self, number: int, frame: object) -> None:
         if number == signal.SIGCHLD:
-            self._reap()
+            self._children.reap()
         elif self._asked is None:
             self._stop("signal")
 
-    def _reap(self) -> None:
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            self._statuses[pid] = status
-
     def _status(self) -> int | None:
         """How the agent's own process ended, if it has."""
-        return self._statuses.get(self._agent.pid) if self._agent else None
+        return self._children.statuses.get(self._agent.pid) if self._agent else None
 
     def _heard(self, handle: Any, events: int) -> None:
         assert self._agent is not None
@@ -147,7 +154,21 @@ class Runner:
     def _heard_errors(self, handle: Any, events: int) -> None:
         assert self._agent is not None
         if data := self._read(self._agent.errors):
-            self._show(data.replace(b"\n", b"\r\n"))
+            self._showing.complain(data)
+
+    def _heard_on_wire(self, line: bytes) -> None:
+        assert self._talk is not None
+        self._talk.heard(line)
+
+    def _lost(self, why: str) -> None:
+        """An agent that cannot be spoken with is of no use, and has not ended well."""
+        if not self._is_ending and self._agent is not None:
+            self._showing.complain(f"! {why}\n".encode())
+            self._agent.signal_group(signal.SIGKILL)
+
+    def _join(self, conversation: str) -> None:
+        if self._front is not None:
+            self._front.join(conversation)
 
     def _read(self, descriptor: int) -> bytes:
         """What is there; at its end it is listened to no more."""
@@ -163,17 +184,12 @@ class Runner:
 
     def _take(self, data: bytes) -> None:
         """What the agent said: part of a conversation, or simply to be seen."""
-        if self._talk is not None:
+        if self._wire is not None:
+            self._showing.complain(data)
+        elif self._talk is not None:
             self._talk.heard(data)
         else:
-            self._show(data)
-
-    def _show(self, data: bytes) -> None:
-        """Kept first, then shown."""
-        self._tail = (self._tail + data)[-_TAIL_BYTES:]
-        self._screen.take(data)
-        self._transcript.output(data)
-        self._control.show(data)
+            self._showing.show(data)
 
     # Orders
 
@@ -183,7 +199,7 @@ class Runner:
         if kind == b"D":
             self._write(payload)
         elif kind == b"Z":
-            peer.size = _size(payload) or peer.size
+            peer.size = size_in(payload) or peer.size
             self._fit()
         elif kind == b"Q":
             self._request(peer, payload)
@@ -207,22 +223,22 @@ class Runner:
         elif do == "attach":
             peer.attached, peer.read_only = True, bool(asked.get("read_only"))
             peer.answer(ok=True, **self._state())
-            peer.say(b"O", self._screen.picture())
+            peer.say(b"O", self._showing.picture())
         elif do == "watch":
             peer.watches = True
             peer.answer(ok=True, **self._state())
         elif do == "write":
-            if self._agent is not None and self._agent.would_lose(data):
+            if self._would_lose(data):
                 peer.answer(ok=False, problem=f"Its terminal takes lines of at most {agents.LINE_BYTES_MAX} bytes.")
                 return
             self._write(data)
-            peer.answer(ok=True, left=len(self._pending))
+            peer.answer(ok=True, left=self._untaken())
         elif do == "interrupt" and self._order.interrupt:
             self._write(self._order.interrupt.encode())
             peer.answer(ok=True)
         elif do == "interrupt" or (do == "signal" and name in _SIGNALS):
             name = "int" if do == "interrupt" else name
-            self._transcript.mark(f"signal {name}")
+            self._showing.transcript.mark(f"signal {name}")
             if self._agent is not None:
                 self._agent.signal_group(_SIGNALS[name])
             peer.answer(ok=True)
@@ -241,9 +257,9 @@ class Runner:
         return {
             "runner": os.getpid(),
             "agent": pid,
-            "terminal": self._order.terminal,
+            "terminal": self._has_terminal,
             "stopping": self._asked,
-            "left": len(self._pending),
+            "left": self._untaken(),
             "columns": columns,
             "rows": rows,
             "attached": sum(peer.attached for peer in self._control.peers),
@@ -253,14 +269,22 @@ class Runner:
     def _finish(self) -> None:
         """It is told nothing more, and ends by that; if it does not, it is stopped."""
         self._is_done = True
-        if self._order.terminal and any(peer.attached for peer in self._control.peers):
+        if self._has_terminal and any(peer.attached for peer in self._control.peers):
             return  # a person is at it: once they have gone
-        if self._finish_at is None and self._order.terminal:
+        self._let_end()
+
+    def _let_end(self) -> None:
+        if self._finish_at is not None:
+            return
+        if self._order.terminal:
             self._finish_at = time.monotonic()  # it listens to its keyboard, which has no end
-        elif self._finish_at is None:
-            self._finish_at = time.monotonic() + self._order.stop_seconds
-            self._closes_input = True
-            self._drain_input()
+            return
+        self._finish_at = time.monotonic() + self._order.stop_seconds
+        if self._inlet is not None:
+            self._inlet.finish()
+        if self._wire is not None and self._agent is not None:
+            self._wire.close()
+            self._agent.signal_group(signal.SIGTERM)  # one that listens for others would wait for them
 
     def _stop(self, by: str) -> None:
         """Ask it to end, with all it started; after a grace it is ended."""
@@ -268,7 +292,7 @@ class Runner:
             return  # it has its time already, and gets no more
         self._asked = by or "someone"
         self._stop_at = time.monotonic() + self._order.stop_seconds
-        self._transcript.mark(f"stop by {self._asked}")
+        self._showing.transcript.mark(f"stop by {self._asked}")
         if self._agent is not None:
             self._agent.signal_group(signal.SIGTERM)
         tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
@@ -276,7 +300,7 @@ class Runner:
     def _left(self) -> None:
         """Someone who looked on has gone."""
         self._fit()
-        if self._is_done:
+        if self._is_done and (self._talk is None or self._talk.is_idle):
             self._finish()
 
     def _fit(self) -> None:
@@ -287,49 +311,31 @@ class Runner:
         fits = (min(columns for columns, _ in sizes), min(rows for _, rows in sizes))
         if fits != self._size:
             self._size = fits
-            self._agent.resize(*fits)
-            self._transcript.resized(*fits)
+            (self._front or self._agent).resize(*fits)
+            self._showing.transcript.resized(*fits)
 
-    def _write(self, data: bytes, *, then_close: bool = False) -> None:
-        self._transcript.input(data)
-        self._send(data, then_close=then_close)
+    def _write(self, data: bytes) -> None:
+        """What someone types, or was sent."""
+        self._showing.transcript.input(data)
+        into = self._front or self._inlet
+        if into is not None:
+            into.write(data)
 
-    def _send(self, data: bytes, *, then_close: bool = False) -> None:
-        self._pending += data
-        self._closes_input = self._closes_input or then_close
-        self._drain_input()
+    def _would_lose(self, data: bytes) -> bool:
+        at = self._front or self._agent
+        return at is not None and at.would_lose(data)
 
-    def _drain_input(self, handle: Any = None, events: int = 0) -> None:
-        """As much as the agent takes now; the rest when it takes more."""
-        agent = self._agent
-        if agent is None or agent.input < 0:
-            self._pending.clear()
-            return
-        os.set_blocking(agent.input, False)
-        try:
-            while self._pending:
-                del self._pending[: os.write(agent.input, self._pending)]
-        except BlockingIOError:
-            self._await_input(agent.input, waits=True)
-            return
-        except OSError:  # it listens no more
-            self._pending.clear()
-        self._await_input(agent.input, waits=False)
-        if self._closes_input:
-            os.close(agent.input)
-            agent.input = -1
-
-    def _await_input(self, descriptor: int, *, waits: bool) -> None:
-        if waits and not self._awaits_input:
-            self._selector.register(descriptor, selectors.EVENT_WRITE, self._drain_input)
-        elif not waits and self._awaits_input:
-            self._selector.unregister(descriptor)
-        self._awaits_input = waits
+    def _untaken(self) -> int:
+        """How many bytes of what was typed have not been taken yet."""
+        into = self._front or self._inlet
+        return into.left if into is not None else 0
 
     # The end
 
     def _end(self, how: dict[str, Any]) -> int:
-        self._end_leftovers()  # first: one that floods would never let us come to the end of it
+        if self._wire is not None:
+            self._wire.close()
+        tree.end_all(self._children)  # first: one that floods would never let us come to the end of it
         self._drain_output()
         if self._order.conversation is not None or self._order.inbox:
             import shutil  # once, at the end
@@ -337,11 +343,11 @@ class Runner:
             shutil.rmtree(TEMPORARY, ignore_errors=True)
         if self._inbox is not None:
             self._inbox.close()
-        self._transcript.mark(f"ended with {how.get('code')}")
+        if self._wire is not None:
+            self._wire.remove()
         self._control.on_leave = lambda: None  # nothing is left that could fit anyone
-        self._transcript.close()
-        tail = self._tail.decode("utf-8", "replace")
-        self._reports.tell("exited", **how, asked=self._asked, tail=tail)
+        self._showing.close(f"ended with {how.get('code')}")
+        self._reports.tell("exited", **how, asked=self._asked, tail=self._showing.tail)
         self._control.close(int(how.get("code") or 0))  # whoever looks on need not wait for a server
         self._reports.close(seconds=_REPORT_SECONDS)
         return 0
@@ -350,7 +356,9 @@ class Runner:
         """What it said last."""
         if self._agent is None:
             return
-        for descriptor, take in ((self._agent.output, self._take), (self._agent.errors, self._show)):
+        if self._front is not None:
+            self._front.close()
+        for descriptor, take in ((self._agent.output, self._take), (self._agent.errors, self._showing.complain)):
             while descriptor >= 0:
                 try:
                     data = os.read(descriptor, _CHUNK)
@@ -361,33 +369,3 @@ class Runner:
                 take(data)
         if self._talk is not None:
             self._talk.close()
-
-    def _end_leftovers(self) -> None:
-        """Whatever the agent left behind ends with it: first asked, then not."""
-        if not tree.has_children():
-            return
-        ends = time.monotonic() + _LEFTOVERS_SECONDS
-        left = tree.descendants(os.getpid())
-        tree.signal_all(left, signal.SIGTERM)
-        while left:
-            self._reap()
-            if time.monotonic() > ends:
-                tree.signal_all(left, signal.SIGKILL)
-            time.sleep(0.02)
-            left = tree.descendants(os.getpid())
-
-
-def _size(payload: bytes) -> tuple[int, int] | None:
-    columns, _, rows = payload.partition(b" ")
-    if not (columns.isdigit() and rows.isdigit() and len(payload) < 16):
-        return None
-    found = (int(columns), int(rows))
-    return found if all(0 < side <= _SIDE_MAX for side in found) else None
-
-
-def _how(status: int | None) -> dict[str, Any]:
-    if status is None:
-        return {"code": None}
-    if os.WIFSIGNALED(status):
-        return {"code": 128 + os.WTERMSIG(status), "signal": signal.Signals(os.WTERMSIG(status)).name}
-    return {"code": os.WEXITSTATUS(status)}

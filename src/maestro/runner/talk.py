@@ -22,13 +22,20 @@ class Talk:
     """What goes on between a runner and its agent, where that speaks a protocol."""
 
     def __init__(
-        self, order: Order, reports: Reports, *, show: Callable[[bytes], None], write: Callable[[bytes], None]
+        self,
+        order: Order,
+        reports: Reports,
+        *,
+        show: Callable[[bytes], None],
+        write: Callable[[bytes], None],
+        join: Callable[[str], None] = lambda conversation: None,
     ) -> None:
         found = importlib.import_module(f"maestro.agents.{order.conversation}.conversation")
         self._conversation: Conversation = found.TALK(Opening(**order.opening))
         self._reports = reports
         self._show = show
         self._write = write
+        self._join = join  # others can, from now on
         self._raw = _Raw(secret=order.token.encode())
         self._told = 0
 
@@ -57,8 +64,12 @@ class Talk:
         self._carry_out()
         return answer
 
+    @property
+    def is_idle(self) -> bool:
+        return self._conversation.is_idle
+
     def state(self) -> dict[str, Any]:
-        return {"idle": self._conversation.is_idle, "asks": list(self._conversation.asks)}
+        return {"idle": self.is_idle, "asks": list(self._conversation.asks)}
 
     def close(self) -> None:
         self._raw.close()
@@ -77,6 +88,8 @@ class Talk:
         if data := self._conversation.outgoing():
             self._raw.keep(data)
             self._write(data)
+        if self._conversation.joinable:
+            self._join(self._conversation.joinable)
         for happening in self._conversation.happened():
             if isinstance(happening, Said):
                 self._show(happening.text.replace("\n", "\r\n").encode("utf-8", "replace"))

@@ -10,10 +10,12 @@ import ctypes
 import os
 import signal
 import sys
+import time
 
 from maestro import boots
 
 _PR_SET_CHILD_SUBREAPER = 36
+_END_SECONDS = 2.0
 
 
 def adopt_orphans() -> bool:
@@ -54,6 +56,39 @@ def signal_all(pids: list[int], number: signal.Signals) -> None:
             os.kill(pid, number)
         except (ProcessLookupError, PermissionError):
             continue
+
+
+class Children:
+    """How every child of ours ended, also before anyone knew what it was."""
+
+    def __init__(self) -> None:
+        self.statuses: dict[int, int] = {}
+
+    def reap(self) -> None:
+        """Take note of who has ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self.statuses[pid] = status
+
+
+def end_all(children: Children) -> None:
+    """Whoever is left below us: first asked, then not."""
+    if not has_children():
+        return
+    ends = time.monotonic() + _END_SECONDS
+    left = descendants(os.getpid())
+    signal_all(left, signal.SIGTERM)
+    while left:
+        children.reap()
+        if time.monotonic() > ends:
+            signal_all(left, signal.SIGKILL)
+        time.sleep(0.02)
+        left = descendants(os.getpid())
 
 
 def started(pid: int) -> str:

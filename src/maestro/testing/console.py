@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from maestro.terminals import plain
 from maestro.testing.supervised import SECONDS_MAX
 
 
@@ -62,6 +63,19 @@ class Console:
         before, _, self.shown = self.shown.partition(text)
         return before + text
 
+    def until_drawn(self, text: str) -> None:
+        """Once a text is or was on the screen, however it got there: what stands already is not drawn again."""
+        ends = time.monotonic() + SECONDS_MAX
+        while _squeezed(text) not in (found := _squeezed(plain(self.shown.decode(errors="replace")))):
+            assert time.monotonic() < ends, f"{text!r} was not drawn, but: {found[-2000:]}"
+            self._look(0.1)
+
+    def look_for(self, seconds: float) -> None:
+        """Take in what is shown, for a while."""
+        ends = time.monotonic() + seconds
+        while (left := ends - time.monotonic()) > 0:
+            self._look(left)
+
     def wait(self) -> int:
         """The program's exit code; what it showed last is in `shown`."""
         ends = time.monotonic() + SECONDS_MAX
@@ -85,3 +99,7 @@ class Console:
             self.process.wait(SECONDS_MAX)
         os.close(self._ours)
         os.close(self._theirs)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from maestro import errors
-from maestro.agents import known, levels
+from maestro.agents import known, levels, places
 from maestro.agents.base import Agent, Launch, Start, cleared
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission, Tool
@@ -55,6 +55,10 @@ def launched(agent: Agent, folder: Path, driver: Driver, **fields: Any) -> Launc
     return agent.launch(start, ENVIRONMENT | {"TMPDIR": str(folder)})
 
 
+def written_in(folder: Path) -> str:
+    return "".join(path.read_text() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
 def test_every_tool_that_a_member_can_prefer_is_there() -> None:
     assert set(known.TOOLS) == {tool.value for tool in Tool}
     assert known.find("claude-code").name == "claude"
@@ -74,7 +78,7 @@ def test_no_secret_is_on_its_command_line_or_in_a_file(
 ) -> None:
     launch = launched(agent, tmp_path, driver, permission=permission)
     assert TOKEN not in json.dumps(launch.words)
-    assert all(TOKEN not in path.read_text() for path in tmp_path.iterdir())
+    assert TOKEN not in written_in(tmp_path)
 
 
 def test_it_is_spoken_with_as_it_says(agent: Agent, driver: Driver, tmp_path: Path) -> None:
@@ -84,6 +88,16 @@ def test_it_is_spoken_with_as_it_says(agent: Agent, driver: Driver, tmp_path: Pa
     assert bool(launch.inbox) == (teller is Teller.HOOKS)
     assert (agent.prompt("hello") is not None) == (teller is Teller.NOBODY)
     assert agent.abilities.confirms_prompts == (teller is not Teller.NOBODY)
+
+
+def test_a_terminal_is_there_where_it_says_so(agent: Agent, driver: Driver, tmp_path: Path) -> None:
+    launch = launched(agent, tmp_path, driver)
+    assert (launch.terminal or bool(launch.front)) == (driver is Driver.TERMINAL)
+    assert bool(launch.listens) == bool(launch.front)
+    if launch.front:  # it joins what the other speaks
+        told = " ".join(launch.front)
+        assert launch.listens in told and launch.listens in " ".join(launch.words)
+        assert places.CONVERSATION in told and TOKEN not in told
 
 
 def test_the_runner_can_hold_its_conversation(
@@ -106,7 +120,7 @@ def test_its_prompts_reach_it(agent: Agent, driver: Driver, tmp_path: Path) -> N
     if agent.abilities.drivers[driver] is Teller.NOBODY:
         pytest.skip("it finds them in files that its environment names")
     launch = launched(agent, tmp_path, driver)
-    told = json.dumps([launch.opening, launch.words]) + "".join(path.read_text() for path in tmp_path.iterdir())
+    told = json.dumps([launch.opening, launch.words]) + written_in(tmp_path)
     assert "You are a worker." in told
     assert "Write the parser." in told
 

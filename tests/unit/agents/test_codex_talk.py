@@ -197,15 +197,33 @@ def test_what_it_asks_that_nobody_knows_is_refused() -> None:
     assert "error" in written(talk)[0]
 
 
+def test_what_nobody_knows_is_left_to_the_person_who_takes_part() -> None:
+    talk = begun(is_shared=True)
+    written(talk)
+    feed(talk, {"id": 9, "method": "odd/request", "params": {}})
+    assert written(talk) == []
+
+
+def test_it_can_be_joined_once_a_word_is_in_it() -> None:
+    talk = CodexConversation(opening())
+    talk.begin()
+    lines = first_program()
+    first = _at(lines, "item/started")
+    feed(talk, *lines[:first])
+    assert talk.joinable == ""
+    feed(talk, lines[first])
+    assert talk.joinable == THREAD
+
+
 def vouched(*found: dict[str, Any]) -> Any:
     """What it is told to trust at the start of a thread, of the hooks that it has found."""
-    talk = CodexConversation(opening(settings={"config": {"mcp_servers": {}}}, hooks=("maestro hook codex Stop",)))
+    talk = CodexConversation(opening(settings={"config": {"mcp_servers": {}}}, hooks="/runs/ses_1"))
     talk.begin()
     written(talk)
     feed(talk, {"id": 1, "result": {}})
     _, asks = written(talk)
-    assert (asks["method"], asks["params"]) == ("hooks/list", {"cwds": ["/work"]})
-    feed(talk, {"id": asks["id"], "result": {"data": [{"cwd": "/work", "hooks": list(found)}]}})
+    assert (asks["method"], asks["params"]) == ("hooks/list", {"cwds": ["/runs/ses_1"]})
+    feed(talk, {"id": asks["id"], "result": {"data": [{"cwd": "/runs/ses_1", "hooks": list(found)}]}})
     (start,) = written(talk)
     assert start["method"] == "thread/start"
     assert start["params"]["config"].pop("mcp_servers") == {}
@@ -213,11 +231,13 @@ def vouched(*found: dict[str, Any]) -> Any:
 
 
 def test_only_our_own_hooks_are_vouched_for() -> None:
-    ours = {"key": "k1", "currentHash": "h1", "source": "sessionFlags", "command": "maestro hook codex Stop"}
-    strange = ours | {"key": "k2", "command": "curl somewhere"}
-    elsewhere = ours | {"key": "k3", "source": "project"}
-    assert vouched(strange, ours, elsewhere) == {"hooks.state": {"k1": {"trusted_hash": "h1"}}}
-    assert vouched(strange) == {}
+    file = "/runs/ses_1/.codex/hooks.json"
+    ours = {"key": f"{file}:stop:0:0", "currentHash": "h1", "sourcePath": file}
+    theirs = {"key": "/home/dana/.codex/hooks.json:stop:0:0", "currentHash": "h2"}
+    theirs["sourcePath"] = "/home/dana/.codex/hooks.json"
+    known_as = "/<session-flags>/config.toml:stop:0:0"
+    assert vouched(theirs, ours) == {"hooks.state": {known_as: {"trusted_hash": "h1"}}}
+    assert vouched(theirs) == {}
 
 
 def test_one_that_cannot_tell_its_hooks_begins_without() -> None:

@@ -1,25 +1,28 @@
-"""Codex: how it is started. What is the session's own is said over its protocol, where no other user can see it; the
-user's login, settings, MCP servers and AGENTS.md apply as they do without Maestro.
+"""Codex: how it is started. What is the session's own is said over its protocol, where no other user sees it, or is
+in the session's folder; the user's login, settings, MCP servers and AGENTS.md apply as they do without Maestro.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from maestro.agents import levels, skills
+from maestro.agents import levels, places, skills, sockets
 from maestro.agents.base import Abilities, Launch, Start
+from maestro.agents.codex import trust
 from maestro.agents.hooks import wiring
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission
 from maestro.domain.talks import Driver, Teller
 
 _PASSED = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL", "PATH")
+_SOCKET = "codex.sock"
 
 
 class Codex:
-    """`codex app-server`, with one thread."""
+    """`codex app-server`, with one thread; in a terminal `codex resume` joins that."""
 
     name = "codex"
     aliases: tuple[str, ...] = ()
@@ -35,7 +38,7 @@ class Codex:
         # Its sandbox lets a shell reach no socket at all; and where it has none, that is a login shell, whose profile
         # may set another PATH.
         reach=Reach.MCP,
-        drivers={Driver.PROTOCOL: Teller.RUNNER},
+        drivers={Driver.PROTOCOL: Teller.RUNNER, Driver.TERMINAL: Teller.RUNNER},
     )
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
@@ -49,10 +52,14 @@ class Codex:
             "required": True,  # else what is asked in the first second goes without them
             "default_tools_approval_mode": "approve",  # what a session may do there, our server decides
         }
-        settings = {"sandbox": sandbox, "approvalPolicy": approval, "config": {"mcp_servers": {"maestro": server}}}
         hooks = wiring.beside_protocol(self.name, start.hook)
+        config = {"mcp_servers": {"maestro": server}, **{f"hooks.{event}": group for event, group in hooks.items()}}
+        is_shared = start.driver is Driver.TERMINAL
+        listens = str(_socket(start, environment)) if is_shared else ""
+        listening = ["--listen", f"unix://{listens}"] if is_shared else []
+        trusted = trust.flags(Path(start.folder), start.directory, environment, writes=sandbox != "read-only")
         return Launch(
-            words=[chosen.program, "app-server", *_as_flags(hooks), *start.words],
+            words=[chosen.program, "app-server", *listening, *trusted, *start.words],
             environment=dict(environment),
             terminal=False,
             conversation=self.name,
@@ -62,12 +69,15 @@ class Codex:
                 "directory": start.directory,
                 "resumes": start.resumes,
                 "model": chosen.model_for(start.model),
-                "settings": settings,
-                "hooks": [hook["command"] for hook in _each(hooks)],
+                "settings": {"sandbox": sandbox, "approvalPolicy": approval, "config": config},
+                "hooks": _reviewed_in(Path(start.folder), hooks),
                 "skills": skills.as_roots(start.skills, start.folder),
                 "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, "tool:maestro"],
                 "rest": start.rest,
+                "is_shared": is_shared,
             },
+            listens=listens,
+            front=_joining(chosen.program, listens) if is_shared else [],
         )
 
     def prompt(self, text: str) -> bytes | None:
@@ -77,16 +87,20 @@ class Codex:
         return self.abilities.reach
 
 
-def _each(hooks: wiring.Groups) -> list[dict[str, Any]]:
-    return [hook for groups in hooks.values() for group in groups for hook in group["hooks"]]
+def _socket(start: Start, environment: Mapping[str, str]) -> Path:
+    return sockets.short(Path(environment.get("TMPDIR") or start.folder) / _SOCKET, start.session_id)
 
 
-def _as_flags(hooks: wiring.Groups) -> list[str]:
-    # Here it tells what it makes of them before the thread is begun, and there they are vouched for, and no others.
-    words: list[str] = []
-    for event, groups in hooks.items():
-        (hook,) = _each({event: groups})
-        command = json.dumps(hook["command"], ensure_ascii=False)
-        entry = f'{{type="command",command={command},timeout={hook["timeout"]}}}'
-        words += ["-c", f"hooks.{event}=[{{hooks=[{entry}]}}]"]
-    return words
+def _joining(program: str, listens: str) -> list[str]:
+    """Below what was there, not on a screen of its own: that is drawn anew for whoever attaches, and its log can be
+    read."""
+    return [program, "resume", places.CONVERSATION, "--remote", f"unix://{listens}", "--no-alt-screen"]
+
+
+def _reviewed_in(folder: Path, hooks: Mapping[str, Any]) -> str:
+    """The same hooks in the session's own folder. There it tells what it makes of them before the thread is begun;
+    and its terminal does not ask the person to review them, as it does for those of its command line."""
+    place = folder / ".codex"
+    place.mkdir(exist_ok=True, mode=0o700)
+    (place / "hooks.json").write_text(json.dumps({"hooks": hooks}, ensure_ascii=False, indent=1), encoding="utf-8")
+    return str(folder)

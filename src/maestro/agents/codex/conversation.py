@@ -33,7 +33,7 @@ _PERMISSIONS = "item/permissions/requestApproval"
 _QUESTIONS = "item/tool/requestUserInput"
 _ELICITATION = "mcpServer/elicitation/request"
 _UNREAD = "Take up the message above: it came in the last moment of your turn."
-_FROM_FLAGS = "sessionFlags"
+_OF_THREAD = "/<session-flags>/config.toml"  # what the program calls the settings that a thread is begun with
 _OUTPUT_CHARS_MAX = 2_000
 _LIMIT = "usageLimitExceeded"
 _FULL = 100  # per cent
@@ -86,15 +86,15 @@ class CodexConversation(RpcConversation):
         if not self.opening.hooks:
             self._open({})
             return
-        params = {"cwds": [self.opening.directory]}
+        params = {"cwds": [self.opening.hooks]}
         self._call("hooks/list", params, self._vouch, otherwise=lambda error: self._open({}))
 
     def _vouch(self, told: dict[str, Any]) -> None:
         """It runs no hooks that its person has not reviewed. Maestro's own are vouched for, in this thread; the
-        others stay as they are."""
+        others stay as they are. They lie in the session's folder too, so that it tells by what they are known."""
         found = [hook for place in told.get("data") or () for hook in place.get("hooks") or ()]
-        ours = [one for one in found if one.get("source") == _FROM_FLAGS and one.get("command") in self.opening.hooks]
-        self._open({str(one["key"]): {"trusted_hash": one["currentHash"]} for one in ours})
+        ours = [one for one in found if str(one.get("sourcePath")).startswith(f"{self.opening.hooks}/")]
+        self._open({_in_thread(str(one["key"])): {"trusted_hash": one["currentHash"]} for one in ours})
 
     def _open(self, vouched: dict[str, Any]) -> None:
         self._vouched = vouched
@@ -181,6 +181,7 @@ class CodexConversation(RpcConversation):
                 pass
 
     def _heard(self, item: dict[str, Any]) -> None:
+        self.joinable = self._thread  # one without a word cannot be joined
         prompt = self._said.pop(str(item.get("clientId")), None)
         if prompt is None:
             return
@@ -253,7 +254,7 @@ class CodexConversation(RpcConversation):
             self._ask(_question(ask, params), kept)
         elif method in (_COMMAND, _FILES, _PERMISSIONS, _ELICITATION):
             self._ask(_permission(ask, method, params), kept)
-        else:
+        elif not self.opening.is_shared:  # else the person's own program may know
             self._refuse(number, method)
 
     def _answer(self, ask: str, kept: Any, choice: str) -> None:
@@ -269,6 +270,11 @@ class CodexConversation(RpcConversation):
             self._reply(number, {"permissions": granted, "scope": "turn"})
         else:
             self._reply(number, {"decision": "accept" if allowed else "decline"})
+
+
+def _in_thread(key: str) -> str:
+    """A hook's name, `FILE:EVENT:GROUP:PLACE`, as it is where the thread brings it."""
+    return ":".join([_OF_THREAD, *key.rsplit(":", 3)[1:]])
 
 
 def _permission(ask: str, method: str, params: dict[str, Any]) -> Asked:

@@ -182,6 +182,8 @@ class Launching:
             "opening": launch.opening,
             "inbox": launch.inbox,
             "interrupt": launch.interrupt,
+            "listens": launch.listens,
+            "front": launch.front,
             "stop_seconds": limits.stop_grace_seconds,
         }
         await self._runners.start(order, session_id)

@@ -1,0 +1,114 @@
+"""The program in a runner's terminal that joins what the agent does: plain programs, really started."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from maestro.agents import places
+from maestro.runner import front as fronts
+from maestro.runner.front import Front
+from maestro.runner.order import Order
+from maestro.testing.supervised import until
+
+
+class Stand:
+    """A front, and what the runner does for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.shown = b""
+        self.leaves = 0
+        self._ended: dict[int, int] = {}
+        self._selector = selectors.DefaultSelector()
+        self.front: Front | None = None
+
+    def start(self, script: str) -> Front:
+        order = Order(
+            session_id="ses_1", token="", socket="", folder=str(self._folder), words=[], directory=str(self._folder),
+            environment=dict(os.environ), front=["sh", "-c", script, places.CONVERSATION],
+        )  # fmt: skip
+        self.front = Front(order, self._selector, show=self._show, on_leave=self._left)
+        return self.front
+
+    def _show(self, data: bytes) -> None:
+        self.shown += data
+
+    def _left(self) -> None:
+        self.leaves += 1
+
+    def until(self, is_so: Callable[[], object]) -> None:
+        until(lambda: self._turn() or is_so(), what=f"{self.shown!r}")
+
+    def _turn(self) -> None:
+        assert self.front is not None
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            pid = 0
+        if pid:
+            self._ended[pid] = status
+        self.front.look(self._ended)
+        for key, events in self._selector.select(0.001):
+            key.data(None, events)
+
+    def close(self) -> None:
+        if self.front is not None:
+            self.front.close()  # its terminal is gone, and it with that
+        while True:
+            try:
+                os.waitpid(-1, 0)
+            except ChildProcessError:
+                break
+        self._selector.close()
+
+
+@pytest.fixture
+def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
+    monkeypatch.setattr(fronts, "_AGAIN_SECONDS", 0.01)
+    made = Stand(tmp_path)
+    yield made
+    made.close()
+
+
+def test_it_is_started_once_there_is_something_to_join(stand: Stand) -> None:
+    front = stand.start("echo joined $0 $(stty size); read line; echo heard $line; read line")
+    front.resize(101, 33)
+    stand.until(lambda: True)
+    assert not front.is_there
+    front.join("thread-1")
+    stand.until(lambda: b"joined thread-1 33 101" in stand.shown)
+    assert front.is_there
+    front.join("thread-1")  # said again and again
+    front.write(b"hello\r")
+    stand.until(lambda: b"heard hello" in stand.shown)
+    assert stand.shown.count(b"joined") == 1
+    assert stand.leaves == 0
+
+
+def test_whoever_ends_it_leaves(stand: Stand) -> None:
+    stand.start("echo bye").join("t")
+    stand.until(lambda: stand.leaves)
+    assert b"bye" in stand.shown
+    assert stand.front is not None and not stand.front.is_there and stand.front.due is None
+
+
+def test_one_that_breaks_is_started_again_and_not_for_ever(stand: Stand, tmp_path: Path) -> None:
+    counted = shlex.quote(str(tmp_path / "starts"))
+    stand.start(f"echo one >> {counted}; exit 3").join("t")
+    stand.until(lambda: b"ended with 3" in stand.shown)
+    assert (tmp_path / "starts").read_text() == "one\n" * 3
+    assert stand.leaves == 0
+
+
+def test_one_that_cannot_be_started_is_told_of(stand: Stand, tmp_path: Path) -> None:
+    front = stand.start("true")
+    front._order.front[0] = str(tmp_path / "nowhere")
+    front.join("t")
+    stand.until(lambda: b"cannot be shown" in stand.shown)
+    assert not front.is_there
