@@ -1,4 +1,7 @@
-"""Codex in a terminal: the runner speaks with its app-server, and a person's own codex joins the same conversation."""
+"""Codex in a terminal: the runner speaks with its app-server, and a person's own codex joins the same conversation.
+
+What it has in common with the others is in `test_driven.py`; here is what comes of there being two of them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _DIALOG_SECONDS = 1.5
 def on(tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
     if not installed.FOLDER.is_dir():
         pytest.skip("the programs are not installed: make test-agents")
-    with stage("codex", tmp_path, model) as made:
+    with stage("codex", tmp_path, model, driver="terminal") as made:
         yield made
 
 
@@ -78,7 +81,7 @@ def attached(on: Stage, **size: int) -> Iterator[Person]:
 
 def spawn(on: Stage, *steps: Step, **wanted: Any) -> str:
     on.model.script("codex", *steps)
-    return on.spawn(**{"permission": "full", "driver": "terminal", **wanted})
+    return on.spawn(**{"permission": "full", **wanted})
 
 
 def idle(on: Stage, *steps: Step, **wanted: Any) -> str:
@@ -108,20 +111,6 @@ def told(on: Stage, text: str) -> list[int]:
     return [number for number, one in enumerate(on.seen()) if text in one.newest]
 
 
-def test_it_works_on_its_task_reports_and_ends(on: Stage) -> None:
-    task = on.task()
-    steps = (Shell("echo written > made.txt"), DONE, Say("That was it."))
-    worker = spawn(on, *steps, task=[task], subject="Parser", message="Keep the grammar.")
-    ended = on.until(lambda: (now := on.session(worker))["ended_at"] and now, "its end")
-    assert ended["status"] == "completed", on.evidence()
-    assert on.get(f"/api/tasks/{task}")["status"] == "completed"
-    assert (on.room.work / "made.txt").read_text() == "written\n"
-    first = on.seen()[0]
-    assert "Keep the grammar." in first.newest
-    assert "</system_prompt>" in first.system
-    assert on.processes(worker) == []
-
-
 def test_a_person_sees_it_and_takes_part_and_nothing_of_theirs_is_changed(on: Stage) -> None:
     settings = on.room.home / ".codex" / "config.toml"
     before = settings.read_text()
@@ -141,33 +130,6 @@ def test_a_person_sees_it_and_takes_part_and_nothing_of_theirs_is_changed(on: St
         person.sees("Secondanswer.")
     # That it has looked for a screen reader it notes itself, at its first start in any terminal.
     assert settings.read_text().replace("\n[tui]\nscreen_reader_detection_done = true\n", "") == before
-
-
-def test_a_prompt_while_idle_starts_a_turn_and_is_read(on: Stage) -> None:
-    worker = idle(on, Say("I heard you."))
-    sent = on.prompt(worker, "Are you there?", wait_for="read", timeout=30_000)
-    assert sent.status_code == 200, sent.text + on.evidence()
-    (delivery,) = sent.json()["deliveries"]
-    assert (delivery["status"], delivery["via"]) == ("read", "prompt")
-    assert on.seen()[1].newest.strip().endswith("Are you there?")
-
-
-def test_a_prompt_while_busy_joins_the_turn(on: Stage) -> None:
-    worker = spawn(on, busy(on), Say("Done."), Say("Also done."))
-    on.until(lambda: has_begun(on), "its command")
-    message = on.prompt(worker, "Something new came up.").json()["id"]
-    on.until(lambda: on.receipt(message) == "read", "its being read")
-    assert told(on, "Something new came up.") == [1]
-    assert (on.room.work / "ended").exists()
-
-
-def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
-    worker = idle(on, Say("I have read it."), Say("And that."))
-    message = on.mail("worker", "The dialect is B now.")
-    on.until(lambda: on.receipt(message) == "read", "its being read")
-    on.until_status(worker, "idle")
-    assert told(on, "The dialect is B now.") == [1], on.evidence()
-    assert len(on.seen()) == 2
 
 
 def test_mail_while_busy_is_in_the_next_request(on: Stage) -> None:
@@ -353,16 +315,6 @@ def test_stop_leaves_nothing_behind(on: Stage) -> None:
     assert not (on.live.home / "runs" / worker / "tmp").exists()
 
 
-def test_an_interrupt_ends_the_turn_and_nothing_else(on: Stage) -> None:
-    worker = spawn(on, busy(on, 60), *[Say("Here again.")] * 3)
-    on.until(lambda: has_begun(on), "its command")
-    on.post(f"/api/sessions/{worker}/interrupt")
-    on.until_status(worker, "idle")
-    sent = on.prompt(worker, "Something else.", wait_for="read", timeout=30_000)
-    assert sent.status_code == 200, sent.text + on.evidence()
-    assert not (on.room.work / "ended").exists()
-
-
 @pytest.mark.parametrize("whom", ["the launcher", "the program"])
 def test_a_crash_is_noticed(on: Stage, whom: str) -> None:
     worker = idle(on)
@@ -387,24 +339,10 @@ def test_one_that_was_stopped_goes_on_with_its_conversation(on: Stage) -> None:
         person.sees("Backagain.")
 
 
-def test_a_server_that_is_killed_is_not_missed(on: Stage) -> None:
-    task = on.task()
-    worker = spawn(on, busy(on, 6), DONE, Say("Done."), task=[task], subject="Go", message="Go.")
-    on.until(lambda: has_begun(on), "its command")
-    on.live.kill()
-    on.live.start()
-    on.again()
-    ended = on.until(lambda: (now := on.session(worker))["ended_at"] and now, "its end")
-    assert ended["status"] == "completed", on.evidence()
-    (used,) = ended["usage"]
-    assert used["turns"] == 1
-    assert on.processes(worker) == []
-
-
 def test_a_folder_too_deep_for_a_sockets_address_will_do(tmp_path: Path, model: ScriptedModel) -> None:
     deep = tmp_path / ("deep" * 30)
     deep.mkdir()
-    with stage("codex", deep, model) as on:
+    with stage("codex", deep, model, driver="terminal") as on:
         worker = idle(on)
         with attached(on) as person:
             person.sees("Hello.")

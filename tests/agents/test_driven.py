@@ -21,6 +21,7 @@ DRIVEN = (
     ("codex", "protocol"),
     ("gemini", "protocol"),
     ("claude", "terminal"),
+    ("codex", "terminal"),
 )
 BY_TOOL = Call("report", {"kind": "complete", "text": "All of it is done."}, server="maestro")
 BY_COMMAND = Shell('maestro session report complete "All of it is done."')
