@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
 
 DONE = Call("report", {"kind": "complete", "text": "All of it is done."}, server="maestro")
 DETACH = b"\x1d"
+NOTED = "\n[tui]\nscreen_reader_detection_done = true\n"  # by codex itself, at its first start in any terminal
 DIALOG = "Would you like to run"
 _KEYS_SECONDS = 0.6  # between a person's words and the next key: what comes faster is taken for pasted
 _DIALOG_SECONDS = 1.5
@@ -128,8 +129,7 @@ def test_a_person_sees_it_and_takes_part_and_nothing_of_theirs_is_changed(on: St
     assert on.session(worker)["usage"][0]["turns"] == 3
     with attached(on) as person:
         person.sees("Secondanswer.")
-    # That it has looked for a screen reader it notes itself, at its first start in any terminal.
-    assert settings.read_text().replace("\n[tui]\nscreen_reader_detection_done = true\n", "") == before
+    assert settings.read_text().replace(NOTED, "") == before
 
 
 def test_mail_while_busy_is_in_the_next_request(on: Stage) -> None:
@@ -339,12 +339,28 @@ def test_one_that_was_stopped_goes_on_with_its_conversation(on: Stage) -> None:
         person.sees("Backagain.")
 
 
-def test_a_folder_too_deep_for_a_sockets_address_will_do(tmp_path: Path, model: ScriptedModel) -> None:
-    deep = tmp_path / ("deep" * 30)
+def test_a_folder_behind_a_link_and_too_deep_for_a_sockets_address_will_do(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    deep = tmp_path / "link" / ("deep" * 30)
     deep.mkdir()
     with stage("codex", deep, model, driver="terminal") as on:
-        worker = idle(on)
+        settings = on.room.home / ".codex" / "config.toml"
+        before = settings.read_text()
+        sent: list[str] = []
+
+        def mailed(seen: Seen) -> Answer:
+            sent.append(on.mail("worker", "The dialect is B."))
+            return Shell("true")
+
+        worker = idle(on, mailed, Say("Done."), permission="edit")
         with attached(on) as person:
             person.sees("Hello.")
+            on.prompt(worker, "Go.")
+            person.sees("Done.")
+        assert told(on, "The dialect is B.") == [2], on.evidence()
         on.post(f"/api/sessions/{worker}/stop")
         assert on.processes(worker) == []
+        assert settings.read_text().replace(NOTED, "") == before

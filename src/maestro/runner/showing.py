@@ -8,6 +8,8 @@ from maestro.runner.screen import Screen
 from maestro.runner.transcript import Transcript
 
 _TAIL_BYTES = 4096
+_ASIDE_BYTES = 1024
+_BELOW = b"\x1b[0m\x1b[r\x1b[999;1H\r\n"  # whatever was drawn
 
 
 class Showing:
@@ -21,7 +23,7 @@ class Showing:
         self._control = control
         self._screen = Screen()
         self._tail = b""
-        self._complaints = b""
+        self._aside = b""  # what was not shown because another draws
 
     @property
     def tail(self) -> str:
@@ -38,21 +40,16 @@ class Showing:
         self._control.show(data)
 
     def tell(self, data: bytes) -> None:
-        """Of a conversation: unless whoever draws the screen shows it."""
-        if not self.is_anothers:
-            self.show(data)
-
-    def complain(self, data: bytes) -> None:
-        """Of the agent's program: not into what another draws; then it is shown at the end."""
-        data = data.replace(b"\n", b"\r\n")
+        """Of a conversation, or of the agent's program: not into what another draws. The last of it is shown at the
+        end, when the other may not have come to it."""
         if self.is_anothers:
-            self._complaints = (self._complaints + data)[-_TAIL_BYTES:]
+            self._aside = (self._aside + data)[-_ASIDE_BYTES:]
         else:
             self.show(data)
 
     def close(self, label: str) -> None:
         """The last words, and how it ended."""
-        if self._complaints:
-            self.show(b"\r\n" + self._complaints)
+        if self._aside:
+            self.show(_BELOW + self._aside)
         self.transcript.mark(label)
         self.transcript.close()

@@ -118,8 +118,10 @@ class Runner:
                 self._stop_at = time.monotonic() + 1.0
 
     def _due(self, beat_at: float) -> float:
-        others = (self._wire.due if self._wire else None, self._front.due if self._front else None)
-        return min([beat_at, *(at for at in (self._stop_at, self._finish_at, *others) if at is not None)])
+        """When there is something to do, if nothing happens."""
+        wire = self._wire.due if self._wire is not None else None
+        front = self._front.due if self._front is not None and not self._is_ending else None
+        return min([beat_at, *(at for at in (self._stop_at, self._finish_at, wire, front) if at is not None)])
 
     def _look_after_others(self) -> None:
         if self._wire is not None:
@@ -154,7 +156,10 @@ class Runner:
     def _heard_errors(self, handle: Any, events: int) -> None:
         assert self._agent is not None
         if data := self._read(self._agent.errors):
-            self._showing.complain(data)
+            self._complain(data)
+
+    def _complain(self, data: bytes) -> None:
+        self._showing.tell(data.replace(b"\n", b"\r\n"))
 
     def _heard_on_wire(self, line: bytes) -> None:
         assert self._talk is not None
@@ -163,7 +168,7 @@ class Runner:
     def _lost(self, why: str) -> None:
         """An agent that cannot be spoken with is of no use, and has not ended well."""
         if not self._is_ending and self._agent is not None:
-            self._showing.complain(f"! {why}\n".encode())
+            self._complain(f"! {why}\n".encode())
             self._agent.signal_group(signal.SIGKILL)
 
     def _join(self, conversation: str) -> None:
@@ -185,7 +190,7 @@ class Runner:
     def _take(self, data: bytes) -> None:
         """What the agent said: part of a conversation, or simply to be seen."""
         if self._wire is not None:
-            self._showing.complain(data)
+            self._complain(data)
         elif self._talk is not None:
             self._talk.heard(data)
         else:
@@ -358,7 +363,7 @@ class Runner:
             return
         if self._front is not None:
             self._front.close()
-        for descriptor, take in ((self._agent.output, self._take), (self._agent.errors, self._showing.complain)):
+        for descriptor, take in ((self._agent.output, self._take), (self._agent.errors, self._complain)):
             while descriptor >= 0:
                 try:
                     data = os.read(descriptor, _CHUNK)

@@ -57,7 +57,8 @@ class Codex:
         is_shared = start.driver is Driver.TERMINAL
         listens = str(_socket(start, environment)) if is_shared else ""
         listening = ["--listen", f"unix://{listens}"] if is_shared else []
-        trusted = trust.flags(Path(start.folder), start.directory, environment, writes=sandbox != "read-only")
+        folder = Path(start.folder).resolve()  # as it tells of it
+        trusted = trust.flags(folder, start.directory, environment, writes=sandbox != "read-only")
         return Launch(
             words=[chosen.program, "app-server", *listening, *trusted, *start.words],
             environment=dict(environment),
@@ -70,7 +71,7 @@ class Codex:
                 "resumes": start.resumes,
                 "model": chosen.model_for(start.model),
                 "settings": {"sandbox": sandbox, "approvalPolicy": approval, "config": config},
-                "hooks": _reviewed_in(Path(start.folder), hooks),
+                "hooks": _reviewed_in(folder, hooks),
                 "skills": skills.as_roots(start.skills, start.folder),
                 "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, "tool:maestro"],
                 "rest": start.rest,
