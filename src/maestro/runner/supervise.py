@@ -338,8 +338,9 @@ class Runner:
     # The end
 
     def _end(self, how: dict[str, Any]) -> int:
-        if self._wire is not None:
+        if self._wire is not None and self._agent is not None:
             self._wire.close()
+            self._agent.signal_group(signal.SIGKILL)  # what is left of it would go on for others, if it were asked
         tree.end_all(self._children)  # first: one that floods would never let us come to the end of it
         self._drain_output()
         if self._order.conversation is not None or self._order.inbox:
