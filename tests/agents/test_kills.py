@@ -39,6 +39,8 @@ def on(tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
 def test_twenty_conversations_outlive_the_server(on: Stage) -> None:
     (on.room.work / "busy.sh").write_text("for i in $(seq 20); do sleep 0.1; done\n")
     on.model.script("every", Say("Hello."), Shell("sh busy.sh"), *[Say("I see."), Shell("sh busy.sh")] * 50)
+    # Several that make codex's home at once get into each other's way: a person's is there already.
+    on.until_status(on.spawn(tool="codex", driver="protocol", model=MODELS["codex"], name="first"), "idle")
     workers = [
         on.spawn(tool=tool, driver=driver, model=MODELS[tool], name=f"{tool}-{driver}-{number}", permission="full")
         for number, (tool, driver) in enumerate(CONVERSATIONS)
