@@ -90,32 +90,6 @@ def test_the_person_at_the_terminal_answers_first(on: Stage) -> None:
     assert on.asks() == []
 
 
-@pytest.mark.parametrize("tries", [20])
-def test_nothing_that_is_said_answers_an_open_dialog(on: Stage, tries: int) -> None:
-    """Prompts and mail, with words that a dialog would take for an answer: none approves it, none is lost."""
-    worker = at_rest(on, asking(on, "touch approved.txt"), *[Say("I see.")] * 2 * tries)
-    on.prompt(worker, "Touch it.")
-    (ask,) = on.until(on.asks, "what it asks")
-    on.until(lambda: "approved.txt" in on.logs(worker), "the dialog")
-    said = []
-    for number in range(tries):
-        if number % 2:
-            held = on.prompt(worker, f"y\n1\nyes, {number}!")
-            assert held.json()["code"] == "not_confirmed", held.text
-            said.append(held.json()["data"]["id"])
-        else:
-            said.append(on.mail("worker", f"y\n1\nyes, {number}!", priority="critical" if number % 4 else "normal"))
-    time.sleep(1)
-    assert not (on.room.work / "approved.txt").exists()
-    assert [one["id"] for one in on.asks()] == [ask["id"]]
-    on.answer(ask["id"], "deny")
-    on.until(lambda: all(on.receipt(one) == "read" for one in said), "all of it being read")
-    assert not (on.room.work / "approved.txt").exists()
-    # By turns: codex asks its model anew when something more comes in while that speaks.
-    told = [{one.turn for one in on.seen() if f"yes, {number}!" in one.newest} for number in range(tries)]
-    assert [len(turns) for turns in told] == [1] * tries
-
-
 def test_a_question_is_answered_from_elsewhere(on: Stage) -> None:
     if on.tool != "claude":
         pytest.skip("it has no tool for that")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 from maestro import limits
@@ -20,6 +21,7 @@ from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
 
 _ALLOW, _DENY = "allow", "deny"
+_SAME_SECONDS = 2.0  # within which two hooks of one moment fire
 _REFUSED = "The person did not allow this."
 
 
@@ -38,11 +40,14 @@ class Holding:
         self._store = store
         self._hub = hub
         self._held: dict[tuple[str, str], _Held] = {}  # by session and what is asked
+        self._decided: dict[tuple[str, str], tuple[float, Reply]] = {}  # the same, for a moment
 
     async def hold(self, caller: Caller, happening: Happening) -> Reply:
         """What the person answers. Who goes away, or waits too long, takes the request back and is told nothing:
         then the program does what it does without us, and that is never to allow."""
         key = (caller.name, happening.asked)
+        if decided := self._decided_just_now(key):
+            return decided
         held = self._held.get(key) or self._open(caller, happening, key)
         held.waiting += 1
         ask = None
@@ -61,9 +66,16 @@ class Holding:
             return NOTHING
         answered = ask
         await self._store.write(lambda tx: _told(tx, caller, answered))
-        if happening.question is not None:
-            return Reply(Kind.ANSWER, answered.answer or "", question=happening.question)
-        return Reply(Kind.ALLOW) if answered.answer == _ALLOW else Reply(Kind.DENY, _REFUSED)
+        reply = _verdict(happening, answered.answer or "")
+        self._decided[key] = (time.monotonic() + _SAME_SECONDS, reply)
+        return reply
+
+    def _decided_just_now(self, key: tuple[str, str]) -> Reply | None:
+        """A program that is connected by its user too has two hooks for the same request: one may come late."""
+        now = time.monotonic()
+        for old in [one for one, (until, _) in self._decided.items() if until < now]:
+            del self._decided[old]
+        return self._decided[key][1] if key in self._decided else None
 
     def _open(self, caller: Caller, happening: Happening, key: tuple[str, str]) -> _Held:
         request = _request(happening)
@@ -83,6 +95,7 @@ class Holding:
         """
         match happening.moment:
             case Moment.AFTER_TOOL:
+                self._decided.pop((caller.name, happening.asked), None)
                 keys = [(caller.name, happening.asked)]
             case Moment.STOP | Moment.PROMPT:
                 keys = [key for key in self._held if key[0] == caller.name]
@@ -105,6 +118,12 @@ class Holding:
             return tx.asks.get(ask.id) or ask
 
         return await self._store.read(now, quick=True)
+
+
+def _verdict(happening: Happening, answer: str) -> Reply:
+    if happening.question is not None:
+        return Reply(Kind.ANSWER, answer, question=happening.question)
+    return Reply(Kind.ALLOW) if answer == _ALLOW else Reply(Kind.DENY, _REFUSED)
 
 
 def _request(happening: Happening) -> ops.CreateAsk:

@@ -235,6 +235,21 @@ async def test_what_was_asked_of_a_server_that_was_killed_is_asked_once(terminal
     assert (await first).kind is Kind.DENY
 
 
+async def test_a_second_hook_of_the_same_request_hears_what_was_decided(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    wanted = {"asked": "Bash: rm x", "action": "shell:rm x"}
+    first = asyncio.create_task(terminal.fire(Moment.ASKS, **wanted))
+    ask = await _asked(terminal)
+    await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
+    assert (await first).kind is Kind.ALLOW
+    assert (await terminal.fire(Moment.ASKS, **wanted)).kind is Kind.ALLOW, "the late one"
+    await terminal.fire(Moment.AFTER_TOOL, asked="Bash: rm x")
+    again = asyncio.create_task(terminal.fire(Moment.ASKS, **wanted))
+    assert (await _asked(terminal)).id != ask.id, "another call is another request"
+    again.cancel()
+    await asyncio.gather(again, return_exceptions=True)
+
+
 async def test_what_it_no_longer_waits_for_is_withdrawn(terminal: Terminal) -> None:
     await terminal.fire(Moment.PROMPT)
     asking = asyncio.create_task(terminal.fire(Moment.ASKS, asked="Bash: rm x", action="shell:rm x"))

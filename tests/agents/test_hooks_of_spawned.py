@@ -1,4 +1,4 @@
-"""Programs that Maestro started and speaks with over their protocol have hooks too: mail reaches them while they work.
+"""Programs that Maestro started have hooks, beside their protocol and in a terminal: mail reaches them while they work.
 
 Gemini's protocol fires none of its tool hooks.
 """
@@ -6,25 +6,29 @@ Gemini's protocol fires none of its tool hooks.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agent_programs import installed
+from agent_programs.screens import at_keyboard
 from agent_programs.stage import Stage, stage
 from scripted_model import Answer, Call, Say, ScriptedModel, Seen, Shell
 
 pytestmark = pytest.mark.agents
 
-TOOLS = ("claude", "codex")
+DRIVEN = (("claude", "protocol"), ("claude", "terminal"), ("codex", "protocol"), ("codex", "terminal"))
+MANY = 100
 
 
-@pytest.fixture(params=TOOLS)
+@pytest.fixture(params=DRIVEN, ids="-".join)
 def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
     if not installed.FOLDER.is_dir():
         pytest.skip("the programs are not installed: make test-agents")
-    with stage(request.param, tmp_path, model) as made:
+    tool, driver = request.param
+    with stage(tool, tmp_path, model, driver=driver) as made:
         yield made
 
 
@@ -72,7 +76,7 @@ def test_mail_while_busy_is_in_the_next_request_and_read_once(on: Stage) -> None
     assert told(on, "Keep the grammar.") == [0]
     assert post.deliveries() == [("read", "assumed" if on.tool == "codex" else "hook")]
     assert len(on.seen()) == 3
-    assert "hook" not in statuses(on, worker)
+    assert ("hook" in statuses(on, worker)) == on.is_told_by_hooks
 
 
 def test_mail_at_its_last_word_keeps_it_going(on: Stage) -> None:
@@ -108,7 +112,7 @@ def test_a_permission_is_asked_for_once_also_where_it_is_connected(on: Stage) ->
     on.model.script(on.tool, asking, post.then(Shell("true"), "Half of it."), Say("Done."), Say("Too much."))
     worker = on.spawn(permission="plan", allow=["shell:true"])
     (ask,) = on.until(on.asks, "what it asks")
-    assert on.until_status(worker, "needs_input")["status_source"] == "protocol"
+    on.until_status(worker, "needs_input")
     on.answer(ask["id"], "allow")
     on.until_status(worker, "idle")
     all_read(on, post)
@@ -117,7 +121,7 @@ def test_a_permission_is_asked_for_once_also_where_it_is_connected(on: Stage) ->
     assert told(on, "Half of it.") == [2], on.evidence()
 
 
-def test_a_prompt_while_busy_comes_by_the_protocol_alone(on: Stage) -> None:
+def test_a_prompt_while_busy_comes_one_way_alone(on: Stage) -> None:
     (on.room.work / "busy.sh").write_text("touch begun\nuntil [ -e go ]; do sleep 0.1; done\n")
     on.model.script(on.tool, Shell("sh busy.sh"), Shell("true"), Say("Done."), Say("And that."))
     worker = on.spawn(permission="full")
@@ -130,19 +134,47 @@ def test_a_prompt_while_busy_comes_by_the_protocol_alone(on: Stage) -> None:
 
 
 def test_after_compaction_it_is_told_again_who_it_is(on: Stage) -> None:
-    if on.tool == "codex":
+    if on.tool == "codex" and not on.is_in_terminal:
         pytest.skip("it compacts by itself, or by a request that Maestro has no use for")
     on.model.script(on.tool, Say("Hello."), *[Say("A summary of it.")] * 6)
     worker = on.spawn(permission="full")
     on.until_status(worker, "idle")
     primer = "You are worker, worker in Maestro"
     assert told(on, primer) == []
-    sent = on.prompt(worker, "/compact").json()["id"]
-    on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
-    on.until_status(worker, "idle")
-    assert told(on, "/compact") == [], "it came again as mail"
+    compact(on, worker)
     on.prompt(worker, "Go on.")
     on.until(lambda: told(on, primer), "who it is, in a request")
+
+
+def compact(on: Stage, worker: str) -> None:
+    """By a live prompt, or by the person at its terminal."""
+    if not on.is_in_terminal:
+        sent = on.prompt(worker, "/compact").json()["id"]
+        on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
+        on.until_status(worker, "idle")
+        assert told(on, "/compact") == [], "it came again as mail"
+        return
+    with at_keyboard(on.folder(worker)) as keyboard:
+        keyboard.press("/compact")
+        on.until(lambda: "/compact" in on.logs(worker), "the command on the screen")
+        time.sleep(0.5)  # what comes with Enter in one piece is taken for a paste
+        keyboard.press("\r")
+        on.until(lambda: "ompacted" in on.logs(worker), "the end of it")
+    on.until_status(worker, "idle")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_mail_before_each_of_many_hooks_is_in_the_next_request(on: Stage) -> None:
+    post = Post(on)
+    steps = [post.then(Shell("true"), f"Word {number} of many.") for number in range(MANY)]
+    on.model.script(on.tool, *steps, Say("Done."), Say("Too much."))
+    worker = on.spawn(permission="full")
+    on.until(lambda: len(post.sent) == MANY, "all the mail")
+    on.until_status(worker, "idle")
+    all_read(on, post)
+    turns = [{one.turn for one in on.seen() if f"Word {number} of many." in one.newest} for number in range(MANY)]
+    assert turns == [{number + 1} for number in range(MANY)]
 
 
 def test_hooks_that_nobody_reviewed_are_not_run(tmp_path: Path, model: ScriptedModel) -> None:
