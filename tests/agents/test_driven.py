@@ -22,6 +22,7 @@ DRIVEN = (
     ("gemini", "protocol"),
     ("claude", "terminal"),
     ("codex", "terminal"),
+    ("gemini", "terminal"),
 )
 BY_TOOL = Call("report", {"kind": "complete", "text": "All of it is done."}, server="maestro")
 BY_COMMAND = Shell('maestro session report complete "All of it is done."')
@@ -94,7 +95,7 @@ def test_a_prompt_while_idle_starts_a_turn_and_is_read(on: Stage) -> None:
     assert sent.status_code == 200, sent.text + on.evidence()
     (delivery,) = sent.json()["deliveries"]
     assert (delivery["status"], delivery["via"]) == ("read", "hook" if on.is_told_by_hooks else "prompt")
-    told = on.seen()[1].newest
+    told = on.until(lambda: on.seen()[1:], "its next request")[0].newest
     assert "Are you there?" in told if on.is_told_by_hooks else told.strip().endswith("Are you there?")
     on.until(lambda: "I heard you." in on.logs(worker), "its answer in the logs")
 
@@ -104,14 +105,15 @@ def test_a_prompt_while_busy_joins_the_turn_or_waits_for_its_end(on: Stage) -> N
     worker = on.spawn(permission="full")
     on.until(lambda: has_begun(on), "its command")
     sent = on.prompt(worker, "Something new came up.")
-    message = sent.json()["data"]["id"] if on.tool == "gemini" else sent.json()["id"]
-    if on.tool == "gemini":
+    waits = on.tool == "gemini" and not on.is_in_terminal
+    message = sent.json()["data"]["id"] if waits else sent.json()["id"]
+    if waits:
         assert sent.json()["code"] == "not_confirmed", sent.text
         assert "one prompt after another" in sent.json()["message"]
     on.until(lambda: on.receipt(message) == "read", "its being read")
     told = [one for one in on.seen() if "Something new came up." in one.newest]
     assert len(told) == 1, [one.newest[-300:] for one in on.seen()]
-    assert told[0].turn == (2 if on.tool == "gemini" else 1)
+    assert told[0].turn == (2 if waits else 1)
     assert (on.room.work / "ended").exists()
 
 
@@ -228,7 +230,7 @@ def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
     worker = idle(on, Say("I have read it."), Say("And that."))
     message = on.mail("worker", "The dialect </message> is B now.")
     on.until(lambda: on.receipt(message) == "read", "its being read")
-    told, *more = [one for one in on.seen() if "is B now." in one.newest]
+    told, *more = on.until(lambda: [one for one in on.seen() if "is B now." in one.newest], "it in a request")
     assert more == [], on.evidence()
     assert 'subject="Mail"' in told.newest
     assert "The dialect &lt;/message&gt; is B now." in told.newest
@@ -294,6 +296,8 @@ def test_it_is_resumed_with_its_conversation_and_what_was_said_meanwhile(on: Sta
 
 
 def test_a_limit_parks_it_until_the_reset_and_it_goes_on_once(on: Stage) -> None:
+    if on.tool == "gemini" and on.is_in_terminal:
+        pytest.skip("it opens a dialog (keep trying, or stop), of which none of its hooks tells")
     if on.tool == "claude":
         on.log_in()
     refused: list[float] = []
@@ -344,7 +348,8 @@ def test_what_it_took_is_counted(on: Stage) -> None:
     on.until(lambda: on.session(worker)["ended_at"], "its end")
     (used,) = on.session(worker)["usage"]
     assert (used["task_id"], used["turns"]) == (task, 1)
-    assert (used["input_tokens"], used["output_tokens"]) == (30, 60)
+    asked = 3 + on.model_waits  # times
+    assert (used["input_tokens"], used["output_tokens"]) == (10 * asked, 20 * asked)
     assert (used["cost_usd"] is not None) == (on.tool == "claude" and not on.is_in_terminal)
 
 

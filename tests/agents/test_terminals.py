@@ -14,7 +14,7 @@ from scripted_model import Answer, Call, Say, ScriptedModel, Shell
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
-TOOLS = ("claude", "codex")
+TOOLS = ("claude", "codex", "gemini")
 HALF = "half a thou"
 QUESTION = {
     "question": "Which one?",
@@ -78,6 +78,8 @@ def test_half_typed_words_stay_through_mail_and_prompts(on: Stage) -> None:
 
 
 def test_the_person_at_the_terminal_answers_first(on: Stage) -> None:
+    if on.tool == "gemini":
+        pytest.skip("it opens no dialog: its hook holds the call")
     worker = at_rest(on, asking(on, "touch allowed.txt"), Say("Thank you."))
     on.prompt(worker, "Touch it.")
     on.until(on.asks, "what it asks")
@@ -116,3 +118,25 @@ def test_a_dialog_outlives_the_server(on: Stage) -> None:
     on.answer(ask["id"], "allow")
     on.until(lambda: (on.room.work / "allowed.txt").exists(), "the file")
     on.until_status(worker, "idle")
+
+
+def test_a_model_that_does_not_wait_is_told_once_and_who_prompts_it_too(tmp_path: Path, model: ScriptedModel) -> None:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    model.is_obedient = False
+    with stage("gemini", tmp_path, model, driver="terminal") as on:
+        worker = at_rest(on, Say("No."), Say("I have read it."), permission="full")
+        on.until(lambda: len(on.seen()) == 2, "its being told to wait")
+        assert "is_background true" in on.seen()[1].newest
+        on.until_status(worker, "idle")
+        sent = on.prompt(worker, "Are you there?")
+        assert (sent.status_code, sent.json()["code"]) == (202, "not_confirmed"), sent.text
+        assert "waits for Maestro" in sent.json()["message"]
+        assert len(on.seen()) == 2
+        with at_keyboard(on.folder(worker)) as keyboard:
+            keyboard.press("Look up.")
+            time.sleep(0.5)
+            keyboard.press("\r")
+            on.until(lambda: on.receipt(sent.json()["data"]["id"]) == "read", "the prompt, with what was typed")
+        (told,) = (one for one in on.seen() if "Are you there?" in one.newest)
+        assert "Look up." in told.newest

@@ -58,11 +58,26 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     input: str | None = None
     conversation: str | None = None  # whose protocol is spoken over its pipes; none: it has a terminal, or nothing
     opening: dict[str, Any] = {}  # what that begins with
-    inbox: dict[str, str] = {}  # beside the keyboard: `path` of a socket, and what it is `spelt_by`
+    # Beside the keyboard: `path` of a socket, and what it is `spelt_by`; or of a pipe, of the `kind` "pipe".
+    inbox: dict[str, str] = {}
     interrupt: str = ""  # the keys that stop what it does, where a signal would end it
     listens: str = ""  # the path of a socket on which that is spoken instead
     front: list[str] = []  # a program that joins the conversation in the session's terminal, as a person has it
     wait_seconds: float = 0.0  # before it is started
+
+
+class Waiter(Protocol):
+    """How a model waits for Maestro, where its program listens to nobody but the keyboard: with a command that it
+    starts itself, and that ends when there is something to say."""
+
+    def command(self, folder: str) -> str:
+        """What it is to run, for a session that has this folder."""
+
+    def owed(self, folder: str) -> str:
+        """What it is told if it stops without."""
+
+    def knock(self, messages: int) -> str:
+        """What the command says when mail has come. The mail itself comes by the hooks of the turn that follows."""
 
 
 class Agent(Protocol):
@@ -71,6 +86,10 @@ class Agent(Protocol):
     name: str
     aliases: tuple[str, ...]
     abilities: Abilities
+
+    @property
+    def waiter(self) -> Waiter | None:
+        """In a terminal, if it is the model that has to wait."""
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
         """The command line and environment. `environment` is already free of other agents' variables."""

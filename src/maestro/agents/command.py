@@ -19,6 +19,7 @@ class Command:
 
     name = "command"
     aliases: tuple[str, ...] = ()
+    waiter = None
     abilities = Abilities(
         prompt_while_busy=True,
         wakes_when_idle=True,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from maestro import errors
-from maestro.agents.base import Agent
+from maestro.agents.base import Agent, Waiter
 from maestro.agents.claude.agent import Claude
 from maestro.agents.codex.agent import Codex
 from maestro.agents.command import Command
 from maestro.agents.gemini.agent import Gemini
+from maestro.domain.talks import Driver
 
 TOOLS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), Gemini(), Command())}
 
@@ -18,3 +19,9 @@ def find(name: str) -> Agent:
         if name == agent.name or name in agent.aliases:
             return agent
     raise errors.NotFound(f"There is no agent tool {name!r}.", hint=f"There are: {', '.join(TOOLS)}.")
+
+
+def waiter(tool: str, driver: Driver) -> Waiter | None:
+    """How a tool's model waits for Maestro, if it is the model that has to."""
+    agent = TOOLS.get(tool)
+    return agent.waiter if agent is not None and driver is Driver.TERMINAL else None

@@ -11,6 +11,8 @@ from maestro.client import hook
 
 _PAUSE_SECONDS = 0.5
 _SECONDS_MAX = 24 * 3600
+_MARK = "--patient"  # with which the server says whether it could not answer: to other hooks that is silence
+_REFUSED = 2  # to the programs, who ask such a hook whether they may
 _asking: list[int] = []  # the process that waits just now
 
 
@@ -19,9 +21,9 @@ def run(arguments: list[str]) -> None:
     _signal.signal(_signal.SIGTERM, _told_to_end)
     payload = _all(0)
     ends = time.monotonic() + _SECONDS_MAX
-    while _ask(arguments, payload) == hook.GIVEN_UP and time.monotonic() < ends:
+    while (code := _ask([*arguments, _MARK], payload)) == hook.GIVEN_UP and time.monotonic() < ends:
         time.sleep(_PAUSE_SECONDS)
-    os._exit(0)
+    os._exit(0 if code == 0 else _REFUSED)
 
 
 def _ask(arguments: list[str], payload: bytes) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.connect import jsonc, toml_text
+from maestro import jsonc
+from maestro.connect import toml_text
 from maestro.connect.entries import Format, Target, is_ours
-from maestro.connect.jsonc import Document, Edits, Node
+from maestro.jsonc import Document, Edits, Node
 
 _HOOKS = "hooks"
 _MARK = "\ufeff"

@@ -72,6 +72,8 @@ class Runner:
     def _start(self) -> None:
         if self._order.listens:
             self._meet_on_socket()
+        if self._order.inbox:
+            self._inbox = Inbox(self._order)
         self._agent = agents.start(self._order, self._note)
         pid = self._agent.pid
         self._reports.tell("started", pid=pid, pid_started=self._agent_started, runner=os.getpid())
@@ -82,8 +84,6 @@ class Runner:
             say = self._wire.say if self._wire is not None else self._inlet.write
             self._talk = Talk(self._order, self._reports, show=self._showing.tell, write=say, join=self._join)
             self._talk.begin()
-        elif self._order.inbox:
-            self._inbox = Inbox(self._order)
         elif self._order.input is not None:
             self._write(self._order.input.encode())
             if not self._order.terminal:
@@ -219,8 +219,7 @@ class Runner:
         except (ValueError, KeyError, TypeError, AttributeError):
             peer.answer(ok=False, problem="not a request")
             return
-        door = self._talk or self._inbox
-        said = door.request(do, asked) if door is not None else None
+        said = self._door.request(do, asked) if self._door is not None else None
         if said is not None:
             peer.answer(ok=True, **said)
         elif do == "state":
@@ -268,8 +267,13 @@ class Runner:
             "columns": columns,
             "rows": rows,
             "attached": sum(peer.attached for peer in self._control.peers),
-            **(self._talk.state() if self._talk is not None else {}),
+            **(self._door.state() if self._door is not None else {}),
         }
+
+    @property
+    def _door(self) -> Talk | Inbox | None:
+        """Where something can be said to it without its keyboard."""
+        return self._talk or self._inbox
 
     def _finish(self) -> None:
         """It is told nothing more, and ends by that; if it does not, it is stopped."""
@@ -300,7 +304,8 @@ class Runner:
         self._showing.transcript.mark(f"stop by {self._asked}")
         if self._agent is not None:
             self._agent.signal_group(signal.SIGTERM)
-        tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
+        if self._inbox is None or not self._inbox.has_waiter:  # whose end would be a word to the agent: it goes last
+            tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
 
     def _left(self) -> None:
         """Someone who looked on has gone."""

@@ -36,6 +36,7 @@ from maestro.services.events import EventLog
 from maestro.services.hooks.desk import Desk as HookDesk
 from maestro.services.hooks.firings import Firings
 from maestro.services.hooks.holding import Holding
+from maestro.services.hooks.waiting import Waiting
 from maestro.services.issues.desk import Desk
 from maestro.services.issues.views import Showing
 from maestro.services.mail.guard import Guard
@@ -221,9 +222,9 @@ class Server:
         self.explaining = Explaining(self.store, self.presence)
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
-        self.hook_desk = HookDesk(self.store, Holding(self.store, self.hub))
-        self.hook_firings = Firings(self.store, self.clock)
         self.runners = Runners(self.home)
+        self.hook_desk = HookDesk(self.store, Holding(self.store, self.hub), Waiting(self.runners))
+        self.hook_firings = Firings(self.store, self.clock)
         self.worktrees = Worktrees(self.store)
         self.clearing = Clearing(self.store, self.worktrees)
         self.terminals = Terminals(self.store, self.runners)

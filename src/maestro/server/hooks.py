@@ -27,8 +27,8 @@ def command(server: Server, made: Hooks) -> Hook:
     """What serves `maestro hook`."""
     serving = HookCommand(server, made)
 
-    async def serve(channel: Channel, peer: Peer | None, invocation: Invocation, words: list[str]) -> None:
+    async def serve(channel: Channel, peer: Peer | None, invocation: Invocation, words: list[str]) -> bool:
         token = invocation.environment.get(TOKEN, "")
-        await serving.serve(channel, words, peer=peer, directory=invocation.directory, token=token)
+        return await serving.serve(channel, words, peer=peer, directory=invocation.directory, token=token)
 
     return serve

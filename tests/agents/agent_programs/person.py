@@ -32,6 +32,7 @@ def settle(room: Room, model: Callable[[str], str]) -> dict[str, str]:
         "privacy": {"usageStatisticsEnabled": False},
     }
     (gemini / "settings.json").write_text(json.dumps(told))
+    (gemini / "tmp").mkdir()  # as everyone has who has used it
     programs = str(Path(installed.program("claude")).parent)
     return room.environment | {
         "PATH": os.pathsep.join([programs, os.environ["PATH"]]),

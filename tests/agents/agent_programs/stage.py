@@ -45,6 +45,11 @@ class Stage:
     def is_told_by_hooks(self) -> bool:
         return self.is_in_terminal and self.tool != "codex"
 
+    @property
+    def model_waits(self) -> bool:
+        """Whether its model starts a command with which it waits for mail."""
+        return self.is_in_terminal and self.tool == "gemini"
+
     def again(self) -> None:
         """After another start of the server, which listens elsewhere."""
         self.api.base_url = self.live.url

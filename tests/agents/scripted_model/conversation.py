@@ -57,6 +57,7 @@ class Seen:
     tools: tuple[str, ...]  # as the model must call them
     body: dict[str, Any]  # as it came
     is_aside: bool = False  # a title, a summary: not part of the conversation
+    starts: str = ""  # a command that it was told to keep running in the background, and that does not run
     code: str = ""  # the tool for JavaScript, if it is from there that the others are called
 
 

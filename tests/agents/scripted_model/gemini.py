@@ -1,17 +1,28 @@
-"""generateContent, whole and in a stream, as Gemini CLI uses it."""
+"""generateContent, whole and in a stream, as Gemini CLI uses it.
+
+Who is told to keep a command running in the background does so before anything else, and again when it has ended. The
+scripts know nothing of that: such a call is none of their answers.
+"""
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 from scripted_model.conversation import Call, Say, Seen, text_of
 
+_SHELL = "run_shell_command"
+_TOLD = re.compile(rf"{_SHELL} with command `([^`]+)` and is_background true")
+_ENDED = "[Background command completed"
+
 
 def read(body: dict[str, Any], model: str) -> Seen:
     contents = body.get("contents", [])
-    answers = [place for place, content in enumerate(contents) if content.get("role") == "model"]
+    by_model = [place for place, content in enumerate(contents) if content.get("role") == "model"]
+    started = [place for place in by_model if _is_start(contents[place])]
+    answers = [place for place in by_model if place not in started]
     declared = [one for tool in body.get("tools") or [] for one in tool.get("functionDeclarations", [])]
     tools = tuple(one["name"] for one in declared)
     return Seen(
@@ -22,7 +33,23 @@ def read(body: dict[str, Any], model: str) -> Seen:
         tools=tools,
         body=body,
         is_aside=not tools,
+        starts=_due(text_of(contents), len(started)),
     )
+
+
+def _is_start(content: dict[str, Any]) -> bool:
+    calls = [part["functionCall"] for part in content.get("parts", ()) if "functionCall" in part]
+    return any(call["name"] == _SHELL and call.get("args", {}).get("is_background") for call in calls)
+
+
+def _due(said: str, started: int) -> str:
+    """The command that it should start now."""
+    told = _TOLD.findall(said)
+    return str(told[-1]) if told and len(told) + said.count(_ENDED) > started else ""
+
+
+def start(seen: Seen) -> Call:
+    return Call(_SHELL, {"command": seen.starts, "is_background": True})
 
 
 def whole(seen: Seen, answer: Say | Call) -> dict[str, Any]:

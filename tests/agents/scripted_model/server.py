@@ -41,6 +41,7 @@ class ScriptedModel:
         self._lock = threading.Lock()
         self._scripts: dict[str, Sequence[Step]] = {}
         self._seen: dict[str, list[Seen]] = {}
+        self.is_obedient = True  # starts what it is told to keep running
         self.unknown: list[str] = []  # requests that no part of this understands
 
     def __enter__(self) -> Self:
@@ -61,7 +62,10 @@ class ScriptedModel:
     def seen(self, conversation: str) -> list[Seen]:
         """The requests of a conversation so far, without asides."""
         with self._lock:
-            return [one for one in self._seen[conversation] if not one.is_aside]
+            return [one for one in self._seen[conversation] if not one.is_aside and not self._obeys(one)]
+
+    def _obeys(self, seen: Seen) -> bool:
+        return self.is_obedient and bool(seen.starts)
 
     def answer(self, conversation: str, seen: Seen) -> Say | Call | Refuse:
         """What is said to a request."""
@@ -70,6 +74,8 @@ class ScriptedModel:
             steps = self._scripts[conversation]
         if seen.is_aside:
             return Say(_ASIDE)
+        if self._obeys(seen):
+            return gemini.start(seen)
         if seen.turn >= len(steps):
             return Say("The script has ended.")
         step = steps[seen.turn]

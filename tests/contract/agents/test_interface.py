@@ -43,14 +43,13 @@ def launched(agent: Agent, folder: Path, driver: Driver, **fields: Any) -> Launc
     start = Start(
         session_id="ses_1",
         system_prompt="You are a worker.",
-        task_prompt="Write the parser.",
         directory="/work",
         driver=driver,
         home=folder,
         folder=str(folder),
         mcp=["maestro", "mcp"],
         hook=["maestro", "hook"],
-        **({"words": ["true"]} | fields),
+        **({"words": ["true"], "task_prompt": "Write the parser."} | fields),
     )
     return agent.launch(start, ENVIRONMENT | {"TMPDIR": str(folder)})
 
@@ -123,6 +122,14 @@ def test_its_prompts_reach_it(agent: Agent, driver: Driver, tmp_path: Path) -> N
     told = json.dumps([launch.opening, launch.words]) + written_in(tmp_path)
     assert "You are a worker." in told
     assert "Write the parser." in told
+
+
+def test_a_long_prompt_comes_as_a_file(agent: Agent, driver: Driver, tmp_path: Path) -> None:
+    if agent.abilities.drivers[driver] is Teller.NOBODY:
+        pytest.skip("it finds them in files that its environment names")
+    launch = launched(agent, tmp_path, driver, task_prompt="Write it. " * 20_000)
+    assert max(map(len, launch.words)) < 128 * 1024, "the system takes no such word"
+    assert any("Write it. " * 20_000 in text for text in (json.dumps(launch.opening), written_in(tmp_path)))
 
 
 def test_skills_come_as_files_where_it_takes_them(agent: Agent, driver: Driver, tmp_path: Path) -> None:

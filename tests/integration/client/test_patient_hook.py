@@ -18,7 +18,7 @@ def asked(client) -> subprocess.Popen:
 
 
 def answers(connection, request):
-    assert request.arguments == [b"hook", b"claude", b"PermissionRequest"]
+    assert request.arguments == [b"hook", b"claude", b"PermissionRequest", b"--patient"]
     assert connection.ask(b"I") == PAYLOAD
     connection.send(b"O", ANSWER)
     connection.send(b"X", b"0")
@@ -47,6 +47,23 @@ def test_it_asks_again_when_a_server_goes_away_without_an_answer(client):
     with client.serve(answers):
         out, _ = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, ANSWER)
+
+
+def test_a_server_that_could_not_answer_is_asked_again(client):
+    heard = []
+
+    def fails(connection, request):
+        heard.append(connection.ask(b"I"))
+        connection.send(b"X", b"1")
+
+    with client.serve(fails):
+        process = asked(client)
+        while not heard:
+            time.sleep(0.01)
+    assert process.poll() is None
+    with client.serve(answers):
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, ANSWER, b"")
 
 
 def test_nothing_to_say_is_an_answer(client):

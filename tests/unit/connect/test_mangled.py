@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from maestro.connect import changes, entries, files, jsonc, merging
+from maestro import jsonc
+from maestro.connect import changes, entries, files, merging
 from maestro.connect.entries import Caller, Scope, Target
 from maestro.connect.merging import LeftAlone
 from maestro.connect.records import Records

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,3 +99,43 @@ def test_an_address_that_is_too_long_lies_elsewhere(tmp_path: Path) -> None:
     assert len(str(short)) < 100 and short.name == "in.sock"
     assert short.parent.stat().st_mode & 0o777 == 0o700
     short.parent.rmdir()
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Inbox]:
+    (tmp_path / "in").touch()  # of an earlier start
+    words = {"session_id": "ses_1", "token": "", "socket": "", "folder": "", "directory": "/"}
+    made = Inbox(Order(**words, words=["true"], environment={}, inbox={"path": str(tmp_path / "in"), "kind": "pipe"}))
+    yield made
+    made.close()
+    assert not (tmp_path / "in").exists()
+
+
+def waits(folder: Path, pipe: Inbox) -> subprocess.Popen[str]:
+    """A command that waits, once it is known to."""
+    command = subprocess.Popen(["cat", str(folder / "in")], stdout=subprocess.PIPE, text=True)
+    while not pipe.state()["listens"]:
+        assert command.poll() is None
+    return command
+
+
+def test_a_command_that_waits_gets_one_message_and_ends(pipe: Inbox, tmp_path: Path) -> None:
+    for number in range(2):
+        assert pipe.state() == {"listens": False}
+        command = waits(tmp_path, pipe)
+        assert pipe.state() == {"listens": True}
+        assert command.poll() is None, "to be asked whether it waits does not end it"
+        assert pipe.request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
+        assert command.communicate(timeout=10)[0] == "Hello.\n"
+        assert pipe.request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
+
+
+def test_where_no_command_waits_that_is_told(pipe: Inbox, tmp_path: Path) -> None:
+    told = pipe.request("prompt", {"id": "req_1", "text": "Hello."})
+    assert told is not None and told["state"] == "closed" and "waits for Maestro" in told["why"]
+    command = waits(tmp_path, pipe)
+    command.kill()
+    command.communicate()
+    assert pipe.state() == {"listens": False}
+    told = pipe.request("prompt", {"id": "req_1", "text": "Hello."})
+    assert told is not None and told["state"] == "closed"

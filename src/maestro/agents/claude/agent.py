@@ -30,6 +30,7 @@ class Claude:
 
     name = "claude"
     aliases: tuple[str, ...] = ("claude-code",)
+    waiter = None
     abilities = Abilities(
         prompt_while_busy=True,
         wakes_when_idle=True,

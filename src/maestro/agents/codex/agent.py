@@ -26,6 +26,7 @@ class Codex:
 
     name = "codex"
     aliases: tuple[str, ...] = ()
+    waiter = None
     abilities = Abilities(
         prompt_while_busy=True,
         wakes_when_idle=True,

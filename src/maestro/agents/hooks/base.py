@@ -40,6 +40,14 @@ class Beginning(enum.Enum):
     COMPACTED = "compacted"
 
 
+class Touch(enum.Enum):
+    """How far a tool call reaches."""
+
+    NOTHING = "nothing"  # it looks, or is one of Maestro's own
+    A_FILE = "a file"  # it changes the one that its action names
+    ANYTHING = "anything"
+
+
 class Question(msgspec.Struct, frozen=True):
     """What an agent asks its user, and the tool call that it is."""
 
@@ -60,6 +68,9 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     beginning: Beginning = Beginning.NEW
     asked: str = ""  # what it wants to do, or is waiting for
     action: str = ""  # the same, in the words that policies match (`shell:git push`)
+    # Of a tool call by which its program asks nobody: whether it may be made is decided here.
+    is_gate: bool = False
+    touch: Touch = Touch.ANYTHING
     question: Question | None = None  # where what it asks is no permission
     conversation: str = ""  # what the program itself calls its conversation
     prompt: str = ""  # of a prompt: what was said
@@ -109,6 +120,7 @@ class Payload(msgspec.Struct, frozen=True):
     trigger: str = ""
     tool_name: str = ""
     tool_input: msgspec.Raw = msgspec.Raw(b"")
+    mcp_context: dict[str, Any] | None = None  # gemini, of a tool that an MCP server has
     notification_type: str = ""
     message: str = ""
     details: msgspec.Raw = msgspec.Raw(b"")  # gemini, of what it waits for
@@ -129,6 +141,8 @@ class Dialect(Protocol):
     tool: str
     # The events to connect, and how long the program should wait for each, in seconds.
     events: Mapping[str, int]
+    # The event that stands for a request for permission: it waits for as long as a person takes.
+    asks: str
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         """What an event means; None if nothing follows from it."""

@@ -43,6 +43,7 @@ _STAYS = frozenset({"clear", "resume"})  # reasons after which the same process 
 class Claude:
     tool = "claude"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
+    asks = "PermissionRequest"
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)

@@ -26,6 +26,7 @@ _LAST_SECONDS = 3  # it waits no longer for the last one, and complains if told 
 class Codex:
     tool = "codex"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10) | {"SessionEnd": _LAST_SECONDS}
+    asks = "PermissionRequest"
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)

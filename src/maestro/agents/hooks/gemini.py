@@ -1,7 +1,8 @@
 """Gemini CLI's hooks, tried with 0.61.0.
 
-It has no hook for permissions, ignores claude's way to refuse a tool (the tool would run), and fires PreCompress
-before every question to its model, whether it then compresses or not.
+It has no hook for permissions: where it is told to ask nobody, the one before each tool stands for that. It ignores
+claude's way to refuse a tool (the tool would run), takes silence for consent, and fires PreCompress before every
+question to its model, whether it then compresses or not.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from maestro.agents.gemini import records
+from maestro.agents.gemini.actions import action, touch
 from maestro.agents.hooks.base import (
     Beginning,
     Happening,
@@ -17,6 +20,7 @@ from maestro.agents.hooks.base import (
     Payload,
     Recorded,
     Reply,
+    arguments,
     context,
     described,
     wanted,
@@ -39,6 +43,7 @@ _STAYS = frozenset({"clear"})
 class Gemini:
     tool = "gemini"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
+    asks = "BeforeTool"
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)
@@ -46,6 +51,7 @@ class Gemini:
             return None
         if moment is Moment.MODEL and payload.trigger == "manual":
             moment = Moment.COMPACTS
+        is_gate = moment is Moment.BEFORE_TOOL
         return Happening(
             tool=self.tool,
             event=event,
@@ -54,18 +60,24 @@ class Gemini:
             is_aside=bool(payload.agent_id),
             beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
             asked=described(payload.message, bytes(payload.details)) if moment is Moment.WAITS else wanted(payload),
+            is_gate=is_gate,
+            action=action(payload.tool_name, arguments(payload)) if is_gate else "",
+            touch=touch(payload.tool_name, str((payload.mcp_context or {}).get("server_name", ""))),
+            conversation=payload.session_id or "",
+            prompt=str(payload.prompt or ""),
+            transcript=payload.transcript_path or "",
             is_final=payload.reason not in _STAYS,
             tells_models=True,
         )
 
     def recorded(self, kept: bytes) -> Recorded:
-        return Recorded()
+        return Recorded(records.used(kept))
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
         match reply.kind:
             case Kind.CONTEXT:
                 return context(event, reply.text)
-            case Kind.REFUSE:
+            case Kind.REFUSE | Kind.DENY:
                 return {"decision": "deny", "reason": reply.text}
             case Kind.GO_ON:
                 return {"decision": "block", "reason": reply.text}

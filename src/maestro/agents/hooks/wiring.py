@@ -15,8 +15,10 @@ _NOT_OVER_HTTP = frozenset({"SessionStart"})  # claude refuses
 # Its protocol tells these already. A permission that both ask for would be asked for twice.
 _TOLD_BY_PROTOCOL = frozenset({"PermissionRequest", "Notification", "SessionEnd"})
 
-_HELD = frozenset({"PermissionRequest"})
 _HELD_SECONDS = 24 * 3600
+_EVERY_TOOL = frozenset({"gemini"})  # whose hook for permissions fires before each of them
+# It takes a hook that cannot be run for consent, unless that says so and ends with this code.
+_OR_REFUSED = " || { echo 'Maestro could not be asked whether this is allowed.' >&2; exit 2; }"
 
 
 def by_command(tool: str, command: Callable[[str], str], *, seconds: Mapping[str, int] | None = None) -> Groups:
@@ -54,17 +56,20 @@ def beside_protocol(tool: str, command: Sequence[str], *, url: str = "") -> Grou
     return {event: group for event, group in groups.items() if event not in _TOLD_BY_PROTOCOL}
 
 
-def in_terminal(tool: str, command: Sequence[str]) -> Groups:
+def in_terminal(tool: str, command: Sequence[str], *, gates: bool = True) -> Groups:
     """The events of a program in a terminal that Maestro started: all of them, by command. Nothing else tells how it
-    stands, and the address for HTTP may be another one after the server's next start. A request for permission waits
-    for as long as a person takes, also while there is no server."""
+    stands, and the address for HTTP may be another one after the server's next start. What stands for a request for
+    permission waits for as long as a person takes, also while there is no server; `gates` is whether it needs to
+    where that is every tool call."""
+    dialect = known.DIALECTS[tool]
+    every = tool in _EVERY_TOOL
+    held = dialect.asks if gates or not every else ""
 
     def words(event: str) -> str:
-        patient = ["--patient"] if event in _HELD else []
-        return shlex.join([*command, *patient, tool, event])
+        patient = ["--patient"] if event == held else []
+        return shlex.join([*command, *patient, tool, event]) + (_OR_REFUSED if every and event == held else "")
 
-    held = dict.fromkeys(_HELD & known.DIALECTS[tool].events.keys(), _HELD_SECONDS)
-    return by_command(tool, words, seconds=held)
+    return by_command(tool, words, seconds={held: _HELD_SECONDS} if held else {})
 
 
 def _group(hook: dict[str, Any], seconds: int, tool: str) -> list[dict[str, Any]]:

@@ -25,9 +25,10 @@ from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes
 from maestro.operations import primer as primer_ops
 from maestro.prompts import letters
-from maestro.services.hooks import pending, spending, turns
+from maestro.services.hooks import gates, pending, spending, turns
 from maestro.services.hooks.holding import Holding, withdraw_all
 from maestro.services.hooks.memory import Memory, Remembered
+from maestro.services.hooks.waiting import Waiting
 from maestro.services.mail import receipts
 from maestro.services.mail.reading import fresh
 from maestro.services.sessions import kin, primers, status
@@ -76,6 +77,7 @@ class _Seen(msgspec.Struct, frozen=True):
     more: bool
     primer: str
     talk: Talk | None
+    owed: str = ""  # what it is told so that it can be woken
 
     @property
     def is_driven(self) -> bool:
@@ -86,9 +88,10 @@ class _Seen(msgspec.Struct, frozen=True):
 class Desk:
     """Where hooks are answered."""
 
-    def __init__(self, store: Store, holding: Holding, *, holds: Policy = hold_spawned) -> None:
+    def __init__(self, store: Store, holding: Holding, waiting: Waiting, *, holds: Policy = hold_spawned) -> None:
         self._store = store
         self._holding = holding
+        self._waiting = waiting
         self._holds = holds
         self._memory = Memory()
 
@@ -100,8 +103,10 @@ class Desk:
         seen = await self._store.read(lambda tx: self._look(tx, caller, happening, memory), quick=True)
         if happening.moment is Moment.ASKS and not seen.is_driven and self._holds(seen.session, seen.spawn):
             return await self._asked(caller, happening, seen, holds)
+        if happening.moment is Moment.STOP and seen.session.status not in FINAL:
+            seen = msgspec.structs.replace(seen, owed=await self._waiting.owed(seen.talk, happening))
         reply = self._reply(happening, seen, memory)
-        spent = await spending.look(seen.talk, happening)
+        spent = await spending.look(seen.talk, happening, reply)
         others = memory.being_read
         work = self._consequences(caller, happening, seen, memory, reply)
         now_read = memory.being_read - others
@@ -112,7 +117,15 @@ class Desk:
                 await self._store.write(lambda tx: _do(tx, caller, work), quick=True)
             finally:
                 memory.being_read = memory.being_read - now_read
+        if reply is NOTHING and self._is_held(happening, seen):
+            return turns.gated(await self._asked(caller, happening, seen, holds))
         return reply
+
+    def _is_held(self, happening: Happening, seen: _Seen) -> bool:
+        """Whether a tool call of an agent whose program asks nobody has to be allowed first."""
+        if not happening.is_gate or seen.spawn is None or seen.talk is None or seen.is_driven:
+            return False
+        return not gates.is_free(happening, seen.spawn) and not self._waiting.is_own(seen.talk, happening)
 
     async def _asked(self, caller: Caller, happening: Happening, seen: _Seen, holds: Waits) -> Reply:
         """What becomes of a tool call that is to be allowed first: as its run's policy says, or the person."""
@@ -157,8 +170,11 @@ class Desk:
         talk = tx.talks.get(session.id)
         is_driven = talk is not None and talk.teller is Teller.RUNNER
         mail = self._mail(tx, caller, happening, memory, is_driven=is_driven)
-        mail = told.not_yet(tx, session, mail, prompts_too=not is_driven) if talk is not None else mail
-        asks, starts = happening.moment is Moment.ASKS, happening.moment is Moment.STARTS
+        if talk is not None and known.waiter(happening.tool, talk.driver) is None:
+            mail = told.not_yet(tx, session, mail, prompts_too=not is_driven)
+        elif talk is not None:  # what wakes it says only that there is mail
+            mail = told.not_at_start(tx, session, mail)
+        asks, starts = happening.moment is Moment.ASKS or happening.is_gate, happening.moment is Moment.STARTS
         is_needed = asks or starts or happening.moment is Moment.ENDS or (talk is not None and mail)
         spawn = tx.spawns.get(session.id) if is_needed else None
         many = limits.hook_letters_max
@@ -197,6 +213,9 @@ class Desk:
             case Moment.STOP if seen.mail and memory.stops < limits.hook_stops_in_a_row_max:
                 memory.stops += 1
                 kind, fitted = Kind.GO_ON, letters.instead_of_stop(seen.mail, reach, more=seen.more)
+            case Moment.STOP if seen.owed and not memory.told_to_wait:
+                memory.told_to_wait = seen.owed
+                return Reply(Kind.GO_ON, seen.owed)
             case Moment.PROMPT | Moment.AFTER_TOOL if seen.mail:
                 kind, fitted = Kind.CONTEXT, letters.after_tool(seen.mail, reach, more=seen.more)
             case _:
@@ -236,6 +255,8 @@ class Desk:
                 memory.pending, memory.model_was_asked = None, False
         if happening.moment in (Moment.PROMPT, Moment.AFTER_TOOL):
             memory.stops = 0
+        if happening.moment is Moment.PROMPT and happening.prompt.strip() != memory.told_to_wait.strip():
+            memory.told_to_wait = ""
         return work
 
 

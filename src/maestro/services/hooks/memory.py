@@ -17,6 +17,7 @@ class Remembered:
     # Mail that is being marked as read: a hook of the same moment must not take it for unread.
     being_read: set[int] = field(default_factory=set)
     stops: int = 0  # in a row that mail held up
+    told_to_wait: str = ""  # since it was last told anything else
     owes_primer: bool = False
     model_was_asked: bool = False  # since the newest answer with mail
 

@@ -14,7 +14,7 @@ import msgspec
 
 from maestro import limits
 from maestro.agents.hooks import known
-from maestro.agents.hooks.base import Happening, Moment, Recorded
+from maestro.agents.hooks.base import Happening, Kind, Moment, Recorded, Reply
 from maestro.domain.callers import Caller
 from maestro.domain.talks import Talk, Teller
 from maestro.services.hooks.turns import came_in
@@ -32,13 +32,14 @@ class Spent(msgspec.Struct, frozen=True):
     turns: int
 
 
-async def look(talk: Talk | None, happening: Happening) -> Spent | None:
+async def look(talk: Talk | None, happening: Happening, reply: Reply) -> Spent | None:
     """What is new at the end of a turn; None if nobody keeps a record."""
     if talk is None or talk.teller is not Teller.HOOKS or happening.moment not in _MOMENTS or happening.is_aside:
         return None
     if not happening.transcript:
         return None
-    count = 1 if happening.moment in _OF_A_TURN else 0  # what is new later belongs to a turn that has ended
+    # What is new later belongs to a turn that has ended, and one that is told to go on has not ended yet.
+    count = 1 if happening.moment in _OF_A_TURN and reply.kind is not Kind.GO_ON else 0
     return await asyncio.to_thread(_read, happening.tool, Path(happening.transcript), talk.heard, count)
 
 

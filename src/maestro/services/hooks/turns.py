@@ -26,6 +26,7 @@ from maestro.store.base import Tx
 
 _GOES_ON_BY_ITSELF = timedelta(minutes=2)  # such a program's own word comes first
 _NOT_ALLOWED = "This run does not allow that."
+_NOT_ANSWERED = "Nobody has allowed this."
 _TURNS = {
     Moment.PROMPT: Turn.WORKING,
     Moment.BEFORE_TOOL: Turn.WORKING,
@@ -59,6 +60,11 @@ def decided(talk: Talk | None, spawn: Spawn | None, happening: Happening) -> Rep
     if spawn.permission is Permission.FULL or is_allowed:
         return Reply(Kind.ALLOW)
     return Reply(Kind.DENY, _NOT_ALLOWED) if is_allowed is False else None
+
+
+def gated(decided: Reply) -> Reply:
+    """An answer for a program that takes silence for consent."""
+    return Reply(Kind.DENY, _NOT_ANSWERED) if decided.kind is Kind.NOTHING else decided
 
 
 def asked_no_more(tx: Tx, session_id: str) -> None:

@@ -25,6 +25,7 @@ from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
 from maestro.prompts import calls, compose, templates
+from maestro.services.hooks.holding import withdraw_left
 from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.programs.runners import Runners
@@ -74,7 +75,7 @@ class Control:
         waits: receipts.ReceiptWaits,
         saying: Saying,
         *,
-        wake: Callable[[str], Awaitable[None]],
+        wake: Callable[[str], Awaitable[str]],
     ) -> None:
         self._store = store
         self._hub = hub
@@ -114,7 +115,9 @@ class Control:
         """For an agent in a terminal: its hooks hand it out while it works, and what has nothing to do is woken."""
         if talk.turn is Turn.ASKING:
             raise _held_back(WAITS_FOR_ANSWER, sent)
-        await self._wake(talk.session_id)
+        why = await self._wake(talk.session_id)
+        if why:
+            raise _not_handed_over(errors.Conflict(f"{why}."), sent)
 
     async def _type(self, session_id: str, sent: mail_shapes.SentMail, data: bytes) -> None:
         """Into its terminal; what that does not take is not delivered, and lies in the inbox."""
@@ -206,6 +209,9 @@ def _interrupted(tx: Tx, caller: Caller, session: Session) -> None:
     talk = tx.talks.get(session.id)
     if talk is None or talk.teller is not Teller.HOOKS or talk.turn not in (Turn.WORKING, Turn.ASKING):
         return
+    own = tx.sessions.caller(session.id)
+    if own is not None:
+        withdraw_left(tx, own)
     taking.stopped(tx, session, caller, interrupted=True)
     detail = "it was interrupted"
     status.say(tx, session, SessionStatus.IDLE, source=Source.HOOK, detail=detail, actor=caller.name)

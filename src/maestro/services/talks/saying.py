@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from maestro import errors
 from maestro.domain.messages import Step
 from maestro.domain.talks import Talk
@@ -9,6 +11,13 @@ from maestro.prompts import pushes
 from maestro.services.mail import receipts
 from maestro.services.programs.runners import Runners
 from maestro.store.base import Store, Tx
+
+
+class Handed(msgspec.Struct, frozen=True):
+    """What became of something that was to be said: it was; or nobody takes it, and why; or it is not the time."""
+
+    is_said: bool
+    closed: str = ""
 
 
 class Saying:
@@ -41,13 +50,14 @@ class Saying:
         answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text)
         return str(answer.get("why", ""))
 
-    async def say_if_idle(self, session_id: str, prompt_id: str, text: str, *, heard: int) -> bool:
-        """Hand something over, unless anything has happened since the last that was heard; whether it was."""
+    async def say_if_idle(self, session_id: str, prompt_id: str, text: str, *, heard: int) -> Handed:
+        """Hand something over, unless anything has happened since the last that was heard."""
         try:
             answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text, only_after=heard)
         except errors.Conflict:
-            return False
-        return answer.get("state") == "said"
+            return Handed(False)
+        is_closed = answer.get("state") == "closed"
+        return Handed(answer.get("state") == "said", str(answer.get("why", "")) if is_closed else "")
 
 
 def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:

@@ -20,9 +20,14 @@ def not_yet(tx: Tx, session: Session, found: list[Received], *, prompts_too: boo
         return found
     wake = tx.talks.wake(session.id)
     pushed = receipts.places(wake.receipt) if wake is not None and not wake.given_up else set()
-    began_with = at_start(tx, session)
-    left = [one for one in found if one.seq not in pushed and one.id not in began_with]
+    left = [one for one in not_at_start(tx, session, found) if one.seq not in pushed]
     return left if prompts_too else [one for one in left if not is_prompt(one)]
+
+
+def not_at_start(tx: Tx, session: Session, found: list[Received]) -> list[Received]:
+    """Of unread mail, what was not in its first prompt."""
+    began_with = at_start(tx, session) if found else []
+    return [one for one in found if one.id not in began_with]
 
 
 def in_first_prompt(tx: Tx, caller: Caller, session: Session) -> list[Received]:

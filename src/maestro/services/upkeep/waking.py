@@ -13,6 +13,7 @@ from functools import partial
 import msgspec
 
 from maestro import errors, ids, limits
+from maestro.agents import known as tools
 from maestro.clock import Clock
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Reach, decode
@@ -53,6 +54,7 @@ class Waking:
         self._runners = runners
         self._saying = saying
         self._clock = clock
+        self._closed: dict[str, str] = {}  # whom nothing can be said to, as was found last, and why
 
     async def run_once(self) -> datetime | None:
         due: list[datetime] = []
@@ -65,11 +67,13 @@ class Waking:
                 return min(due, default=None)
             after = found[-1].session_id
 
-    async def wake(self, session_id: str) -> None:
-        """One agent, now, if it has nothing to do."""
+    async def wake(self, session_id: str) -> str:
+        """One agent, now, if it has nothing to do; why that cannot be, if it cannot."""
         talk = await self._store.read(lambda tx: tx.talks.get(session_id), quick=True)
-        if talk is not None and talk.turn is Turn.IDLE:
-            await self._look_at(talk)
+        if talk is None or talk.turn is not Turn.IDLE:
+            return ""
+        await self._look_at(talk)
+        return self._closed.get(session_id, "")
 
     async def _look_at(self, talk: Talk) -> datetime | None:
         """Do what there is to do for one agent; when to look again."""
@@ -86,8 +90,14 @@ class Waking:
         push = await self._store.write(lambda tx: _next(tx, session_id))
         if push is None:
             return wake_due(wake) if wake is not None and not wake.given_up else None
-        if await self._saying.say_if_idle(session_id, push.id, push.text, heard=push.heard):
+        handed = await self._saying.say_if_idle(session_id, push.id, push.text, heard=push.heard)
+        self._closed.pop(session_id, None)
+        if handed.is_said:
             await self._store.write(lambda tx: _handed_over(tx, session_id, push), quick=True)
+        elif handed.closed:  # what was pushed for mail is tried again, within its limit
+            self._closed[session_id] = handed.closed
+            if not push.receipt:
+                await self._store.write(lambda tx: _not_told(tx, session_id, handed.closed), quick=True)
         else:
             await self._store.write(lambda tx: _undone(tx, session_id, push), quick=True)
         wake = await self._store.read(lambda tx: tx.talks.wake(session_id), quick=True)
@@ -136,15 +146,20 @@ def _next(tx: Tx, session_id: str) -> Push | None:
             assert known is not None
             _give_up(tx, session, known, unread)
             return None
-    text = _text(unread, _reach(tx, session_id))
+    text = _text(tx, talk, unread)
     push = Push(ids.new("req", tx.at), text, talk.heard, receipts.receipt_for(unread))
     tries = known.tries + 1 if known else 1
     tx.talks.put_wake(Wake(session_id=session_id, id=push.id, receipt=push.receipt, tries=tries, pushed_at=tx.at))
     return push
 
 
-def _text(unread: list[Received], reach: Reach) -> str:
-    """Mail as such; a live prompt as what it is."""
+def _text(tx: Tx, talk: Talk, unread: list[Received]) -> str:
+    """Mail as such; a live prompt as what it is. A model that waits itself is told only that there is something: its
+    hooks show it what."""
+    spawn, reach = tx.spawns.get(talk.session_id), _reach(tx, talk.session_id)
+    waiter = tools.waiter(spawn.tool, talk.driver) if spawn is not None else None
+    if waiter is not None:
+        return waiter.knock(len(unread))
     if len(unread) == 1 and is_prompt(unread[0]):
         return pushes.prompt(unread[0].body, unread[0].sender)
     return pushes.mail(unread, reach)
@@ -189,6 +204,14 @@ def _handed_over(tx: Tx, session_id: str, push: Push) -> None:
     caller = tx.sessions.caller(session_id)
     if push.receipt and caller is not None:
         receipts.confirm(tx, caller, Confirm(receipt=push.receipt, step=Step.DELIVERED, via="wake"))
+
+
+def _not_told(tx: Tx, session_id: str, why: str) -> None:
+    """Of what is no mail, nobody else would hear."""
+    session = tx.sessions.get(session_id)
+    if session is not None:
+        subject = f"{session.name} does not wake up"
+        notices.to_coordinator(tx, session, subject=subject, text=f"It has stopped, and {why}.", person_too=True)
 
 
 def _undone(tx: Tx, session_id: str, push: Push) -> None:

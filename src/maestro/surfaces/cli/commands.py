@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 Pipe = Callable[[Piped, Peer | None, Invocation], Awaitable[None]]
-Hook = Callable[[Channel, Peer | None, Invocation, list[str]], Awaitable[None]]
+Hook = Callable[[Channel, Peer | None, Invocation, list[str]], Awaitable[bool]]
 
 
 class CommandLine:
@@ -107,8 +107,8 @@ class _Run:
             await self.pipe(cast(Piped, self.channel), self.peer, self.invocation)
             return exit_codes.DONE
         if arguments[:1] == [own.HOOK.words] and self.hook is not None and not wants_help(arguments):
-            await self.hook(self.channel, self.peer, self.invocation, arguments[1:])
-            return exit_codes.DONE
+            is_answered = await self.hook(self.channel, self.peer, self.invocation, arguments[1:])
+            return exit_codes.DONE if is_answered else exit_codes.FAILED
         parsed = parse(self.grammar, arguments)
         if parsed.help:
             return await self._answer(self.offers.help(parsed.node, parsed.rest), parsed)

@@ -1,6 +1,7 @@
 """`maestro hook TOOL EVENT`: the payload on standard input, the answer on standard output, always exit code 0.
 
-Any other code, and any word on standard error, could be taken for a verdict by some program.
+Any other code, and any word on standard error, could be taken for a verdict by some program. Only the client of one
+that waits for a verdict is told that there is none yet.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from maestro.operations.app import App, Peer
 from maestro.surfaces.arrivals import Arrival, arrived
 from maestro.surfaces.hooks.answers import Answered, Hooks
 
+PATIENT = "--patient"  # asks again until it is answered
 _NOWHERE_MAX = 1_000
 
 
@@ -41,8 +43,9 @@ class HookCommand:
         self._nowhere: dict[tuple[str, str], float] = {}
         self._arriving = asyncio.Lock()
 
-    async def serve(self, client: Client, words: list[str], *, peer: Peer | None, directory: str, token: str) -> None:
-        """One hook. Whatever is wrong is noted for `maestro doctor`, and kept from the agent."""
+    async def serve(self, client: Client, words: list[str], *, peer: Peer | None, directory: str, token: str) -> bool:
+        """One hook; whether it was answered. Whatever is wrong is noted for `maestro doctor`, and kept from the
+        agent."""
         tool, event = (*words, "", "")[:2]
 
         async def who(happening: Happening) -> Caller:
@@ -55,9 +58,10 @@ class HookCommand:
             answered = await self._hooks.answer(tool, event, await client.stdin(), who, holds=holds)
         except errors.MaestroError as error:
             self._hooks.failed(tool, event, error.message)
-            return
+            return PATIENT not in words
         if answered.body:
             await self._hand_out(client, answered)
+        return True
 
     async def _hand_out(self, client: Client, answered: Answered) -> None:
         is_out = False

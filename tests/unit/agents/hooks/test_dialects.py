@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from maestro.agents.happenings import Usage
 from maestro.agents.hooks import base, known
-from maestro.agents.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply
+from maestro.agents.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply, Touch
 
 CLAUDE = {
     "session_id": "693e4871-0b72-4349-8fb4-47216a311075",
@@ -183,3 +184,37 @@ def test_gemini_is_refused_a_tool_in_its_own_shape_for_it_would_run_it_otherwise
         "hookSpecificOutput": {"hookEventName": "AfterTool", "additionalContext": "news"}
     }
     assert spell("BeforeTool", Reply(Kind.ALLOW)) is None, "it has no way to allow"
+    assert spell("BeforeTool", Reply(Kind.DENY, "no")) == {"decision": "deny", "reason": "no"}
+
+
+@pytest.mark.parametrize(
+    ("call", "action", "touch"),
+    [
+        ({"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}, "shell:ls", Touch.ANYTHING),
+        ({"tool_name": "write_file", "tool_input": {"file_path": "a.py"}}, "edit:a.py", Touch.A_FILE),
+        ({"tool_name": "replace", "tool_input": {"file_path": "a.py"}}, "edit:a.py", Touch.A_FILE),
+        ({"tool_name": "read_file", "tool_input": {"file_path": "a.py"}}, "tool:read_file", Touch.NOTHING),
+        ({"tool_name": "web_fetch", "tool_input": {"prompt": "x"}}, "tool:web_fetch", Touch.ANYTHING),
+        ({"tool_name": "mcp_maestro_report", "mcp_context": {"server_name": "maestro"}}, None, Touch.NOTHING),
+        ({"tool_name": "mcp_maestro_report"}, None, Touch.ANYTHING),
+        ({"tool_name": "read_file", "mcp_context": {"server_name": "theirs"}}, None, Touch.ANYTHING),
+        ({"tool_name": "mcp_theirs_x", "mcp_context": {"server_name": "maestro"}}, None, Touch.ANYTHING),
+    ],
+)
+def test_before_each_tool_gemini_says_how_far_it_reaches(
+    call: dict[str, Any], action: str | None, touch: Touch
+) -> None:
+    happening = read("gemini", "BeforeTool", {**GEMINI, **call})
+    assert happening is not None and happening.is_gate
+    assert (happening.action, happening.touch) == (action or f"tool:{call['tool_name']}", touch)
+
+
+def test_what_gemini_took_is_counted_once_for_each_answer() -> None:
+    first = {"id": "m1", "type": "gemini", "model": "pro", "tokens": {"input": 9, "output": 4, "cached": 2}}
+    again = {**first, "toolCalls": [{}]}
+    second = {"id": "m2", "type": "gemini", "tokens": {"input": 10, "output": 5, "thoughts": 1}, "model": "pro"}
+    lines = [{"id": "u1", "type": "user"}, first, again, second, {"$set": {"summary": "tokens"}}, {"tokens": "none"}]
+    kept = b"".join(json.dumps(one).encode() + b"\n" for one in lines) + b'half a "tokens" line\n'
+    used = known.DIALECTS["gemini"].recorded(kept).usage
+    assert used == Usage(input_tokens=17, output_tokens=10, cached_tokens=2, model="pro")
+    assert known.DIALECTS["gemini"].recorded(b"").usage is None

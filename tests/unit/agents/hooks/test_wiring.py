@@ -51,3 +51,17 @@ def test_over_http_no_secret_stands_in_the_settings() -> None:
     ]
     (starts,) = groups["SessionStart"]
     assert starts["hooks"][0]["type"] == "command", "claude calls this one never over HTTP"
+
+
+@pytest.mark.parametrize(("tool", "event"), [("claude", "PermissionRequest"), ("gemini", "BeforeTool")])
+def test_in_a_terminal_a_request_waits_for_the_person(tool: str, event: str) -> None:
+    groups = wiring.in_terminal(tool, ["maestro", "hook"])
+    patient = [name for name, (group,) in groups.items() if "--patient" in group["hooks"][0]["command"]]
+    assert patient == [event]
+    (group,) = groups[event]
+    assert group["hooks"][0]["timeout"] == 24 * 3600 * (1000 if tool == "gemini" else 1)
+
+
+def test_where_nothing_is_asked_for_no_tool_of_geminis_waits() -> None:
+    groups = wiring.in_terminal("gemini", ["maestro", "hook"], gates=False)
+    assert not any("--patient" in group["hooks"][0]["command"] for (group,) in groups.values())

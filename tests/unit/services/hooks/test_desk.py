@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from maestro.operations import asks as ask_ops
 from maestro.services import asks
 from maestro.services.hooks.desk import Desk
 from maestro.services.hooks.holding import Holding
+from maestro.services.hooks.waiting import Waiting
+from maestro.services.programs.runners import Runners
 
 World = Any
 
@@ -32,7 +35,9 @@ class Agent:
 
     def restart(self) -> None:
         """The server starts anew: whatever it only remembered is gone."""
-        self.desk = Desk(self.world.store, self.holding, holds=lambda session, spawn: self.holds)
+        self.desk = Desk(
+            self.world.store, self.holding, Waiting(Runners(Path())), holds=lambda session, spawn: self.holds
+        )
 
     async def fires(self, moment: Moment, *, is_out: bool = True, **fields: Any) -> Reply:
         happening = Happening(tool="claude", event="x", moment=moment, **fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,13 +32,19 @@ class Runner:
         self.asked: list[dict[str, Any]] = []
         self.state = "said"
         self.is_away = False
+        self.listens = True
         self.meanwhile: Callable[[], None] = lambda: None
 
     async def ask(self, session_id: str, **request: Any) -> dict[str, Any]:
         if self.is_away:
             raise errors.Conflict("Its runner does not answer.")
         self.asked.append(request)
-        return {"ok": True, "state": self.state, "why": "it waits" if self.state == "held" else ""}
+        if request["do"] == "state":
+            return {"ok": True, "listens": self.listens}
+        return {"ok": True, "state": self.state, "why": "" if self.state in ("said", "busy") else "it waits"}
+
+    def folder(self, session_id: str) -> Path:
+        return Path("/home/dana/runs") / session_id
 
     def prompts(self) -> list[dict[str, Any]]:
         return [one for one in self.asked if one["do"] == "prompt"]
@@ -92,13 +99,22 @@ async def in_terminal(world: World) -> Talking:
     return Talking(world, await spoken_with(world, "w", teller=Teller.HOOKS, under=boss))
 
 
-async def spoken_with(world: World, name: str, *, teller: Teller = Teller.RUNNER, **fields: Any) -> Caller:
+@pytest.fixture
+async def waits_itself(world: World) -> Talking:
+    """One in a terminal whose model has to wait for mail, and whose program asks nobody."""
+    boss = await world.boss("boss")
+    return Talking(world, await spoken_with(world, "w", teller=Teller.HOOKS, tool="gemini", under=boss))
+
+
+async def spoken_with(
+    world: World, name: str, *, teller: Teller = Teller.RUNNER, tool: str = "claude", **fields: Any
+) -> Caller:
     caller: Caller = await world.join(name, **fields)
 
     def write(tx: Tx) -> None:
         spawn = Spawn(
             session_id=caller.name,
-            tool="claude",
+            tool=tool,
             words=[],
             model=None,
             permission=Permission.EDIT,

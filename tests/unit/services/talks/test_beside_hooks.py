@@ -11,6 +11,7 @@ from maestro.domain.tasks import Priority
 from maestro.operations import spawning as ops
 from maestro.services.hooks.desk import Desk
 from maestro.services.hooks.holding import Holding
+from maestro.services.hooks.waiting import Waiting
 from maestro.services.programs import control
 from maestro.services.talks import taking
 
@@ -22,7 +23,7 @@ class Hooks:
 
     def __init__(self, talking: Talking) -> None:
         self.talking, world = talking, talking.world
-        self.desk = Desk(world.store, Holding(world.store, world.hub))
+        self.desk = Desk(world.store, Holding(world.store, world.hub), Waiting(talking.runner))
 
     async def fire(self, moment: Moment, **fields: Any) -> Reply:
         happening = Happening(tool="claude", event="x", moment=moment, tells_models=True, **fields)

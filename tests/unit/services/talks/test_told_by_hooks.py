@@ -21,6 +21,7 @@ from maestro.operations import spawning as ops
 from maestro.services import asks
 from maestro.services.hooks.desk import Desk
 from maestro.services.hooks.holding import Holding
+from maestro.services.hooks.waiting import Waiting
 from maestro.services.programs import control
 from maestro.services.programs.control import Control
 from maestro.services.sessions import reporting
@@ -37,7 +38,7 @@ class Terminal:
 
     def restart(self) -> None:
         """The server starts anew."""
-        self.desk = Desk(self.world.store, Holding(self.world.store, self.world.hub))
+        self.desk = Desk(self.world.store, Holding(self.world.store, self.world.hub), Waiting(self.talking.runner))
 
     async def fire(self, moment: Moment, **fields: Any) -> Reply:
         self.world.clock.advance(0.01)

@@ -1,0 +1,39 @@
+"""Agents whose model has to wait for Maestro itself, with a command that it starts: whether it does, and what it is
+told if not. How it waits, its tool knows."""
+
+from __future__ import annotations
+
+from maestro import errors
+from maestro.agents import known
+from maestro.agents.hooks.base import Happening
+from maestro.agents.policy import SHELL
+from maestro.domain.talks import Talk
+from maestro.services.programs.runners import Runners
+
+
+class Waiting:
+    """Asks their runners, which have the other end."""
+
+    def __init__(self, runners: Runners) -> None:
+        self._runners = runners
+
+    def is_own(self, talk: Talk | None, happening: Happening) -> bool:
+        """Whether a tool call is that very command: it needs nobody's leave."""
+        waiter = known.waiter(happening.tool, talk.driver) if talk is not None else None
+        if talk is None or waiter is None:
+            return False
+        return happening.action == SHELL + waiter.command(self._folder(talk))
+
+    async def owed(self, talk: Talk | None, happening: Happening) -> str:
+        """What one that is about to stop must be told, because nothing waits; '' if nothing need be said."""
+        waiter = known.waiter(happening.tool, talk.driver) if talk is not None else None
+        if talk is None or waiter is None or happening.is_aside:
+            return ""
+        try:
+            state = await self._runners.ask(talk.session_id, do="state")
+        except errors.Conflict:
+            return ""  # it ends
+        return "" if state.get("listens") else waiter.owed(self._folder(talk))
+
+    def _folder(self, talk: Talk) -> str:
+        return str(self._runners.folder(talk.session_id).absolute())
