@@ -1,6 +1,6 @@
 """Programs that Maestro started have hooks, beside their protocol and in a terminal: mail reaches them while they work.
 
-Gemini's protocol fires none of its tool hooks.
+Gemini's protocol fires none of its tool hooks; in a terminal it does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from scripted_model import Answer, Call, Say, ScriptedModel, Seen, Shell
 
 pytestmark = pytest.mark.agents
 
-DRIVEN = (("claude", "protocol"), ("claude", "terminal"), ("codex", "protocol"), ("codex", "terminal"))
+DRIVEN = (
+    ("claude", "protocol"),
+    ("codex", "protocol"),
+    ("claude", "terminal"),
+    ("codex", "terminal"),
+    ("gemini", "terminal"),
+)
 MANY = 100
 
 
@@ -52,8 +58,12 @@ class Post:
 
 
 def told(on: Stage, text: str) -> list[int]:
-    """Which of the model's requests brought something new that says this."""
-    return [number for number, one in enumerate(on.seen()) if text in one.newest]
+    """Which of the model's turns brought something new that says this."""
+    return sorted({one.turn for one in on.seen() if text in one.newest})
+
+
+def turns(on: Stage) -> int:
+    return len({one.turn for one in on.seen()})
 
 
 def all_read(on: Stage, post: Post) -> None:
@@ -75,7 +85,7 @@ def test_mail_while_busy_is_in_the_next_request_and_read_once(on: Stage) -> None
     assert told(on, "The dialect is B.") == [1], on.evidence()
     assert told(on, "Keep the grammar.") == [0]
     assert post.deliveries() == [("read", "assumed" if on.tool == "codex" else "hook")]
-    assert len(on.seen()) == 3
+    assert turns(on) == 3
     assert ("hook" in statuses(on, worker)) == on.is_told_by_hooks
 
 
@@ -88,7 +98,7 @@ def test_mail_at_its_last_word_keeps_it_going(on: Stage) -> None:
     on.until_status(worker, "idle")
     assert told(on, "One thing more.") == [1], on.evidence()
     assert post.deliveries() == [("read", "hook")]
-    assert len(on.seen()) == 2
+    assert turns(on) == 2
 
 
 def test_critical_mail_stops_the_next_tool_call(on: Stage) -> None:
@@ -101,10 +111,12 @@ def test_critical_mail_stops_the_next_tool_call(on: Stage) -> None:
     on.until_status(worker, "idle")
     assert told(on, "Stop, all of you.") == [1], on.evidence()
     assert not (on.room.work / "made.txt").exists()
-    assert len(on.seen()) == 2
+    assert turns(on) == 2
 
 
 def test_a_permission_is_asked_for_once_also_where_it_is_connected(on: Stage) -> None:
+    if on.tool == "gemini":
+        pytest.skip("its program asks nobody, and Maestro once")
     connect(on)
     call = {"cmd": "touch a.txt", "sandbox_permissions": "require_escalated", "justification": "It must be."}
     asking = Call("exec_command", call) if on.tool == "codex" else Shell("touch a.txt")
@@ -136,6 +148,8 @@ def test_a_prompt_while_busy_comes_one_way_alone(on: Stage) -> None:
 def test_after_compaction_it_is_told_again_who_it_is(on: Stage) -> None:
     if on.tool == "codex" and not on.is_in_terminal:
         pytest.skip("it compacts by itself, or by a request that Maestro has no use for")
+    if on.tool == "gemini":
+        pytest.skip("what it compresses is too little here")
     on.model.script(on.tool, Say("Hello."), *[Say("A summary of it.")] * 6)
     worker = on.spawn(permission="full")
     on.until_status(worker, "idle")
@@ -173,8 +187,7 @@ def test_mail_before_each_of_many_hooks_is_in_the_next_request(on: Stage) -> Non
     on.until(lambda: len(post.sent) == MANY, "all the mail")
     on.until_status(worker, "idle")
     all_read(on, post)
-    turns = [{one.turn for one in on.seen() if f"Word {number} of many." in one.newest} for number in range(MANY)]
-    assert turns == [{number + 1} for number in range(MANY)]
+    assert [told(on, f"Word {number} of many.") for number in range(MANY)] == [[one + 1] for one in range(MANY)]
 
 
 def test_hooks_that_nobody_reviewed_are_not_run(tmp_path: Path, model: ScriptedModel) -> None:

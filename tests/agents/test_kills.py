@@ -23,7 +23,8 @@ CONVERSATIONS = [
     *[("claude", "terminal")] * 4,
     *[("codex", "protocol")] * 4,
     *[("codex", "terminal")] * 4,
-    *[("gemini", "protocol")] * 4,
+    *[("gemini", "protocol")] * 2,
+    *[("gemini", "terminal")] * 2,
 ]
 KILLS, ROUNDS = 6, 4
 
