@@ -5,13 +5,14 @@ A pattern is matched against what would be done: `shell:git status`, `edit:/path
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 ASK, DENY = "ask", "deny"  # what becomes of what no pattern allows
 
-SHELL = "shell:"
+SHELL, EDIT = "shell:", "edit:"
 _EVERY_SHELL = ("*", "shell:*")
 # With one of these a command can be more than it begins with: `git status; rm -r ~` is no `git *`.
 _MORE = re.compile(r"[;&|`$<>(){}\n\r\\]")
@@ -26,9 +27,15 @@ class Policy:
 
     def decide(self, action: str) -> bool | None:
         """Allowed, denied, or None: someone is to be asked."""
+        action = _plain(action)
         if any(_matches(pattern, action) for pattern in self.allow):
             return True
         return False if self.rest == DENY else None
+
+
+def _plain(action: str) -> str:
+    """A file by its own name: `docs/../.git/config` is none of `docs`."""
+    return EDIT + posixpath.normpath(action.removeprefix(EDIT)) if action.startswith(EDIT) else action
 
 
 def _matches(pattern: str, action: str) -> bool:

@@ -1,11 +1,15 @@
 """`maestro hook --patient`: an agent that waits for a person's answer goes on waiting while there is no server."""
 
+import os
 import signal
 import subprocess
 import time
 
+from maestro.agents.hooks import wiring
+
 PATIENT = ("hook", "--patient", "claude", "PermissionRequest")
 PAYLOAD = b'{"tool_name": "Bash", "tool_input": {"command": "' + b"x" * 200_000 + b'"}}'
+REFUSED = 2
 ANSWER = b'{"decision": "allow"}\n'
 
 
@@ -91,8 +95,48 @@ def test_whoever_wants_no_answer_any_more_ends_it(client):
         while not gone:
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=30) == REFUSED, "that is no leave to go on"
         ends = time.monotonic() + 10
         while gone[-1] is False and time.monotonic() < ends:
             time.sleep(0.01)
     assert gone[-1] is True, "the server still holds its question"
+
+
+def test_an_answer_that_was_cut_off_is_not_passed_on(client):
+    """Two answers in a row are none that a program can read; one takes that for leave."""
+    heard = []
+
+    def cut_off(connection, request):
+        if not heard:
+            heard.append(connection.ask(b"I"))
+            connection.send(b"O", b'{"decision": "deny"}\n')
+            return
+        answers(connection, request)
+
+    with client.serve(cut_off):
+        process = asked(client)
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, ANSWER)
+
+
+def test_a_hook_that_is_ended_with_its_program_refuses(client):
+    """As gemini runs it: in a shell of the same process group."""
+    (group,) = wiring.in_terminal("gemini", [str(client.program), "hook"])["BeforeTool"]
+    line = group["hooks"][0]["command"]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        process = subprocess.Popen(
+            ["bash", "-c", line],
+            env=client.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        process.stdin.write(b"{}")
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(1)
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (REFUSED, b"")
+        assert b"could not be asked" in err

@@ -30,3 +30,10 @@ from maestro.agents.policy import Policy
 def test_a_pattern_allows_what_it_says_and_no_more(allow: list[str], action: str, allowed: bool) -> None:
     assert Policy(tuple(allow)).decide(action) is (True if allowed else None)
     assert Policy(tuple(allow), "deny").decide(action) is allowed
+
+
+def test_a_file_is_matched_by_its_own_name() -> None:
+    policy = Policy(("edit:docs/*",), "deny")
+    assert policy.decide("edit:docs/a.md") is True
+    assert policy.decide("edit:docs/../.git/hooks/pre-commit") is False
+    assert policy.decide("edit:./docs/a.md") is True

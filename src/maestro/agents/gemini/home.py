@@ -7,6 +7,7 @@ links; what it writes anew in the place of a link, or of its settings, stays wit
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,11 @@ from maestro.agents.gemini.actions import OUR_SERVER
 from maestro.agents.hooks.wiring import Groups
 
 _FOLDER, _SETTINGS = ".gemini", "settings.json"
-_SYSTEM = ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "/etc/gemini-cli/settings.json")
+_OF_MACS = "/Library/Application Support/GeminiCli/settings.json"
+_SYSTEM = (
+    "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+    _OF_MACS if sys.platform == "darwin" else "/etc/gemini-cli/settings.json",
+)
 _HOOK = "maestro"  # what our hooks are called there
 _MARK = "\ufeff"
 # It hands its servers none of these by itself. Where their values stand, they are put in when it starts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ import msgspec
 from maestro.agents.happenings import Usage
 
 _ASKED_CHARS_MAX = 300
+_DETAILS_CHARS_MAX = 6_000
 # Of a tool's arguments, those that tell a person what it is about; the first that is there.
 _TELLING = ("command", "file_path", "filePath", "path", "url", "query", "toolName", "prompt", "description", "title")
 
@@ -67,6 +69,8 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     is_aside: bool = False  # told by a helper that the agent itself started: what is said there does not reach it
     beginning: Beginning = Beginning.NEW
     asked: str = ""  # what it wants to do, or is waiting for
+    details: str = ""  # all of that, for whoever is to allow it
+    call: str = ""  # and what tells it from another: a digest of the tool and all it is called with
     action: str = ""  # the same, in the words that policies match (`shell:git push`)
     # Of a tool call by which its program asks nobody: whether it may be made is decided here.
     is_gate: bool = False
@@ -115,6 +119,7 @@ class Payload(msgspec.Struct, frozen=True):
     transcript_path: str | None = None
     error: Any = None
     last_assistant_message: str | None = None
+    prompt_response: str | None = None
     source: str = ""
     reason: str = ""
     trigger: str = ""
@@ -174,6 +179,21 @@ def arguments(payload: Payload) -> dict[str, Any]:
     except msgspec.DecodeError:
         return {}
     return given if isinstance(given, dict) else {}
+
+
+def details(payload: Payload) -> str:
+    """All that a tool is called with, as it can be read; cut where it is very long, which is said."""
+    try:
+        text = msgspec.json.format(bytes(payload.tool_input), indent=1).decode() if payload.tool_input else ""
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    text = text.replace("\\n", "\n")
+    left = len(text) - _DETAILS_CHARS_MAX
+    return text if left <= 0 else f"{text[:_DETAILS_CHARS_MAX]}\n… and {left} characters more"
+
+
+def call(payload: Payload) -> str:
+    return hashlib.sha256(payload.tool_name.encode() + b"\0" + bytes(payload.tool_input)).hexdigest()
 
 
 def described(name: str, raw: bytes) -> str:

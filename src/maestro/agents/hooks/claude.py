@@ -18,7 +18,9 @@ from maestro.agents.hooks.base import (
     Recorded,
     Reply,
     arguments,
+    call,
     context,
+    details,
     wanted,
 )
 
@@ -60,6 +62,8 @@ class Claude:
             is_aside=bool(payload.agent_id),
             beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
             asked=payload.message if moment is Moment.WAITS else wanted(payload),
+            details=details(payload) if moment is Moment.ASKS else "",
+            call=call(payload) if moment is Moment.ASKS else "",
             action=action(payload.tool_name, given),
             question=Question(asks.title, asks.text, asks.choices, given) if asks else None,
             conversation=payload.session_id or "",

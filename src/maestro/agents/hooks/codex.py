@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.agents.hooks.base import Beginning, Happening, Moment, Payload, Recorded, Reply, wanted
+from maestro.agents.hooks.base import Beginning, Happening, Moment, Payload, Recorded, Reply, call, details, wanted
 from maestro.agents.hooks.claude import spell
 
 _BEGINNINGS = {"resume": Beginning.RESUMED, "clear": Beginning.CLEARED, "compact": Beginning.COMPACTED}
@@ -40,6 +40,8 @@ class Codex:
             is_aside=bool(payload.agent_id),
             beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
             asked=wanted(payload),
+            details=details(payload) if moment is Moment.ASKS else "",
+            call=call(payload) if moment is Moment.ASKS else "",
             is_final=payload.reason not in _STAYS,
         )
 

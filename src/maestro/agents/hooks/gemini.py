@@ -21,8 +21,10 @@ from maestro.agents.hooks.base import (
     Recorded,
     Reply,
     arguments,
+    call,
     context,
     described,
+    details,
     wanted,
 )
 
@@ -38,6 +40,8 @@ _MOMENTS = {
     "SessionEnd": Moment.ENDS,
 }
 _STAYS = frozenset({"clear"})
+_NO_WORD = ("", "[no response text]")  # of its model: it could not be asked, or was cut short
+_UNANSWERED = "Its model has said nothing."
 
 
 class Gemini:
@@ -51,6 +55,8 @@ class Gemini:
             return None
         if moment is Moment.MODEL and payload.trigger == "manual":
             moment = Moment.COMPACTS
+        if moment is Moment.STOP and payload.prompt_response in _NO_WORD:
+            moment = Moment.FAILS
         is_gate = moment is Moment.BEFORE_TOOL
         return Happening(
             tool=self.tool,
@@ -60,12 +66,15 @@ class Gemini:
             is_aside=bool(payload.agent_id),
             beginning=_BEGINNINGS.get(payload.source, Beginning.NEW),
             asked=described(payload.message, bytes(payload.details)) if moment is Moment.WAITS else wanted(payload),
+            details=details(payload) if is_gate else "",
+            call=call(payload) if is_gate else "",
             is_gate=is_gate,
             action=action(payload.tool_name, arguments(payload)) if is_gate else "",
             touch=touch(payload.tool_name, str((payload.mcp_context or {}).get("server_name", ""))),
             conversation=payload.session_id or "",
             prompt=str(payload.prompt or ""),
             transcript=payload.transcript_path or "",
+            problem=_UNANSWERED if moment is Moment.FAILS else "",
             is_final=payload.reason not in _STAYS,
             tells_models=True,
         )

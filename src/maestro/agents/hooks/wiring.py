@@ -17,7 +17,8 @@ _TOLD_BY_PROTOCOL = frozenset({"PermissionRequest", "Notification", "SessionEnd"
 
 _HELD_SECONDS = 24 * 3600
 _EVERY_TOOL = frozenset({"gemini"})  # whose hook for permissions fires before each of them
-# It takes a hook that cannot be run for consent, unless that says so and ends with this code.
+# It takes a hook that cannot be run, or is killed with it, for consent, unless that says so and ends with this code.
+_STAYS = "trap : TERM HUP INT; "
 _OR_REFUSED = " || { echo 'Maestro could not be asked whether this is allowed.' >&2; exit 2; }"
 
 
@@ -67,7 +68,8 @@ def in_terminal(tool: str, command: Sequence[str], *, gates: bool = True) -> Gro
 
     def words(event: str) -> str:
         patient = ["--patient"] if event == held else []
-        return shlex.join([*command, *patient, tool, event]) + (_OR_REFUSED if every and event == held else "")
+        line = shlex.join([*command, *patient, tool, event])
+        return f"{_STAYS}{line}{_OR_REFUSED}" if every and event == held else line
 
     return by_command(tool, words, seconds={held: _HELD_SECONDS} if held else {})
 

@@ -25,6 +25,9 @@ _SAME_SECONDS = 2.0  # within which two hooks of one moment fire
 _REFUSED = "The person did not allow this."
 
 
+_Key = tuple[str, str, str]  # the session, what it asks, and what tells that from another call
+
+
 @dataclass
 class _Held:
     """One request, and how many of the program's hooks wait for the same answer."""
@@ -39,13 +42,13 @@ class Holding:
     def __init__(self, store: Store, hub: Hub) -> None:
         self._store = store
         self._hub = hub
-        self._held: dict[tuple[str, str], _Held] = {}  # by session and what is asked
-        self._decided: dict[tuple[str, str], tuple[float, Reply]] = {}  # the same, for a moment
+        self._held: dict[_Key, _Held] = {}
+        self._decided: dict[_Key, tuple[float, Reply]] = {}  # for a moment
 
     async def hold(self, caller: Caller, happening: Happening) -> Reply:
         """What the person answers. Who goes away, or waits too long, takes the request back and is told nothing:
         then the program does what it does without us, and that is never to allow."""
-        key = (caller.name, happening.asked)
+        key = (caller.name, happening.asked, happening.call)
         if decided := self._decided_just_now(key):
             return decided
         held = self._held.get(key) or self._open(caller, happening, key)
@@ -70,14 +73,14 @@ class Holding:
         self._decided[key] = (time.monotonic() + _SAME_SECONDS, reply)
         return reply
 
-    def _decided_just_now(self, key: tuple[str, str]) -> Reply | None:
+    def _decided_just_now(self, key: _Key) -> Reply | None:
         """A program that is connected by its user too has two hooks for the same request: one may come late."""
         now = time.monotonic()
         for old in [one for one, (until, _) in self._decided.items() if until < now]:
             del self._decided[old]
         return self._decided[key][1] if key in self._decided else None
 
-    def _open(self, caller: Caller, happening: Happening, key: tuple[str, str]) -> _Held:
+    def _open(self, caller: Caller, happening: Happening, key: _Key) -> _Held:
         request = _request(happening)
         work = self._store.write(lambda tx: _asked_before(tx, caller, request) or asks.create(tx, caller, request))
         self._held[key] = held = _Held(asyncio.ensure_future(work))
@@ -95,8 +98,9 @@ class Holding:
         """
         match happening.moment:
             case Moment.AFTER_TOOL:
-                self._decided.pop((caller.name, happening.asked), None)
-                keys = [(caller.name, happening.asked)]
+                is_this = (caller.name, happening.asked)
+                self._decided = {key: one for key, one in self._decided.items() if key[:2] != is_this}
+                keys = [key for key in self._held if key[:2] == is_this]
             case Moment.STOP | Moment.PROMPT:
                 keys = [key for key in self._held if key[0] == caller.name]
             case _:
@@ -134,7 +138,7 @@ def _request(happening: Happening) -> ops.CreateAsk:
         return ops.CreateAsk(title=asks.title[:many], message=asks.text, kind=kind, choice=choices)
     return ops.CreateAsk(
         title=f"May it use {happening.asked or 'a tool'}?"[:many],
-        message=f"{happening.tool} asks before it goes on.",
+        message=f"{happening.tool} asks before it goes on.\n\n{happening.details}".strip(),
         kind=rules.Kind.PERMISSION,
         choice=[_ALLOW, _DENY],
     )
@@ -157,7 +161,11 @@ def withdraw_left(tx: Tx, caller: Caller) -> None:
 def _asked_before(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask | None:
     """The same request, which a server that was killed had opened."""
     found = tx.asks.open_of_session(caller.name, limit=limits.page_items_default)
-    return next((one for one in found if one.kind is request.kind and one.title == request.title), None)
+    return next((one for one in found if one.kind is request.kind and _same(one, request)), None)
+
+
+def _same(ask: Ask, request: ops.CreateAsk) -> bool:
+    return (ask.title, ask.text) == (request.title, request.message)
 
 
 def _told(tx: Tx, caller: Caller, ask: Ask) -> None:

@@ -18,7 +18,7 @@ def is_read(tx: Tx, caller: Caller, shown: list[str], *, via: str) -> None:
     """Its model was asked since."""
     for receipt in shown:
         receipts.confirm(tx, caller, Confirm(receipt=receipt, step=Step.READ, via=via))
-    tx.hooks.clear_answers(caller.name)
+        tx.hooks.drop_answer(caller.name, receipt)  # and no other: more may have come in at the same moment
 
 
 def turn_ended(tx: Tx, session_id: str, *, well: bool) -> None:

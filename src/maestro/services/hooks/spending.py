@@ -57,6 +57,6 @@ def _read(tool: str, path: Path, start: int, turns: int) -> Spent | None:
 
 def count(tx: Tx, caller: Caller, spent: Spent) -> None:
     tx.talks.set_heard(caller.name, spent.read_to)
-    came_in(tx, caller, spent.new.text)
+    came_in(tx, caller, spent.new.text, is_record=True)
     if spent.new.usage is not None:
         taking.count(tx, kin.own(tx, caller), words.usage_of(spent.new.usage), turns=spent.turns)

@@ -78,12 +78,12 @@ def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
     """Write it down, with what follows from it."""
     session, talk = kin.own(tx, caller), tx.talks.get(caller.name)
     assert talk is not None
+    if talk.turn is Turn.NONE:  # whichever hook is the first that is heard
+        _shows(tx, caller, receipts.receipt_for(told.in_first_prompt(tx, caller, session)))
+        tx.talks.set_reminded(session.id, Reminded.NOT)
+    if happening.conversation and happening.conversation != talk.conversation:
+        tx.talks.set_conversation(session.id, happening.conversation)
     if happening.moment is Moment.PROMPT:
-        if talk.turn is Turn.NONE:
-            _shows(tx, caller, receipts.receipt_for(told.in_first_prompt(tx, caller, session)))
-            tx.talks.set_reminded(session.id, Reminded.NOT)
-        if happening.conversation and happening.conversation != talk.conversation:
-            tx.talks.set_conversation(session.id, happening.conversation)
         withdraw_left(tx, caller)
         came_in(tx, caller, happening.prompt)
     if now is not Turn.IDLE:
@@ -100,10 +100,11 @@ def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
         taking.could_not_go_on(tx, session, happening.problem)
 
 
-def came_in(tx: Tx, caller: Caller, text: str) -> None:
-    """Some of the conversation: if what was pushed is in it, it need not be pushed again."""
+def came_in(tx: Tx, caller: Caller, text: str, *, is_record: bool = False) -> None:
+    """A prompt, or some of the program's record of the conversation: if what was pushed is in it, it need not be
+    pushed again."""
     wake = tx.talks.wake(caller.name)
-    if wake is not None and _is_in(tx, text, wake.receipt):
+    if wake is not None and _is_in(tx, text, wake.receipt, is_record=is_record):
         _shows(tx, caller, wake.receipt)
         tx.talks.forget_wake(caller.name)
 
@@ -114,15 +115,17 @@ def _shows(tx: Tx, caller: Caller, receipt: str) -> None:
         tx.hooks.put_answer(caller.name, receipt, at=tx.at)
 
 
-def _is_in(tx: Tx, prompt: str, receipt: str) -> bool:
-    """Whether a prompt is what was pushed: with the messages' ids, or one's own words. What was pushed without
-    messages is a word of ours, of which nobody asks what became."""
+def _is_in(tx: Tx, text: str, receipt: str, *, is_record: bool) -> bool:
+    """Whether a text is, or holds, what was pushed: with the messages' ids, or a person's own words. What was pushed
+    without messages is a word of ours, of which nobody asks what became."""
     found = [tx.mail.get(tx.mail.head(place)[0]) for place in receipts.places(receipt)]
-    return any(_names(prompt, message) for message in found if message is not None)
+    return any(_names(text, message, is_record=is_record) for message in found if message is not None)
 
 
-def _names(prompt: str, message: Message) -> bool:
+def _names(text: str, message: Message, *, is_record: bool) -> bool:
+    if message.id in text:
+        return True
     said = message.body.strip()
-    return message.id in prompt or (
-        is_prompt(message) and (said in prompt or msgspec.json.encode(said)[1:-1].decode() in prompt)
-    )
+    # In a record they stand between others, as lines of their own.
+    whole = f"\\n{msgspec.json.encode(said)[1:-1].decode()}\\n" in text if is_record else said == text.strip()
+    return is_prompt(message) and whole

@@ -18,6 +18,7 @@ class Handed(msgspec.Struct, frozen=True):
 
     is_said: bool
     closed: str = ""
+    is_unknown: bool = False  # it was not answered
 
 
 class Saying:
@@ -55,7 +56,7 @@ class Saying:
         try:
             answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text, only_after=heard)
         except errors.Conflict:
-            return Handed(False)
+            return Handed(False, is_unknown=True)
         is_closed = answer.get("state") == "closed"
         return Handed(answer.get("state") == "said", str(answer.get("why", "")) if is_closed else "")
 

@@ -94,6 +94,8 @@ class Waking:
         self._closed.pop(session_id, None)
         if handed.is_said:
             await self._store.write(lambda tx: _handed_over(tx, session_id, push), quick=True)
+        elif handed.is_unknown:
+            pass  # it may have got through: if not, it is due again
         elif handed.closed:  # what was pushed for mail is tried again, within its limit
             self._closed[session_id] = handed.closed
             if not push.receipt:

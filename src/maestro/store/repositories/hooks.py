@@ -23,6 +23,9 @@ class Hooks:
         rows = self._rows.all("hook_answers_of", session_id=session_id, limit=limits.hook_answers_max)
         return [row[0] for row in rows]
 
+    def drop_answer(self, session_id: str, receipt: str) -> None:
+        self._rows.run("hook_answer_drop", session_id=session_id, receipt=receipt)
+
     def clear_answers(self, session_id: str) -> None:
         self._rows.run("hook_answers_clear", session_id=session_id)
 

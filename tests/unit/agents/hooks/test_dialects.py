@@ -218,3 +218,21 @@ def test_what_gemini_took_is_counted_once_for_each_answer() -> None:
     used = known.DIALECTS["gemini"].recorded(kept).usage
     assert used == Usage(input_tokens=17, output_tokens=10, cached_tokens=2, model="pro")
     assert known.DIALECTS["gemini"].recorded(b"").usage is None
+
+
+def test_a_gemini_whose_model_said_nothing_has_failed() -> None:
+    payload = {"prompt": "Go.", "prompt_response": "[no response text]"}
+    happening = known.DIALECTS["gemini"].read("AfterAgent", base.decode(json.dumps(payload).encode()))
+    assert happening is not None
+    assert (happening.moment, bool(happening.problem)) == (Moment.FAILS, True)
+
+
+def test_who_is_to_allow_a_call_sees_all_of_it() -> None:
+    given = {"file_path": "a.txt", "content": "one\ntwo"}
+    raw = json.dumps({"tool_name": "Write", "tool_input": given}).encode()
+    happening = known.DIALECTS["claude"].read("PermissionRequest", base.decode(raw))
+    assert happening is not None and "one\ntwo" in happening.details
+    other = json.dumps({"tool_name": "Write", "tool_input": given | {"content": "three"}}).encode()
+    another = known.DIALECTS["claude"].read("PermissionRequest", base.decode(other))
+    assert another is not None
+    assert (another.asked, another.call == happening.call) == (happening.asked, False)

@@ -25,6 +25,7 @@ from maestro.services.hooks.waiting import Waiting
 from maestro.services.programs import control
 from maestro.services.programs.control import Control
 from maestro.services.sessions import reporting
+from maestro.services.talks import told
 
 Talking = Any
 
@@ -157,6 +158,69 @@ async def test_its_record_tells_what_came_in_while_no_server_heard_its_hooks(
     await terminal.fire(Moment.STOP, transcript=str(record))
     (again,) = await terminal.world.store.read(lambda tx: tx.talks.usage_of_session(terminal.caller.name, limit=9))
     assert again == used, "what was counted is not counted again"
+
+
+async def test_words_that_only_contain_a_prompt_are_another(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    sent, _ = await terminal.prompt("go")
+    await terminal.fire(Moment.PROMPT, prompt="I am good, and typed this myself.")
+    await terminal.fire(Moment.STOP)
+    assert await terminal.state(sent) == "delivered"
+
+
+async def test_whichever_hook_is_the_first_that_is_heard_has_begun(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = await terminal.world.send(None, "w", message="Keep the grammar.")
+    monkeypatch.setattr(told, "at_start", lambda tx, session: [sent.id])  # it stood in its first prompt
+    await terminal.fire(Moment.BEFORE_TOOL, conversation="c1")
+    assert (await terminal.talking.talk()).conversation == "c1"
+    await terminal.fire(Moment.MODEL)
+    await terminal.fire(Moment.AFTER_TOOL)
+    await terminal.fire(Moment.STOP)
+    assert await terminal.state(sent) == "read"
+    assert await terminal.wake() == []
+
+
+async def test_what_came_in_unheard_is_not_forgotten_with_what_is_read(terminal: Terminal, tmp_path: Path) -> None:
+    await terminal.at_rest()
+    first = await terminal.world.send(None, "w", message="Look here.")
+    (pushed,) = await terminal.wake()
+    second = await terminal.world.send(None, "w", message="And there.")
+    assert "And there." in (await terminal.fire(Moment.AFTER_TOOL)).text
+    record = tmp_path / "c1.jsonl"
+    record.write_text(json.dumps({"message": {"role": "user", "content": pushed["text"]}}) + "\n")
+    await terminal.fire(Moment.STOP, transcript=str(record))
+    assert [await terminal.state(one) for one in (first, second)] == ["read", "read"]
+    terminal.world.clock.advance(limits.wake_confirm_seconds + 1)
+    assert len(await terminal.wake()) == 1
+
+
+async def test_a_push_of_which_nobody_knows_is_not_repeated_at_once(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    await terminal.world.send(None, "w", message="Look here.")
+    terminal.talking.runner.is_away = True
+    await terminal.wake()
+    terminal.talking.runner.is_away = False
+    assert await terminal.wake() == []
+    terminal.world.clock.advance(limits.wake_confirm_seconds + 1)
+    assert len(await terminal.wake()) == 1
+
+
+async def test_two_calls_that_read_alike_are_two_requests(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    alike = {"asked": "Write: a.txt", "action": "edit:a.txt"}
+    both = [
+        asyncio.create_task(terminal.fire(Moment.ASKS, **alike, call=call, details=f"content {call}"))
+        for call in ("1", "2")
+    ]
+    await _asked(terminal)
+    await asyncio.sleep(0.05)
+    found = await terminal.world.store.read(lambda tx: tx.asks.open(after="", limit=9))
+    assert sorted(one.text.splitlines()[-1] for one in found) == ["content 1", "content 2"]
+    for one in both:
+        one.cancel()
+    await asyncio.gather(*both, return_exceptions=True)
 
 
 async def test_what_only_waits_in_a_queue_has_not_come_in(terminal: Terminal, tmp_path: Path) -> None:

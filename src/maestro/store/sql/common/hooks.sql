@@ -7,6 +7,9 @@ ON CONFLICT (session_id, receipt) DO NOTHING;
 -- The answers of which nobody knows yet whether the agent's model saw them.
 SELECT receipt FROM hook_answers WHERE session_id = :session_id ORDER BY at, receipt LIMIT :limit;
 
+-- name: hook_answer_drop
+DELETE FROM hook_answers WHERE session_id = :session_id AND receipt = :receipt;
+
 -- name: hook_answers_clear
 DELETE FROM hook_answers WHERE session_id = :session_id;
 
