@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import shlex
@@ -12,6 +13,7 @@ import pytest
 
 from maestro.agents import places
 from maestro.runner import front as fronts
+from maestro.runner.agent import Agent
 from maestro.runner.front import Front
 from maestro.runner.order import Order
 from maestro.testing.supervised import until
@@ -47,25 +49,28 @@ class Stand:
 
     def _turn(self) -> None:
         assert self.front is not None
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            pid = 0
-        if pid:
-            self._ended[pid] = status
+        self._reap(os.WNOHANG)
         self.front.look(self._ended)
         for key, events in self._selector.select(0.001):
             key.data(None, events)
 
     def close(self) -> None:
         if self.front is not None:
+            program = self.front._program
             self.front.close()  # its terminal is gone, and it with that
-        while True:
-            try:
-                os.waitpid(-1, 0)
-            except ChildProcessError:
-                break
+            self._reap(0, program)
         self._selector.close()
+
+    def _reap(self, how: int, program: Agent | None = None) -> None:
+        """Only its own: other tests have children too, some of which stay."""
+        assert self.front is not None
+        program = program or self.front._program
+        if program is None or program.pid in self._ended:
+            return
+        with contextlib.suppress(ChildProcessError):
+            pid, status = os.waitpid(program.pid, how)
+            if pid:
+                self._ended[pid] = status
 
 
 @pytest.fixture
