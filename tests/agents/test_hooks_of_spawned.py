@@ -129,7 +129,10 @@ def test_a_permission_is_asked_for_once_also_where_it_is_connected(on: Stage) ->
     on.until_status(worker, "idle")
     all_read(on, post)
     assert (on.room.work / "a.txt").exists()
-    assert [one["id"] for one in on.get("/api/asks", all="true")["asks"]] == [ask["id"]]
+    # A second hook may come when the call was made already: what it asks is taken back, and answered by nobody.
+    on.until(lambda: on.asks() == [], "nothing being asked")
+    every = on.get("/api/asks", all="true")["asks"]
+    assert [one["id"] for one in every if one["status"] != "withdrawn"] == [ask["id"]]
     assert told(on, "Half of it.") == [2], on.evidence()
 
 
