@@ -13,13 +13,14 @@ import pyte
 
 COLUMNS, ROWS = 120, 40
 _HISTORY = 1_000
-_ABOUT_KEYS = re.compile(r"\x1b\[[<>=][0-9;]*[a-zA-Z]")  # how they are to be spelt: pyte takes that for colours
+# What asks the terminal something or says how keys are to be spelt, which pyte takes for colours. Its modes stay.
+_ASIDE = re.compile(r"\x1b\[(?:[<>=][0-9;:?]*[ -/]*[@-~]|\?[0-9;:]*[ -/]*(?![hl])[@-~])")
 
 
 def seen(output: str) -> str:
     """What is on the screen, with what has scrolled out of it."""
     screen = pyte.HistoryScreen(COLUMNS, ROWS, history=_HISTORY)
-    pyte.Stream(screen).feed(_ABOUT_KEYS.sub("", output))
+    pyte.Stream(screen).feed(_ASIDE.sub("", output))
     past = ["".join(line[column].data for column in range(COLUMNS)).rstrip() for line in screen.history.top]
     return "\n".join([*past, *(line.rstrip() for line in screen.display)])
 
