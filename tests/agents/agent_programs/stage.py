@@ -23,6 +23,7 @@ from maestro.testing.live import LiveServer
 
 T = TypeVar("T")
 _SECONDS_MAX = 100.0  # gemini is slow to start, and resumes in another minute only
+_LOGS_MAX = 8 * 1024 * 1024
 _LOOKS_SECONDS = 0.05
 
 
@@ -117,8 +118,8 @@ class Stage:
         return self.model.seen(self.tool)
 
     def logs(self, session: str) -> str:
-        """What a person reads there."""
-        text = str(self.get(f"/api/sessions/{session}/logs")["text"])
+        """What a person reads there, from its very beginning: how much is drawn in between depends on the machine."""
+        text = str(self.get(f"/api/sessions/{session}/logs", limit=_LOGS_MAX)["text"])
         return screens.seen(text) if self.is_in_terminal else text
 
     def folder(self, session: str) -> Path:
