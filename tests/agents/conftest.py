@@ -12,6 +12,7 @@ from agent_programs.base import Program, Room
 from agent_programs.claude import Claude
 from agent_programs.codex import Codex
 from agent_programs.gemini import Gemini
+from agent_programs.stage import WAYS, Stage, Way, stage
 from scripted_model import ScriptedModel
 
 from maestro import leftovers
@@ -37,6 +38,22 @@ def program(request: pytest.FixtureRequest) -> Program:
     if not installed.FOLDER.is_dir():
         pytest.skip("the programs are not installed: make test-agents")
     return PROGRAMS[request.param]
+
+
+@pytest.fixture(params=WAYS, ids="-".join)
+def way(request: pytest.FixtureRequest) -> Way:
+    """Which program, and how it is driven. A file whose tests are about some of them has its own."""
+    found: Way = request.param
+    return found
+
+
+@pytest.fixture
+def on(way: Way, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
+    if not installed.FOLDER.is_dir():
+        pytest.skip("the programs are not installed: make test-agents")
+    tool, driver = way
+    with stage(tool, tmp_path, model, driver=driver) as made:
+        yield made
 
 
 @pytest.fixture

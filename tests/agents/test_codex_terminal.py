@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_programs import installed
-from agent_programs.stage import Stage, stage
+from agent_programs.stage import Stage, Way, stage
 from scripted_model import Answer, Call, Say, ScriptedModel, Seen, Shell, Step
 
 from maestro.testing.console import Console
@@ -31,11 +30,8 @@ _DIALOG_SECONDS = 1.5
 
 
 @pytest.fixture
-def on(tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    with stage("codex", tmp_path, model, driver="terminal") as made:
-        yield made
+def way() -> Way:
+    return "codex", "terminal"
 
 
 class Person:

@@ -6,36 +6,16 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from agent_programs import installed
-from agent_programs.stage import Stage, stage
-from scripted_model import Answer, Call, Refuse, Say, ScriptedModel, Seen, Shell, Step
+from agent_programs.stage import Stage
+from scripted_model import Answer, Call, Refuse, Say, Seen, Shell, Step
 
 pytestmark = pytest.mark.agents
 
-DRIVEN = (
-    ("claude", "protocol"),
-    ("codex", "protocol"),
-    ("gemini", "protocol"),
-    ("claude", "terminal"),
-    ("codex", "terminal"),
-    ("gemini", "terminal"),
-)
 BY_TOOL = Call("report", {"kind": "complete", "text": "All of it is done."}, server="maestro")
 BY_COMMAND = Shell('maestro session report complete "All of it is done."')
 NOT_CONFIRMED = 202
-
-
-@pytest.fixture(params=DRIVEN, ids="-".join)
-def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    tool, driver = request.param
-    with stage(tool, tmp_path, model, driver=driver) as made:
-        yield made
 
 
 def done(on: Stage) -> Answer:
@@ -197,33 +177,27 @@ def test_calls_of_maestro_are_never_asked_for(on: Stage, permission: str) -> Non
 
 
 @pytest.mark.parametrize("busy_first", [False, True])
-def test_a_command_of_the_program_itself_is_carried_out_once(
-    tmp_path: Path, model: ScriptedModel, busy_first: bool
-) -> None:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    with stage("claude", tmp_path, model) as on:
-        model.script("claude", busy(on, 2) if busy_first else Say("Hello."), *[Say("Too much.")] * 6)
-        worker = on.spawn(permission="full")
-        on.until(lambda: has_begun(on) if busy_first else on.session(worker)["status"] == "idle", "its first turn")
-        sent = on.prompt(worker, "/cost").json()["id"]
-        on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
-        on.until_status(worker, "idle")
-        assert len(on.seen()) == (2 if busy_first else 1), "the model was asked for it"
-        on.until(lambda: "Total cost" in on.logs(worker), "what came of it")
-        asked = len(on.seen())
-        on.prompt(worker, "/clear", wait_for="read", timeout=30_000)
-        on.prompt(worker, "Something new.", wait_for="read", timeout=30_000)
-        assert on.seen()[asked].turn == 0, "it was not cleared"
-        on.until_status(worker, "idle")
-        on.post(f"/api/sessions/{worker}/stop")
-        on.post(f"/api/sessions/{worker}/resume")
-        asked = len(on.seen())
-        on.until(lambda: len(on.seen()) > asked, "its next request")
-        assert "Something new." in json.dumps(on.seen()[-1].body), (
-            "it went on with another conversation than its last"
-        )
-        on.until_status(worker, "idle")
+@pytest.mark.parametrize("way", [("claude", "protocol")], ids="-".join)
+def test_a_command_of_the_program_itself_is_carried_out_once(on: Stage, busy_first: bool) -> None:
+    on.model.script("claude", busy(on, 2) if busy_first else Say("Hello."), *[Say("Too much.")] * 6)
+    worker = on.spawn(permission="full")
+    on.until(lambda: has_begun(on) if busy_first else on.session(worker)["status"] == "idle", "its first turn")
+    sent = on.prompt(worker, "/cost").json()["id"]
+    on.until(lambda: on.receipt(sent) == "read", "that it was carried out")
+    on.until_status(worker, "idle")
+    assert len(on.seen()) == (2 if busy_first else 1), "the model was asked for it"
+    on.until(lambda: "Total cost" in on.logs(worker), "what came of it")
+    asked = len(on.seen())
+    on.prompt(worker, "/clear", wait_for="read", timeout=30_000)
+    on.prompt(worker, "Something new.", wait_for="read", timeout=30_000)
+    assert on.seen()[asked].turn == 0, "it was not cleared"
+    on.until_status(worker, "idle")
+    on.post(f"/api/sessions/{worker}/stop")
+    on.post(f"/api/sessions/{worker}/resume")
+    asked = len(on.seen())
+    on.until(lambda: len(on.seen()) > asked, "its next request")
+    assert "Something new." in json.dumps(on.seen()[-1].body), "it went on with another conversation than its last"
+    on.until_status(worker, "idle")
 
 
 def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:

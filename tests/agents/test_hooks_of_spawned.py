@@ -7,35 +7,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agent_programs import installed
 from agent_programs.screens import at_keyboard
-from agent_programs.stage import Stage, stage
-from scripted_model import Answer, Call, Say, ScriptedModel, Seen, Shell
+from agent_programs.stage import WAYS, Stage, Way
+from scripted_model import Answer, Call, Say, Seen, Shell
 
 pytestmark = pytest.mark.agents
 
-DRIVEN = (
-    ("claude", "protocol"),
-    ("codex", "protocol"),
-    ("claude", "terminal"),
-    ("codex", "terminal"),
-    ("gemini", "terminal"),
-)
+DRIVEN = [way for way in WAYS if way != ("gemini", "protocol")]
 MANY = 100
 
 
 @pytest.fixture(params=DRIVEN, ids="-".join)
-def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    tool, driver = request.param
-    with stage(tool, tmp_path, model, driver=driver) as made:
-        yield made
+def way(request: pytest.FixtureRequest) -> Way:
+    found: Way = request.param
+    return found
 
 
 class Post:
@@ -193,19 +182,19 @@ def test_mail_before_each_of_many_hooks_is_in_the_next_request(on: Stage) -> Non
     assert [told(on, f"Word {number} of many.") for number in range(MANY)] == [[one + 1] for one in range(MANY)]
 
 
-def test_hooks_that_nobody_reviewed_are_not_run(tmp_path: Path, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("way", [("codex", "protocol")], ids="-".join)
+def test_hooks_that_nobody_reviewed_are_not_run(on: Stage) -> None:
     """Codex asks its person before it runs a hook. Maestro vouches for its own, and for no other."""
-    with stage("codex", tmp_path, model) as on:
-        strange = {"type": "command", "command": f"touch {on.room.work}/strange", "timeout": 5}
-        told_to = {"hooks": {"PostToolUse": [{"hooks": [strange]}]}}
-        (on.room.home / ".codex" / "hooks.json").write_text(json.dumps(told_to))
-        post = Post(on)
-        model.script("codex", post.then(Shell("true"), "The dialect is B."), Say("Done."), Say("Too much."))
-        worker = on.spawn(permission="full")
-        on.until_status(worker, "idle")
-        all_read(on, post)
-        assert told(on, "The dialect is B.") == [1], on.evidence()
-        assert not (on.room.work / "strange").exists()
+    strange = {"type": "command", "command": f"touch {on.room.work}/strange", "timeout": 5}
+    told_to = {"hooks": {"PostToolUse": [{"hooks": [strange]}]}}
+    (on.room.home / ".codex" / "hooks.json").write_text(json.dumps(told_to))
+    post = Post(on)
+    on.model.script("codex", post.then(Shell("true"), "The dialect is B."), Say("Done."), Say("Too much."))
+    worker = on.spawn(permission="full")
+    on.until_status(worker, "idle")
+    all_read(on, post)
+    assert told(on, "The dialect is B.") == [1], on.evidence()
+    assert not (on.room.work / "strange").exists()
 
 
 def connect(on: Stage) -> None:

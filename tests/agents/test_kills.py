@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
-from agent_programs import installed
 from agent_programs.person import MODELS
-from agent_programs.stage import Stage, stage
-from scripted_model import Say, ScriptedModel, Seen, Shell
+from agent_programs.stage import Stage, Way
+from scripted_model import Say, Seen, Shell
 
 pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -30,11 +28,8 @@ KILLS, ROUNDS = 6, 4
 
 
 @pytest.fixture
-def on(tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    with stage("every", tmp_path, model) as made:
-        yield made
+def way() -> Way:
+    return "every", "protocol"
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agent_programs import installed
-from agent_programs.stage import Stage, stage
-from scripted_model import Call, Say, ScriptedModel, Shell, Step
+from agent_programs.stage import Stage, Way
+from scripted_model import Call, Say, Shell, Step
 
 pytestmark = pytest.mark.agents
 
@@ -24,11 +22,8 @@ TOLD = {
 
 
 @pytest.fixture(params=tuple(TOLD))
-def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    with stage(request.param, tmp_path, model) as made:
-        yield made
+def way(request: pytest.FixtureRequest) -> Way:
+    return request.param, "protocol"
 
 
 def skill(folder: Path, name: str, about: str) -> Path:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from agent_programs import installed
 from agent_programs.screens import at_keyboard
-from agent_programs.stage import Stage, stage
-from scripted_model import Answer, Call, Say, ScriptedModel, Shell
+from agent_programs.stage import Stage, Way
+from scripted_model import Answer, Call, Say, Shell
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
-TOOLS = ("claude", "codex", "gemini")
 HALF = "half a thou"
 QUESTION = {
     "question": "Which one?",
@@ -24,12 +20,9 @@ QUESTION = {
 }
 
 
-@pytest.fixture(params=TOOLS)
-def on(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Iterator[Stage]:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    with stage(request.param, tmp_path, model, driver="terminal") as made:
-        yield made
+@pytest.fixture(params=("claude", "codex", "gemini"))
+def way(request: pytest.FixtureRequest) -> Way:
+    return request.param, "terminal"
 
 
 def asking(on: Stage, command: str) -> Answer:
@@ -120,23 +113,21 @@ def test_a_dialog_outlives_the_server(on: Stage) -> None:
     on.until_status(worker, "idle")
 
 
-def test_a_model_that_does_not_wait_is_told_once_and_who_prompts_it_too(tmp_path: Path, model: ScriptedModel) -> None:
-    if not installed.FOLDER.is_dir():
-        pytest.skip("the programs are not installed: make test-agents")
-    model.is_obedient = False
-    with stage("gemini", tmp_path, model, driver="terminal") as on:
-        worker = at_rest(on, Say("No."), Say("I have read it."), permission="full")
-        on.until(lambda: len(on.seen()) == 2, "its being told to wait")
-        assert "is_background true" in on.seen()[1].newest
-        on.until_status(worker, "idle")
-        sent = on.prompt(worker, "Are you there?")
-        assert (sent.status_code, sent.json()["code"]) == (202, "not_confirmed"), sent.text
-        assert "waits for Maestro" in sent.json()["message"]
-        assert len(on.seen()) == 2
-        with at_keyboard(on.folder(worker)) as keyboard:
-            keyboard.press("Look up.")
-            time.sleep(0.5)
-            keyboard.press("\r")
-            on.until(lambda: on.receipt(sent.json()["data"]["id"]) == "read", "the prompt, with what was typed")
-        (told,) = (one for one in on.seen() if "Are you there?" in one.newest)
-        assert "Look up." in told.newest
+@pytest.mark.parametrize("way", [("gemini", "terminal")], ids="-".join)
+def test_a_model_that_does_not_wait_is_told_once_and_who_prompts_it_too(on: Stage) -> None:
+    on.model.is_obedient = False
+    worker = at_rest(on, Say("No."), Say("I have read it."), permission="full")
+    on.until(lambda: len(on.seen()) == 2, "its being told to wait")
+    assert "is_background true" in on.seen()[1].newest
+    on.until_status(worker, "idle")
+    sent = on.prompt(worker, "Are you there?")
+    assert (sent.status_code, sent.json()["code"]) == (202, "not_confirmed"), sent.text
+    assert "waits for Maestro" in sent.json()["message"]
+    assert len(on.seen()) == 2
+    with at_keyboard(on.folder(worker)) as keyboard:
+        keyboard.press("Look up.")
+        time.sleep(0.5)
+        keyboard.press("\r")
+        on.until(lambda: on.receipt(sent.json()["data"]["id"]) == "read", "the prompt, with what was typed")
+    (told,) = (one for one in on.seen() if "Are you there?" in one.newest)
+    assert "Look up." in told.newest

@@ -22,6 +22,15 @@ from maestro import leftovers
 from maestro.testing.live import LiveServer
 
 T = TypeVar("T")
+Way = tuple[str, str]  # a program, and how it is driven
+WAYS: tuple[Way, ...] = (
+    ("claude", "protocol"),
+    ("codex", "protocol"),
+    ("gemini", "protocol"),
+    ("claude", "terminal"),
+    ("codex", "terminal"),
+    ("gemini", "terminal"),
+)
 _SECONDS_MAX = 100.0  # gemini is slow to start, and resumes in another minute only
 _LOGS_MAX = 8 * 1024 * 1024
 _LOOKS_SECONDS = 0.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,20 @@ from typing import Any
 import pytest
 
 from maestro import errors
+from maestro.agents.hooks.base import Happening, Kind, Moment, Reply, Touch
 from maestro.domain import manifests
+from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
 from maestro.domain.members import Permission
 from maestro.domain.spawns import Spawn
-from maestro.domain.talks import Driver, Rest, Teller
+from maestro.domain.talks import Driver, Rest, Teller, Turn
 from maestro.operations import spawning as ops
+from maestro.services.hooks.desk import Desk
+from maestro.services.hooks.holding import Holding
+from maestro.services.hooks.waiting import Waiting
+from maestro.services.programs import control
 from maestro.services.programs import reports as runner_reports
+from maestro.services.programs.control import Control
 from maestro.services.talks.saying import Saying
 from maestro.services.upkeep.answering import Answering
 from maestro.services.upkeep.waking import Waking
@@ -53,9 +61,8 @@ class Runner:
 class Talking:
     """One such session, and everything that is done about it."""
 
-    def __init__(self, world: World, caller: Caller) -> None:
-        self.world = world
-        self.caller = caller
+    def __init__(self, world: World, caller: Caller, tool: str = "claude") -> None:
+        self.world, self.caller, self.tool = world, caller, tool
         self.runner = Runner()
         self.waking = Waking(world.store, self.runner, Saying(world.store, self.runner), clock=world.clock)  # type: ignore[arg-type]
         self.answering = Answering(world.store, self.runner, clock=world.clock)  # type: ignore[arg-type]
@@ -86,6 +93,75 @@ class Talking:
         return await self.world.store.read(lambda tx: tx.talks.get(self.caller.name))
 
 
+class Terminal:
+    """One in a terminal, whose program fires hooks."""
+
+    def __init__(self, talking: Talking) -> None:
+        self.talking, self.world, self.caller = talking, talking.world, talking.caller
+        self.restart()
+
+    def restart(self) -> None:
+        """The server starts anew."""
+        self.desk = Desk(self.world.store, Holding(self.world.store, self.world.hub), Waiting(self.talking.runner))
+
+    async def fire(self, moment: Moment, **fields: Any) -> Reply:
+        self.world.clock.advance(0.01)
+        happening = Happening(tool=self.talking.tool, event="x", moment=moment, tells_models=True, **fields)
+        reply = await self.desk.happened(self.caller, happening)
+        await self.desk.handed(self.caller, reply, is_out=True)
+        if moment is Moment.STOP and reply.kind is not Kind.GO_ON:
+            self.desk.turn_ended(self.caller.name)  # as the server does after the commit
+        return reply
+
+    async def at_rest(self) -> None:
+        await self.fire(Moment.STARTS)
+        await self.fire(Moment.PROMPT, prompt="Begin.", conversation="c1")
+        await self.fire(Moment.STOP)
+
+    async def turn(self) -> Turn:
+        talk = await self.talking.talk()
+        found: Turn = talk.turn
+        return found
+
+    async def wake(self) -> list[dict[str, Any]]:
+        await self.talking.waking.run_once()
+        pushed: list[dict[str, Any]] = self.talking.runner.prompts()
+        return pushed
+
+    async def prompt(self, text: str) -> Any:
+        request = ops.PromptSession(id=self.caller.name, text=text)
+        sent = await self.world.do(control.prompt, request)
+        waking = self.talking.waking
+        through = Control(
+            self.world.store, self.world.hub, None, None, _NoWaits(), waking._saying, wake=waking.wake  # type: ignore[arg-type]
+        )  # fmt: skip
+        return sent, await through.push(self.world.dana, request, sent)
+
+    async def state(self, sent: Any) -> str:
+        return str((await self.world.states(sent))[self.caller.name])
+
+    async def call(self, action: str, touch: Touch = Touch.ANYTHING) -> Reply:
+        """What becomes of a tool call that it is about to make."""
+        return await self.fire(Moment.BEFORE_TOOL, is_gate=True, action=action, asked=action, touch=touch)
+
+    async def asked(self) -> Ask:
+        for _ in range(1_000):
+            found = await self.world.store.read(lambda tx: tx.asks.open_of_session(self.caller.name, limit=9))
+            if found:
+                (ask,) = found
+                return ask
+            await asyncio.sleep(0.001)
+        raise AssertionError("nothing was asked")
+
+
+class _NoWaits:
+    async def after(self, caller: Any, request: Any, sent: Any) -> Any:
+        return sent
+
+    async def look(self, sent: Any) -> Any:
+        return sent
+
+
 @pytest.fixture
 async def talking(world: World) -> Talking:
     boss = await world.boss("boss")
@@ -103,7 +179,12 @@ async def in_terminal(world: World) -> Talking:
 async def waits_itself(world: World) -> Talking:
     """One in a terminal whose model has to wait for mail, and whose program asks nobody."""
     boss = await world.boss("boss")
-    return Talking(world, await spoken_with(world, "w", teller=Teller.HOOKS, tool="gemini", under=boss))
+    return Talking(world, await spoken_with(world, "w", teller=Teller.HOOKS, tool="gemini", under=boss), "gemini")
+
+
+@pytest.fixture
+def terminal(in_terminal: Talking) -> Terminal:
+    return Terminal(in_terminal)
 
 
 async def spoken_with(

@@ -10,86 +10,18 @@ from typing import Any
 import pytest
 
 from maestro import errors, limits
-from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Question, Reply
+from maestro.agents.hooks.base import NOTHING, Kind, Moment, Question
 from maestro.domain.asks import Status as AskStatus
 from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import Source, Status
 from maestro.domain.talks import Turn
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
-from maestro.operations import spawning as ops
 from maestro.services import asks
-from maestro.services.hooks.desk import Desk
-from maestro.services.hooks.holding import Holding
-from maestro.services.hooks.waiting import Waiting
-from maestro.services.programs import control
-from maestro.services.programs.control import Control
 from maestro.services.sessions import reporting
 from maestro.services.talks import told
 
-Talking = Any
-
-
-class Terminal:
-    """One such agent."""
-
-    def __init__(self, talking: Talking) -> None:
-        self.talking, self.world, self.caller = talking, talking.world, talking.caller
-        self.restart()
-
-    def restart(self) -> None:
-        """The server starts anew."""
-        self.desk = Desk(self.world.store, Holding(self.world.store, self.world.hub), Waiting(self.talking.runner))
-
-    async def fire(self, moment: Moment, **fields: Any) -> Reply:
-        self.world.clock.advance(0.01)
-        happening = Happening(tool="claude", event="x", moment=moment, tells_models=True, **fields)
-        reply = await self.desk.happened(self.caller, happening)
-        await self.desk.handed(self.caller, reply, is_out=True)
-        if moment is Moment.STOP and reply.kind is not Kind.GO_ON:
-            self.desk.turn_ended(self.caller.name)  # as the server does after the commit
-        return reply
-
-    async def at_rest(self) -> None:
-        await self.fire(Moment.STARTS)
-        await self.fire(Moment.PROMPT, prompt="Begin.", conversation="c1")
-        await self.fire(Moment.STOP)
-
-    async def turn(self) -> Turn:
-        talk = await self.talking.talk()
-        found: Turn = talk.turn
-        return found
-
-    async def wake(self) -> list[dict[str, Any]]:
-        await self.talking.waking.run_once()
-        pushed: list[dict[str, Any]] = self.talking.runner.prompts()
-        return pushed
-
-    async def prompt(self, text: str) -> Any:
-        request = ops.PromptSession(id=self.caller.name, text=text)
-        sent = await self.world.do(control.prompt, request)
-        waiting = self.talking.waking
-        saying = waiting._saying
-        through = Control(
-            self.world.store, self.world.hub, None, None, _NoWaits(), saying, wake=waiting.wake  # type: ignore[arg-type]
-        )  # fmt: skip
-        return sent, await through.push(self.world.dana, request, sent)
-
-    async def state(self, sent: Any) -> str:
-        return str((await self.world.states(sent))[self.caller.name])
-
-
-class _NoWaits:
-    async def after(self, caller: Any, request: Any, sent: Any) -> Any:
-        return sent
-
-    async def look(self, sent: Any) -> Any:
-        return sent
-
-
-@pytest.fixture
-def terminal(in_terminal: Talking) -> Terminal:
-    return Terminal(in_terminal)
+Terminal = Any
 
 
 async def test_its_hooks_tell_whose_turn_it_is(terminal: Terminal) -> None:

@@ -8,83 +8,23 @@ from typing import Any
 import pytest
 
 from maestro import errors, limits
-from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply, Touch
-from maestro.domain.asks import Ask
+from maestro.agents.hooks.base import NOTHING, Kind, Moment, Touch
 from maestro.domain.documents import ReportKind
 from maestro.domain.talks import Turn
 from maestro.domain.tasks import Priority
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
-from maestro.operations import spawning as ops
 from maestro.services import asks
-from maestro.services.hooks.desk import Desk
-from maestro.services.hooks.holding import Holding
-from maestro.services.hooks.waiting import Waiting
-from maestro.services.programs import control
 from maestro.services.programs.control import Control
 from maestro.services.sessions import reporting
 
 Talking = Any
-
-
-class Terminal:
-    """One such agent."""
-
-    def __init__(self, talking: Talking) -> None:
-        self.talking, self.world, self.caller = talking, talking.world, talking.caller
-        self.desk = Desk(self.world.store, Holding(self.world.store, self.world.hub), Waiting(talking.runner))
-
-    async def fire(self, moment: Moment, **fields: Any) -> Reply:
-        self.world.clock.advance(0.01)
-        happening = Happening(tool="gemini", event="x", moment=moment, tells_models=True, **fields)
-        reply = await self.desk.happened(self.caller, happening)
-        await self.desk.handed(self.caller, reply, is_out=True)
-        if moment is Moment.STOP and reply.kind is not Kind.GO_ON:
-            self.desk.turn_ended(self.caller.name)  # as the server does after the commit
-        return reply
-
-    async def call(self, action: str, touch: Touch = Touch.ANYTHING) -> Reply:
-        """What becomes of a tool call that it is about to make."""
-        return await self.fire(Moment.BEFORE_TOOL, is_gate=True, action=action, asked=action, touch=touch)
-
-    async def at_rest(self) -> None:
-        await self.fire(Moment.PROMPT, prompt="Begin.", conversation="c1")
-        await self.fire(Moment.STOP)
-
-    async def wake(self) -> list[dict[str, Any]]:
-        await self.talking.waking.run_once()
-        pushed: list[dict[str, Any]] = self.talking.runner.prompts()
-        return pushed
-
-    async def prompt(self, text: str) -> Any:
-        request = ops.PromptSession(id=self.caller.name, text=text)
-        sent = await self.world.do(control.prompt, request)
-        waking = self.talking.waking
-        through = Control(
-            self.world.store, self.world.hub, None, None, None, waking._saying, wake=waking.wake  # type: ignore[arg-type]
-        )  # fmt: skip
-        return await through.push(self.world.dana, request, sent)
-
-    async def turn(self) -> Turn:
-        found: Turn = (await self.talking.talk()).turn
-        return found
-
-    async def state(self, sent: Any) -> str:
-        return str((await self.world.states(sent))[self.caller.name])
-
-    async def asked(self) -> Ask:
-        for _ in range(1_000):
-            found = await self.world.store.read(lambda tx: tx.asks.open_of_session(self.caller.name, limit=9))
-            if found:
-                (ask,) = found
-                return ask
-            await asyncio.sleep(0.001)
-        raise AssertionError("nothing was asked")
+Terminal = Any
 
 
 @pytest.fixture
-def terminal(waits_itself: Talking) -> Terminal:
-    return Terminal(waits_itself)
+def in_terminal(waits_itself: Talking) -> Talking:
+    return waits_itself
 
 
 async def test_it_is_told_that_there_is_mail_and_its_hooks_show_it(terminal: Terminal) -> None:
