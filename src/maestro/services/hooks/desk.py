@@ -7,46 +7,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from typing import Protocol
 
 import msgspec
 
 from maestro import errors, limits
-from maestro.agents import known
-from maestro.agents.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply
+from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply
 from maestro.domain.callers import Caller
-from maestro.domain.manifests import Reach
-from maestro.domain.messages import Received, Step
-from maestro.domain.sessions import FINAL, Session, Source, Status
+from maestro.domain.messages import Step
+from maestro.domain.sessions import FINAL, Session, Status
 from maestro.domain.spawns import Spawn
-from maestro.domain.talks import Talk, Teller, Turn
-from maestro.domain.tasks import Priority
+from maestro.domain.talks import Turn
 from maestro.operations import mail_shapes
-from maestro.operations import primer as primer_ops
 from maestro.prompts import letters
-from maestro.services.hooks import gates, pending, spending, turns
+from maestro.services.hooks import gates, pending, spending, statuses, turns
 from maestro.services.hooks.holding import Holding, withdraw_all
+from maestro.services.hooks.looking import Seen, look
 from maestro.services.hooks.memory import Memory, Remembered
 from maestro.services.hooks.waiting import Waiting
 from maestro.services.mail import receipts
-from maestro.services.mail.reading import fresh
-from maestro.services.sessions import kin, primers, status
-from maestro.services.sessions import records as sessions
-from maestro.services.talks import told
+from maestro.services.sessions import kin
 from maestro.store.base import Store, Tx
-from maestro.store.repositories.deliveries import Wanted
 
 _VIA = "hook"
 _ASSUMED = "assumed"  # the agent went on, and its program does not say whether its model was asked in between
-_ANY, _CRITICAL = Wanted(), Wanted(priority=Priority.CRITICAL)
 _TOLD_LATER = "The agent that started you has urgent mail. Stop here and return to it."
-_STATUSES = {
-    Moment.PROMPT: Status.WORKING,
-    Moment.BEFORE_TOOL: Status.WORKING,
-    Moment.AFTER_TOOL: Status.WORKING,
-    Moment.ASKS: Status.NEEDS_INPUT,
-}
 
 
 Waits = Callable[[], Awaitable[None]]
@@ -67,24 +52,6 @@ def hold_spawned(session: Session, spawn: Spawn | None) -> bool:
     return spawn is not None
 
 
-class _Seen(msgspec.Struct, frozen=True):
-    """What one look at the store found."""
-
-    at: datetime
-    session: Session
-    spawn: Spawn | None
-    mail: list[Received]
-    more: bool
-    primer: str
-    talk: Talk | None
-    owed: str = ""  # what it is told so that it can be woken
-
-    @property
-    def is_driven(self) -> bool:
-        """Whether it is spoken with over its protocol, which tells its status and asks for it."""
-        return self.talk is not None and self.talk.teller is Teller.RUNNER
-
-
 class Desk:
     """Where hooks are answered."""
 
@@ -100,7 +67,7 @@ class Desk:
         if not caller.is_session:
             raise errors.NotPermitted("Hooks are for agents: this is no session.")
         memory = self._memory.of(caller.name)
-        seen = await self._store.read(lambda tx: self._look(tx, caller, happening, memory), quick=True)
+        seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
         if happening.moment is Moment.ASKS and not seen.is_driven and self._holds(seen.session, seen.spawn):
             return await self._asked(caller, happening, seen, holds)
         if happening.moment is Moment.STOP and seen.session.status not in FINAL:
@@ -121,13 +88,13 @@ class Desk:
             return turns.gated(await self._asked(caller, happening, seen, holds))
         return reply
 
-    def _is_held(self, happening: Happening, seen: _Seen) -> bool:
+    def _is_held(self, happening: Happening, seen: Seen) -> bool:
         """Whether a tool call of an agent whose program asks nobody has to be allowed first."""
         if not happening.is_gate or seen.spawn is None or seen.talk is None or seen.is_driven:
             return False
         return not gates.is_free(happening, seen.spawn) and not self._waiting.is_own(seen.talk, happening)
 
-    async def _asked(self, caller: Caller, happening: Happening, seen: _Seen, holds: Waits) -> Reply:
+    async def _asked(self, caller: Caller, happening: Happening, seen: Seen, holds: Waits) -> Reply:
         """What becomes of a tool call that is to be allowed first: as its run's policy says, or the person."""
         decided = turns.decided(seen.talk, seen.spawn, happening)
         if decided is not None:
@@ -163,50 +130,12 @@ class Desk:
         """A session has ended, or begins anew."""
         self._memory.forget(session_id)
 
-    def _look(self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered) -> _Seen:
-        session = kin.own(tx, caller)
-        if memory.pending is None:
-            memory.pending = tx.hooks.answers_of(session.id)
-        talk = tx.talks.get(session.id)
-        is_driven = talk is not None and talk.teller is Teller.RUNNER
-        mail = self._mail(tx, caller, happening, memory, is_driven=is_driven)
-        if talk is not None and known.waiter(happening.tool, talk.driver) is None:
-            mail = told.not_yet(tx, session, mail, prompts_too=not is_driven)
-        elif talk is not None:  # what wakes it says only that there is mail
-            mail = told.not_at_start(tx, session, mail)
-        asks, starts = happening.moment is Moment.ASKS or happening.is_gate, happening.moment is Moment.STARTS
-        is_needed = asks or starts or happening.moment is Moment.ENDS or (talk is not None and mail)
-        spawn = tx.spawns.get(session.id) if is_needed else None
-        many = limits.hook_letters_max
-        primer = ""
-        if _wants_primer(happening, memory, is_spawned=spawn is not None, is_driven=is_driven):
-            asked = primer_ops.ReadPrimer(tools=_reach(session, spawn) is Reach.MCP)
-            primer = primers.read(tx, caller, asked).text
-        return _Seen(tx.at, session, spawn, mail[:many], len(mail) > many, primer, talk)
-
-    def _mail(
-        self, tx: Tx, caller: Caller, happening: Happening, memory: Remembered, *, is_driven: bool
-    ) -> list[Received]:
-        """What was not shown yet, as far as this moment has room for it."""
-        match happening.moment:
-            case Moment.PROMPT if is_driven:
-                return []  # it was told what was meant for it; the rest comes after a tool, or at its end
-            case Moment.PROMPT | Moment.AFTER_TOOL | Moment.STOP:
-                wanted = _ANY
-            case Moment.BEFORE_TOOL:
-                wanted = _CRITICAL
-            case _:
-                return []
-        shown = memory.being_shown.union(memory.being_read, *map(receipts.places, memory.pending or ()))
-        found = fresh(tx, caller, wanted, limit=limits.hook_letters_max + 1 + len(shown))
-        return [message for message in found if message.seq not in shown]
-
-    def _reply(self, happening: Happening, seen: _Seen, memory: Remembered) -> Reply:
+    def _reply(self, happening: Happening, seen: Seen, memory: Remembered) -> Reply:
         """What to say. What it shows counts as on its way from here on."""
         if happening.is_aside:
             urgent = happening.moment is Moment.BEFORE_TOOL and seen.mail
             return Reply(Kind.REFUSE, _TOLD_LATER) if urgent else NOTHING
-        reach = _reach(seen.session, seen.spawn)
+        reach = seen.reach
         match happening.moment:
             case Moment.BEFORE_TOOL if seen.mail:
                 kind, fitted = Kind.REFUSE, letters.instead_of_tool(seen.mail, reach, more=seen.more)
@@ -225,7 +154,7 @@ class Desk:
         return _with_primer(Reply(kind, fitted.text, receipt), seen.primer, memory)
 
     def _consequences(
-        self, caller: Caller, happening: Happening, seen: _Seen, memory: Remembered, reply: Reply
+        self, caller: Caller, happening: Happening, seen: Seen, memory: Remembered, reply: Reply
     ) -> list[Callable[[Tx], None]]:
         """What is to be written. Mostly nothing."""
         if happening.is_aside:
@@ -245,10 +174,10 @@ class Desk:
         if outlived:
             work.append(lambda tx: withdraw_all(tx, caller, outlived))
         if happening.moment is Moment.ENDS and happening.is_final and seen.spawn is None:
-            work.append(lambda tx: _end(tx, caller))
-        elif said := _status(happening, seen, reply):
+            work.append(lambda tx: statuses.end(tx, caller))
+        elif said := statuses.worth_saying(happening, seen, reply):
             detail = happening.asked if said is Status.NEEDS_INPUT else ""
-            work.append(lambda tx: _say(tx, caller, said, detail))
+            work.append(lambda tx: statuses.say(tx, caller, said, detail))
         if turn := turns.turn_after(seen.talk, happening, reply):
             work.append(lambda tx: turns.take(tx, caller, happening, turn))
             if happening.moment is Moment.PROMPT:  # what was pushed to it is among what it is shown now
@@ -269,23 +198,6 @@ def _with_primer(reply: Reply, primer: str, memory: Remembered) -> Reply:
     return Reply(reply.kind, f"{primer}\n{reply.text}", reply.receipt)
 
 
-def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool, is_driven: bool) -> bool:
-    """At the start of who was started by hand (the others' prompts say it all), and whenever it was forgotten."""
-    if happening.is_aside:
-        return False
-    match happening.moment:
-        case Moment.STARTS if is_driven:
-            return happening.beginning in (Beginning.COMPACTED, Beginning.CLEARED)
-        case Moment.STARTS:
-            return not is_spawned or happening.beginning is not Beginning.NEW
-        case Moment.COMPACTS:
-            memory.owes_primer = True  # at the next moment at which anything can be said
-            return False
-        case Moment.PROMPT | Moment.AFTER_TOOL:
-            return memory.owes_primer
-    return False
-
-
 def _proof(happening: Happening, memory: Remembered, *, is_driven: bool, is_at_work: bool) -> str:
     """By what it is known that the model has seen what was shown; '' if it is not."""
     match happening.moment:
@@ -302,30 +214,6 @@ def _proof(happening: Happening, memory: Remembered, *, is_driven: bool, is_at_w
     return ""
 
 
-def _status(happening: Happening, seen: _Seen, reply: Reply) -> Status | None:
-    """The word that is worth writing down; none if that stands there already, or if its protocol tells."""
-    stays = seen.session.status in FINAL and happening.moment is not Moment.PROMPT
-    if seen.is_driven or (seen.talk is not None and stays):
-        return None  # what it reported itself stands, until it is told something new
-    said = _STATUSES.get(happening.moment)
-    if happening.moment is Moment.FAILS:
-        said = Status.IDLE
-    elif happening.moment is Moment.STOP:
-        said = Status.WORKING if reply.kind is Kind.GO_ON else Status.IDLE
-    elif happening.moment is Moment.WAITS:
-        said = Status.NEEDS_INPUT if happening.needs_person else Status.IDLE
-    elif happening.moment is Moment.STARTS and happening.beginning is not Beginning.COMPACTED and seen.talk is None:
-        said = Status.IDLE
-    session = seen.session
-    stands = session.status is said and session.status_source is Source.HOOK and happening.moment is not Moment.ASKS
-    if not stands:
-        return said
-    if session.status_until is None:
-        return None
-    left = (session.status_until - seen.at).total_seconds()
-    return said if left < limits.status_seconds - limits.hook_status_seconds else None
-
-
 def _do(tx: Tx, caller: Caller, work: list[Callable[[Tx], None]]) -> None:
     kin.require_live(tx, caller)
     for one in work:
@@ -335,20 +223,3 @@ def _do(tx: Tx, caller: Caller, work: list[Callable[[Tx], None]]) -> None:
 def _note_shown(tx: Tx, caller: Caller, receipt: str) -> None:
     receipts.confirm(tx, caller, mail_shapes.Confirm(receipt=receipt, step=Step.DELIVERED, via=_VIA))
     tx.hooks.put_answer(caller.name, receipt, at=tx.at)
-
-
-def _say(tx: Tx, caller: Caller, said: Status, detail: str) -> None:
-    status.say(tx, kin.own(tx, caller), said, source=Source.HOOK, detail=detail, actor=caller.name)
-
-
-def _end(tx: Tx, caller: Caller) -> None:
-    """The program of an agent that was started by hand says goodbye."""
-    session = kin.own(tx, caller)
-    if session.ended_at is None:
-        sessions.finish(tx, session, Status.STOPPED, source=Source.HOOK, actor=caller, detail="its program ended")
-
-
-def _reach(session: Session, spawn: Spawn | None) -> Reach:
-    """Whoever was connected has the tools; of who was spawned, its tool says."""
-    tool = known.TOOLS.get(spawn.tool) if spawn is not None else None
-    return tool.abilities.reach if tool is not None else Reach.MCP
