@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import msgspec
 from maestro import __version__, limits
 from maestro.clock import Clock, SystemClock
 from maestro.domain.callers import Caller, Role
-from maestro.domain.events import Event, Kind
 from maestro.domain.spawns import Bounds
 from maestro.domain.trackers import Choice
 from maestro.domain.trackers import Kind as TrackerKind
@@ -29,7 +28,9 @@ from maestro.server import settings
 from maestro.server.bindings import bindings
 from maestro.server.dispatch import Dispatcher
 from maestro.server.identities import Identities
+from maestro.server.reactions import Reactions
 from maestro.server.secrets import Secrets
+from maestro.server.upkeep import upkeep_of
 from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
 from maestro.services.events import EventLog
@@ -49,7 +50,6 @@ from maestro.services.mail.waits import MailWaits
 from maestro.services.programs.control import Control
 from maestro.services.programs.launching import Launching
 from maestro.services.programs.launching import Places as ServerPlaces
-from maestro.services.programs.runners import FOLDER as RUNNERS
 from maestro.services.programs.runners import Runners
 from maestro.services.programs.spawning import Spawning
 from maestro.services.programs.stopping import Stopping
@@ -70,25 +70,14 @@ from maestro.services.tasks.waits import TaskWaits
 from maestro.services.trackers.keeping import Trackers
 from maestro.services.trackers.views import Looking
 from maestro.services.upkeep.alarms import Alarms
-from maestro.services.upkeep.answering import Answering
 from maestro.services.upkeep.dead_letters import DeadLetters
-from maestro.services.upkeep.dismissing import Dismissing
 from maestro.services.upkeep.dispatching import Dispatching
 from maestro.services.upkeep.gates import Gates
 from maestro.services.upkeep.leases import Leases
-from maestro.services.upkeep.loop import Job, Upkeep
 from maestro.services.upkeep.lost_sessions import LostSessions
-from maestro.services.upkeep.mail_retention import MailRetention
-from maestro.services.upkeep.notifications import Notifications
-from maestro.services.upkeep.old_statuses import OldStatuses
-from maestro.services.upkeep.old_transcripts import OldTranscripts
 from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.reconcile import Reconcile
 from maestro.services.upkeep.recovering import Recovering
-from maestro.services.upkeep.retention import Retention
-from maestro.services.upkeep.signs_of_life import SignsOfLife
-from maestro.services.upkeep.stray_blobs import StrayBlobs
-from maestro.services.upkeep.tidying import Tidying
 from maestro.services.upkeep.waking import Waking
 from maestro.services.worktrees.clearing import Clearing
 from maestro.services.worktrees.keeping import Worktrees
@@ -100,60 +89,6 @@ from maestro.trackers import known as known_trackers
 from maestro.trackers.base import Tracker
 
 _SWITCH_SECONDS = 0.0005
-# What happened, and the upkeep that has something to do because of it.
-_NUDGED: dict[str, tuple[str, ...]] = {
-    Kind.TASK_STARTED: (Leases.name,),
-    Kind.TASK_REJECTED: (Leases.name, Gates.name),
-    Kind.TASK_UNBLOCKED: (Leases.name, Trackers.name),
-    Kind.SESSION_REGISTERED: (Processes.name,),
-    Kind.SESSION_ENDED: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name, Tidying.name),
-    Kind.SESSION_LOST: (Processes.name, DeadLetters.name, Dispatching.name, Recovering.name),
-    Kind.SESSION_TURN_ENDED: (Waking.name,),
-    Kind.SESSION_RESUMED: (Reconcile.name, Dispatching.name),
-    Kind.TASK_READY: (Dispatching.name,),
-    Kind.TASK_COMPLETED: (Dispatching.name, Gates.name, Tidying.name),
-    Kind.TASK_FAILED: (Dispatching.name, Gates.name),
-    Kind.TASK_BLOCKED: (Dispatching.name, Trackers.name),
-    Kind.TASK_CANCELLED: (Dispatching.name, Gates.name),
-    Kind.TASK_DELETED: (Dispatching.name, Gates.name),
-    Kind.TASK_IN_REVIEW: (Gates.name,),
-    Kind.RUN_STARTED: (Dispatching.name,),
-    Kind.RUN_RESUMED: (Dispatching.name,),
-    Kind.RUN_ATTEMPT: (Dismissing.name,),
-    Kind.RUN_ENDED: (Dismissing.name, Tidying.name),
-    Kind.MAIL_SENT: (Search.name, Waking.name),
-    Kind.SESSION_STATUS_CHANGED: (OldStatuses.name, Waking.name),
-    Kind.ISSUE_OPENED: (Trackers.name,),
-    Kind.ISSUE_CLAIMED: (Trackers.name,),
-    Kind.ISSUE_COMMENTED: (Trackers.name,),
-    Kind.ISSUE_CLOSED: (Trackers.name,),
-    Kind.ISSUE_REOPENED: (Trackers.name,),
-    Kind.TASK_RELEASED: (Trackers.name,),
-    Kind.TASK_CLAIM_EXPIRED: (Trackers.name,),
-    Kind.TASK_EDITED: (Trackers.name,),
-    Kind.PROJECT_CHANGED: (Trackers.name,),
-    Kind.ASK_OPENED: (Notifications.name,),
-    Kind.ASK_ANSWERED: (Notifications.name, Recovering.name, Answering.name),
-    Kind.ASK_WITHDRAWN: (Notifications.name, Answering.name),
-}
-# After these a session is who it was.
-_SAME_SESSION = (Kind.SESSION_STATUS_CHANGED, Kind.SESSION_REPORTED)
-# What nobody waits for at the very moment: in a burst it is done once for many.
-_PACES = dict.fromkeys(
-    (
-        Leases.name,
-        Processes.name,
-        Recovering.name,
-        Tidying.name,
-        OldStatuses.name,
-        Dismissing.name,
-        Waking.name,
-        Reconcile.name,
-        Search.name,
-        Trackers.name,
-    ),
-    limits.upkeep_pace_seconds,
-)
 
 
 class Server:
@@ -193,13 +128,13 @@ class Server:
             self.store, self.blobs, self.worktrees, clock=self.clock, seconds_max=self.settings.gate_seconds
         )
         self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.stopper, clock=self.clock)
-        self.upkeep = Upkeep(self._jobs(), clock=self.clock, paces=_PACES)
+        self.upkeep = upkeep_of(self)
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
         self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
-        self.store.on_commit(self._react)
+        self.store.on_commit(Reactions(self).react)
         self.on_session_end: Callable[[str], None] = lambda session_id: None
         self.on_rights_change: Callable[[], None] = lambda: None
         self.stopping = asyncio.Event()
@@ -263,33 +198,6 @@ class Server:
         self.recovering = Recovering(self.store, self.launching, self.runners, stopping)
         self.findings = Findings(self.store, self.presence, self.recovering.run_once, clock=self.clock)
         self.run_control = RunControl(self.store, self.hub, stopping)
-
-    def _jobs(self) -> list[Job]:
-        store, clock, chosen = self.store, self.clock, self.settings
-        return [
-            self.leases,
-            Retention(store, events_days=chosen.events_days),
-            MailRetention(store, self.search, days=chosen.mail_days),
-            StrayBlobs(store, self.blobs, clock=clock),
-            SignsOfLife(store, self.presence, clock=clock),
-            LostSessions(store, self.presence, clock=clock),
-            OldStatuses(store),
-            self.processes,
-            self.dispatching,
-            Dismissing(store, self.stopper, clock=clock, grace_seconds=chosen.run_grace_seconds),
-            self.gates,
-            Reconcile(store, self.runners, self.launching, self.findings, clock=clock),
-            self.recovering,
-            Tidying(store, self.worktrees, keeps_merged=chosen.keep_worktrees),
-            OldTranscripts(store, self.home / RUNNERS, days=chosen.transcript_days, clock=clock),
-            DeadLetters(store),
-            Answering(store, self.runners, clock=clock),
-            self.waking,
-            self.search,
-            Alarms(store, self.guard),
-            self.trackers,
-            Notifications(store, desktop=chosen.notify_desktop, webhook=chosen.notify_webhook),
-        ]
 
     def _tracker(self, choice: Choice) -> Tracker:
         chosen = self.settings
@@ -363,30 +271,3 @@ class Server:
     async def config_set(self, caller: Caller, request: ops.SetConfig) -> ops.Settings:
         changed = settings.change(self.home, request.name, request.value)
         return ops.Settings(settings={request.name: getattr(changed, request.name)}, counts_after_restart=True)
-
-    def _react(self, events: Sequence[Event]) -> None:
-        """After each commit, on the event loop: wake listeners, drop what is remembered and no longer true."""
-        for kind in {event.kind for event in events}:
-            for job in _NUDGED.get(kind, ()):
-                self.upkeep.nudge(job)
-            if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # that one is about several
-                self.identities.forget()
-                if kind in (Kind.MEMBER_CHANGED, Kind.SESSION_REGISTERED):
-                    self.on_rights_change()
-            elif kind == Kind.PROJECT_CHANGED:
-                self.places.forget()
-        for event in events:
-            if event.kind.startswith("session."):
-                self.identities.forget_processes()
-                if event.kind not in _SAME_SESSION:
-                    self.identities.forget(event.subject)
-            if event.kind in (Kind.SESSION_ENDED, Kind.SESSION_LOST):
-                self.presence.forget(event.subject)
-                self.hook_desk.forget(event.subject)
-                self.on_session_end(event.subject)
-            elif event.kind == Kind.SESSION_TURN_ENDED:
-                self.hook_desk.turn_ended(event.subject)
-            elif event.kind == Kind.SESSION_RESUMED:
-                self.processes.forget(event.subject)
-                self.hook_desk.forget(event.subject)
-        self.hub.publish(events)
