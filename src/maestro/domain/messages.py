@@ -160,6 +160,14 @@ def closes(box: str, step: Step) -> bool:
     return step is Step.ACKNOWLEDGED or not box.startswith("prj_")
 
 
+def outlives(message: Message, *, was_done: bool) -> bool:
+    """Whether what lay unread goes on to whoever stands in. A mere notice does not; what a worker told a coordinator
+    does, unless that one's own work was done."""
+    if message.type is not Type.NOTIFICATION:
+        return True
+    return message.sender.kind is SenderKind.SESSION and not was_done
+
+
 def next_hops(parent: Message | None, *, sender: str, at: datetime, seconds: int) -> int:
     """How many times in a row a conversation was answered within moments: what two programs do, and people do not."""
     if parent is None or parent.sender.kind is SenderKind.PERSON or parent.sender.id == sender:

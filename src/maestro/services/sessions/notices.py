@@ -40,10 +40,13 @@ def to_coordinator(
     priority: Priority = Priority.NORMAL,
     task_id: str | None = None,
     person_too: bool = False,
+    person_instead: bool = True,
 ) -> None:
-    """Tell a session's coordinator; without one, the person if it is worth it."""
+    """Tell a session's coordinator; without one, the person if it is worth it, or if the coordinator was to hear it
+    and is gone."""
     if session.parent_id is not None:
         target = routing.to_session(tx, session.parent_id)
+        person_too = person_too or (person_instead and _is_left_alone(tx, session))
     elif person_too:
         target = routing.PERSON
     else:
@@ -51,6 +54,13 @@ def to_coordinator(
     if target.box == HUMAN and not person_too:
         return
     _post(tx, _from(tx, session), session.project_id, [target], subject, text, priority, task_id)
+
+
+def _is_left_alone(tx: Tx, session: Session) -> bool:
+    """Whether its coordinator ended before its work was done, and no run goes on to tell how it comes out."""
+    parent = tx.sessions.get(session.parent_id) if session.parent_id else None
+    is_gone = parent is not None and parent.ended_at is not None and parent.status is not Status.COMPLETED
+    return is_gone and not is_of_a_live_run(tx, session)
 
 
 def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> None:
@@ -67,6 +77,7 @@ def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> Non
         text=detail or f"{session.name} ({session.id}) {words}.",
         priority=Priority.NORMAL if goes_on else priority,
         person_too=status in _FOR_THE_PERSON and not goes_on,
+        person_instead=status is not Status.STOPPED,  # mostly with its coordinator, by the person
     )
 
 

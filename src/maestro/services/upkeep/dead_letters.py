@@ -8,8 +8,8 @@ from maestro import limits
 from maestro.domain import manifests
 from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.events import Change, Kind
-from maestro.domain.messages import Received, Step, Type
-from maestro.domain.sessions import Session
+from maestro.domain.messages import Received, Step, outlives
+from maestro.domain.sessions import Session, Status
 from maestro.services.issues import sides
 from maestro.services.mail import receipts, routing
 from maestro.services.mail.post import Target
@@ -80,9 +80,9 @@ def _expire(tx: Tx, session: Session, message: Received, reason: str) -> None:
 
 
 def _send_on(tx: Tx, session: Session, message: Received, target: Target) -> None:
-    """To whoever stands in; a mere notice ends here, and its sender can see that it did."""
+    """To whoever stands in; what concerned this session alone ends here, and its sender can see that it did."""
     reason = target.reason or f"{session.name} has ended ({session.status})"
-    if message.type is Type.NOTIFICATION:
+    if not outlives(message, was_done=session.status is Status.COMPLETED):
         _expire(tx, session, message, reason)
         return
     tx.deliveries.insert(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from maestro import limits
+from maestro.domain.documents import ReportKind
 from maestro.domain.messages import HUMAN, Type
 from maestro.domain.tasks import Priority
-from maestro.operations.sessions import AdoptSessions
-from maestro.services.sessions import adoption
+from maestro.operations.sessions import AdoptSessions, ReportSession
+from maestro.services.sessions import adoption, reporting
 from maestro.services.upkeep.dead_letters import DeadLetters
 from maestro.store.repositories.deliveries import Wanted
 
@@ -21,6 +24,10 @@ async def settle(world: World) -> int:
     while await job.run_once() is not None:
         rounds += 1
     return rounds
+
+
+async def report(world: World, caller: Any, kind: str, text: str) -> None:
+    await world.do(reporting.report, ReportSession(kind=ReportKind(kind), text=text), by=caller)
 
 
 async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) -> None:
@@ -63,6 +70,40 @@ async def test_a_mere_notice_ends_with_whom_it_was_for_and_its_sender_can_see_it
     assert await world.states(notice) == {worker.name: "expired"} and await world.unread(boss) == []
     (event,) = [event for event in await world.log() if event.kind == "mail.expired"]
     assert event.subject == notice.id and event.data["to"] == []
+
+
+@pytest.mark.parametrize("status", ["failed", "stopped"])
+async def test_what_workers_reported_to_a_coordinator_that_is_gone_goes_to_the_person(
+    world: World, status: str
+) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await report(world, worker, "progress", "Half of it.")
+    await world.end(boss, status)
+    await report(world, worker, "progress", "Nearly all of it.")
+    await settle(world)
+    told = [one for one in await world.unread() if one.sender.name == "w"]
+    assert sorted(one.body for one in told) == ["Half of it.", "Nearly all of it."]
+    assert all(one.reason and "boss has ended" in one.reason for one in told)
+
+
+async def test_a_coordinator_that_was_done_leaves_no_reports_behind(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await report(world, worker, "progress", "Half of it.")
+    await world.end(boss, "completed")
+    await report(world, worker, "progress", "Nearly all of it.")
+    await settle(world)
+    assert [one for one in await world.unread() if one.sender.name == "w"] == []
+
+
+async def test_who_stops_a_coordinator_with_its_workers_is_not_told_of_each(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await world.end(boss)
+    await world.end(worker)
+    await settle(world)
+    assert [one for one in await world.unread() if one.sender.name == "w"] == []
 
 
 async def test_what_the_coordinator_has_already_is_not_there_twice(world: World) -> None:
