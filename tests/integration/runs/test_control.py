@@ -39,6 +39,23 @@ def test_who_stops_what_is_being_stopped_is_told_so(shop: Workshop) -> None:
     assert first.returncode == 0 and b"stopped" in out
 
 
+def test_who_is_ended_on_record_is_ended_in_truth(shop: Workshop) -> None:
+    shop.task("Parser")
+    shop.spawn("--task", "#1", "--name", "parser", "--", "sleep", "1000")
+    shop.maestro("session", "end", "parser", "--status", "failed")
+    until(lambda: not shop.left(), what="its program's end")
+    assert shop.session("parser")["status"] == "failed"
+
+
+def test_who_ends_itself_has_a_moment_and_no_more(shop: Workshop) -> None:
+    script = "maestro session end --status completed; sleep 1; touch moment; sleep 1000"
+    shop.spawn("--name", "parser", "--", "sh", "-c", script)
+    shop.ended("parser")
+    until(lambda: (shop.repo / "moment").exists(), what="its last step")
+    until(lambda: not shop.left(), what="its program's end")
+    assert shop.session("parser")["status"] == "completed"
+
+
 def test_who_was_only_registered_is_not_ours_to_stop(shop: Workshop) -> None:
     shop.maestro("session", "register", "--name", "guest")
     said = shop.maestro("session", "stop", "guest", exits=5)

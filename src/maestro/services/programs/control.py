@@ -179,8 +179,13 @@ class Control:
         return await self._store.read(lambda tx: tx.sessions.get(session.id), quick=True) or session
 
     async def after_end(self, caller: Caller, request: session_ops.EndSession, ended: Session) -> Session:
-        """Who is ended on record while it is set up never gets a program."""
-        await self._stopping.end_set_up(ended.id, by=caller.title or caller.name)
+        """Who is ended on record while it is set up never gets a program. One that runs is ended with it; who ends
+        itself has a moment to finish its sentence (`upkeep/dismissing`)."""
+        by = caller.title or caller.name
+        if caller.session_id == ended.id:
+            await self._stopping.end_set_up(ended.id, by=by)
+        else:
+            await self._stopping.stop_all([ended.id], by=by)
         return ended
 
     async def prompts(self, caller: Caller, request: ops.ShowPrompt) -> ops.Prompts:

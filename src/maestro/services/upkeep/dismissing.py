@@ -1,4 +1,4 @@
-"""Ends sessions of runs that have nothing left to do: their try is over, or their run is.
+"""Ends programs of sessions that have nothing left to do: their try or their run is over, or they ended on record.
 
 A program that has reported its task may stay for more, as a chat does: it gets a moment to finish its sentence. One
 that somebody looks at is left alone until nobody does; one whose task is no more is ended at once.
@@ -19,7 +19,7 @@ _DONE = (Outcome.COMPLETED, Outcome.FAILED)
 
 
 class Dismissing:
-    """Runs when a try or a run is over, and when someone's moment has passed."""
+    """Runs when a session, a try or a run is over, and when someone's moment has passed."""
 
     name = "dismissing"
 
@@ -39,13 +39,14 @@ class Dismissing:
     async def _look_at(self, one: Dismissed) -> datetime | None:
         """When to look at a session again; none if it was told to end."""
         now = self._clock.now()
-        is_done = one.outcome in _DONE
+        is_done = one.outcome in _DONE or one.run_id is None
         if is_done and one.ended_at is not None and one.ended_at + self._grace > now:
             return one.ended_at + self._grace
         try:
             if is_done and await self._stopping.is_looked_at(one.session_id):
                 return now + max(self._grace, timedelta(seconds=1))
-            await self._stopping.stop(one.session_id, by=f"the end of its task in {one.run_id}")
+            why = f"the end of its task in {one.run_id}" if one.run_id else "its end on record"
+            await self._stopping.stop(one.session_id, by=why)
         except errors.Conflict:  # it has ended, or is not quite there
             return now + timedelta(seconds=1)
         self._asked.add(one.session_id)

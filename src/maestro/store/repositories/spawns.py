@@ -17,10 +17,10 @@ _texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Dismissed(msgspec.Struct, frozen=True):
-    """A session of a run that has nothing left to do."""
+    """A session whose program runs, and that has nothing left to do."""
 
     session_id: str
-    run_id: str
+    run_id: str | None  # none: it has ended on record, and no run did that
     outcome: Outcome | None  # of its try; none: the run ended before it
     ended_at: datetime | None
 
@@ -60,7 +60,7 @@ class Spawns:
         return [_spawn(row) for row in self._rows.all("spawns_live", after=to_micros(after), limit=limit)]
 
     def dismissed(self, *, limit: int) -> list[Dismissed]:
-        """Sessions of runs whose program runs though their try, or their run, is over."""
+        """Sessions whose program runs though they, their try, or their run, are over."""
         return [
             Dismissed(row[0], row[1], Outcome(row[2]) if row[2] else None, maybe_time(row[3]))
             for row in self._rows.all("spawns_dismissed", limit=limit)

@@ -20,11 +20,17 @@ SELECT manifest FROM spawns WHERE session_id = :session_id;
 SELECT {spawn} FROM spawns w WHERE w.ended_at IS NULL AND w.created_at > :after ORDER BY w.created_at LIMIT :limit;
 
 -- name: spawns_dismissed
--- Those of runs whose try is over, or whose run is. One that was started again by hand is whoever's did that.
-SELECT w.session_id, w.run_id, a.outcome, a.ended_at
-  FROM spawns w JOIN attempts a ON a.session_id = w.session_id JOIN runs r ON r.id = a.run_id
- WHERE w.ended_at IS NULL AND w.epoch = 1 AND (a.outcome IS NOT NULL OR r.status <> 'running')
- ORDER BY w.created_at LIMIT :limit;
+-- Those of runs whose try is over, or whose run is (one that was started again by hand is whoever's did that), and
+-- those that have ended on record alone. Who is lost may speak again.
+SELECT session_id, run_id, outcome, ended_at FROM (
+  SELECT w.session_id, w.run_id, a.outcome, a.ended_at, w.created_at
+    FROM spawns w JOIN attempts a ON a.session_id = w.session_id JOIN runs r ON r.id = a.run_id
+   WHERE w.ended_at IS NULL AND w.epoch = 1 AND (a.outcome IS NOT NULL OR r.status <> 'running')
+  UNION ALL
+  SELECT w.session_id, NULL, NULL, s.ended_at, w.created_at
+    FROM spawns w JOIN sessions s ON s.id = w.session_id
+   WHERE w.ended_at IS NULL AND s.ended_at IS NOT NULL AND s.status <> 'lost') AS over
+ ORDER BY created_at LIMIT :limit;
 
 -- name: spawn_runner
 -- Which process runs it.
