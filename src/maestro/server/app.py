@@ -133,7 +133,7 @@ class Server:
         self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
         self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
-        self.guard.on_alarm = lambda: self.upkeep.nudge(Alarms.name)
+        self.guard.on_alarm = lambda: self.upkeep.nudge_from_anywhere(Alarms.name)
         self.store.on_commit(Reactions(self).react)
         self.on_session_end: Callable[[str], None] = lambda session_id: None
         self.on_rights_change: Callable[[], None] = lambda: None

@@ -32,6 +32,7 @@ class Upkeep:
     """
 
     def __init__(self, jobs: Sequence[Job], *, clock: Clock, paces: Mapping[str, float] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
         self._clock = clock
         self._paces = paces or {}
         self._nudges = {job.name: asyncio.Event() for job in jobs}
@@ -40,6 +41,10 @@ class Upkeep:
     def nudge(self, name: str) -> None:
         """Something changed that may make this job due sooner."""
         self._nudges[name].set()
+
+    def nudge_from_anywhere(self, name: str) -> None:
+        """The same, out of the writer's thread."""
+        self._loop.call_soon_threadsafe(self.nudge, name)
 
     async def close(self) -> None:
         for task in self._tasks:

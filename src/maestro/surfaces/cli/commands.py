@@ -159,14 +159,18 @@ class _Run:
 
     async def _confirm(self, receipt: str, caller: Caller) -> None:
         """Mail counts as read once the client says that it has written it out; a client that dies first has only
-        been handed it."""
-        step = Step.DELIVERED
+        been handed it, and one that was gone before has not."""
+        step: Step | None = Step.DELIVERED
         try:
             if await self.channel.confirm():
                 step = Step.READ
+        except Gone:
+            step = None
+            raise
         finally:
-            request = mail_shapes.Confirm(receipt=receipt, step=step, via="command")
-            await asyncio.shield(self.app.call(mail.CONFIRM, request, caller=caller))
+            if step is not None:
+                request = mail_shapes.Confirm(receipt=receipt, step=step, via="command")
+                await asyncio.shield(self.app.call(mail.CONFIRM, request, caller=caller))
 
     async def _offer(self, parsed: Parsed, request: msgspec.Struct) -> int:
         """Answer a command of the surface's own."""
