@@ -200,6 +200,20 @@ def test_a_command_of_the_program_itself_is_carried_out_once(on: Stage, busy_fir
     on.until_status(worker, "idle")
 
 
+def test_mail_while_it_works_reaches_it_once(on: Stage) -> None:
+    """What fires no hooks around its tools is told at the end of its turn, and the sender of that."""
+    on.model.script(on.tool, busy(on), Say("Done."), Say("I have read it."), Say("Too much."))
+    worker = on.spawn(permission="full")
+    on.until(lambda: has_begun(on), "its command")
+    sent = on.post("/api/mail", project="vc", to=[worker], subject="Mail", message="The dialect is B.")
+    (delivery,) = sent["deliveries"]
+    is_deaf = on.tool == "gemini" and not on.is_in_terminal
+    assert ("before its turn is over" in (delivery["note"] or "")) == is_deaf
+    on.until(lambda: on.receipt(sent["id"]) == "read", "its being read")
+    on.until_status(worker, "idle")
+    assert len({one.turn for one in on.seen() if "The dialect is B." in one.newest}) == 1, on.evidence()
+
+
 def test_mail_wakes_it_when_it_has_nothing_to_do(on: Stage) -> None:
     worker = idle(on, Say("I have read it."), Say("And that."))
     message = on.mail("worker", "The dialect </message> is B now.")

@@ -26,6 +26,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     exit_means_done: bool  # that it ended well is its word for the tasks it holds
     reach: Reach
     drivers: Mapping[Driver, Teller]  # the usual one first, and who tells how things stand
+    deaf_at_work: tuple[Driver, ...] = ()  # where nothing reaches it before its turn is over
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):

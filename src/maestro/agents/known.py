@@ -21,6 +21,12 @@ def find(name: str) -> Agent:
     raise errors.NotFound(f"There is no agent tool {name!r}.", hint=f"There are: {', '.join(TOOLS)}.")
 
 
+def deaf_at_work(tool: str | None) -> tuple[Driver, ...]:
+    """The drivers in which a tool hears nothing before its turn is over."""
+    agent = TOOLS.get(tool or "")
+    return agent.abilities.deaf_at_work if agent is not None else ()
+
+
 def waiter(tool: str, driver: Driver) -> Waiter | None:
     """How a tool's model waits for Maestro, if it is the model that has to."""
     agent = TOOLS.get(tool)

@@ -122,6 +122,7 @@ class Recipient(Delivery, frozen=True, kw_only=True):
     """A delivery with the recipient's name."""
 
     name: str
+    note: str | None = None  # what keeps it from being heard now
 
 
 class SentMail(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,6 +44,7 @@ class Gemini:
         exit_means_done=False,
         reach=Reach.COMMANDS,
         drivers={Driver.PROTOCOL: Teller.RUNNER, Driver.TERMINAL: Teller.HOOKS},
+        deaf_at_work=(Driver.PROTOCOL,),  # its hooks around tools do not fire there
     )
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:

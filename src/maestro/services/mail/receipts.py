@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 
 from maestro import errors
+from maestro.agents import known
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Delivery, Message, Received, Status, Step, has_reached, is_shared
+from maestro.domain.talks import Turn
 from maestro.events.hub import Hub
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail.labels import label
@@ -118,11 +120,11 @@ def just_sent(tx: Tx, draft: Draft, posted: Posted) -> ops.SentMail:
         thread_id=posted.thread_id,
         subject=draft.subject,
         created_at=tx.at,
-        deliveries=[_unseen(target, target.name or label(tx, target.box)) for target in posted.targets],
+        deliveries=[_unseen(tx, target, target.name or label(tx, target.box)) for target in posted.targets],
     )
 
 
-def _unseen(target: Target, name: str) -> ops.Recipient:
+def _unseen(tx: Tx, target: Target, name: str) -> ops.Recipient:
     return ops.Recipient(
         recipient=target.box,
         box=target.box,
@@ -135,12 +137,28 @@ def _unseen(target: Target, name: str) -> ops.Recipient:
         read_at=None,
         acknowledged_at=None,
         expired_at=None,
+        note=_held_up(tx, target.box, name),
     )
 
 
+def _held_up(tx: Tx, box: str, name: str) -> str | None:
+    """Why a recipient does not hear of it now, if its program lets nothing in before its turn is over."""
+    route = tx.sessions.route(box) if box.startswith("ses_") else None
+    deaf = known.deaf_at_work(route.tool) if route is not None else ()
+    talk = tx.talks.get(box) if deaf else None
+    if talk is None or talk.driver not in deaf or talk.turn not in (Turn.WORKING, Turn.ASKING):
+        return None
+    return f"{name} is at work, and its program lets nothing in before its turn is over: it is told then"
+
+
 def recipients(tx: Tx, message: Message) -> list[ops.Recipient]:
-    found = tx.deliveries.of_message(message.seq)
-    return [ops.Recipient(**msgspec.structs.asdict(delivery), name=label(tx, delivery.box)) for delivery in found]
+    return [_recipient(tx, delivery) for delivery in tx.deliveries.of_message(message.seq)]
+
+
+def _recipient(tx: Tx, delivery: Delivery) -> ops.Recipient:
+    name = label(tx, delivery.box)
+    note = _held_up(tx, delivery.box, name) if delivery.status is Status.SENT else None
+    return ops.Recipient(**msgspec.structs.asdict(delivery), name=name, note=note)
 
 
 class ReceiptWaits:

@@ -27,6 +27,7 @@ class Route(msgspec.Struct, frozen=True):
     parent_id: str | None
     status: Status
     resumes: bool = False  # it has ended, and will be started again
+    tool: str | None = None
 
     @property
     def takes_mail(self) -> bool:
@@ -107,7 +108,7 @@ class Sessions:
         row = self._rows.one("session_route", id=session_id)
         if row is None:
             return None
-        route = Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]), bool(row[7]))
+        route = Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]), bool(row[7]), row[8])
         if self._remembers and route.is_live:
             if len(self._live) >= limits.routes_remembered_max:
                 self._live.clear()

@@ -169,6 +169,13 @@ async def talking(world: World) -> Talking:
 
 
 @pytest.fixture
+async def deaf(world: World) -> Talking:
+    """One whose program fires no hooks around its tools."""
+    boss = await world.boss("boss")
+    return Talking(world, await spoken_with(world, "w", tool="gemini", under=boss), "gemini")
+
+
+@pytest.fixture
 async def in_terminal(world: World) -> Talking:
     """One whose program's hooks tell how it stands."""
     boss = await world.boss("boss")
@@ -190,7 +197,7 @@ def terminal(in_terminal: Talking) -> Terminal:
 async def spoken_with(
     world: World, name: str, *, teller: Teller = Teller.RUNNER, tool: str = "claude", **fields: Any
 ) -> Caller:
-    caller: Caller = await world.join(name, **fields)
+    caller: Caller = await world.join(name, tool=tool, **fields)
 
     def write(tx: Tx) -> None:
         spawn = Spawn(

@@ -47,7 +47,7 @@ SELECT s.id, s.pid, s.pid_started FROM sessions s
 
 -- name: session_route
 -- What decides where mail for a session goes.
-SELECT s.id, s.project_id, s.name, s.ended_at, s.successor_id, s.parent_id, s.status, {resumes}
+SELECT s.id, s.project_id, s.name, s.ended_at, s.successor_id, s.parent_id, s.status, {resumes}, s.tool
   FROM sessions s WHERE s.id = :id;
 
 -- name: sessions_page

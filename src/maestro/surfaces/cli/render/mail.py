@@ -22,7 +22,7 @@ _STATUSES = {
 
 def sent(value: ops.SentMail, view: View) -> Rendered:
     to = _reached(value.deliveries, 10)
-    notes = [line(one.reason) for one in value.deliveries if one.reason]
+    notes = [line(word) for one in value.deliveries for word in (one.reason, one.note) if word]
     issue = f"  ({line(value.issue)})" if value.issue else ""
     return Rendered(f"{value.id}  {to}{issue}\n", notes)
 
@@ -33,7 +33,7 @@ def status(value: ops.MailStatus, view: View) -> Rendered:
             line(one.name),
             status_word(one.status),
             _step(one),
-            paint(line(one.reason or ""), "dim"),
+            paint(line(one.reason or one.note or ""), "dim"),
         ]
         for one in value.deliveries
     ]
