@@ -63,6 +63,9 @@ def manifest(tx: Tx, caller: Caller, request: session_ops.OneSession) -> Manifes
     return shapes.decode(data)
 
 
+NOT_HEARD_YET = "its program has not been heard of yet"
+
+
 class Control:
     """What goes through a runner."""
 
@@ -115,6 +118,8 @@ class Control:
         """For an agent in a terminal: its hooks hand it out while it works, and what has nothing to do is woken."""
         if talk.turn is Turn.ASKING:
             raise _held_back(WAITS_FOR_ANSWER, sent)
+        if talk.turn is Turn.NONE:  # it starts, or asks its person something that only it knows of
+            raise _held_back(NOT_HEARD_YET, sent)
         why = await self._wake(talk.session_id)
         if why:
             raise _not_handed_over(errors.Conflict(f"{why}."), sent)

@@ -24,6 +24,14 @@ from maestro.services.talks import told
 Terminal = Any
 
 
+async def test_what_is_said_before_its_first_word_is_held_and_shown_with_it(terminal: Terminal) -> None:
+    with pytest.raises(errors.NotConfirmed, match="has not been heard of yet"):
+        await terminal.prompt("Hurry up.")
+    await terminal.fire(Moment.STARTS)
+    shown = await terminal.fire(Moment.PROMPT, prompt="Begin.", conversation="c1")
+    assert "Hurry up." in shown.text
+
+
 async def test_its_hooks_tell_whose_turn_it_is(terminal: Terminal) -> None:
     assert await terminal.turn() is Turn.NONE
     for moment, expected in (
