@@ -70,6 +70,28 @@ def test_half_typed_words_stay_through_mail_and_prompts(on: Stage) -> None:
         on.until(lambda: any(f"{HALF}ght" in one.newest for one in on.seen()), "the whole of it in a request")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_what_a_person_goes_on_typing_stays_whole_through_all_that_is_pushed(on: Stage) -> None:
+    tries = 67  # some two hundred over the three programs
+    worker = at_rest(on, *[Say("I have read it.")] * (3 * tries))
+    typed = ""
+    with at_keyboard(on.folder(worker)) as keyboard:
+        for number in range(tries):
+            typed += f"w{number} "
+            keyboard.press(f"w{number} ")
+            if number % 2:
+                sent = on.mail("worker", f"Mail {number}.")
+            else:
+                sent = on.prompt(worker, f"Prompt {number}.").json()["id"]
+            on.until(lambda sent=sent: on.receipt(sent) == "read", f"{number} being read")  # type: ignore[misc]
+            on.until_status(worker, "idle")
+        assert not any("w0 " in one.newest for one in on.seen())
+        time.sleep(0.5)
+        keyboard.press("\r")
+        on.until(lambda: any(typed.strip() in one.newest for one in on.seen()), "the whole of it in a request")
+
+
 def test_the_person_at_the_terminal_answers_first(on: Stage) -> None:
     if on.tool == "gemini":
         pytest.skip("it opens no dialog: its hook holds the call")
