@@ -73,6 +73,21 @@ class Desk:
         if happening.moment is Moment.STOP and seen.session.status not in FINAL:
             seen = msgspec.structs.replace(seen, owed=await self._waiting.owed(seen.talk, happening))
         reply = self._reply(happening, seen, memory)
+        is_noted = False
+        try:
+            await self._note(caller, happening, seen, memory, reply)
+            is_noted = True
+        finally:
+            if not is_noted:
+                memory.unsaid(reply.receipt)
+        if reply is NOTHING and self._is_held(happening, seen):
+            return turns.gated(await self._asked(caller, happening, seen, holds))
+        return reply
+
+    async def _note(
+        self, caller: Caller, happening: Happening, seen: Seen, memory: Remembered, reply: Reply
+    ) -> None:
+        """Write down what follows, if anything does."""
         spent = await spending.look(seen.talk, happening, reply)
         others = memory.being_read
         work = self._consequences(caller, happening, seen, memory, reply)
@@ -84,9 +99,6 @@ class Desk:
                 await self._store.write(lambda tx: _do(tx, caller, work), quick=True)
             finally:
                 memory.being_read = memory.being_read - now_read
-        if reply is NOTHING and self._is_held(happening, seen):
-            return turns.gated(await self._asked(caller, happening, seen, holds))
-        return reply
 
     def _is_held(self, happening: Happening, seen: Seen) -> bool:
         """Whether a tool call of an agent whose program asks nobody has to be allowed first."""
@@ -117,8 +129,9 @@ class Desk:
         memory.being_shown -= receipts.places(reply.receipt)
         if not is_out:
             return
-        if memory.pending is not None:  # else they are looked up, with this one
-            memory.pending = [*memory.pending, reply.receipt][-limits.hook_answers_max :]
+        if memory.pending is None:  # now: a hook that looks them up before this one is stored would show it again
+            memory.pending = await self._store.read(lambda tx: tx.hooks.answers_of(caller.name), quick=True)
+        memory.pending = [*memory.pending, reply.receipt][-limits.hook_answers_max :]
         memory.model_was_asked = False
         await self._store.write(lambda tx: _note_shown(tx, caller, reply.receipt), quick=True)
 

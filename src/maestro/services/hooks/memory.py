@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from maestro import limits
+from maestro.services.mail import receipts
 
 
 @dataclass
@@ -20,6 +21,12 @@ class Remembered:
     told_to_wait: str = ""  # since it was last told anything else
     owes_primer: bool = False
     model_was_asked: bool = False  # since the newest answer with mail
+
+    def unsaid(self, receipt: str) -> None:
+        """An answer was never given, and what was to be written with it may not have been: it is looked up anew."""
+        if receipt:
+            self.being_shown -= receipts.places(receipt)
+        self.pending = None
 
 
 class Memory:

@@ -141,6 +141,32 @@ async def test_an_answer_that_did_not_come_out_is_given_again(agent: Agent) -> N
     assert (await agent.fires(Moment.AFTER_TOOL)).kind is Kind.CONTEXT
 
 
+async def test_an_answer_that_was_cut_off_while_it_was_written_down_is_given_again(agent: Agent) -> None:
+    read = await agent.world.send(None, "claude")
+    await agent.fires(Moment.AFTER_TOOL)
+    await agent.world.send(None, "claude", message="Look here.")
+    prompt = Happening(tool="claude", event="x", moment=Moment.PROMPT)
+    cut_off = asyncio.create_task(agent.desk.happened(agent.caller, prompt))
+    await asyncio.sleep(0)  # its status is being written
+    assert cut_off.cancel()
+    await asyncio.gather(cut_off, return_exceptions=True)
+    assert cut_off.cancelled()
+    assert "Look here." in (await agent.fires(Moment.PROMPT)).text
+    assert await agent.receipt(read) == ("read", "hook")
+
+
+async def test_mail_of_which_nobody_has_looked_up_what_was_shown_is_shown_once(agent: Agent) -> None:
+    await agent.world.send(None, "claude")
+    after = Happening(tool="claude", event="x", moment=Moment.AFTER_TOOL)
+    told = await agent.desk.happened(agent.caller, after)
+    agent.desk.turn_ended(agent.caller.name)
+    handing = asyncio.create_task(agent.desk.handed(agent.caller, told, is_out=True))
+    await asyncio.sleep(0)  # that it is out is being written
+    assert await agent.desk.happened(agent.caller, after) is NOTHING
+    await handing
+    assert await agent.desk.happened(agent.caller, after) is NOTHING
+
+
 async def test_two_hooks_at_once_show_mail_once(agent: Agent) -> None:
     await agent.world.send(None, "claude")
     happening = Happening(tool="claude", event="x", moment=Moment.AFTER_TOOL)
