@@ -112,14 +112,16 @@ class Desk:
         if decided is not None:
             return decided
         await holds()
-        if seen.talk is not None:
-            await self._store.write(lambda tx: tx.talks.set_turn(caller.name, Turn.ASKING), quick=True)
+        if seen.talk is None:
+            return await self._holding.hold(caller, happening)
+        memory = self._memory.of(caller.name)
+        memory.asking += 1
         try:
+            await self._store.write(lambda tx: tx.talks.set_turn(caller.name, Turn.ASKING), quick=True)
             return await self._holding.hold(caller, happening)
         finally:
-            if seen.talk is not None:
-                over = self._store.write(lambda tx: turns.asked_no_more(tx, caller.name), quick=True)
-                await asyncio.shield(over)
+            memory.asking -= 1
+            await asyncio.shield(self._store.write(lambda tx: _asked_no_more(tx, caller, memory), quick=True))
 
     async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
         """An answer went out, or could not be given: then its mail is offered again."""
@@ -231,6 +233,12 @@ def _do(tx: Tx, caller: Caller, work: list[Callable[[Tx], None]]) -> None:
     kin.require_live(tx, caller)
     for one in work:
         one(tx)
+
+
+def _asked_no_more(tx: Tx, caller: Caller, memory: Remembered) -> None:
+    """One of its hooks waits no longer. Another may, also one that has come meanwhile."""
+    if not memory.asking:
+        turns.asked_no_more(tx, caller.name)
 
 
 def _note_shown(tx: Tx, caller: Caller, receipt: str) -> None:

@@ -17,6 +17,7 @@ class Remembered:
     being_shown: set[int] = field(default_factory=set)  # mail in an answer that is on its way
     # Mail that is being marked as read: a hook of the same moment must not take it for unread.
     being_read: set[int] = field(default_factory=set)
+    asking: int = 0  # hooks that wait for the person, who may be asked by two of them for the same call
     stops: int = 0  # in a row that mail held up
     told_to_wait: str = ""  # since it was last told anything else
     owes_primer: bool = False

@@ -255,6 +255,19 @@ async def test_a_second_hook_of_the_same_request_hears_what_was_decided(terminal
     await asyncio.gather(again, return_exceptions=True)
 
 
+async def test_it_asks_as_long_as_one_of_its_hooks_waits(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    wanted = {"asked": "Bash: rm x", "action": "shell:rm x"}
+    waits, killed = [asyncio.create_task(terminal.fire(Moment.ASKS, **wanted)) for _ in range(2)]
+    ask = await _asked(terminal)
+    killed.cancel()
+    await asyncio.gather(killed, return_exceptions=True)
+    assert await terminal.turn() is Turn.ASKING
+    await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
+    assert (await waits).kind is Kind.ALLOW
+    assert await terminal.turn() is Turn.WORKING
+
+
 async def test_what_it_no_longer_waits_for_is_withdrawn(terminal: Terminal) -> None:
     await terminal.fire(Moment.PROMPT)
     asking = asyncio.create_task(terminal.fire(Moment.ASKS, asked="Bash: rm x", action="shell:rm x"))
