@@ -23,6 +23,7 @@ from maestro.store.repositories.deliveries import Wanted
 _ALLOW, _DENY = "allow", "deny"
 _SAME_SECONDS = 2.0  # within which two hooks of one moment fire
 _REFUSED = "The person did not allow this."
+_TITLE, _SAYS = "May it use ", " asks before it goes on."  # by which such a request is known for one later
 
 
 _Key = tuple[str, str, str]  # the session, what it asks, and what tells that from another call
@@ -137,8 +138,8 @@ def _request(happening: Happening) -> ops.CreateAsk:
         kind = rules.Kind.QUESTION
         return ops.CreateAsk(title=asks.title[:many], message=asks.text, kind=kind, choice=choices)
     return ops.CreateAsk(
-        title=f"May it use {happening.asked or 'a tool'}?"[:many],
-        message=f"{happening.tool} asks before it goes on.\n\n{happening.details}".strip(),
+        title=f"{_TITLE}{happening.asked or 'a tool'}?"[:many],
+        message=f"{happening.tool}{_SAYS}\n\n{happening.details}".strip(),
         kind=rules.Kind.PERMISSION,
         choice=[_ALLOW, _DENY],
     )
@@ -153,9 +154,16 @@ def withdraw_all(tx: Tx, caller: Caller, ask_ids: list[str]) -> None:
 
 
 def withdraw_left(tx: Tx, caller: Caller) -> None:
-    """Requests of a program that is past all of them: those that it has stopped waiting for without a word."""
+    """Requests of a program that is past all of them: those that it has stopped waiting for without a word. What the
+    agent asked for itself, it may well wait for after its turn."""
     left = tx.asks.open_of_session(caller.name, limit=limits.page_items_default)
-    withdraw_all(tx, caller, [one.id for one in left if one.kind is rules.Kind.PERMISSION])
+    withdraw_all(tx, caller, [one.id for one in left if _is_programs(one)])
+
+
+def _is_programs(ask: Ask) -> bool:
+    """Whether a hook opened it: another server may have, which nobody can ask any more."""
+    says = ask.text.partition("\n")[0]
+    return ask.kind is rules.Kind.PERMISSION and ask.title.startswith(_TITLE) and says.endswith(_SAYS)
 
 
 def _asked_before(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask | None:

@@ -11,6 +11,7 @@ import pytest
 
 from maestro import errors, limits
 from maestro.agents.hooks.base import NOTHING, Kind, Moment, Question
+from maestro.domain.asks import Kind as AskKind
 from maestro.domain.asks import Status as AskStatus
 from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import Source, Status
@@ -278,6 +279,27 @@ async def test_what_it_no_longer_waits_for_is_withdrawn(terminal: Terminal) -> N
     await terminal.fire(Moment.STOP)
     now = await terminal.world.store.read(lambda tx: tx.asks.get(ask.id))
     assert now.status is not AskStatus.OPEN
+
+
+@pytest.mark.parametrize("moment", [Moment.STOP, Moment.PROMPT])
+async def test_what_the_agent_itself_asked_for_stays_open(terminal: Terminal, moment: Moment) -> None:
+    await terminal.fire(Moment.PROMPT)
+    request = ask_ops.CreateAsk(title="May I delete the branch?", kind=AskKind.PERMISSION)
+    ask = await terminal.world.do(asks.create, request, by=terminal.caller)
+    await terminal.fire(moment)
+    now = await terminal.world.store.read(lambda tx: tx.asks.get(ask.id))
+    assert now.status is AskStatus.OPEN
+
+
+async def test_what_a_server_that_was_killed_had_asked_is_withdrawn_with_the_turn(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    asking = asyncio.create_task(terminal.fire(Moment.ASKS, asked="Bash: rm x", action="shell:rm x"))
+    ask = await _asked(terminal)
+    terminal.restart()
+    await terminal.fire(Moment.STOP)
+    now = await terminal.world.store.read(lambda tx: tx.asks.get(ask.id))
+    assert now.status is AskStatus.WITHDRAWN
+    await asyncio.gather(asking)
 
 
 async def test_a_limit_leaves_it_alone_until_the_minute_it_names(terminal: Terminal) -> None:
