@@ -11,7 +11,7 @@ from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply
 from maestro.domain import asks as rules
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
-from maestro.domain.messages import Step, Type
+from maestro.domain.messages import Received, Step, Type
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
 from maestro.services import asks
@@ -82,7 +82,7 @@ class Holding:
         return self._decided[key][1] if key in self._decided else None
 
     def _open(self, caller: Caller, happening: Happening, key: _Key) -> _Held:
-        request = _request(happening)
+        request = request_for(happening)
         work = self._store.write(lambda tx: _asked_before(tx, caller, request) or asks.create(tx, caller, request))
         self._held[key] = held = _Held(asyncio.ensure_future(work))
         return held
@@ -131,7 +131,8 @@ def _verdict(happening: Happening, answer: str) -> Reply:
     return Reply(Kind.ALLOW) if answer == _ALLOW else Reply(Kind.DENY, _REFUSED)
 
 
-def _request(happening: Happening) -> ops.CreateAsk:
+def request_for(happening: Happening) -> ops.CreateAsk:
+    """What the person is asked."""
     asks, many = happening.question, limits.subject_chars_max
     if asks is not None:
         choices = list(asks.choices[: limits.choices_max])
@@ -167,8 +168,12 @@ def _is_programs(ask: Ask) -> bool:
 
 
 def _asked_before(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask | None:
-    """The same request, which a server that was killed had opened."""
-    found = tx.asks.open_of_session(caller.name, limit=limits.page_items_default)
+    """The same request, which a server that was killed had opened: still open, or with an answer that nobody took."""
+    many = limits.page_items_default
+    found = tx.asks.open_of_session(caller.name, limit=many)
+    for message in _answers(tx, caller, request.title):
+        at, project_id = message.created_at, caller.project_id or ""
+        found += tx.asks.answered_at(at, project_id=project_id, session_id=caller.name, limit=many)
     return next((one for one in found if one.kind is request.kind and _same(one, request)), None)
 
 
@@ -178,8 +183,13 @@ def _same(ask: Ask, request: ops.CreateAsk) -> bool:
 
 def _told(tx: Tx, caller: Caller, ask: Ask) -> None:
     """The answer lies in the agent's box too, for those who only look there; this one has it."""
-    box = caller.session_id or ""
-    wanted = Wanted(type=Type.RESPONSE)
-    for message in tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, limit=limits.page_items_max):
-        if message.subject == f"Answer: {ask.title}"[: limits.subject_chars_max]:
-            receipts.take(tx, caller, Step.READ, box, message.seq, via="hook")
+    for message in _answers(tx, caller, ask.title):
+        receipts.take(tx, caller, Step.READ, message.box, message.seq, via="hook")
+
+
+def _answers(tx: Tx, caller: Caller, title: str) -> list[Received]:
+    """What lies in the agent's box as an answer to a request, unread."""
+    wanted, subject = Wanted(type=Type.RESPONSE), f"Answer: {title}"[: limits.subject_chars_max]
+    box, many = caller.session_id or "", limits.page_items_max
+    found = tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, limit=many)
+    return [message for message in found if message.subject == subject]

@@ -57,6 +57,11 @@ class Asks:
     def open_of_session(self, session_id: str, *, limit: int) -> list[Ask]:
         return self._many("asks_of_session", session_id=session_id, limit=limit)
 
+    def answered_at(self, at: datetime, *, project_id: str, session_id: str, limit: int) -> list[Ask]:
+        """What a session was answered in one moment."""
+        values = {"project_id": project_id, "session_id": session_id, "at": to_micros(at), "limit": limit}
+        return self._many("asks_answered_at", **values)
+
     def close(self, ask_id: str, *, status: Status, answer: str | None, by: str, at: datetime) -> bool:
         """Whether it was open until now."""
         values = {"id": ask_id, "status": status.value, "answer": answer, "by": by, "at": to_micros(at)}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from maestro import errors, limits
-from maestro.agents.hooks.base import NOTHING, Kind, Moment, Question
+from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Question
 from maestro.domain.asks import Kind as AskKind
 from maestro.domain.asks import Status as AskStatus
 from maestro.domain.documents import ReportKind
@@ -19,6 +19,7 @@ from maestro.domain.talks import Turn
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
 from maestro.services import asks
+from maestro.services.hooks.holding import request_for
 from maestro.services.sessions import reporting
 from maestro.services.talks import told
 
@@ -239,6 +240,34 @@ async def test_what_was_asked_of_a_server_that_was_killed_is_asked_once(terminal
     await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="deny"))
     assert (await again).kind is Kind.DENY
     assert (await first).kind is Kind.DENY
+
+
+async def test_an_answer_that_a_killed_server_did_not_hand_over_is_handed_over_once(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    wanted = {"asked": "Bash: rm x", "action": "shell:rm x"}
+    happening = Happening(tool="claude", event="x", moment=Moment.ASKS, **wanted)
+    ask = await terminal.world.do(asks.create, request_for(happening), by=terminal.caller)  # by the killed server
+    await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
+    async with asyncio.timeout(5):
+        assert (await terminal.fire(Moment.ASKS, **wanted)).kind is Kind.ALLOW
+    assert await terminal.fire(Moment.AFTER_TOOL, asked="Bash: rm x") is NOTHING, "its answer comes as no mail"
+    terminal.restart()
+    again = asyncio.create_task(terminal.fire(Moment.ASKS, **wanted))
+    assert (await _asked(terminal)).id != ask.id, "another call is another request"
+    again.cancel()
+    await asyncio.gather(again, return_exceptions=True)
+
+
+async def test_an_answer_to_another_request_of_that_title_is_none(terminal: Terminal) -> None:
+    await terminal.fire(Moment.PROMPT)
+    wanted = {"asked": "Write: a.txt", "action": "edit:a.txt"}
+    happening = Happening(tool="claude", event="x", moment=Moment.ASKS, **wanted, details="one content")
+    ask = await terminal.world.do(asks.create, request_for(happening), by=terminal.caller)
+    await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
+    other = asyncio.create_task(terminal.fire(Moment.ASKS, **wanted, details="another content"))
+    assert (await _asked(terminal)).text.endswith("another content")
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
 
 
 async def test_a_second_hook_of_the_same_request_hears_what_was_decided(terminal: Terminal) -> None:

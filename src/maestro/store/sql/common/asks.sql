@@ -29,6 +29,12 @@ SELECT {ask} FROM {asks}
 -- name: asks_of_session
 SELECT {ask} FROM {asks} WHERE a.session_id = :session_id AND a.status = 'open' ORDER BY a.id LIMIT :limit;
 
+-- name: asks_answered_at
+-- What a session was answered in one moment. Few ask for it: it has no index of its own.
+SELECT {ask} FROM {asks}
+ WHERE a.project_id = :project_id AND a.session_id = :session_id AND a.status = 'answered' AND a.answered_at = :at
+ ORDER BY a.id DESC LIMIT :limit;
+
 -- name: ask_close
 -- Answered or withdrawn, once. Whoever was told that it is open is to be told that it no longer is.
 UPDATE asks SET status = :status, answer = :answer, answered_by = :by, answered_at = :at,
