@@ -86,9 +86,10 @@ def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
     if happening.moment is Moment.PROMPT:
         withdraw_left(tx, caller)
         came_in(tx, caller, happening.prompt)
+    if not happening.is_limited:
+        tx.talks.park(session.id, None)  # it went on by itself, if only with words
     if now is not Turn.IDLE:
         tx.talks.set_turn(session.id, now)
-        tx.talks.park(session.id, None)
         return
     withdraw_left(tx, caller)
     taking.stopped(tx, session, caller, problem=happening.problem)

@@ -343,6 +343,18 @@ async def test_a_limit_leaves_it_alone_until_the_minute_it_names(terminal: Termi
     assert (await terminal.talking.talk()).parked_until is None
 
 
+async def test_one_that_went_on_by_itself_with_words_alone_is_not_told_to(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    await terminal.fire(Moment.PROMPT)
+    await terminal.fire(Moment.FAILS, problem="You've hit your limit · resets 11pm (UTC)", is_limited=True)
+    await terminal.fire(Moment.WAITS, needs_person=False)
+    assert (await terminal.talking.talk()).parked_until is not None, "it only says that it still waits"
+    await terminal.fire(Moment.STOP)
+    assert (await terminal.talking.talk()).parked_until is None
+    terminal.world.clock.advance(24 * 3600)
+    assert await terminal.wake() == []
+
+
 async def test_what_it_reported_stands_when_it_stops(terminal: Terminal) -> None:
     await terminal.fire(Moment.PROMPT)
     said = session_ops.ReportSession(kind=ReportKind.COMPLETE, text="done")
