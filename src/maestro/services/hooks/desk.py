@@ -67,11 +67,9 @@ class Desk:
         if not caller.is_session:
             raise errors.NotPermitted("Hooks are for agents: this is no session.")
         memory = self._memory.of(caller.name)
-        seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
+        seen = await self._look(caller, happening, memory)
         if happening.moment is Moment.ASKS and not seen.is_driven and self._holds(seen.session, seen.spawn):
             return await self._asked(caller, happening, seen, holds)
-        if happening.moment is Moment.STOP and seen.session.status not in FINAL:
-            seen = msgspec.structs.replace(seen, owed=await self._waiting.owed(seen.talk, happening))
         reply = self._reply(happening, seen, memory)
         is_noted = False
         try:
@@ -84,9 +82,17 @@ class Desk:
             return turns.gated(await self._asked(caller, happening, seen, holds))
         return reply
 
-    async def _note(
-        self, caller: Caller, happening: Happening, seen: Seen, memory: Remembered, reply: Reply
-    ) -> None:
+    async def _look(self, caller: Caller, happening: Happening, memory: Remembered) -> Seen:
+        """How things stand. Nobody gets a turn between the last look and the reply: both would show the same mail."""
+        seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
+        is_stop = happening.moment is Moment.STOP and seen.session.status not in FINAL
+        if not is_stop or not self._waiting.has_waiter(seen.talk, happening):
+            return seen
+        owed = await self._waiting.owed(seen.talk, happening)
+        seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
+        return msgspec.structs.replace(seen, owed=owed)
+
+    async def _note(self, caller: Caller, happening: Happening, seen: Seen, memory: Remembered, reply: Reply) -> None:
         """Write down what follows, if anything does."""
         spent = await spending.look(seen.talk, happening, reply)
         others = memory.being_read

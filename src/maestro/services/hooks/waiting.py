@@ -17,6 +17,10 @@ class Waiting:
     def __init__(self, runners: Runners) -> None:
         self._runners = runners
 
+    def has_waiter(self, talk: Talk | None, happening: Happening) -> bool:
+        """Whether a session is such an agent, and this a word of its own."""
+        return talk is not None and not happening.is_aside and known.waiter(happening.tool, talk.driver) is not None
+
     def is_own(self, talk: Talk | None, happening: Happening) -> bool:
         """Whether a tool call is that very command: it needs nobody's leave."""
         waiter = known.waiter(happening.tool, talk.driver) if talk is not None else None

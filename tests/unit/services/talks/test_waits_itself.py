@@ -66,6 +66,20 @@ async def test_one_that_stops_without_waiting_is_told_once(terminal: Terminal) -
     assert await terminal.fire(Moment.STOP) is NOTHING
 
 
+async def test_two_hooks_of_one_stop_show_mail_once(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    await terminal.fire(Moment.PROMPT, prompt="Begin.")
+    await terminal.world.send(None, "w", message="Look here.")
+    ask = terminal.talking.runner.ask
+
+    async def takes_time(*words: Any, **request: Any) -> Any:
+        await asyncio.sleep(0.01)
+        return await ask(*words, **request)
+
+    monkeypatch.setattr(terminal.talking.runner, "ask", takes_time)
+    told = await asyncio.gather(*(terminal.fire(Moment.STOP) for _ in range(2)))
+    assert sum("Look here." in reply.text for reply in told) == 1
+
+
 async def test_mail_comes_before_that_it_must_wait(terminal: Terminal) -> None:
     terminal.talking.runner.listens = False
     await terminal.fire(Moment.PROMPT, prompt="Begin.")
