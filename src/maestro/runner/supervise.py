@@ -26,6 +26,7 @@ from maestro.runner.wire import Wire
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
 _REPORT_SECONDS = 10.0
 _CHUNK = 1 << 16
+_ENTER = (b"\r", b"\n", b"\x1b[13")  # the last where a program has told the terminal to spell every key
 
 
 class Runner:
@@ -46,7 +47,7 @@ class Runner:
         self._agent: agents.Agent | None = None
         self._agent_started = ""
         self._inlet: Inlet | None = None  # what the agent itself is told
-        self._is_done = False  # it may end as soon as nobody looks on
+        self._is_done = False  # it may end as soon as nobody looks on, unless it is told something new
         self._finish_at: float | None = None  # when it is told to end, if it has not by itself
         self._stop_at: float | None = None  # when it is told to end for the last time
         self._asked: str | None = None  # by whom it was told to stop
@@ -326,6 +327,8 @@ class Runner:
 
     def _write(self, data: bytes) -> None:
         """What someone types, or was sent."""
+        if self._talk is None and any(key in data for key in _ENTER):
+            self._is_done = False  # it may work again, which only the server hears: it says anew when that is over
         self._showing.transcript.input(data)
         into = self._front or self._inlet
         if into is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from maestro.testing.supervised import Supervised, is_there, until
+from maestro.testing.supervised import Supervised, frame, is_there, say, until
 
 Supervise = Callable[..., Supervised]
 STUBBORN = "trap '' TERM INT HUP; echo $$ > pids; while :; do sleep 100; done"
@@ -91,3 +91,31 @@ def test_an_agent_whose_runner_is_killed_loses_its_terminal(supervise: Supervise
     family = one.agents("pids")
     one.process.kill()
     until(lambda: not [process for process in family if is_there(process)], what="the end of the agent")
+
+
+def _done_while_attached(one: Supervised, typed: bytes) -> None:
+    """Someone is at it when it may end, types something, and goes."""
+    with one.connect() as sock:
+        say(sock, {"do": "attach"})
+        assert frame(sock)[0] == b"A"
+        assert one.ask(do="finish")["ok"]
+        sock.sendall(b"D" + len(typed).to_bytes(4, "big") + typed)
+        until(lambda: any(event[1] == "i" for event in one.events()), what="the keys")
+
+
+def test_one_that_is_done_ends_when_its_person_goes(supervise: Supervise) -> None:
+    one = supervise("cat")
+    one.report("started")
+    _done_while_attached(one, b"only looked on")
+    assert one.report("exited")["asked"] == "its own end"
+
+
+@pytest.mark.parametrize("enter", [b"\r", b"\n", b"\x1b[13u"])
+def test_one_that_was_told_something_new_goes_on_until_it_is_done_again(supervise: Supervise, enter: bytes) -> None:
+    one = supervise("cat")
+    one.report("started")
+    _done_while_attached(one, b"new work" + enter)
+    until(lambda: one.ask(do="state")["attached"] == 0, what="their going")
+    assert one.ask(do="state")["stopping"] is None
+    assert one.ask(do="finish")["ok"]
+    assert one.report("exited")["asked"] == "its own end"

@@ -7,7 +7,7 @@ says when the model has it, or the program's hooks do.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import msgspec
@@ -79,10 +79,10 @@ class Waking:
         """Do what there is to do for one agent; when to look again."""
         session_id = talk.session_id
         is_done, is_waiting, wake = await self._store.read(lambda tx: _glance(tx, session_id), quick=True)
-        if is_done:
-            await self._let_go(session_id)
-            return None
         now = self._clock.now()
+        if is_done:
+            is_there = await self._let_go(session_id)
+            return now + timedelta(seconds=limits.wake_confirm_seconds) if is_there else None
         if talk.parked_until is not None and talk.parked_until > now:
             return talk.parked_until
         if talk.parked_until is None and not is_waiting:
@@ -105,12 +105,14 @@ class Waking:
         wake = await self._store.read(lambda tx: tx.talks.wake(session_id), quick=True)
         return wake_due(wake) if wake is not None else None
 
-    async def _let_go(self, session_id: str) -> None:
-        """It has said that it is done: it is told nothing more, and ends by that."""
+    async def _let_go(self, session_id: str) -> bool:
+        """It has said that it is done: it is told nothing more, and ends by that. A person may be at it, and press keys
+        of which nothing comes: as long as it is there, it is told again."""
         try:
             await self._runners.ask(session_id, do="finish")
         except errors.Conflict:
-            return  # it has ended
+            return False  # it has ended
+        return True
 
 
 def _idle(tx: Tx, *, after: str) -> list[Talk]:

@@ -113,5 +113,8 @@ async def test_one_that_is_done_is_let_go(talking: Talking) -> None:
     await talking.waking.run_once()
     assert talking.runner.asked == [], "its turn goes on"
     await talking.tell("turn_ended")
-    await talking.waking.run_once()
+    due = await talking.waking.run_once()
     assert talking.runner.asked == [{"do": "finish"}]
+    assert due is not None, "someone may be at it: it is told again"
+    talking.runner.is_away = True
+    assert await talking.waking.run_once() is None
