@@ -603,3 +603,6 @@ CREATE INDEX usage_of_task ON usage (task_id);
 -- its runner, over the program's protocol, or the program's hooks.
 ALTER TABLE talks ADD COLUMN driver TEXT NOT NULL DEFAULT 'protocol';
 ALTER TABLE talks ADD COLUMN teller TEXT NOT NULL DEFAULT 'runner';
+
+-- Where a program keeps its own record of a conversation that hooks tell of: `heard` is a place in that file.
+ALTER TABLE talks ADD COLUMN record TEXT;

@@ -63,6 +63,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     heard: int  # the number of its last word; where hooks tell, how far its program's record was read
     parked_until: datetime | None  # its provider takes no more until then
     reminded: Reminded
+    record: str | None  # the file that its program keeps, as far as hooks have told of one
 
 
 class ToolAsk(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import msgspec
 
 from maestro import limits
 from maestro.agents.hooks import known
-from maestro.agents.hooks.base import Happening, Kind, Moment, Recorded, Reply
+from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Recorded, Reply
 from maestro.domain.callers import Caller
 from maestro.domain.talks import Talk, Teller
 from maestro.services.hooks.turns import came_in
@@ -28,35 +28,53 @@ _OF_A_TURN = (Moment.STOP, Moment.FAILS)
 
 class Spent(msgspec.Struct, frozen=True):
     new: Recorded
+    record: str
     read_to: int  # where the next look begins
     turns: int
 
 
 async def look(talk: Talk | None, happening: Happening, reply: Reply) -> Spent | None:
     """What is new at the end of a turn; None if nobody keeps a record."""
-    if talk is None or talk.teller is not Teller.HOOKS or happening.moment not in _MOMENTS or happening.is_aside:
+    if talk is None or talk.teller is not Teller.HOOKS or happening.is_aside or not happening.transcript:
         return None
-    if not happening.transcript:
+    if happening.moment is Moment.STARTS and happening.beginning is Beginning.RESUMED:
+        return await asyncio.to_thread(_passed_over, talk, happening.transcript)
+    if happening.moment not in _MOMENTS:
         return None
     # What is new later belongs to a turn that has ended, and one that is told to go on has not ended yet.
     count = 1 if happening.moment in _OF_A_TURN and reply.kind is not Kind.GO_ON else 0
-    return await asyncio.to_thread(_read, happening.tool, Path(happening.transcript), talk.heard, count)
+    start = talk.heard if talk.record in (None, happening.transcript) else 0  # another conversation has its own file
+    return await asyncio.to_thread(_read, happening.tool, happening.transcript, start, count)
 
 
-def _read(tool: str, path: Path, start: int, turns: int) -> Spent | None:
+def _passed_over(talk: Talk, record: str) -> Spent | None:
+    """An older conversation that someone went back to: what was taken there before was none of this one's."""
+    if talk.record in (None, record) or not Path(record).is_file():
+        return None
+    return Spent(Recorded(), record, Path(record).stat().st_size, 0)
+
+
+async def unheard(tool: str, talk: Talk) -> str:
+    """What was said, by its record, since hooks told of it last."""
+    found = await asyncio.to_thread(_read, tool, talk.record, talk.heard, 0) if talk.record is not None else None
+    return found.new.text if found is not None else ""
+
+
+def _read(tool: str, record: str, start: int, turns: int) -> Spent | None:
+    path = Path(record)
     try:
         with path.open("rb") as file:
-            start = start if start <= path.stat().st_size else 0  # another conversation than last time
+            start = start if start <= path.stat().st_size else 0  # it was written anew
             file.seek(start)
             kept = file.read(limits.transcript_bytes_max)
     except OSError:
         return None
     whole = kept[: kept.rfind(b"\n") + 1]
-    return Spent(known.DIALECTS[tool].recorded(whole), start + len(whole), turns)
+    return Spent(known.DIALECTS[tool].recorded(whole), record, start + len(whole), turns)
 
 
 def count(tx: Tx, caller: Caller, spent: Spent) -> None:
-    tx.talks.set_heard(caller.name, spent.read_to)
+    tx.talks.set_heard(caller.name, spent.read_to, record=spent.record)
     came_in(tx, caller, spent.new.text, is_record=True)
     if spent.new.usage is not None:
         taking.count(tx, kin.own(tx, caller), words.usage_of(spent.new.usage), turns=spent.turns)

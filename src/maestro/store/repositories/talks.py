@@ -41,8 +41,8 @@ class Talks:
         """Whether a runner's word is new."""
         return self._rows.run("talk_hear", session_id=session_id, epoch=epoch, heard=number) == 1
 
-    def set_heard(self, session_id: str, heard: int) -> None:
-        self._rows.run("talk_heard", session_id=session_id, heard=heard)
+    def set_heard(self, session_id: str, heard: int, *, record: str) -> None:
+        self._rows.run("talk_heard", session_id=session_id, heard=heard, record=record)
 
     def set_turn(self, session_id: str, turn: Turn) -> None:
         self._rows.run("talk_turn", session_id=session_id, turn=turn.value)
@@ -145,6 +145,7 @@ def _talk(row: Row) -> Talk:
         reminded=Reminded(row[8]),
         driver=Driver(row[9]),
         teller=Teller(row[10]),
+        record=row[11],
     )
 
 

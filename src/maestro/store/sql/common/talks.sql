@@ -1,5 +1,6 @@
 -- fragment: talk
-t.session_id, t.allow, t.rest, t.conversation, t.turn, t.epoch, t.heard, t.parked_until, t.reminded, t.driver, t.teller
+t.session_id, t.allow, t.rest, t.conversation, t.turn, t.epoch, t.heard, t.parked_until, t.reminded, t.driver, t.teller,
+t.record
 
 -- name: talk_insert
 -- A session that will be spoken with.
@@ -16,7 +17,7 @@ UPDATE talks SET epoch = :epoch, heard = :heard
 
 -- name: talk_heard
 -- How far the program's record of the conversation was read, where hooks tell of it.
-UPDATE talks SET heard = :heard WHERE session_id = :session_id;
+UPDATE talks SET record = :record, heard = :heard WHERE session_id = :session_id;
 
 -- name: talk_turn
 UPDATE talks SET turn = :turn WHERE session_id = :session_id;

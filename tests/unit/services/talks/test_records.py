@@ -1,0 +1,37 @@
+"""Agents in a terminal: what their program's own record of the conversation tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from maestro.agents.hooks.base import Beginning, Moment
+
+Terminal = Any
+
+
+async def test_another_record_is_counted_from_its_beginning(terminal: Terminal, tmp_path: Path) -> None:
+    await terminal.at_rest()
+    for name, many in (("c1", 1), ("c2", 4), ("c2", 5)):
+        lines = [{"message": {"id": f"{name}-{n}", "model": "x", "usage": {"output_tokens": 1}}} for n in range(many)]
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        await terminal.fire(Moment.STOP, transcript=str(tmp_path / name))
+    (used,) = await terminal.world.store.read(lambda tx: tx.talks.usage_of_session(terminal.caller.name, limit=9))
+    assert used.output_tokens == 6
+
+
+async def test_what_stood_in_a_record_before_someone_went_back_to_it_is_not_counted(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    await terminal.at_rest()
+    old, new = tmp_path / "old", tmp_path / "new"
+    line = json.dumps({"message": {"id": "m1", "model": "x", "usage": {"output_tokens": 1}}}) + "\n"
+    old.write_text(line * 3)
+    new.write_text(line)
+    await terminal.fire(Moment.STOP, transcript=str(new))
+    await terminal.fire(Moment.STARTS, transcript=str(old), beginning=Beginning.RESUMED)
+    old.write_text(line * 3 + line.replace("m1", "m2"))
+    await terminal.fire(Moment.STOP, transcript=str(old))
+    (used,) = await terminal.world.store.read(lambda tx: tx.talks.usage_of_session(terminal.caller.name, limit=9))
+    assert used.output_tokens == 2
