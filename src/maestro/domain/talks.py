@@ -9,6 +9,8 @@ import msgspec
 
 from maestro import limits
 
+_TIME = "."  # between the id of a push and which time it is; no id has one
+
 
 class Turn(enum.StrEnum):
     """Whose turn it is."""
@@ -79,7 +81,7 @@ class Wake(msgspec.Struct, frozen=True, kw_only=True):
     """Mail that was pushed to an idle agent, and is not yet known to have come to its model."""
 
     session_id: str
-    id: str
+    id: str  # the same each time that this mail is pushed; under what it is said, see `said_as`
     receipt: str
     tries: int
     pushed_at: datetime
@@ -113,6 +115,16 @@ def next_wake(known: Wake | None, at: datetime) -> Next:
     if known.given_up or at < wake_due(known):
         return Next.WAIT
     return Next.PUSH if known.tries < limits.wake_tries_max else Next.GIVE_UP
+
+
+def said_as(wake: Wake) -> str:
+    """What a push is called where it is said: another each time, since the same would not be said again."""
+    return wake.id if wake.tries == 1 else f"{wake.id}{_TIME}{wake.tries}"
+
+
+def is_said_as(wake: Wake, name: str) -> bool:
+    """Whether this is the push of a name, or an earlier one of the same mail: that may have come in after all."""
+    return name.partition(_TIME)[0] == wake.id
 
 
 def wake_due(known: Wake) -> datetime:

@@ -168,7 +168,8 @@ class Server:
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
         self.stopper = Stopping(self.runners, self.launching)
         self.saying = Saying(self.store, self.runners)
-        self.waking = Waking(self.store, self.runners, self.saying, clock=self.clock)
+        came_in = self.hook_desk.came_in
+        self.waking = Waking(self.store, self.runners, self.saying, clock=self.clock, came_in=came_in)
         self.control = Control(
             self.store,
             self.hub,

@@ -147,6 +147,10 @@ class Desk:
         """What was shown until then has been settled with the turn."""
         self._memory.of(session_id).pending = None
 
+    def came_in(self, session_id: str) -> None:
+        """Something counts as shown of which no hook told."""
+        self._memory.of(session_id).pending = None
+
     def forget(self, session_id: str) -> None:
         """A session has ended, or begins anew."""
         self._memory.forget(session_id)

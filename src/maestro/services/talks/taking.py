@@ -14,7 +14,7 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Step
 from maestro.domain.sessions import FINAL, Session, Source, Status
 from maestro.domain.spawns import Spawn
-from maestro.domain.talks import Reminded, Turn, Used
+from maestro.domain.talks import Reminded, Turn, Used, is_said_as
 from maestro.operations.mail_shapes import Confirm
 from maestro.services.hooks import pending
 from maestro.services.mail import receipts
@@ -129,7 +129,7 @@ def taken_in(tx: Tx, session: Session, prompt: str) -> None:
     if caller is None:
         return
     wake = tx.talks.wake(session.id)
-    if wake is not None and wake.id == prompt:
+    if wake is not None and is_said_as(wake, prompt):
         receipts.confirm(tx, caller, Confirm(receipt=wake.receipt, step=Step.READ, via="wake"))
         tx.talks.forget_wake(session.id)
     elif prompt == START:

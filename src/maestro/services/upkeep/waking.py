@@ -7,6 +7,7 @@ says when the model has it, or the program's hooks do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -20,10 +21,11 @@ from maestro.domain.manifests import Reach, decode
 from maestro.domain.messages import Received, Step
 from maestro.domain.prompts import is_prompt
 from maestro.domain.sessions import FINAL, Session, Status
-from maestro.domain.talks import Next, Reminded, Talk, Turn, Wake, next_wake, wake_due
+from maestro.domain.talks import Next, Reminded, Talk, Turn, Wake, next_wake, said_as, wake_due
 from maestro.operations.mail_shapes import Confirm
 from maestro.prompts import pushes
-from maestro.services.hooks import pending
+from maestro.services.hooks import pending, spending
+from maestro.services.hooks.turns import came_in
 from maestro.services.mail import reading, receipts
 from maestro.services.programs.runners import Runners
 from maestro.services.sessions import notices, reports
@@ -42,6 +44,7 @@ class Push(msgspec.Struct, frozen=True):
     text: str
     heard: int  # the last word of its runner, when this was thought of
     receipt: str = ""
+    before: Wake | None = None  # what was pushed last, and has not come in as far as is known
 
 
 class Waking:
@@ -49,11 +52,20 @@ class Waking:
 
     name = "waking"
 
-    def __init__(self, store: Store, runners: Runners, saying: Saying, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        runners: Runners,
+        saying: Saying,
+        *,
+        clock: Clock,
+        came_in: Callable[[str], None] = lambda session_id: None,
+    ) -> None:
         self._store = store
         self._runners = runners
         self._saying = saying
         self._clock = clock
+        self._came_in = came_in  # is told that something counts as shown of which no hook told
         self._closed: dict[str, str] = {}  # whom nothing can be said to, as was found last, and why
 
     async def run_once(self) -> datetime | None:
@@ -87,6 +99,8 @@ class Waking:
             return talk.parked_until
         if talk.parked_until is None and not is_waiting:
             return None  # as most are, most of the time
+        if wake is not None and next_wake(wake, now) is not Next.WAIT and await self._is_in_record(talk):
+            return now + timedelta(seconds=limits.wake_confirm_seconds)  # its hooks tell sooner how it goes on
         push = await self._store.write(lambda tx: _next(tx, session_id))
         if push is None:
             return wake_due(wake) if wake is not None and not wake.given_up else None
@@ -105,9 +119,20 @@ class Waking:
         wake = await self._store.read(lambda tx: tx.talks.wake(session_id), quick=True)
         return wake_due(wake) if wake is not None else None
 
+    async def _is_in_record(self, talk: Talk) -> bool:
+        """Whether what was pushed has come in, by its program's own record: its hooks may have told no server that
+        was there. What only knocks, and names no mail, does no harm twice."""
+        session_id = talk.session_id
+        spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
+        said = await spending.unheard(spawn.tool, talk) if spawn is not None else ""
+        is_in = bool(said) and await self._store.write(lambda tx: _take_in(tx, session_id, said), quick=True)
+        if is_in:
+            self._came_in(session_id)
+        return is_in
+
     async def _let_go(self, session_id: str) -> bool:
-        """It has said that it is done: it is told nothing more, and ends by that. A person may be at it, and press keys
-        of which nothing comes: as long as it is there, it is told again."""
+        """It has said that it is done: it is told nothing more, and ends by that. A person may be at it, and press
+        keys of which nothing comes: as long as it is there, it is told again."""
         try:
             await self._runners.ask(session_id, do="finish")
         except errors.Conflict:
@@ -150,11 +175,18 @@ def _next(tx: Tx, session_id: str) -> Push | None:
             assert known is not None
             _give_up(tx, session, known, unread)
             return None
-    text = _text(tx, talk, unread)
-    push = Push(ids.new("req", tx.at), text, talk.heard, receipts.receipt_for(unread))
-    tries = known.tries + 1 if known else 1
-    tx.talks.put_wake(Wake(session_id=session_id, id=push.id, receipt=push.receipt, tries=tries, pushed_at=tx.at))
-    return push
+    receipt, tries = receipts.receipt_for(unread), known.tries + 1 if known else 1
+    push_id = known.id if known is not None and known.receipt == receipt else ids.new("req", tx.at)
+    wake = Wake(session_id=session_id, id=push_id, receipt=receipt, tries=tries, pushed_at=tx.at)
+    tx.talks.put_wake(wake)
+    return Push(said_as(wake), _text(tx, talk, unread), talk.heard, receipt, known)
+
+
+def _take_in(tx: Tx, session_id: str, said: str) -> bool:
+    caller = tx.sessions.caller(session_id)
+    if caller is not None:
+        came_in(tx, caller, said, is_record=True)
+    return tx.talks.wake(session_id) is None
 
 
 def _text(tx: Tx, talk: Talk, unread: list[Received]) -> str:
@@ -219,7 +251,11 @@ def _not_told(tx: Tx, session_id: str, why: str) -> None:
 
 
 def _undone(tx: Tx, session_id: str, push: Push) -> None:
-    """It is at work: what there is to say can wait for the end of that."""
+    """It is at work: what there is to say can wait for the end of that. It may be at what was pushed before, and its
+    word of that on the way."""
     known = tx.talks.wake(session_id)
-    if known is not None and known.id == push.id:
-        tx.talks.forget_wake(session_id)
+    if known is None or said_as(known) != push.id:
+        return
+    tx.talks.forget_wake(session_id)
+    if push.before is not None:
+        tx.talks.put_wake(msgspec.structs.replace(push.before, pushed_at=tx.at))

@@ -64,8 +64,11 @@ class Talking:
     def __init__(self, world: World, caller: Caller, tool: str = "claude") -> None:
         self.world, self.caller, self.tool = world, caller, tool
         self.runner = Runner()
-        self.waking = Waking(world.store, self.runner, Saying(world.store, self.runner), clock=world.clock)  # type: ignore[arg-type]
+        saying = Saying(world.store, self.runner)  # type: ignore[arg-type]
+        came_in = lambda session_id: self.on_come_in(session_id)  # noqa: E731
+        self.waking = Waking(world.store, self.runner, saying, clock=world.clock, came_in=came_in)  # type: ignore[arg-type]
         self.answering = Answering(world.store, self.runner, clock=world.clock)  # type: ignore[arg-type]
+        self.on_come_in: Callable[[str], None] = lambda session_id: None
         self._told = 0
 
     async def tell(self, kind: str, **facts: Any) -> None:
@@ -103,6 +106,7 @@ class Terminal:
     def restart(self) -> None:
         """The server starts anew."""
         self.desk = Desk(self.world.store, Holding(self.world.store, self.world.hub), Waiting(self.talking.runner))
+        self.talking.on_come_in = self.desk.came_in
 
     async def fire(self, moment: Moment, **fields: Any) -> Reply:
         self.world.clock.advance(0.01)

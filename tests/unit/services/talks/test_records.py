@@ -6,9 +6,30 @@ import json
 from pathlib import Path
 from typing import Any
 
-from maestro.agents.hooks.base import Beginning, Moment
+from maestro import limits
+from maestro.agents.hooks.base import NOTHING, Beginning, Moment
 
 Terminal = Any
+
+
+async def test_its_record_tells_before_a_push_is_repeated(terminal: Terminal, tmp_path: Path) -> None:
+    record = tmp_path / "c1.jsonl"
+    record.write_text("{}\n")
+    await terminal.fire(Moment.PROMPT, prompt="Begin.", conversation="c1")
+    await terminal.fire(Moment.STOP, transcript=str(record))
+    sent = await terminal.world.send(None, "w", message="Look here.")
+    (pushed,) = await terminal.wake()
+    with record.open("a") as file:
+        file.write(json.dumps({"message": {"role": "user", "content": pushed["text"]}}) + "\n")
+    terminal.restart()  # its hook was heard by nobody
+    await terminal.fire(Moment.MODEL)
+    terminal.world.clock.advance(limits.wake_confirm_seconds + 1)
+    assert len(await terminal.wake()) == 1
+    assert await terminal.fire(Moment.AFTER_TOOL) is NOTHING
+    await terminal.fire(Moment.STOP, transcript=str(record))
+    assert await terminal.state(sent) == "read"
+    terminal.world.clock.advance(limits.wake_confirm_seconds + 1)
+    assert len(await terminal.wake()) == 1
 
 
 async def test_another_record_is_counted_from_its_beginning(terminal: Terminal, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from maestro import limits
 from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as session_ops
@@ -59,6 +61,35 @@ async def test_one_that_is_at_work_by_now_gets_it_when_it_is_idle_again(talking:
     talking.runner.state = "said"
     assert len(await wake(talking)) == 2
     assert await talking.world.states(sent) == {talking.caller.name: "delivered"}
+
+
+async def test_a_push_whose_word_was_on_its_way_is_not_told_twice(talking: Talking) -> None:
+    await talking.idle()
+    sent = await talking.world.send(None, "w")
+    (push,) = await wake(talking)
+    await talking.world.send(None, "w")  # by now there is more to push
+    talking.world.clock.advance(limits.wake_confirm_seconds + 1)
+    talking.runner.state = "busy"  # it has said more than this server has heard
+    assert len(await wake(talking)) == 2
+    await talking.tell("turn_started")
+    await talking.tell("taken_in", prompt=push["id"])
+    assert await talking.world.states(sent) == {talking.caller.name: "read"}
+
+
+@pytest.mark.parametrize("state", ["busy", "said"])
+async def test_an_earlier_push_of_the_same_mail_counts(talking: Talking, state: str) -> None:
+    await talking.idle()
+    sent = await talking.world.send(None, "w")
+    (push,) = await wake(talking)
+    talking.world.clock.advance(limits.wake_confirm_seconds + 1)
+    talking.runner.state = state
+    assert len(await wake(talking)) == 2
+    await talking.tell("turn_started")
+    await talking.tell("taken_in", prompt=push["id"])
+    assert await talking.world.states(sent) == {talking.caller.name: "read"}
+    await talking.tell("turn_ended")
+    talking.world.clock.advance(limits.wake_confirm_seconds + 1)
+    assert len(await wake(talking)) == 2
 
 
 async def test_a_push_that_does_not_come_in_is_repeated_and_then_someone_is_told(talking: Talking) -> None:
