@@ -82,16 +82,20 @@ def disconnecting(target: Target, records: Records) -> Change:
         return Change(found, records.content_before(record))
     if found.content is None:
         return Change(found, None)
-    text = found.text
+    text = _without_us(target, found.text, record)
+    if record is not None and record.before is None and _says_nothing(target, text):
+        return Change(found, None)
+    return Change(found, text.encode())
+
+
+def _without_us(target: Target, text: str, record: Record | None) -> str:
+    """A file's text without anything of ours."""
     for keys in record.tables if record is not None else ():
         try:
             text = toml_text.remove(text, keys)
         except toml_text.Unreadable as error:
             raise LeftAlone(f"it cannot be changed: {error}") from None
-    text = merging.without(target, text, owned=record.mcp if record is not None else target.mcp)
-    if record is not None and record.before is None and _says_nothing(target, text):
-        return Change(found, None)
-    return Change(found, text.encode())
+    return merging.without(target, text, owned=record.mcp if record is not None else target.mcp)
 
 
 def _says_nothing(target: Target, text: str) -> bool:
@@ -123,7 +127,7 @@ def _bare(target: Target, change: Change, last: Record | None) -> bytes | None:
     """The file as it would be without us, to go back to."""
     if change.found.content is None or last is None:
         return change.found.content
-    return merging.without(target, change.found.text, owned=last.mcp).encode()
+    return _without_us(target, change.found.text, last).encode()
 
 
 def disconnect(target: Target, change: Change, records: Records) -> None:

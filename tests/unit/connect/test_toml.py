@@ -81,6 +81,19 @@ def test_what_others_write_meanwhile_stays(name: str, target: Target, tmp_path: 
     assert tomllib.loads(left) == wanted
 
 
+def test_what_was_trusted_does_not_come_back(target: Target, tmp_path: Path) -> None:
+    records = Records(tmp_path / "data")
+    target.path.write_text('model = "x"\n')
+    changes.connect(target, changes.connecting(target, records), records, tool="codex", scope="user")
+    trusted = changes.trusting(target, records, {"k:stop:0:0": "sha256:1"})
+    changes.connect(target, trusted, records, tool="codex", scope="user")
+    target.path.write_text(target.path.read_text() + "\n[later]\nx = 1\n")
+    _, moved = entries.targets("codex", Scope.USER, Caller("/elsewhere/maestro"), directory=tmp_path)
+    changes.connect(moved, changes.connecting(moved, records), records, tool="codex", scope="user")
+    changes.disconnect(moved, changes.disconnecting(moved, records), records)
+    assert tomllib.loads(target.path.read_text()) == {"model": "x", "later": {"x": 1}}
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_changed_with_certainty_is_left_alone(name: str, target: Target, tmp_path: Path) -> None:
     target.path.write_bytes(BAD[name].encode())
