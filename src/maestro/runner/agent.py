@@ -78,6 +78,7 @@ def start(order: Order, noted: Callable[[int], None]) -> Agent:
     os.close(telling)
     os.close(waits)
     noted(agent.pid)
+    agent.resize(order.columns, order.rows)  # it asks for that as soon as it runs
     os.write(lets_go, b"g")
     os.close(lets_go)
     problem = os.read(told, 4096)  # ends without a word once the program runs
@@ -90,7 +91,6 @@ def start(order: Order, noted: Callable[[int], None]) -> Agent:
     for end in (agent.output, agent.errors):
         if end >= 0:
             os.set_blocking(end, False)
-    agent.resize(order.columns, order.rows)
     return agent
 
 
