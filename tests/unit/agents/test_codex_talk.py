@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from recordings import feed, opening, recorded, shown, told, written
 
 from maestro.agents.codex.conversation import CodexConversation
@@ -41,6 +42,12 @@ def notice(method: str, **params: Any) -> dict[str, Any]:
 
 def heard(prompt: str) -> dict[str, Any]:
     return notice("item/started", item={"type": "userMessage", "clientId": prompt})
+
+
+def wants_to_run(command: str, gist: str = "") -> dict[str, Any]:
+    """Its request to be allowed a command, with what it makes of it for people to read."""
+    told = {"command": command, "reason": "It must be.", "commandActions": [{"type": "unknown", "command": gist}]}
+    return {"id": 0, "method": "item/commandExecution/requestApproval", "params": {"threadId": THREAD, **told}}
 
 
 SPOKE = notice("item/completed", item={"type": "agentMessage", "text": "yes"})
@@ -165,18 +172,46 @@ def test_other_threads_are_none_of_ours() -> None:
 def test_an_approval_is_asked_for_and_a_prompt_waits_meanwhile() -> None:
     talk = begun()
     written(talk)
-    params = {"threadId": THREAD, "command": "/bin/bash -lc 'git push'", "reason": "It must be."}
-    actions = {"commandActions": [{"type": "unknown", "command": "git push"}]}
-    request = {"id": 0, "method": "item/commandExecution/requestApproval", "params": params | actions}
-    (asked,) = told(feed(talk, request))
+    (asked,) = told(feed(talk, wants_to_run("/bin/bash -lc 'git push'")))
     assert isinstance(asked, Asked)
-    assert (asked.ask, asked.action, asked.text) == ("0", "shell:git push", "It must be.")
+    assert (asked.ask, asked.action, asked.text) == ("0", "shell:git push", "shell: git push\n\nIt must be.")
     assert talk.say(Prompt("msg_1", "wait")) == WAITS_FOR_ANSWER
     talk.answer("0", "deny")
     answer, prompt = written(talk)
     assert answer == {"id": 0, "result": {"decision": "decline"}}
     assert prompt["method"] == "turn/steer"
     assert AskGone("0") in talk.happened()
+
+
+@pytest.mark.parametrize(
+    ("command", "seen"),
+    [
+        ("/bin/bash -lc 'ls -l'", "ls -l"),
+        ("/usr/bin/zsh -lc ls", "ls"),
+        ("sh -c 'ls -l'", "ls -l"),
+        ("ls -l", "ls -l"),
+        ("/bin/bash -lc 'ls | xargs rm -rf'", "ls | xargs rm -rf"),
+        ("/bin/bash -lc \"ls 'a b'\"", "ls 'a b'"),
+        ("/bin/bash -lc ls extra", "/bin/bash -lc ls extra"),
+        ("/tmp/bash -lc ls", "/tmp/bash -lc ls"),
+        ("/bin/bash --rcfile x -c ls", "/bin/bash --rcfile x -c ls"),
+        ("env X=1 bash -lc ls", "env X=1 bash -lc ls"),
+        ("/bin/bash -lc 'ls", "/bin/bash -lc 'ls"),
+    ],
+)
+def test_the_whole_command_is_shown_and_judged(command: str, seen: str) -> None:
+    (asked,) = told(feed(begun(), wants_to_run(command, gist="ls")))
+    assert isinstance(asked, Asked)
+    assert (asked.title, asked.action) == (f"shell: {seen}", f"shell:{seen}")
+
+
+def test_what_is_left_out_of_the_gist_of_a_command_is_not_allowed_by_it() -> None:
+    talk = begun(allow=("shell:ls*",), rest="deny")
+    written(talk)
+    feed(talk, wants_to_run("/bin/bash -lc 'ls | xargs rm -rf'", gist="ls"))
+    assert written(talk)[0]["result"] == {"decision": "decline"}
+    feed(talk, wants_to_run("/bin/bash -lc 'ls -l'", gist="ls -l"))
+    assert written(talk)[0]["result"] == {"decision": "accept"}
 
 
 def test_a_thread_that_is_gone_is_begun_anew() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from maestro.agents.codex import actions
 from maestro.agents.conversation import Opening, Prompt, echo
 from maestro.agents.happenings import (
     ALLOW,
@@ -280,10 +281,8 @@ def _in_thread(key: str) -> str:
 def _permission(ask: str, method: str, params: dict[str, Any]) -> Asked:
     why = str(params.get("reason") or params.get("message") or "")
     if method == _COMMAND:
-        command = str(params.get("command") or "")
-        actions = params.get("commandActions") or ()
-        plain = " && ".join(str(one.get("command")) for one in actions) if actions else command
-        title, action = f"shell: {plain}", f"shell:{plain}"
+        command = actions.command(str(params.get("command") or ""))
+        title, action = f"shell: {command}", f"shell:{command}"
     elif method == _FILES:
         title, action = "change files", f"edit:{params.get('grantRoot') or ''}"
     elif method == _ELICITATION:
@@ -291,7 +290,8 @@ def _permission(ask: str, method: str, params: dict[str, Any]) -> Asked:
         title, action = f"{server}: {why}" if why else server, f"tool:{server}"
     else:
         title, action = "more permissions", "tool:permissions"
-    return Asked(ask=ask, what=PERMISSION, title=title, text=why or title, choices=(ALLOW, DENY), action=action)
+    text = f"{title}\n\n{why}" if why else title
+    return Asked(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), action=action)
 
 
 def _question(ask: str, params: dict[str, Any]) -> Asked:

@@ -28,7 +28,7 @@ def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Cal
         tx,
         session,
         kind=kind,
-        title=word.title.strip().splitlines()[0][: limits.subject_chars_max] if word.title.strip() else "It asks.",
+        title=_on_one_line(word.title),
         text=word.text[: limits.reason_chars_max],
         choices=word.choices[: limits.choices_max],
         task_id=held[0] if len(held) == 1 else None,
@@ -38,6 +38,12 @@ def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Cal
     if session.ended_at is None and session.status not in FINAL:
         detail = f"asks: {ask.title}"
         status.say(tx, session, Status.NEEDS_INPUT, source=Source.PROTOCOL, detail=detail, actor=actor.name)
+
+
+def _on_one_line(title: str) -> str:
+    """All of it, for a command of several lines is more than its first; that it is cut can be seen."""
+    line = " ".join(title.split()) or "It asks."
+    return line if len(line) <= limits.subject_chars_max else f"{line[: limits.subject_chars_max - 1]}…"
 
 
 def gone(tx: Tx, session: Session, spawn: Spawn, word: words.AskGone, actor: Caller) -> None:

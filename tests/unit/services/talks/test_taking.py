@@ -111,6 +111,14 @@ async def test_what_a_tool_asks_is_asked_of_the_person(talking: Talking) -> None
     assert len(talking.runner.asked) == 1
 
 
+async def test_what_is_asked_stands_on_one_line_and_is_seen_to_be_cut(talking: Talking) -> None:
+    await talking.tell("asked", **ASKED | {"title": "shell: ls\nrm -rf x"})
+    await talking.tell("asked", **ASKED | {"ask": "a2", "title": "x" * 1_000})
+    first, second = await opened(talking)
+    assert first.title == "shell: ls rm -rf x"
+    assert (len(second.title), second.title[-1]) == (limits.subject_chars_max, "…")
+
+
 async def test_an_answer_is_told_until_the_tool_has_it(talking: Talking) -> None:
     await talking.tell("asked", **ASKED)
     (ask,) = await opened(talking)
