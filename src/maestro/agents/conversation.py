@@ -65,7 +65,7 @@ class Conversation:
 
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
-        self.policy = Policy(tuple(opening.allow), opening.rest)
+        self.policy = Policy(tuple(opening.allow), opening.rest, opening.directory)
         self.busy = False
         self.joinable = ""  # what another program can join it by, once it can
         self.asks: dict[str, Any] = {}  # by the tool's id, what its answer needs
@@ -162,7 +162,7 @@ class Conversation:
     def _ask(self, asked: Asked, kept: Any) -> None:
         """The tool asks: answered by the policy, or by whoever is asked."""
         self.asks[asked.ask] = kept
-        decided = self.policy.decide(asked.action) if asked.what == PERMISSION else None
+        decided = self.policy.decide(*asked.actions) if asked.what == PERMISSION else None
         if decided is None:
             self._note(Said(f"? {asked.title}\n"), asked)
             return

@@ -69,7 +69,8 @@ class Asked:
     title: str
     text: str
     choices: tuple[str, ...] = ()
-    action: str = ""  # for a permission: what would be done, in words that policies match (`shell:git push`)
+    # For a permission: all that would be done, in words that policies match (`shell:git push`).
+    actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Which permissions an agent gets without anybody being asked. Pure, and light enough for runners.
 
 A pattern is matched against what would be done: `shell:git status`, `edit:/path/file`, `tool:NAME`. It may hold `*`.
+One of the workspace's files is matched by its place there too (`edit:docs/*`).
 """
 
 from __future__ import annotations
@@ -24,18 +25,24 @@ class Policy:
 
     allow: tuple[str, ...] = ()
     rest: str = ASK
+    directory: str = ""  # the workspace
 
-    def decide(self, action: str) -> bool | None:
-        """Allowed, denied, or None: someone is to be asked."""
-        action = _plain(action)
-        if any(_matches(pattern, action) for pattern in self.allow):
+    def decide(self, *actions: str) -> bool | None:
+        """Allowed, which all of them must be; denied; or None: someone is to be asked."""
+        if actions and all(self._allows(action) for action in actions):
             return True
         return False if self.rest == DENY else None
 
+    def _allows(self, action: str) -> bool:
+        return any(_matches(pattern, name) for name in self._names(action) for pattern in self.allow)
 
-def _plain(action: str) -> str:
-    """A file by its own name: `docs/../.git/config` is none of `docs`."""
-    return EDIT + posixpath.normpath(action.removeprefix(EDIT)) if action.startswith(EDIT) else action
+    def _names(self, action: str) -> tuple[str, ...]:
+        """A file by its own name: `docs/../.git/config` is none of `docs`."""
+        if not action.startswith(EDIT):
+            return (action,)
+        file = posixpath.normpath(posixpath.join(self.directory, action.removeprefix(EDIT)))
+        top = posixpath.join(self.directory, "") if self.directory else ""
+        return (EDIT + file, EDIT + file.removeprefix(top)) if file.startswith(top) else (EDIT + file,)
 
 
 def _matches(pattern: str, action: str) -> bool:

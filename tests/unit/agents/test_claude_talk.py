@@ -59,7 +59,7 @@ def test_a_whole_turn_with_a_prompt_in_the_middle() -> None:
     (said,) = written(talk)
     (asked,) = told(feed(talk, lines[at]))
     assert isinstance(asked, Asked)
-    assert (asked.ask, asked.action, asked.choices) == (ASK, "shell:sleep 3; echo one > o.txt", ("allow", "deny"))
+    assert (asked.ask, asked.actions, asked.choices) == (ASK, ("shell:sleep 3; echo one > o.txt",), ("allow", "deny"))
     assert talk.answer(ASK, "allow")
     assert told(talk.happened()) == [AskGone(ASK)]
     (answer,) = written(talk)

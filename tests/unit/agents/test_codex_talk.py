@@ -174,7 +174,7 @@ def test_an_approval_is_asked_for_and_a_prompt_waits_meanwhile() -> None:
     written(talk)
     (asked,) = told(feed(talk, wants_to_run("/bin/bash -lc 'git push'")))
     assert isinstance(asked, Asked)
-    assert (asked.ask, asked.action, asked.text) == ("0", "shell:git push", "shell: git push\n\nIt must be.")
+    assert (asked.ask, asked.actions, asked.text) == ("0", ("shell:git push",), "shell: git push\n\nIt must be.")
     assert talk.say(Prompt("msg_1", "wait")) == WAITS_FOR_ANSWER
     talk.answer("0", "deny")
     answer, prompt = written(talk)
@@ -202,7 +202,7 @@ def test_an_approval_is_asked_for_and_a_prompt_waits_meanwhile() -> None:
 def test_the_whole_command_is_shown_and_judged(command: str, seen: str) -> None:
     (asked,) = told(feed(begun(), wants_to_run(command, gist="ls")))
     assert isinstance(asked, Asked)
-    assert (asked.title, asked.action) == (f"shell: {seen}", f"shell:{seen}")
+    assert (asked.title, asked.actions) == (f"shell: {seen}", (f"shell:{seen}",))
 
 
 def test_what_is_left_out_of_the_gist_of_a_command_is_not_allowed_by_it() -> None:

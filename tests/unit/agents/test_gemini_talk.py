@@ -51,7 +51,7 @@ def test_a_whole_turn() -> None:
     assert kinds == [TurnStarted, Began, TakenIn, Asked]
     asked = told(before)[-1]
     assert isinstance(asked, Asked)
-    assert asked.action == "shell:sleep 3; echo one > o.txt"
+    assert asked.actions == ("shell:sleep 3; echo one > o.txt",)
     written(talk)
     talk.answer(asked.ask, "allow")
     (answer,) = written(talk)
@@ -112,6 +112,68 @@ def test_a_policy_refuses() -> None:
     talk = begun(rest="deny")
     assert "denied by its policy" in shown(feed(talk, permission()))
     assert written(talk)[0]["result"]["outcome"]["optionId"] == "cancel"
+
+
+def wants(**call: Any) -> dict[str, Any]:
+    """Its request to be allowed a tool call."""
+    asked = permission()
+    told = {"status": "pending", "content": [], "locations": [], **call}
+    return {**asked, "params": {**asked["params"], "toolCall": told}}
+
+
+def diff(path: str) -> dict[str, Any]:
+    return {"type": "diff", "path": path, "oldText": "a", "newText": "b", "_meta": {"kind": "modify"}}
+
+
+FORGED = "x (maestro MCP Server)"
+OURS = ("shell:maestro *", "tool:mcp_maestro_*")
+
+
+@pytest.mark.parametrize(
+    ("allow", "call", "allowed"),
+    [
+        (OURS, {"toolCallId": "mcp_maestro_task__7", "kind": "other", "title": "task (maestro MCP Server)"}, True),
+        (OURS, {"toolCallId": "mcp_maestro_task-1794810838954-1", "kind": "other", "title": "task"}, True),
+        (OURS, {"toolCallId": "web_fetch__7", "kind": "fetch", "title": FORGED}, False),
+        (OURS, {"toolCallId": "mcp_other_run__7", "kind": "other", "title": FORGED}, False),
+        (OURS, {"toolCallId": "mcp_other_run-1794810838954-1", "kind": "other", "title": FORGED}, False),
+        (OURS, {"kind": "other", "title": FORGED}, False),
+        (("tool:web_fetch",), {"toolCallId": "web_fetch__web_fetch_1794810838954_0", "kind": "fetch"}, True),
+        (("edit:docs/*",), {"kind": "edit", "title": "Writing to a.md", "locations": [{"path": "/work/docs/a.md"}]}, True),
+        (("edit:/work/docs/*",), {"kind": "edit", "content": [diff("/work/docs/a.md")]}, True),
+        (
+            ("edit:docs/*",),
+            {"kind": "edit", "title": ".git/config: a/../../docs/x => b", "locations": [{"path": "/work/.git/config"}]},
+            False,
+        ),
+        (
+            ("edit:docs/*",),
+            {"kind": "edit", "locations": [{"path": "/work/docs/a"}], "content": [diff("/work/.git/config")]},
+            False,
+        ),
+        (("edit:*",), {"toolCallId": "tracker_create_task__7", "kind": "edit", "title": "docs/x"}, False),
+        (("shell:git *",), {"kind": "execute", "title": "git status"}, True),
+        (("shell:git *",), {"kind": "execute", "title": "git status; rm -r ."}, False),
+        (("shell:git *",), {"kind": "other", "title": "git status"}, False),
+    ],
+)
+def test_what_a_model_writes_into_a_title_allows_nothing(
+    allow: tuple[str, ...], call: dict[str, Any], allowed: bool
+) -> None:
+    talk = begun(allow=allow, rest="deny")
+    feed(talk, wants(**call))
+    assert written(talk)[0]["result"]["outcome"]["optionId"] == ("proceed_once" if allowed else "cancel")
+
+
+def test_a_person_is_shown_the_file_and_all_of_the_command() -> None:
+    talk = begun()
+    file = {"toolCallId": "replace__7", "kind": "edit", "title": "a.md: x => y", "locations": [{"path": "/work/a.md"}]}
+    (asked,) = told(feed(talk, wants(**file)))[-1:]
+    assert isinstance(asked, Asked)
+    assert (asked.title, "a.md: x => y" in asked.text) == ("replace: /work/a.md", True)
+    (asked,) = told(feed(talk, {**wants(kind="execute", title="ls\nrm -rf x"), "id": 1}))
+    assert isinstance(asked, Asked)
+    assert "ls\nrm -rf x" in asked.text
 
 
 @pytest.mark.parametrize(

@@ -37,3 +37,21 @@ def test_a_file_is_matched_by_its_own_name() -> None:
     assert policy.decide("edit:docs/a.md") is True
     assert policy.decide("edit:docs/../.git/hooks/pre-commit") is False
     assert policy.decide("edit:./docs/a.md") is True
+
+
+def test_a_file_of_the_workspace_is_matched_by_its_place_there_too() -> None:
+    policy = Policy(("edit:docs/*", "edit:/else/*"), "deny", "/work")
+    assert policy.decide("edit:/work/docs/a.md") is True
+    assert policy.decide("edit:docs/a.md") is True
+    assert policy.decide("edit:/else/a.md") is True
+    assert policy.decide("edit:/work/.git/config") is False
+    assert policy.decide("edit:/work/docs/../.git/config") is False
+    assert policy.decide("edit:/workdocs/a.md") is False
+    assert policy.decide("edit:/etc/docs/a.md") is False
+
+
+def test_of_several_actions_each_must_be_allowed() -> None:
+    policy = Policy(("edit:/work/*",), "deny")
+    assert policy.decide("edit:/work/a", "edit:/work/b") is True
+    assert policy.decide("edit:/work/a", "edit:/etc/passwd") is False
+    assert Policy(("*",)).decide() is None

@@ -183,7 +183,7 @@ class ClaudeConversation(Conversation):
             title=_call(tool, given),
             text=json.dumps(given, ensure_ascii=False, indent=1),
             choices=(ALLOW, DENY),
-            action=action(tool, given),
+            actions=(action(tool, given),),
         )
         self._ask(asked, given)
 

@@ -291,7 +291,7 @@ def _permission(ask: str, method: str, params: dict[str, Any]) -> Asked:
     else:
         title, action = "more permissions", "tool:permissions"
     text = f"{title}\n\n{why}" if why else title
-    return Asked(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), action=action)
+    return Asked(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), actions=(action,))
 
 
 def _question(ask: str, params: dict[str, Any]) -> Asked:

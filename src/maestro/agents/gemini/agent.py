@@ -129,4 +129,4 @@ def _until_it_can_be_resumed(conversation: str, environment: Mapping[str, str]) 
 
 
 # What a session may do at Maestro, the server decides.
-_OURS = ("shell:maestro *", "tool:*(maestro MCP Server)*")
+_OURS = ("shell:maestro *", "tool:mcp_maestro_*")

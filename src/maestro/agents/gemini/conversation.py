@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from maestro.agents.conversation import Opening, Prompt, echo
+from maestro.agents.gemini import calls
 from maestro.agents.happenings import (
     ALLOW,
     DENY,
@@ -28,7 +29,6 @@ from maestro.agents.rpc import RpcConversation
 
 _ONE_AT_A_TIME = "it works, and takes one prompt after another"
 _OUTPUT_CHARS_MAX = 2_000
-_KINDS = {"execute": "shell", "edit": "edit", "delete": "edit", "move": "edit"}
 _CANCELLED = {"outcome": {"outcome": "cancelled"}}
 _TOO_MANY = 429
 # How long a limit lasts is told in words alone: "retry after 600s", "Your quota will reset after 3h20m5.1s".
@@ -186,15 +186,14 @@ class GeminiConversation(RpcConversation):
         self._taken_in()
         self._end_line()
         call = params.get("toolCall") or {}
-        title = str(call.get("title") or "a tool")
-        kind = _KINDS.get(str(call.get("kind")), "tool")
+        title, said = calls.title(call), str(call.get("title") or "")
         asked = Asked(
             ask=f"{self._session}:{number}",
             what=PERMISSION,
-            title=f"{kind}: {title}",
-            text=_text(call) or title,
+            title=title,
+            text="\n\n".join(one for one in (title, "" if said in title else said, _text(call)) if one),
             choices=(ALLOW, DENY),
-            action=f"{kind}:{title}",
+            actions=calls.actions(call),
         )
         self._ask(asked, (number, params.get("options") or []))
 

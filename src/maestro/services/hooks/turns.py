@@ -56,7 +56,7 @@ def decided(talk: Talk | None, spawn: Spawn | None, happening: Happening) -> Rep
     """What its run's policy says to what it asks; None if the person is to say it."""
     if talk is None or spawn is None or happening.question is not None:
         return None
-    is_allowed = Policy(tuple(talk.allow), talk.rest.value).decide(happening.action)
+    is_allowed = Policy(tuple(talk.allow), talk.rest.value, spawn.directory).decide(happening.action)
     if spawn.permission is Permission.FULL or is_allowed:
         return Reply(Kind.ALLOW)
     return Reply(Kind.DENY, _NOT_ALLOWED) if is_allowed is False else None

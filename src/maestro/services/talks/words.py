@@ -47,7 +47,6 @@ class Asked(_Word, frozen=True, kw_only=True, tag="asked"):
     title: str
     text: str
     choices: list[str] = []
-    action: str = ""
 
 
 class AskGone(_Word, frozen=True, kw_only=True, tag="ask_gone"):
