@@ -144,6 +144,25 @@ def test_a_prompt_that_could_not_be_steered_starts_a_turn() -> None:
     assert (turn["method"], turn["params"]["input"][0]["text"]) == ("turn/start", "too late")
 
 
+@pytest.mark.parametrize(
+    "end",
+    [{"status": "interrupted", "error": None}, {"status": "failed", "error": {"message": "stream disconnected"}}],
+)
+def test_what_was_steered_into_a_turn_that_broke_off_is_gone_with_it(end: dict[str, Any]) -> None:
+    talk = begun()
+    written(talk)
+    talk.say(Prompt("msg_1", "and that"))
+    (steer,) = written(talk)
+    feed(talk, {"id": steer["id"], "result": {"turnId": TURN}})
+    happened = feed(talk, notice("turn/completed", turn={"id": TURN, **end}))
+    assert TakenIn("msg_1") not in happened
+    assert talk.is_idle
+    assert written(talk) == [], "whoever sent it sees that it is unread, and sends it again"
+    assert talk.say(Prompt("req_2", "and that")) == ""
+    (turn,) = written(talk)
+    assert (turn["method"], turn["params"]["clientUserMessageId"]) == ("turn/start", "req_2")
+
+
 def test_a_limit_says_until_when() -> None:
     talk = begun()
     windows = {

@@ -243,9 +243,11 @@ class CodexConversation(RpcConversation):
         interrupted = turn.get("status") == "interrupted"
         self._ended(TurnEnded(usage, problem=str(error.get("message") or ""), interrupted=interrupted))
         unread, self._seen = self._seen, []
-        if unread and not error and not interrupted:
-            for prompt in unread:  # under the same id: it is this turn that takes it in
-                self._waiting.append(Prompt(prompt, _UNREAD))
+        if error or interrupted:
+            self._said.clear()  # what was steered into it is gone; whoever sent it sees that it is unread
+            return
+        for prompt in unread:  # under the same id: it is this turn that takes it in
+            self._waiting.append(Prompt(prompt, _UNREAD))
 
     # What it asks
 
