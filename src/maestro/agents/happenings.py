@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from maestro import limits
+
 START = "start"  # the id of the prompt that a conversation begins with
 
 PERMISSION, QUESTION = "permission", "question"  # what is asked for
@@ -102,5 +104,21 @@ Happening = Began | TurnStarted | TurnEnded | Said | Asked | AskGone | TakenIn |
 
 
 def as_report(happening: Happening) -> dict[str, Any]:
-    """A happening as a runner reports it."""
-    return {"kind": happening.kind, **asdict(happening)}
+    """A happening as a runner reports it: in characters that the server can read, and no more than one frame holds.
+    What policies match is for them alone."""
+    facts = asdict(happening)
+    facts.pop("actions", None)
+    return {"kind": happening.kind, **{name: _readable(fact) for name, fact in facts.items()}}
+
+
+def _readable(fact: Any) -> Any:
+    if isinstance(fact, str):
+        return _cut(fact, limits.runner_word_chars_max)
+    if isinstance(fact, tuple):
+        return [_cut(str(one), limits.subject_chars_max) for one in fact[: limits.runner_word_items_max]]
+    return fact
+
+
+def _cut(text: str, most: int) -> str:
+    text = text if len(text) <= most else f"{text[: most - 1]}…"
+    return text.encode("utf-8", "replace").decode()  # half a character may stand alone in JSON, but not here

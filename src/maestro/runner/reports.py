@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import threading
 from collections import deque
 from typing import Any
 
+from maestro import limits
 from maestro.client import call
 from maestro.runner.order import Order
 
 SPOOL = "spool.json"
 _PAUSE_SECONDS = 0.2
 _PAUSE_SECONDS_MAX = 5.0
+_AROUND_BYTES = 4_096  # what a frame holds beside a report
+_FAILED, _NOT_NOW = 1, (3, 8)  # what a command ends with: the server could not; there is none, or it has no room
 
 
 class Reports:
@@ -27,6 +31,7 @@ class Reports:
         self._waiting: deque[dict[str, Any]] = deque()
         self._changed = threading.Condition()
         self._closing = False
+        self._failures = 0  # of the server, over the same report
         self._is_kept = True  # of an earlier runner something may lie there
         self._thread = threading.Thread(target=self._deliver, name="reports", daemon=True)
         self._thread.start()
@@ -73,13 +78,23 @@ class Reports:
             pause = min(pause * 2, _PAUSE_SECONDS_MAX)
 
     def _hand_over(self, report: dict[str, Any]) -> bool:
-        """Whether the server has it, or has said that it does not want it."""
-        words = ["session", "heartbeat"] if report["kind"] == "beat" else ["runner", "report", json.dumps(report)]
+        """Whether the server has it, or never will."""
+        told = json.dumps(report)
+        if len(told) > limits.frame_bytes_max - _AROUND_BYTES:
+            return _given_up(told, f"it has {len(told)} bytes")
+        words = ["session", "heartbeat"] if report["kind"] == "beat" else ["runner", "report", told]
         try:
             answer = call.ask(words, path=self._order.socket, environment=self._environment)
         except (OSError, ValueError):
             return False
-        return answer.code not in (1, 3, 8)  # refused for good, or done
+        if answer.code in _NOT_NOW:
+            return False
+        if answer.code == _FAILED:
+            self._failures += 1
+            if self._failures < limits.runner_report_tries_max:
+                return False
+        self._failures = 0
+        return answer.code == 0 or report["kind"] == "beat" or _given_up(told, answer.err.decode("utf-8", "replace"))
 
     def _keep(self) -> None:
         """What is not delivered yet, on the disk."""
@@ -96,3 +111,9 @@ class Reports:
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, self._spool)
+
+
+def _given_up(told: str, why: str) -> bool:
+    """What comes after it must not wait for ever. Whoever looks for it finds it in the runner's log."""
+    print(f"a report was left out: {why.strip()}: {told[:500]}", file=sys.stderr, flush=True)
+    return True
