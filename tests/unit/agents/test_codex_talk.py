@@ -233,6 +233,58 @@ def test_what_is_left_out_of_the_gist_of_a_command_is_not_allowed_by_it() -> Non
     assert written(talk)[0]["result"] == {"decision": "accept"}
 
 
+def changes(*found: dict[str, Any]) -> dict[str, Any]:
+    """It is about to change files, and tells which."""
+    return notice("item/started", item={"type": "fileChange", "id": "call_1", "changes": list(found)})
+
+
+def change(path: str, *, to: str | None = None) -> dict[str, Any]:
+    return {"path": path, "kind": {"type": "update", "move_path": to}, "diff": "@@"}
+
+
+def wants(what: str, **params: Any) -> dict[str, Any]:
+    told = {"threadId": THREAD, "itemId": "call_1", **params}
+    return {"id": 0, "method": f"item/{what}/requestApproval", "params": told}
+
+
+def test_a_change_of_files_names_them() -> None:
+    talk = begun()
+    feed(talk, changes(change("/work/a.py"), change("/work/b.py", to="/work/c.py")))
+    (asked,) = told(feed(talk, wants("fileChange", reason="They are wrong.")))
+    assert isinstance(asked, Asked)
+    assert asked.title == "edit: /work/a.py, /work/b.py, /work/c.py"
+    assert asked.text == f"{asked.title}\n\nThey are wrong."
+    assert asked.actions == ("edit:/work/a.py", "edit:/work/b.py", "edit:/work/c.py")
+
+
+@pytest.mark.parametrize(
+    ("found", "root", "allowed"),
+    [
+        ([change("/work/docs/a.md")], None, True),
+        ([change("/work/docs/a.md"), change("/work/.git/config")], None, False),
+        ([change("/work/docs/a.md", to="/work/.git/config")], None, False),
+        ([change("/work/docs/a.md")], "/work", False),
+        ([change("/work/docs/a.md")], "/work/docs", True),
+        ([], None, False),
+    ],
+)
+def test_of_files_that_it_wants_to_change_each_must_be_allowed(
+    found: list[dict[str, Any]], root: str | None, allowed: bool
+) -> None:
+    talk = begun(allow=("edit:docs/*",), rest="deny")
+    written(talk)
+    feed(talk, changes(*found), wants("fileChange", grantRoot=root))
+    assert written(talk)[0]["result"] == {"decision": "accept" if allowed else "decline"}
+
+
+def test_more_permissions_are_shown() -> None:
+    wanted = {"network": {"enabled": True}}
+    (asked,) = told(feed(begun(), wants("permissions", permissions=wanted, reason="To fetch.")))
+    assert isinstance(asked, Asked)
+    assert asked.title == 'more permissions: {"network": {"enabled": true}}'
+    assert "To fetch." in asked.text
+
+
 def test_a_thread_that_is_gone_is_begun_anew() -> None:
     talk = CodexConversation(opening(resumes="old"))
     talk.begin()

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from maestro.agents.codex import actions
+from maestro.agents.codex import asks
 from maestro.agents.conversation import Opening, Prompt, echo
 from maestro.agents.happenings import (
     ALLOW,
-    DENY,
-    PERMISSION,
-    QUESTION,
     START,
-    Asked,
     Began,
     Said,
     TakenIn,
@@ -28,11 +24,6 @@ from maestro.agents.happenings import (
 from maestro.agents.rpc import RpcConversation
 
 _CLIENT = {"name": "maestro", "title": "Maestro", "version": "0"}
-_COMMAND = "item/commandExecution/requestApproval"
-_FILES = "item/fileChange/requestApproval"
-_PERMISSIONS = "item/permissions/requestApproval"
-_QUESTIONS = "item/tool/requestUserInput"
-_ELICITATION = "mcpServer/elicitation/request"
 _UNREAD = "Take up the message above: it came in the last moment of your turn."
 _OF_THREAD = "/<session-flags>/config.toml"  # what the program calls the settings that a thread is begun with
 _OUTPUT_CHARS_MAX = 2_000
@@ -52,6 +43,7 @@ class CodexConversation(RpcConversation):
         self._starting = False  # a turn was asked for
         self._said: dict[str, Prompt] = {}  # handed over, not in the conversation
         self._seen: list[str] = []  # in the conversation; the model has not spoken since
+        self._changes: dict[str, tuple[str, ...]] = {}  # the files of changes that are under way, by the item's id
         self._vouched: dict[str, Any] = {}  # hooks that are to run, by what the program calls them
         self._has_begun = False
         self._usage: dict[str, Any] = {}  # all of the thread, as it was last told
@@ -204,9 +196,14 @@ class CodexConversation(RpcConversation):
             self._note(Said(f"{output.rstrip()}\n" if is_done else f"→ {item.get('command')}\n"))
         elif kind == "mcpToolCall" and not is_done:
             self._note(Said(f"→ {item.get('server')}.{item.get('tool')}\n"))
-        elif kind == "fileChange" and is_done:
-            paths = [str(change.get("path")) for change in item.get("changes") or ()]
-            self._note(Said(f"→ changes {', '.join(paths)}\n"))
+        elif kind == "fileChange":
+            self._changed(str(item.get("id")), asks.files(item), is_done=is_done)
+
+    def _changed(self, item: str, files: tuple[str, ...], *, is_done: bool) -> None:
+        self._changes[item] = files
+        if is_done:
+            del self._changes[item]
+            self._note(Said(f"→ changes {', '.join(files)}\n"))
 
     def _taken_in(self) -> None:
         if self._seen and not self._has_begun:
@@ -228,6 +225,7 @@ class CodexConversation(RpcConversation):
 
     def _completed(self, turn: dict[str, Any]) -> None:
         self._turn = ""
+        self._changes.clear()
         error = turn.get("error") or {}
         before, now = self._counted or {}, self._usage
         self._counted = now
@@ -253,22 +251,23 @@ class CodexConversation(RpcConversation):
 
     def _requested(self, number: Any, method: str, params: dict[str, Any]) -> None:
         ask, kept = str(number), (number, method, params)
-        if method == _QUESTIONS:
-            self._ask(_question(ask, params), kept)
-        elif method in (_COMMAND, _FILES, _PERMISSIONS, _ELICITATION):
-            self._ask(_permission(ask, method, params), kept)
+        if method == asks.QUESTIONS:
+            self._ask(asks.question(ask, params), kept)
+        elif method in asks.PERMISSIONS:
+            files = self._changes.get(str(params.get("itemId")), ())
+            self._ask(asks.permission(ask, method, params, files), kept)
         elif not self.opening.is_shared:  # else the person's own program may know
             self._refuse(number, method)
 
     def _answer(self, ask: str, kept: Any, choice: str) -> None:
         number, method, params = kept
         allowed = choice == ALLOW
-        if method == _QUESTIONS:
+        if method == asks.QUESTIONS:
             questions = params.get("questions") or ()
             self._reply(number, {"answers": {str(one.get("id")): {"answers": [choice]} for one in questions}})
-        elif method == _ELICITATION:
+        elif method == asks.ELICITATION:
             self._reply(number, {"action": "accept" if allowed else "decline", "content": {} if allowed else None})
-        elif method == _PERMISSIONS:
+        elif method == asks.MORE:
             granted = params.get("permissions") or {} if allowed else {}
             self._reply(number, {"permissions": granted, "scope": "turn"})
         else:
@@ -278,36 +277,6 @@ class CodexConversation(RpcConversation):
 def _in_thread(key: str) -> str:
     """A hook's name, `FILE:EVENT:GROUP:PLACE`, as it is where the thread brings it."""
     return ":".join([_OF_THREAD, *key.rsplit(":", 3)[1:]])
-
-
-def _permission(ask: str, method: str, params: dict[str, Any]) -> Asked:
-    why = str(params.get("reason") or params.get("message") or "")
-    if method == _COMMAND:
-        command = actions.command(str(params.get("command") or ""))
-        title, action = f"shell: {command}", f"shell:{command}"
-    elif method == _FILES:
-        title, action = "change files", f"edit:{params.get('grantRoot') or ''}"
-    elif method == _ELICITATION:
-        server = str(params.get("serverName") or "")
-        title, action = f"{server}: {why}" if why else server, f"tool:{server}"
-    else:
-        title, action = "more permissions", "tool:permissions"
-    text = f"{title}\n\n{why}" if why else title
-    return Asked(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), actions=(action,))
-
-
-def _question(ask: str, params: dict[str, Any]) -> Asked:
-    questions = params.get("questions") or [{}]
-    first = questions[0]
-    options = first.get("options") or ()
-    lines = [f"{one.get('label')}: {one.get('description', '')}" for one in options]
-    return Asked(
-        ask=ask,
-        what=QUESTION,
-        title=str(first.get("question") or "It asks."),
-        text="\n".join([*lines, *(str(one.get("question")) for one in questions[1:])]),
-        choices=tuple(str(one.get("label")) for one in options),
-    )
 
 
 def _reset_at(told: dict[str, Any]) -> float | None:

@@ -1,0 +1,87 @@
+"""What codex asks: as a person can read it, and in the words that policies match.
+
+It tells beside a command what it makes of it (`commandActions`), for people to read: of `ls | xargs rm` that is `ls`.
+So only the command itself counts. Which files it wants to change it has told before, with the change.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import Any
+
+from maestro.agents.happenings import ALLOW, DENY, PERMISSION, QUESTION, Asked
+
+QUESTIONS = "item/tool/requestUserInput"
+COMMAND = "item/commandExecution/requestApproval"
+FILES = "item/fileChange/requestApproval"
+MORE = "item/permissions/requestApproval"
+ELICITATION = "mcpServer/elicitation/request"
+PERMISSIONS = (COMMAND, FILES, MORE, ELICITATION)
+
+# A model may name a shell of its own: elsewhere it can be any program.
+_SHELL = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew|/run/current-system/sw)?/bin/)?(?:ba|da|z)?sh")
+_RUNS = ("-c", "-lc")
+
+
+def permission(ask: str, method: str, params: dict[str, Any], changed: tuple[str, ...] = ()) -> Asked:
+    """`changed`: the files, where it wants to change some."""
+    why = str(params.get("reason") or params.get("message") or "")
+    if method == COMMAND:
+        run = command(str(params.get("command") or ""))
+        title, actions = f"shell: {run}", (f"shell:{run}",)
+    elif method == FILES:
+        title, actions = _change(changed, str(params.get("grantRoot") or ""))
+    elif method == ELICITATION:
+        server = str(params.get("serverName") or "")
+        title, actions = f"{server}: {why}" if why else server, (f"tool:{server}",)
+    else:
+        wanted = json.dumps(params.get("permissions") or {}, ensure_ascii=False)
+        title, actions = f"more permissions: {wanted}", ("tool:permissions",)
+    text = f"{title}\n\n{why}" if why else title
+    return Asked(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), actions=actions)
+
+
+def command(given: str) -> str:
+    """What a shell is told to run, if that is all there is to it; anything else as it stands."""
+    try:
+        words = shlex.split(given)
+    except ValueError:
+        return given
+    if len(words) == 3 and _SHELL.fullmatch(words[0]) and words[1] in _RUNS:
+        return words[2]
+    return given
+
+
+def files(item: dict[str, Any]) -> tuple[str, ...]:
+    """All that a change touches: where a file moves to as well."""
+    found: dict[str, None] = {}
+    for change in item.get("changes") or ():
+        kind = change.get("kind")
+        moves_to = kind.get("move_path") if isinstance(kind, dict) else None
+        found |= dict.fromkeys(str(path) for path in (change.get("path"), moves_to) if path)
+    return tuple(found)
+
+
+def question(ask: str, params: dict[str, Any]) -> Asked:
+    questions = params.get("questions") or [{}]
+    first = questions[0]
+    options = first.get("options") or ()
+    lines = [f"{one.get('label')}: {one.get('description', '')}" for one in options]
+    return Asked(
+        ask=ask,
+        what=QUESTION,
+        title=str(first.get("question") or "It asks."),
+        text="\n".join([*lines, *(str(one.get("question")) for one in questions[1:])]),
+        choices=tuple(str(one.get("label")) for one in options),
+    )
+
+
+def _change(changed: tuple[str, ...], root: str) -> tuple[str, tuple[str, ...]]:
+    """One of which it is not known what it touches is no change of files that a pattern could name."""
+    title = f"edit: {', '.join(changed)}" if changed else "change files"
+    actions = tuple(f"edit:{file}" for file in changed) or ("tool:fileChange",)
+    if not root:
+        return title, actions
+    return f"{title} (and from now on all in {root})", (*actions, f"edit:{root}/*")
