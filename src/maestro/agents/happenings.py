@@ -15,6 +15,7 @@ START = "start"  # the id of the prompt that a conversation begins with
 
 PERMISSION, QUESTION = "permission", "question"  # what is asked for
 ALLOW, DENY = "allow", "deny"
+PUT_ASIDE = ""  # instead of an answer to a question: nobody gives one
 
 
 @dataclass(frozen=True)

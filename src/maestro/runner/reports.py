@@ -115,5 +115,6 @@ class Reports:
 
 def _given_up(told: str, why: str) -> bool:
     """What comes after it must not wait for ever. Whoever looks for it finds it in the runner's log."""
-    print(f"a report was left out: {why.strip()}: {told[:500]}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"a report was left out: {why.strip()}: {told[:500]}\n")
+    sys.stderr.flush()
     return True

@@ -10,6 +10,7 @@ from recordings import feed, opening, recorded, shown, told, written
 from maestro.agents.claude.conversation import ClaudeConversation
 from maestro.agents.conversation import WAITS_FOR_ANSWER, Prompt
 from maestro.agents.happenings import (
+    PUT_ASIDE,
     Asked,
     AskGone,
     Began,
@@ -139,6 +140,40 @@ def test_a_question_is_answered_in_the_persons_words() -> None:
     talk.answer("q1", "neither")
     (answer,) = written(talk)
     assert answer["response"]["response"]["updatedInput"]["answers"] == {"Which grammar?": "neither"}
+
+
+def asks_its_user(*names: str) -> dict[str, Any]:
+    given = {"questions": [{"question": name, "options": [{"label": "A"}, {"label": "B"}]} for name in names]}
+    request = {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": given}
+    return {"type": "control_request", "request_id": "q1", "request": request}
+
+
+def test_each_of_several_questions_has_its_own_answer() -> None:
+    talk, _ = begun()
+    (asked,) = told(feed(talk, asks_its_user("Which grammar?", "Which name?")))
+    assert isinstance(asked, Asked)
+    assert "Which name?" in asked.text
+    talk.answer("q1", "A\nEve")
+    (answer,) = written(talk)
+    assert answer["response"]["response"]["updatedInput"]["answers"] == {"Which grammar?": "A", "Which name?": "Eve"}
+
+
+def test_a_question_that_is_put_aside_is_refused() -> None:
+    talk, _ = begun()
+    feed(talk, asks_its_user("Which grammar?"))
+    talk.answer("q1", PUT_ASIDE)
+    assert written(talk)[0]["response"]["response"]["behavior"] == "deny"
+    feed(talk, asks_its_user("Which grammar?"))
+    talk.answer("q1", "deny")
+    assert written(talk)[0]["response"]["response"]["updatedInput"]["answers"] == {"Which grammar?": "deny"}
+
+
+def test_a_call_with_questions_in_it_is_none_by_that() -> None:
+    talk, _ = begun(rest="deny")
+    asked = asks_its_user("Which grammar?")
+    asked["request"]["tool_name"] = "mcp__forms__send"
+    feed(talk, asked)
+    assert written(talk)[0]["response"]["response"]["behavior"] == "deny"
 
 
 def test_a_limit_says_until_when() -> None:

@@ -10,7 +10,17 @@ from recordings import feed, opening, recorded, shown, told, written
 
 from maestro.agents.codex.conversation import CodexConversation
 from maestro.agents.conversation import WAITS_FOR_ANSWER, Prompt
-from maestro.agents.happenings import Asked, AskGone, Began, RateLimited, TakenIn, TurnEnded, TurnStarted, Usage
+from maestro.agents.happenings import (
+    PUT_ASIDE,
+    Asked,
+    AskGone,
+    Began,
+    RateLimited,
+    TakenIn,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
 
 THREAD = "01a1e2f3-6d3c-7683-a576-e30c97b72b7b"
 TURN = "01a1e2f3-6da8-7a71-9f1c-69ef49c2fd91"
@@ -283,6 +293,27 @@ def test_more_permissions_are_shown() -> None:
     assert isinstance(asked, Asked)
     assert asked.title == 'more permissions: {"network": {"enabled": true}}'
     assert "To fetch." in asked.text
+
+
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        ("B\nEve", {"q1": {"answers": ["B"]}, "q2": {"answers": ["Eve"]}}),
+        ("B", {"q1": {"answers": ["B"]}, "q2": {"answers": ["(no answer)"]}}),
+        (PUT_ASIDE, {}),
+    ],
+)
+def test_each_of_several_questions_has_its_own_answer(said: str, answers: dict[str, Any]) -> None:
+    talk = begun()
+    written(talk)
+    options = [{"label": "A", "description": "the old one"}, {"label": "B", "description": "the new one"}]
+    asks = [{"id": "q1", "question": "Which?", "options": options}, {"id": "q2", "question": "Whose?"}]
+    params = {"threadId": THREAD, "questions": asks}
+    (asked,) = told(feed(talk, {"id": 4, "method": "item/tool/requestUserInput", "params": params}))
+    assert isinstance(asked, Asked)
+    assert (asked.choices, "Whose?" in asked.text) == (("A", "B"), True)
+    talk.answer("4", said)
+    assert written(talk) == [{"id": 4, "result": {"answers": answers}}]
 
 
 def test_a_thread_that_is_gone_is_begun_anew() -> None:

@@ -139,11 +139,19 @@ OURS = ("shell:maestro *", "tool:mcp_maestro_*")
         (OURS, {"toolCallId": "mcp_other_run-1794810838954-1", "kind": "other", "title": FORGED}, False),
         (OURS, {"kind": "other", "title": FORGED}, False),
         (("tool:web_fetch",), {"toolCallId": "web_fetch__web_fetch_1794810838954_0", "kind": "fetch"}, True),
-        (("edit:docs/*",), {"kind": "edit", "title": "Writing to a.md", "locations": [{"path": "/work/docs/a.md"}]}, True),
+        (
+            ("edit:docs/*",),
+            {"kind": "edit", "title": "Writing to a.md", "locations": [{"path": "/work/docs/a.md"}]},
+            True,
+        ),
         (("edit:/work/docs/*",), {"kind": "edit", "content": [diff("/work/docs/a.md")]}, True),
         (
             ("edit:docs/*",),
-            {"kind": "edit", "title": ".git/config: a/../../docs/x => b", "locations": [{"path": "/work/.git/config"}]},
+            {
+                "kind": "edit",
+                "title": ".git/config: a/../../docs/x => b",
+                "locations": [{"path": "/work/.git/config"}],
+            },
             False,
         ),
         (
@@ -167,7 +175,12 @@ def test_what_a_model_writes_into_a_title_allows_nothing(
 
 def test_a_person_is_shown_the_file_and_all_of_the_command() -> None:
     talk = begun()
-    file = {"toolCallId": "replace__7", "kind": "edit", "title": "a.md: x => y", "locations": [{"path": "/work/a.md"}]}
+    file = {
+        "toolCallId": "replace__7",
+        "kind": "edit",
+        "title": "a.md: x => y",
+        "locations": [{"path": "/work/a.md"}],
+    }
     (asked,) = told(feed(talk, wants(**file)))[-1:]
     assert isinstance(asked, Asked)
     assert (asked.title, "a.md: x => y" in asked.text) == ("replace: /work/a.md", True)

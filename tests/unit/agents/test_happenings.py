@@ -23,9 +23,7 @@ def reported(happening: Asked | TurnEnded) -> object:
 
 def test_half_a_character_is_no_reason_to_lose_what_is_asked() -> None:
     told = reported(Asked("a1", "permission", f"Bash: {HALF}", f"x{HALF}y", (f"{HALF}yes",)))
-    assert told == words.Asked(
-        n=1, ask="a1", what="permission", title="Bash: ?", text="x?y", choices=["?yes"]
-    )
+    assert told == words.Asked(n=1, ask="a1", what="permission", title="Bash: ?", text="x?y", choices=["?yes"])
     assert reported(TurnEnded(Usage(input_tokens=3), problem=HALF)) == words.TurnEnded(
         n=1, usage=words.Usage(input_tokens=3), problem="?"
     )

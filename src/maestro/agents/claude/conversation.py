@@ -19,6 +19,7 @@ from maestro.agents.happenings import (
     ALLOW,
     DENY,
     PERMISSION,
+    PUT_ASIDE,
     QUESTION,
     START,
     Asked,
@@ -175,7 +176,7 @@ class ClaudeConversation(Conversation):
             return
         tool, given = str(request.get("tool_name")), request.get("input") or {}
         if asks := question(tool, given):
-            self._ask(Asked(ask, QUESTION, asks.title, asks.text, asks.choices), given)
+            self._ask(Asked(ask, QUESTION, asks.title, asks.text, asks.choices), (True, given))
             return
         asked = Asked(
             ask=ask,
@@ -185,14 +186,15 @@ class ClaudeConversation(Conversation):
             choices=(ALLOW, DENY),
             actions=(action(tool, given),),
         )
-        self._ask(asked, given)
+        self._ask(asked, (False, given))
 
     def _answer(self, ask: str, kept: Any, choice: str) -> None:
+        is_question, given = kept
         answer: dict[str, Any]
-        if "questions" in kept:
-            answer = {"behavior": "allow", "updatedInput": answered(kept, choice)}
-        elif choice == ALLOW:
-            answer = {"behavior": "allow", "updatedInput": kept}
+        if is_question and choice != PUT_ASIDE:
+            answer = {"behavior": "allow", "updatedInput": answered(given, choice)}
+        elif not is_question and choice == ALLOW:
+            answer = {"behavior": "allow", "updatedInput": given}
         else:
             answer = {"behavior": "deny", "message": _REFUSED}
         response = {"subtype": "success", "request_id": ask, "response": answer}

@@ -11,7 +11,8 @@ import re
 import shlex
 from typing import Any
 
-from maestro.agents.happenings import ALLOW, DENY, PERMISSION, QUESTION, Asked
+from maestro.agents import questions
+from maestro.agents.happenings import ALLOW, DENY, PERMISSION, PUT_ASIDE, QUESTION, Asked
 
 QUESTIONS = "item/tool/requestUserInput"
 COMMAND = "item/commandExecution/requestApproval"
@@ -65,17 +66,18 @@ def files(item: dict[str, Any]) -> tuple[str, ...]:
 
 
 def question(ask: str, params: dict[str, Any]) -> Asked:
-    questions = params.get("questions") or [{}]
-    first = questions[0]
-    options = first.get("options") or ()
-    lines = [f"{one.get('label')}: {one.get('description', '')}" for one in options]
-    return Asked(
-        ask=ask,
-        what=QUESTION,
-        title=str(first.get("question") or "It asks."),
-        text="\n".join([*lines, *(str(one.get("question")) for one in questions[1:])]),
-        choices=tuple(str(one.get("label")) for one in options),
-    )
+    found = questions.asked(params.get("questions") or [{}])
+    return Asked(ask=ask, what=QUESTION, title=found.title, text=found.text, choices=found.choices)
+
+
+def answers(params: dict[str, Any], said: str) -> dict[str, Any]:
+    """As it takes them; none where nobody gives one."""
+    asked = params.get("questions") or []
+    if said == PUT_ASIDE or not asked:
+        return {"answers": {}}
+    names = [str(one.get("id")) for one in asked]
+    found = zip(names, questions.answers(asked, said), strict=True)
+    return {"answers": {name: {"answers": [answer]} for name, answer in found}}
 
 
 def _change(changed: tuple[str, ...], root: str) -> tuple[str, tuple[str, ...]]:

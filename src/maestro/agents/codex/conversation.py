@@ -263,8 +263,7 @@ class CodexConversation(RpcConversation):
         number, method, params = kept
         allowed = choice == ALLOW
         if method == asks.QUESTIONS:
-            questions = params.get("questions") or ()
-            self._reply(number, {"answers": {str(one.get("id")): {"answers": [choice]} for one in questions}})
+            self._reply(number, asks.answers(params, choice))
         elif method == asks.ELICITATION:
             self._reply(number, {"action": "accept" if allowed else "decline", "content": {} if allowed else None})
         elif method == asks.MORE:

@@ -7,7 +7,7 @@ session goes on.
 from __future__ import annotations
 
 from maestro import limits
-from maestro.agents.happenings import ALLOW, DENY, PERMISSION
+from maestro.agents.happenings import ALLOW, DENY, PERMISSION, PUT_ASIDE
 from maestro.domain import asks as rules
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
@@ -63,8 +63,6 @@ def gone(tx: Tx, session: Session, spawn: Spawn, word: words.AskGone, actor: Cal
 
 def choice_of(ask: Ask) -> str:
     """What a tool is told of what the person decided: a request that was put aside is one that was refused."""
-    if ask.answer is None:
-        return DENY
     if ask.kind is rules.Kind.PERMISSION:
         return ALLOW if ask.answer == ALLOW else DENY
-    return ask.answer
+    return PUT_ASIDE if ask.answer is None else ask.answer

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from maestro import limits
+from maestro.agents.happenings import PUT_ASIDE
 from maestro.domain.asks import Status as AskStatus
 from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
@@ -148,6 +149,14 @@ async def test_a_request_that_is_put_aside_is_refused_and_not_forgotten(talking:
     assert choice_of(now) == "deny"
     await talking.answering.run_once()
     assert talking.runner.asked[-1]["choice"] == "deny"
+
+
+async def test_a_question_that_is_put_aside_has_no_answer(talking: Talking) -> None:
+    await talking.tell("asked", ask="q", what="question", title="Which?", text="", choices=["A", "B"])
+    (ask,) = await opened(talking)
+    await talking.world.do(asks.withdraw, ask_ops.OneAsk(id=ask.id))
+    await talking.answering.run_once()
+    assert talking.runner.asked[-1]["choice"] == PUT_ASIDE
 
 
 async def test_a_question_is_answered_in_any_words(talking: Talking) -> None:
