@@ -257,6 +257,21 @@ def wants(what: str, **params: Any) -> dict[str, Any]:
     return {"id": 0, "method": f"item/{what}/requestApproval", "params": told}
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"kind": "writeStdin"},
+        {"networkApprovalContext": {"host": "example.org", "protocol": "https"}},
+        {"additionalPermissions": {"network": {"enabled": True}}},
+    ],
+)
+def test_what_is_more_than_a_command_is_not_allowed_by_its_pattern(more: dict[str, Any]) -> None:
+    talk = begun(allow=("shell:*",), rest="deny")
+    written(talk)
+    feed(talk, wants("commandExecution", command="/bin/bash -lc python3", **more))
+    assert written(talk)[0]["result"] == {"decision": "decline"}
+
+
 def test_a_change_of_files_names_them() -> None:
     talk = begun()
     feed(talk, changes(change("/work/a.py"), change("/work/b.py", to="/work/c.py")))

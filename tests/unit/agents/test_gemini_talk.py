@@ -8,6 +8,7 @@ import pytest
 from recordings import feed, opening, recorded, shown, told, written
 
 from maestro.agents.conversation import Prompt
+from maestro.agents.gemini.agent import OURS
 from maestro.agents.gemini.conversation import GeminiConversation
 from maestro.agents.happenings import Asked, AskGone, Began, RateLimited, TakenIn, TurnEnded, TurnStarted, Usage
 
@@ -126,7 +127,6 @@ def diff(path: str) -> dict[str, Any]:
 
 
 FORGED = "x (maestro MCP Server)"
-OURS = ("shell:maestro *", "tool:mcp_maestro_*")
 
 
 @pytest.mark.parametrize(

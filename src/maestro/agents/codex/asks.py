@@ -24,14 +24,14 @@ PERMISSIONS = (COMMAND, FILES, MORE, ELICITATION)
 # A model may name a shell of its own: elsewhere it can be any program.
 _SHELL = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew|/run/current-system/sw)?/bin/)?(?:ba|da|z)?sh")
 _RUNS = ("-c", "-lc")
+_A_COMMAND = "command"
 
 
 def permission(ask: str, method: str, params: dict[str, Any], changed: tuple[str, ...] = ()) -> Asked:
     """`changed`: the files, where it wants to change some."""
     why = str(params.get("reason") or params.get("message") or "")
     if method == COMMAND:
-        run = command(str(params.get("command") or ""))
-        title, actions = f"shell: {run}", (f"shell:{run}",)
+        title, actions = _run(params)
     elif method == FILES:
         title, actions = _change(changed, str(params.get("grantRoot") or ""))
     elif method == ELICITATION:
@@ -78,6 +78,19 @@ def answers(params: dict[str, Any], said: str) -> dict[str, Any]:
     names = [str(one.get("id")) for one in asked]
     found = zip(names, questions.answers(asked, said), strict=True)
     return {"answers": {name: {"answers": [answer]} for name, answer in found}}
+
+
+def _run(params: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """It asks the same way to type into a command that runs, or for a host. No pattern for commands means that."""
+    run, host = command(str(params.get("command") or "")), params.get("networkApprovalContext")
+    if host:
+        return f"network: {host.get('protocol')} {host.get('host')}, for: {run}", ("tool:network",)
+    if params.get("kind", _A_COMMAND) != _A_COMMAND or not run:
+        return f"{params.get('kind')}: {run}", ("tool:write_stdin",)
+    more = params.get("additionalPermissions")
+    if more:
+        return f"shell: {run}\n\nwith {json.dumps(more, ensure_ascii=False)}", (f"shell:{run}", "tool:permissions")
+    return f"shell: {run}", (f"shell:{run}",)
 
 
 def _change(changed: tuple[str, ...], root: str) -> tuple[str, tuple[str, ...]]:

@@ -73,7 +73,7 @@ class Gemini:
                 "directory": start.directory,
                 "resumes": start.resumes,
                 "settings": {"mcpServers": [server], "mode": mode},
-                "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, *_OURS],
+                "allow": ["*"] if start.permission is Permission.FULL else [*start.allow, *OURS],
                 "rest": start.rest,
             },
         )
@@ -129,4 +129,4 @@ def _until_it_can_be_resumed(conversation: str, environment: Mapping[str, str]) 
 
 
 # What a session may do at Maestro, the server decides.
-_OURS = ("shell:maestro *", "tool:mcp_maestro_*")
+OURS = ("shell:maestro *", "tool:mcp_maestro_*")
