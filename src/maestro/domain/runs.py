@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from maestro.domain.events import Event, Kind
 from maestro.domain.talks import Rest
 from maestro.domain.tasks import FINAL, Status, Task
 
@@ -126,6 +127,23 @@ class Standing(msgspec.Struct, frozen=True):
 
     def _counts(self, attempt: Attempt) -> bool:
         return self.since is None or attempt.started_at >= self.since
+
+
+def is_taken_away(task: Task, attempt: Attempt) -> bool:
+    """Whether a task is open and no longer its try's: nobody has it, or someone else."""
+    return task.holder != attempt.session_id and task.status in (Status.TODO, Status.IN_PROGRESS, Status.BLOCKED)
+
+
+def taken_away(attempt: Attempt, last: Event | None) -> tuple[Outcome, str]:
+    """How a try came out whose task is no longer its, and why; `last` is how claims on the task ended last.
+
+    Only where others took it away, it may be tried as often as they do that.
+    """
+    if last is not None and last.kind == Kind.TASK_RELEASED and last.actor == attempt.session_id:
+        return Outcome.FAILED, "It gave its task back."
+    if last is not None and last.kind == Kind.TASK_CLAIM_EXPIRED and last.data.get("holder") == attempt.session_id:
+        return Outcome.LOST, "Its claim ran out."
+    return Outcome.STOPPED, "Its task was taken away from it."
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -73,6 +73,26 @@ def test_a_task_that_is_deleted_in_a_run_stops_its_session(shop: Workshop) -> No
     nobody(shop)
 
 
+def test_a_task_that_is_taken_from_a_session_that_stays_is_tried_by_another(shop: Workshop) -> None:
+    shop.task("Parser")
+    run = shop.begin("#1", "--attempts", "1", "--", "sh", "-c", "test -e go || exec sleep 1000")
+    works(shop, "t1.1")
+    (shop.repo / "go").touch()
+    shop.maestro("task", "release", "#1")
+    over = shop.run_over(run)
+    assert (over["status"], over["tasks"][0]["attempts"]) == ("completed", 2)
+    assert shop.ended("t1.1")["status"] == "stopped"
+    nobody(shop)
+
+
+def test_a_session_that_gives_its_task_back_has_tried(shop: Workshop) -> None:
+    shop.task("Parser")
+    over = shop.run("#1", "--attempts", "2", "--", "sh", "-c", 'maestro task release "#1"; exec sleep 1000')
+    assert (over["status"], over["tasks"][0]["attempts"]) == ("failed", 2)
+    assert "It gave its task back." in over["note"]
+    nobody(shop)
+
+
 def test_a_run_whose_own_task_is_deleted_has_failed_and_says_why(shop: Workshop) -> None:
     shop.task("Parser")
     run = shop.begin("#1", "--", "sleep", "1000")

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from maestro.domain import runs
+from maestro.domain.events import Event, Kind
 from maestro.domain.runs import Attempt, Outcome, Plan, Run, RunStatus, Standing, Strategy
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.testing.factories import make_task
@@ -186,3 +187,38 @@ def test_tries_before_a_resume_do_not_count_and_are_not_waited_for() -> None:
     after = msgspec.structs.replace(attempt(1, 3, Outcome.FAILED), started_at=AT)
     plan = runs.plan(run(), [Standing(before.task, [*before.attempts, after], since=AT)], AT)
     assert plan.start == [] and plan.look_again == AT + timedelta(seconds=2)  # the first wait, not the third
+
+
+@pytest.mark.parametrize(
+    ("status", "holder", "expected"),
+    [
+        (Status.IN_PROGRESS, "ses_1_1", False),
+        (Status.BLOCKED, "ses_1_1", False),
+        (Status.IN_REVIEW, None, False),
+        (Status.FAILED, None, False),
+        (Status.TODO, None, True),
+        (Status.BLOCKED, None, True),
+        (Status.IN_PROGRESS, "dana", True),
+    ],
+)
+def test_a_task_is_its_trys_while_that_holds_it_or_it_is_decided(
+    status: Status, holder: str | None, expected: bool
+) -> None:
+    assert runs.is_taken_away(task(1, status, holder=holder), attempt(1, 1, None)) is expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "actor", "expected"),
+    [
+        (Kind.TASK_RELEASED, "ses_1_1", Outcome.FAILED),
+        (Kind.TASK_RELEASED, "dana", Outcome.STOPPED),
+        (Kind.TASK_CLAIM_EXPIRED, "maestro", Outcome.LOST),
+        (None, "", Outcome.STOPPED),
+    ],
+)
+def test_who_gives_a_task_back_has_tried_and_who_is_robbed_of_it_has_not(
+    kind: Kind | None, actor: str, expected: Outcome
+) -> None:
+    last = Event(1, AT, None, kind, 1, actor, "tsk_1", {"holder": "ses_1_1"}) if kind else None
+    outcome, why = runs.taken_away(attempt(1, 1, None), last)
+    assert outcome is expected and why

@@ -33,6 +33,12 @@ from maestro.services.tasks.consequences import Outcome as Outcomes
 from maestro.store.base import Store, Tx
 
 log = logging.getLogger(__name__)
+_OUTCOMES = {
+    Status.COMPLETED: Outcome.COMPLETED,
+    Status.CANCELLED: Outcome.STOPPED,
+    Status.FAILED: Outcome.FAILED,
+}
+_CLAIMS_END = (Kind.TASK_RELEASED, Kind.TASK_CLAIM_EXPIRED)
 
 
 class Dispatching:
@@ -118,12 +124,13 @@ class Dispatching:
         return _Begun(session_id=session_id)
 
     def _settle(self, tx: Tx, run: Run, one: Standing) -> None:
-        """A task whose session has ended: how that attempt came out, and whether the task is open again."""
+        """A task whose session has ended, or has it no more: how that came out, and whether it is open again."""
         attempt = one.attempts[-1]
-        outcome = _outcome(tx, one.task, attempt)
+        outcome, note = _outcome(tx, one.task, attempt)
         if outcome is None:
             return
-        note = _why(tx, one.task, attempt) if outcome is not Outcome.COMPLETED else ""
+        if outcome is not Outcome.COMPLETED:
+            note = note or _why(tx, one.task, attempt)
         runs.settle(tx, run, one.task, attempt, outcome, note=note)
         over = msgspec.structs.replace(attempt, outcome=outcome, note=note, ended_at=tx.at)
         now = msgspec.structs.replace(one, attempts=[*one.attempts[:-1], over])
@@ -333,22 +340,17 @@ def _starter(tx: Tx, run: Run) -> Caller | None:
     return caller or person(run.started_by)
 
 
-def _outcome(tx: Tx, task: Task, attempt: Attempt) -> Outcome | None:
-    """How an attempt came out; None while it goes on, or its gates do."""
-    if task.status is Status.COMPLETED:
-        return Outcome.COMPLETED
-    if task.status is Status.CANCELLED:
-        return Outcome.STOPPED
+def _outcome(tx: Tx, task: Task, attempt: Attempt) -> tuple[Outcome | None, str]:
+    """How an attempt came out, and why if its task does not say; None while it goes on, or its gates do."""
     session = tx.sessions.route(attempt.session_id)
-    if session is not None and session.is_live:
-        return Outcome.FAILED if task.status is Status.FAILED else None
-    if task.status is Status.IN_REVIEW:
-        return None
-    if task.status is Status.FAILED:
-        return Outcome.FAILED
+    is_live = session is not None and session.is_live
+    if is_live and rules.is_taken_away(task, attempt):
+        return rules.taken_away(attempt, tx.events.newest(task.id, kinds=_CLAIMS_END))
+    if is_live or task.status is Status.IN_REVIEW or task.status in _OUTCOMES:
+        return _OUTCOMES.get(task.status), ""
     if session is not None and session.status is SessionStatus.STOPPED:
-        return Outcome.STOPPED
-    return Outcome.LOST if session is None or session.status is SessionStatus.LOST else Outcome.FAILED
+        return Outcome.STOPPED, ""
+    return Outcome.LOST if session is None or session.status is SessionStatus.LOST else Outcome.FAILED, ""
 
 
 def _why(tx: Tx, task: Task, attempt: Attempt) -> str:

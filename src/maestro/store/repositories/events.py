@@ -48,6 +48,11 @@ class Events:
             rows = self._rows.page("events_after", after=seq, limit=limit)
         return [_event(row) for row in rows]
 
+    def newest(self, subject: str, *, kinds: Sequence[str]) -> Event | None:
+        """The last line of some kinds about one subject."""
+        row = self._rows.one("events_newest_of_subject", subject=subject, kinds=_encode(kinds).decode())
+        return _event(row) if row else None
+
     def last(self) -> int:
         """The log's end."""
         row = self._rows.one("events_last")

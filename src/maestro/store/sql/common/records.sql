@@ -44,6 +44,11 @@ SELECT {event} FROM events e WHERE e.seq > :after AND e.project = :project ORDER
 -- name: events_after_of_subject
 SELECT {event} FROM events e WHERE e.seq > :after AND e.subject = :subject ORDER BY e.seq LIMIT :limit;
 
+-- name: events_newest_of_subject
+-- What was last told of it, of some kinds.
+SELECT {event} FROM events e
+ WHERE e.subject = :subject AND e.kind IN (SELECT value FROM json_each(:kinds)) ORDER BY e.seq DESC LIMIT 1;
+
 -- name: events_last
 SELECT coalesce(max(seq), 0) FROM events;
 
