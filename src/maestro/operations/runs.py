@@ -154,7 +154,7 @@ STOP = Operation(
     effect=Effect.ACTION,
     command=Command("run stop", ("id",)),
     examples=("maestro run stop run_01…",),
-    errors=(NotFound, Conflict),
+    errors=(NotFound, NotPermitted, Conflict),
 )
 RESUME = Operation(
     "run.resume",
@@ -166,7 +166,7 @@ RESUME = Operation(
     effect=Effect.STREAM,
     command=Command("run resume", ("id",)),
     examples=("maestro run resume run_01…",),
-    errors=(NotFound, Conflict),
+    errors=(NotFound, NotPermitted, Conflict),
 )
 
 ALL = (START, LIST, SHOW, STOP, RESUME)

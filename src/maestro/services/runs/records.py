@@ -9,18 +9,19 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from maestro import errors, ids, limits, worktrees
-from maestro.domain.callers import SERVER, Caller
+from maestro.domain.callers import SERVER, Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy, landing
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
+from maestro.services.mail import routing
 from maestro.services.programs.choices import directory_of, members_of, tool_of
 from maestro.services.programs.stopping import Stopping
 from maestro.services.runs import waits as run_waits
 from maestro.services.scope import may_write, project_of, task_of
-from maestro.services.sessions import notices
+from maestro.services.sessions import kin, notices
 from maestro.services.tasks import moves
 from maestro.services.tasks import records as task_service
 from maestro.store.base import Store, Tx
@@ -208,9 +209,21 @@ def _shortened(tx: Tx, caller: Caller, text: str, project: str) -> Run | None:
     return found[0] if found else None
 
 
+def _own(tx: Tx, caller: Caller, request: ops.OneRun, *, what: str) -> Run:
+    """A run of the caller's: it or one below it has started it, or it succeeded who did. All are the person's."""
+    run = run_of(tx, caller, request.id, project=request.project)
+    if caller.role is Role.PERSON:
+        return run
+    for session_id in (run.started_by, routing.to_session(tx, run.started_by).box):
+        session = tx.sessions.get(session_id)
+        if session is not None and kin.is_above(tx, caller.session_id, session):
+            return run
+    raise errors.NotPermitted(f"A session may {what} its own runs and those of whom it started, no others.")
+
+
 def resume(tx: Tx, caller: Caller, request: ops.OneRun) -> Run:
     """Go on where it stood; what had failed is tried anew, and its tries are counted from here."""
-    run = run_of(tx, caller, request.id, project=request.project)
+    run = _own(tx, caller, request, what="resume")
     if run.status is RunStatus.RUNNING:
         return run
     if run.status is RunStatus.COMPLETED:
@@ -297,7 +310,7 @@ class RunControl:
         """No more is started, and what runs is stopped; tasks are given back by their sessions' ends."""
 
         def write(tx: Tx) -> tuple[Run, list[Attempt]]:
-            run = run_of(tx, caller, request.id, project=request.project)
+            run = _own(tx, caller, request, what="stop")
             if run.status is not RunStatus.RUNNING:
                 raise errors.Conflict(f"This run is {run.status} already.", data={"status": run.status})
             end(tx, run, RunStatus.STOPPED, note=f"stopped by {caller.title or caller.name}", actor=caller.name)
@@ -320,7 +333,7 @@ class RunControl:
         return await self._store.write(lambda tx: start(tx, caller, request))
 
     async def _resumed(self, caller: Caller, request: ops.OneRun) -> Run:
-        run = await self._store.read(lambda tx: run_of(tx, caller, request.id), quick=True)
+        run = await self._store.read(lambda tx: _own(tx, caller, request, what="resume"), quick=True)
         if run.worktrees and run.status is not RunStatus.RUNNING:
             await worktrees.ready(run.directory)
         return await self._store.write(lambda tx: resume(tx, caller, request))

@@ -1,0 +1,76 @@
+"""Runs as records: who may stop one and have it go on, and by which names it is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.runs import Run, RunStatus
+from maestro.operations import runs as ops
+from maestro.operations import sessions as session_ops
+from maestro.services.runs import records as runs
+from maestro.services.sessions import adoption
+
+World = Any
+VC = "prj_00000000000000000000000000"
+
+
+class NobodyToStop:
+    """Stops the sessions of runs that never started any."""
+
+    async def stop_all(self, session_ids: list[str], *, by: str) -> None:
+        assert not session_ids
+
+
+def control(world: World) -> runs.RunControl:
+    return runs.RunControl(world.store, world.hub, NobodyToStop())  # type: ignore[arg-type]
+
+
+async def started(world: World, *, by: Caller | None = None) -> Run:
+    task = await world.task()
+    run: Run = await world.do(runs.start, ops.StartRun(project=VC, task=task.id, words=["true"]), by=by)
+    return run
+
+
+async def stop_and_resume(world: World, run: Run, by: Caller) -> None:
+    one = ops.OneRun(id=run.id)
+    assert (await control(world).stop(by, one)).status is RunStatus.STOPPED
+    assert (await control(world).resume(by, one)).status is RunStatus.RUNNING
+
+
+async def refused(world: World, run: Run, by: Caller) -> None:
+    for call in (control(world).stop, control(world).resume):
+        with pytest.raises(errors.NotPermitted, match="its own runs"):
+            await call(by, ops.OneRun(id=run.id))
+    assert (await control(world).show(world.dana, ops.ShowRun(id=run.id))).status is RunStatus.RUNNING
+
+
+async def test_who_started_a_run_and_who_is_above_stop_it_and_have_it_go_on(world: World) -> None:
+    top = await world.boss("top")
+    boss = await world.boss("boss", under=top)
+    run = await started(world, by=boss)
+    for caller in (boss, top, world.dana):
+        await stop_and_resume(world, run, caller)
+
+
+async def test_a_run_is_nobody_elses(world: World) -> None:
+    top = await world.boss("top")
+    boss, rival = await world.boss("boss", under=top), await world.boss("rival", under=top)
+    below = await world.boss("below", under=boss)
+    run, persons = await started(world, by=boss), await started(world)
+    await refused(world, run, rival)
+    await refused(world, run, below)
+    await refused(world, persons, top)
+
+
+async def test_who_took_the_place_of_its_starter_has_the_run(world: World) -> None:
+    boss, heir = await world.boss("boss"), await world.boss("heir")
+    run = await started(world, by=boss)
+    await world.join("w", under=boss)
+    await world.end(boss, "lost")
+    await refused(world, run, heir)
+    await world.do(adoption.adopt, session_ops.AdoptSessions(ids=[boss.name], by=heir.name))
+    await stop_and_resume(world, run, heir)
