@@ -46,7 +46,7 @@ def _subjects(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> tuple[str, I
     if request.session:
         session = kin.named(tx, caller, request.session, project=request.project)
         return session.name, [session.id, *session.tasks]
-    run = runs.run_of(tx, caller, request.run or "")
+    run = runs.run_of(tx, caller, request.run or "", project=request.project)
     standing = runs.standing(tx, run)
     sessions = [attempt.session_id for one in standing for attempt in one.attempts]
     return run.id, [run.id, *(one.task.id for one in standing), *sessions]
@@ -71,7 +71,7 @@ def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
     sessions = [session for session in map(tx.sessions.get, session_ids) if session]
     tasks = [task for task in map(tx.tasks.get, task_ids) if task]
     kind = "run" if request.run else "session" if request.session else "task"
-    run = runs.run_of(tx, caller, request.run) if request.run else None
+    run = runs.run_of(tx, caller, request.run, project=request.project) if request.run else None
     whole = tx.tasks.get(run.task_id) if run else (tasks[0] if tasks else None)
     status = run.status.value if run else (sessions[0].status.value if kind == "session" else tasks[0].status.value)
     return ops.Story(

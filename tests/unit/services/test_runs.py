@@ -11,8 +11,13 @@ from maestro.domain.callers import Caller
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import runs as ops
 from maestro.operations import sessions as session_ops
+from maestro.operations import timeline as timeline_ops
+from maestro.operations import worktrees as worktree_ops
+from maestro.services import timelines
 from maestro.services.runs import records as runs
 from maestro.services.sessions import adoption
+from maestro.services.worktrees.clearing import Clearing
+from maestro.services.worktrees.keeping import Worktrees
 
 World = Any
 VC = "prj_00000000000000000000000000"
@@ -74,3 +79,18 @@ async def test_who_took_the_place_of_its_starter_has_the_run(world: World) -> No
     await refused(world, run, heir)
     await world.do(adoption.adopt, session_ops.AdoptSessions(ids=[boss.name], by=heir.name))
     await stop_and_resume(world, run, heir)
+
+
+@pytest.mark.parametrize("short", ["#1", "the end of its id"])
+async def test_a_short_name_means_a_run_of_the_project_everywhere(world: World, short: str) -> None:
+    run = await started(world)
+    name = short if short == "#1" else run.id[-8:]
+    one = ops.OneRun(id=name, project="vc")
+    assert (await control(world).stop(world.dana, one)).id == run.id
+    assert (await control(world).resume(world.dana, one)).id == run.id
+    shown = await world.do(timelines.show, timeline_ops.ShowTimeline(run=name, project="vc"))
+    told = await world.do(timelines.export, timeline_ops.ExportTimeline(run=name, project="vc"))
+    assert shown.about == told.about == run.id and told.kind == "run"
+    remove = worktree_ops.RemoveWorktrees(run=name, project="vc")
+    removed = await Clearing(world.store, Worktrees(world.store)).remove(world.dana, remove)
+    assert removed.removed == removed.kept == []

@@ -53,7 +53,7 @@ class Clearing:
 
 def _chosen(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> list[tuple[Session, Worktree]]:
     """Those that are meant and that the caller may remove."""
-    run = run_of(tx, caller, request.run) if request.run is not None else None
+    run = run_of(tx, caller, request.run, project=request.project) if request.run is not None else None
     project_id = run.project_id if run else project_of(tx, caller, request.project).id
     found: list[tuple[Session, Worktree]] = []
     after = ""
