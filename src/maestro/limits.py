@@ -124,6 +124,7 @@ runner_restarts_max = 3  # of one that ended before its agent ran
 runner_restart_seconds = 1  # before the second; then twice as long each time
 resume_after_seconds = (0, 2, 10)  # a session that ended by accident is started again, so often, each time later
 resume_forgotten_seconds = 600  # who ran this long has all of these tries again
+starts_parallel_max = 8  # of sessions that were found without their program, at once
 resume_look_seconds = 1  # while its last runner has not ended, or whoever is above it is not there yet
 found_sessions_max = 500
 sessions_in_tree_max = 20_000

@@ -52,6 +52,7 @@ from maestro.services.programs.launching import Launching
 from maestro.services.programs.launching import Places as ServerPlaces
 from maestro.services.programs.runners import Runners
 from maestro.services.programs.spawning import Spawning
+from maestro.services.programs.starting import Starts
 from maestro.services.programs.stopping import Stopping
 from maestro.services.programs.terminals import Terminals
 from maestro.services.projects.discovery import Discovery, Names
@@ -132,6 +133,7 @@ class Server:
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
+        self.starts.on_done = self._look_for_more_to_start
         self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge_from_anywhere(Alarms.name)
         self.store.on_commit(Reactions(self).react)
@@ -196,9 +198,14 @@ class Server:
             bounds=bounds,
         )
         stopping = self.stopper
-        self.recovering = Recovering(self.store, self.launching, self.runners, stopping)
-        self.findings = Findings(self.store, self.presence, self.recovering.run_once, clock=self.clock)
+        self.starts = Starts(self.launching, most=limits.starts_parallel_max)
+        self.recovering = Recovering(self.store, self.starts, self.runners, stopping)
+        self.findings = Findings(self.store, self.presence, self.recovering.settle, clock=self.clock)
         self.run_control = RunControl(self.store, self.hub, stopping)
+
+    def _look_for_more_to_start(self) -> None:
+        for name in (Recovering.name, Reconcile.name):
+            self.upkeep.nudge(name)
 
     def _tracker(self, choice: Choice) -> Tracker:
         chosen = self.settings
@@ -238,6 +245,7 @@ class Server:
         await self.gates.close()
         await self.trackers.close()
         await self.dispatching.close()
+        await self.starts.close()
         await self.launching.close()
         await self.processes.close()
         await self.runners.close()

@@ -113,7 +113,7 @@ def _jobs(server: Server) -> list[Job]:
         server.dispatching,
         Dismissing(store, server.stopper, clock=clock, grace_seconds=chosen.run_grace_seconds),
         server.gates,
-        Reconcile(store, server.runners, server.launching, server.findings, clock=clock),
+        Reconcile(store, server.runners, server.launching, server.starts, server.findings, clock=clock),
         server.recovering,
         Tidying(store, server.worktrees, keeps_merged=chosen.keep_worktrees),
         OldTranscripts(store, server.home / RUNNERS, days=chosen.transcript_days, clock=clock),

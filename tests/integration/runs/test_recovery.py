@@ -332,3 +332,52 @@ def test_a_run_of_a_coordinator_goes_on_under_it_after_it_was_started_again(shop
     assert len(shop.lines("order")) == len(parts), "nothing was done twice"
     assert {shop.session(one)["parent_id"] for one in shop.lines("order")} == {made["id"]}
     until(lambda: shop.lines("n") == ["x", "x"], what="its second start")
+
+
+# A set-up that takes its time, where that is wanted: it says that it has begun, and waits.
+SLOW = "[ ! -e {repo}/slow ] || {{ echo x >> {repo}/begun; until [ -e {repo}/go ]; do sleep 0.02; done; }}"
+
+
+def slow_set_ups(shop: Workshop) -> None:
+    (shop.repo / ".maestro").mkdir()
+    (shop.repo / ".maestro" / "config.toml").write_text(f'[worktree]\nsetup = "{SLOW.format(repo=shop.repo)}"\n')
+
+
+def test_a_slow_set_up_holds_up_nobody_that_is_started_again(shop: Workshop) -> None:
+    slow_set_ups(shop)
+    script = f'trap "" HUP; echo "$MAESTRO_SESSION_ID" >> {shop.repo}/works; exec sleep 1000'
+    made = []
+    for name, words in (("a", ["--worktree"]), ("b", ["--worktree"]), ("c", [])):
+        task = shop.task(name)["ref"]
+        made.append(shop.spawn("--name", name, "--task", task, *words, "--", "sh", "-c", script)["id"])
+    until(lambda: len(shop.lines("works")) == 3, what="all at work")
+    (shop.repo / "slow").touch()
+    power_cut(shop)
+    shop.live.start()
+    until(lambda: shop.lines("works").count(made[2]) == 2, what="who has no set-up")
+    until(lambda: len(shop.lines("begun")) == 2, what="both set-ups at once")
+    found = {one["name"]: one["fate"] for one in shop.json("recovery")["sessions"]}
+    assert found == dict.fromkeys("abc", "resumed")
+    (shop.repo / "go").touch()
+    until(lambda: sorted(shop.lines("works")) == sorted(made * 2), what="all at work again")
+    assert len(shop.lines("begun")) == 2, "nothing was set up twice"
+
+
+def test_set_ups_that_a_killed_server_had_begun_are_begun_again_together(shop: Workshop) -> None:
+    slow_set_ups(shop)
+    shop.task("All of it")
+    for title in ("One", "Two"):
+        shop.task(title, "--parent", "#1")
+    (shop.repo / "slow").touch()
+    run = shop.begin("#1", "--worktree", "--", "true")
+    until(lambda: len(shop.lines("begun")) == 2, what="both set-ups")
+    shop.live.kill()
+    shop.live.start()
+    until(lambda: len(shop.lines("begun")) == 4, what="both set-ups again, at once")
+    assert shop.json("recovery")["runs"]
+    shop.live.stop()  # what is being started then is left to the next as well
+    shop.live.start()
+    until(lambda: len(shop.lines("begun")) == 6, what="both set-ups once more")
+    (shop.repo / "go").touch()
+    over = shop.run_over(run)
+    assert over["status"] == "completed" and [one["attempts"] for one in over["tasks"]] == [1, 1]

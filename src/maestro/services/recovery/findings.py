@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 
@@ -36,7 +35,7 @@ class Findings:
     """Taken before anything is judged; told as things stand when someone asks."""
 
     def __init__(
-        self, store: Store, presence: Presence, recover: Callable[[], Awaitable[Any]], *, clock: Clock
+        self, store: Store, presence: Presence, recover: Callable[[float], Awaitable[None]], *, clock: Clock
     ) -> None:
         self._store = store
         self._presence = presence
@@ -62,14 +61,15 @@ class Findings:
         return [_Noted(one.id, spawn.epoch if (spawn := spawns[one.id]) else None) for one in found]
 
     async def show(self, caller: Caller, request: ops.Nothing) -> ops.Recovery:
-        """Once all runners were looked for, and who can be started again was."""
+        """Once all runners were looked for, and who can be started again was; what takes long goes on meanwhile."""
+        end = asyncio.get_running_loop().time() + _LOOK_SECONDS_MAX
         try:
-            async with asyncio.timeout(_LOOK_SECONDS_MAX):
+            async with asyncio.timeout_at(end):
                 await self.looked.wait()
         except TimeoutError:
             pass  # a great many: then as far as is known
         else:
-            await self._recover()
+            await self._recover(end - asyncio.get_running_loop().time())
         return await self._store.read(self._told)
 
     def _told(self, tx: Tx) -> ops.Recovery:

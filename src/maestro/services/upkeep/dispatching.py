@@ -25,6 +25,7 @@ from maestro.operations import task_shapes
 from maestro.services.mail import routing
 from maestro.services.programs.launching import Launching
 from maestro.services.programs.spawning import Spawning
+from maestro.services.programs.starting import Starts
 from maestro.services.programs.stopping import Stopping
 from maestro.services.runs import records as runs
 from maestro.services.runs import waits as run_waits
@@ -51,10 +52,9 @@ class Dispatching:
     ) -> None:
         self._store = store
         self._spawning = spawning
-        self._launching = launching
+        self._starts = Starts(launching)  # each run has a bound of its own
         self._stopping = stopping
         self._clock = clock
-        self._launches: set[asyncio.Task[None]] = set()
 
     async def run_once(self) -> datetime | None:
         """Every live run; and again after a while, whatever happens, for as long as there are any."""
@@ -66,9 +66,7 @@ class Dispatching:
 
     async def close(self) -> None:
         """What is being started now is found and started by the next server."""
-        for launch in self._launches:
-            launch.cancel()
-        await asyncio.gather(*self._launches, return_exceptions=True)
+        await self._starts.close()
 
     async def _go_on(self, run: Run) -> datetime | None:
         """One run: what ended is noted, what may start is started. When to look again at the latest."""
@@ -118,9 +116,7 @@ class Dispatching:
             await self._store.write(lambda tx: _refused(tx, begin, problem))
             return _Begun(problem=problem)
         if session_id is not None:
-            launch = asyncio.create_task(self._launch(session_id))
-            self._launches.add(launch)
-            launch.add_done_callback(self._launches.discard)
+            self._starts.begin(session_id)
         return _Begun(session_id=session_id)
 
     def _settle(self, tx: Tx, run: Run, one: Standing) -> None:
@@ -183,13 +179,6 @@ class Dispatching:
         root = tx.tasks.get(run.task_id)
         if winner is not None and root is not None:
             _win(tx, root)
-
-    async def _launch(self, session_id: str) -> None:
-        try:
-            for warning in await self._launching.start_or_fail(session_id):
-                log.warning("%s: %s", session_id, warning)
-        except (errors.MaestroError, OSError) as error:
-            log.warning("%s could not be started: %s", session_id, error)
 
 
 class _Begin(msgspec.Struct, frozen=True):

@@ -7,12 +7,11 @@ session is lost, whatever still runs of its agent is ended, and a run tries agai
 from __future__ import annotations
 
 import asyncio
-import logging
 from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import limits
 from maestro.clock import EPOCH, Clock
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Source, Status
@@ -20,11 +19,11 @@ from maestro.domain.spawns import Spawn
 from maestro.services.programs import reports as runner_reports
 from maestro.services.programs.launching import Launching
 from maestro.services.programs.runners import Runners
+from maestro.services.programs.starting import Starts
 from maestro.services.recovery.findings import Findings
 from maestro.services.sessions import records as sessions
 from maestro.store.base import Store, Tx
 
-log = logging.getLogger(__name__)
 _EVERY = timedelta(seconds=limits.presence_seconds)
 
 
@@ -39,11 +38,19 @@ class Reconcile:
     name = "reconcile"
 
     def __init__(
-        self, store: Store, runners: Runners, launching: Launching, findings: Findings, *, clock: Clock
+        self,
+        store: Store,
+        runners: Runners,
+        launching: Launching,
+        starts: Starts,
+        findings: Findings,
+        *,
+        clock: Clock,
     ) -> None:
         self._store = store
         self._runners = runners
         self._launching = launching
+        self._starts = starts
         self._findings = findings
         self._clock = clock
         self._after = EPOCH
@@ -106,12 +113,11 @@ class Reconcile:
             said = await asyncio.to_thread(self._runners.last_words, spawn.session_id)
             await self._launching.fail(spawn.session_id, f"Its runner ended {before.count} times at once. {said}")
             return
+        if self._starts.is_full:
+            return  # it is looked at again as soon as there is room
         wait = timedelta(seconds=limits.runner_restart_seconds * 2**before.count)
         self._restarts[spawn.session_id] = _Restarts(before.count + 1, now + wait)
-        try:
-            await self._launching.start_or_fail(spawn.session_id)
-        except (errors.MaestroError, OSError) as error:
-            log.warning("%s could not be started: %s", spawn.session_id, error)
+        self._starts.begin(spawn.session_id)
 
 
 def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Report]) -> None:

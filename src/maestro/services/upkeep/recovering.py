@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import limits
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.recovery import Recovery, Step
 from maestro.domain.sessions import Mode, Session
 from maestro.services.programs import resuming
-from maestro.services.programs.launching import Launching
 from maestro.services.programs.runners import Runners
+from maestro.services.programs.starting import Starts
 from maestro.services.programs.stopping import Stopping
 from maestro.services.recovery import orphans
 from maestro.store.base import Store, Tx
-
-log = logging.getLogger(__name__)
 
 
 class Recovering:
@@ -28,9 +25,9 @@ class Recovering:
 
     name = "recovering"
 
-    def __init__(self, store: Store, launching: Launching, runners: Runners, stopping: Stopping) -> None:
+    def __init__(self, store: Store, starts: Starts, runners: Runners, stopping: Stopping) -> None:
         self._store = store
-        self._launching = launching
+        self._starts = starts
         self._runners = runners
         self._stopping = stopping
         self._one_at_a_time = asyncio.Lock()
@@ -41,7 +38,21 @@ class Recovering:
             many = limits.upkeep_batch_rows_max
             for known in await self._store.read(lambda tx: tx.recoveries.due(tx.at, limit=many)):
                 await self._do(known)
-            return await self._store.read(lambda tx: tx.recoveries.next_due())
+            return await self._store.read(self._next)
+
+    async def settle(self, seconds: float) -> None:
+        """Do what is due, and wait until whoever was to be started is there; at most so long."""
+        end = asyncio.get_running_loop().time() + seconds
+        await self.run_once()
+        while await self._starts.one_is_done(seconds=end - asyncio.get_running_loop().time()):
+            await self.run_once()
+
+    def _next(self, tx: Tx) -> datetime | None:
+        """When something is due; while there is no room to start anyone, not at once."""
+        due = tx.recoveries.next_due()
+        if due is None or not self._starts.is_full:
+            return due
+        return max(due, tx.at + timedelta(seconds=limits.resume_look_seconds))
 
     async def _do(self, known: Recovery) -> None:
         match known.step:
@@ -55,6 +66,8 @@ class Recovering:
                 await self._stop(known)
 
     async def _resume(self, known: Recovery) -> None:
+        if self._starts.is_full:
+            return  # it stays due: its lease and claims only run once it is written that it is started
         if await self._has_runner(known.session_id):
             await self._store.write(lambda tx: _look_again(tx, known))
             return
@@ -62,10 +75,7 @@ class Recovering:
         if session is None:
             self.on_given_up()
             return
-        try:
-            await self._launching.start_or_fail(session.id)
-        except (errors.MaestroError, OSError) as error:
-            log.warning("%s could not be started again: %s", session.id, error)
+        self._starts.begin(session.id)
 
     async def _has_runner(self, session_id: str) -> bool:
         """Whether a runner still has it. One that has reported the end is as good as gone: the next waits for it."""
