@@ -228,6 +228,7 @@ run_parallel_max = 64
 run_attempts_default = 2
 run_attempts_max = 16
 run_tasks_max = 5_000
+story_moments_max = 50_000  # on one exported page
 run_note_chars_max = 500
 run_look_seconds = 60  # a live run is looked at at least this often
 run_grace_seconds = 5  # for a program that stays after its task is done

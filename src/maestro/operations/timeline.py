@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
 from maestro.domain.callers import Callers
 from maestro.domain.documents import Document, Report
 from maestro.domain.gates import GateResult
@@ -20,7 +19,9 @@ from maestro.operations import fields
 from maestro.operations.base import GET, Command, Effect, InProject, Operation
 
 
-class ShowTimeline(InProject, frozen=True, kw_only=True):
+class OfWhat(InProject, frozen=True, kw_only=True):
+    """One of these is named."""
+
     task: Annotated[fields.TaskRef, Meta(description="Of a task.", extra={"label": "ID"})] | None = None
     session: (
         Annotated[str, Meta(min_length=1, max_length=100, description="Of a session.", extra={"label": "ID"})] | None
@@ -28,7 +29,11 @@ class ShowTimeline(InProject, frozen=True, kw_only=True):
     run: (
         Annotated[str, Meta(min_length=1, max_length=100, description="Of a run.", extra={"label": "RUN"})] | None
     ) = None
+
+
+class ShowTimeline(OfWhat, frozen=True, kw_only=True):
     limit: fields.Limit = 200
+    cursor: fields.PageCursor = ""
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +47,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any]
 
 
-class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What happened, in order."""
 
     about: str
@@ -50,7 +55,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool
 
 
-class ExportTimeline(ShowTimeline, frozen=True, kw_only=True):
+class Timeline(Told, frozen=True, kw_only=True):
+    """A page of what happened."""
+
+    cursor: str | None = None  # where the next one begins
+
+
+class ExportTimeline(OfWhat, frozen=True, kw_only=True):
     target: Annotated[
         str,
         Meta(max_length=4096, description="A run, a task or a session; or FILE, with one of the flags."),
@@ -59,7 +70,6 @@ class ExportTimeline(ShowTimeline, frozen=True, kw_only=True):
         str,
         Meta(max_length=4096, description="The page to write; - is standard output.", extra={"label": "FILE"}),
     ] = ""
-    limit: fields.Limit = limits.page_items_max
 
 
 class StoryTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +102,7 @@ class StorySession(msgspec.Struct, frozen=True, kw_only=True):
     merged_into: str | None
 
 
-class Story(Timeline, frozen=True, kw_only=True):
+class Story(Told, frozen=True, kw_only=True):
     """A timeline with what it is about, whole enough for a page of its own."""
 
     kind: str

@@ -12,6 +12,7 @@ from maestro.domain.events import Event, Kind
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Task
 from maestro.operations import timeline as ops
+from maestro.services import cursors
 from maestro.services.runs import records as runs
 from maestro.services.scope import task_of
 from maestro.services.sessions import kin
@@ -19,22 +20,24 @@ from maestro.store.base import Tx
 
 
 def show(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> ops.Timeline:
-    """Everything that the log has about it and what belongs to it."""
+    """A page of everything that the log has about it and what belongs to it."""
     about, subjects = _subjects(tx, caller, request)
-    found: dict[int, Event] = {}
-    for subject in subjects:
-        for event in tx.events.after(0, subject=subject, limit=limits.page_items_max):
-            found[event.seq] = event
-    ordered = [found[seq] for seq in sorted(found)]
+    return _told(tx, about, subjects, after=cursors.number(request.cursor), limit=request.limit)
+
+
+def _told(tx: Tx, about: str, subjects: Iterable[str], *, after: int, limit: int) -> ops.Timeline:
+    found = tx.events.about(subjects, after=after, limit=limit + 1)
+    shown, is_cut = found[:limit], len(found) > limit
     names = _Names(tx)
     return ops.Timeline(
         about=about,
-        moments=[_moment(event, names) for event in ordered[: request.limit]],
-        truncated=len(ordered) > request.limit,
+        moments=[_moment(event, names) for event in shown],
+        truncated=is_cut,
+        cursor=str(shown[-1].seq) if is_cut else None,
     )
 
 
-def _subjects(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> tuple[str, Iterable[str]]:
+def _subjects(tx: Tx, caller: Caller, request: ops.OfWhat) -> tuple[str, list[str]]:
     named = [name for name in (request.task, request.session, request.run) if name]
     if len(named) != 1:
         raise errors.Invalid("Of what?", hint="Say one of --task ID, --session ID or --run RUN.")
@@ -62,10 +65,10 @@ def _tree(tx: Tx, task_id: str) -> list[str]:
 
 
 def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
-    """The same, with what it is about: tasks and their evidence, and the sessions that worked on them."""
+    """All of it, with what it is about: tasks and their evidence, and the sessions that worked on them."""
     request = _aimed(request)
-    subjects = list(_subjects(tx, caller, request)[1])
-    told = show(tx, caller, request)
+    about, subjects = _subjects(tx, caller, request)
+    told = _told(tx, about, subjects, after=0, limit=limits.story_moments_max)
     task_ids = [one for one in subjects if one.startswith("tsk_")]
     session_ids = _workers(tx, task_ids, [one for one in subjects if one.startswith("ses_")])
     sessions = [session for session in map(tx.sessions.get, session_ids) if session]
@@ -75,7 +78,9 @@ def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
     whole = tx.tasks.get(run.task_id) if run else (tasks[0] if tasks else None)
     status = run.status.value if run else (sessions[0].status.value if kind == "session" else tasks[0].status.value)
     return ops.Story(
-        **msgspec.structs.asdict(told),
+        about=told.about,
+        moments=told.moments,
+        truncated=told.truncated,
         kind=kind,
         title=whole.title if whole else "",
         status=status,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -47,6 +47,11 @@ class Events:
         else:
             rows = self._rows.page("events_after", after=seq, limit=limit)
         return [_event(row) for row in rows]
+
+    def about(self, subjects: Iterable[str], *, after: int, limit: int) -> list[Event]:
+        """The lines after a place about any of these."""
+        named = _encode(list(dict.fromkeys(subjects))).decode()
+        return [_event(row) for row in self._rows.page("events_about", subjects=named, after=after, limit=limit)]
 
     def newest(self, subject: str, *, kinds: Sequence[str]) -> Event | None:
         """The last line of some kinds about one subject."""

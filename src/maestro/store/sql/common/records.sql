@@ -44,6 +44,11 @@ SELECT {event} FROM events e WHERE e.seq > :after AND e.project = :project ORDER
 -- name: events_after_of_subject
 SELECT {event} FROM events e WHERE e.seq > :after AND e.subject = :subject ORDER BY e.seq LIMIT :limit;
 
+-- name: events_about
+-- Of several subjects, in the order of the log: looked for by subject, for they are few among many.
+SELECT {event} FROM json_each(:subjects) s CROSS JOIN events e
+ WHERE e.subject = s.value AND e.seq > :after ORDER BY e.seq LIMIT :limit;
+
 -- name: events_newest_of_subject
 -- What was last told of it, of some kinds.
 SELECT {event} FROM events e

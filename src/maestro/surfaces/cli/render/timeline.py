@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maestro.operations.timeline import Moment, Timeline
-from maestro.surfaces.cli.render.base import Rendered, when
+from maestro.surfaces.cli.render.base import Rendered, more, when
 from maestro.surfaces.cli.render.style import View, aligned, line, paint
 
 _TOLD = ("status", "outcome", "text", "subject", "reason", "command", "title", "holder")
@@ -15,8 +15,7 @@ def timeline(value: Timeline, view: View) -> Rendered:
         [when(one.at), line(one.kind), line(one.what), line(one.who), paint(_said(one), "dim")]
         for one in value.moments
     ]
-    notes = ["there is more: --limit shows it"] if value.truncated else []
-    return Rendered(aligned(rows), notes if rows else ["nothing happened yet"])
+    return Rendered(aligned(rows), more(value.cursor) if rows else ["nothing happened yet"])
 
 
 def _said(one: Moment) -> str:
