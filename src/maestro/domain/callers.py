@@ -58,6 +58,11 @@ SERVER = "maestro"
 THE_SERVER = Caller(Role.PERSON, SERVER)
 
 
+def hears(caller: Caller, project_id: str | None) -> bool:
+    """Whether what is said in a project is a caller's to hear: the person's everywhere, a session's in its own."""
+    return caller.role is Role.PERSON or (caller.is_session and caller.project_id == project_id)
+
+
 def nobody() -> Caller:
     """A caller that could not be placed. It may ask for help and status, and nothing else."""
     return Caller(Role.NOBODY, "nobody")

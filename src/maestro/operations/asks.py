@@ -86,7 +86,7 @@ LIST = Operation(
     effect=Effect.READ,
     command=Command("ask list"),
     examples=("maestro ask list",),
-    errors=(NotFound,),
+    errors=(NotFound, NotPermitted),
 )
 SHOW = Operation(
     "ask.show",

@@ -14,7 +14,7 @@ from maestro.domain.events import Event, Kind
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode
 from maestro.domain.sessions import Status as SessionStatus
-from maestro.errors import Conflict, Invalid, NotFound, StorageFailed
+from maestro.errors import Conflict, Invalid, NotFound, NotPermitted, StorageFailed
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
 
@@ -194,7 +194,7 @@ EVENTS = Operation(
     effect=Effect.STREAM,
     command=Command("events"),
     examples=("maestro events --since 120", "maestro events --follow --kind task.ready,task.completed"),
-    errors=(NotFound,),
+    errors=(NotFound, NotPermitted),
 )
 CONFIG_GET = Operation(
     "config.get",

@@ -271,7 +271,7 @@ MANIFEST = Operation(
     effect=Effect.READ,
     command=Command("manifest show", ("id",)),
     examples=("maestro manifest show parser --json",),
-    errors=(NotFound,),
+    errors=(NotFound, NotPermitted),
 )
 PROMPTS = Operation(
     "prompt.show",
@@ -283,7 +283,7 @@ PROMPTS = Operation(
     effect=Effect.ACTION,
     command=Command("prompt show", ("id",)),
     examples=("maestro prompt show parser --task",),
-    errors=(NotFound,),
+    errors=(NotFound, NotPermitted),
 )
 TEMPLATES = Operation(
     "template.list",

@@ -67,7 +67,7 @@ LOGS = Operation(
     effect=Effect.ACTION,
     command=Command("session logs", ("id",)),
     examples=("maestro session logs parser", "maestro session logs parser -f --tail 20"),
-    errors=(NotFound, Conflict),
+    errors=(NotFound, NotPermitted, Conflict),
 )
 ATTACH = Operation(
     "session.attach",

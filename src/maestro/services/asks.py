@@ -7,7 +7,7 @@ import asyncio
 from maestro import errors, ids, limits
 from maestro.domain import asks
 from maestro.domain.asks import Ask, Status
-from maestro.domain.callers import SERVER, Caller, Role
+from maestro.domain.callers import SERVER, Caller, Role, hears
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import HUMAN, Step, Type
 from maestro.domain.sessions import Session, Source
@@ -18,7 +18,7 @@ from maestro.operations import asks as ops
 from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.recovery import plans as recovery
-from maestro.services.scope import project_of, task_of
+from maestro.services.scope import heard_project, task_of
 from maestro.services.sessions import kin, status
 from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
@@ -103,7 +103,8 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListAsks) -> ops.AskList:
     """What waits for the person, in all projects; a session sees its own project's."""
     many = request.limit + 1
     if caller.is_session or request.all:
-        project = project_of(tx, caller, request.project)
+        hint = "Leave --project away to see your own."
+        project = heard_project(tx, caller, request.project, what="sees the asks", hint=hint)
         found = tx.asks.page(project.id, after=request.cursor, limit=many, only_open=not request.all)
     else:
         found = tx.asks.open(after=request.cursor, limit=many)
@@ -261,6 +262,6 @@ def _withdraw(tx: Tx, ask: Ask, *, actor: str) -> None:
 
 def _ask(tx: Tx, caller: Caller, ask_id: str) -> Ask:
     ask = tx.asks.get(ask_id)
-    if ask is None or (caller.is_session and ask.project_id != caller.project_id):
+    if ask is None or not hears(caller, ask.project_id):
         raise errors.NotFound(f"Nothing was asked under {ask_id!r}.", hint="maestro ask list")
     return ask

@@ -10,8 +10,10 @@ from maestro.domain.events import Event, Kind
 from maestro.domain.tasks import Task
 from maestro.events.feed import Feed, PastHorizon
 from maestro.operations import server as ops
-from maestro.services.scope import project_of
+from maestro.services.scope import heard_project
 from maestro.store.base import Store, Tx
+
+_ELSEWHERE = "What you asked of another one can be waited for: maestro task wait beads#12"
 
 
 class EventLog:
@@ -84,7 +86,9 @@ class EventLog:
         """A session hears its own project; the person hears all, or the one they name."""
         if not caller.is_session and (request.everywhere or not request.project):
             return None
-        found = await self._store.read(lambda tx: project_of(tx, caller, request.project))
+        found = await self._store.read(
+            lambda tx: heard_project(tx, caller, request.project, what="reads the log", hint=_ELSEWHERE)
+        )
         return found.id
 
     async def _resync(self, project: str | None, horizon: int) -> ops.Resync:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from maestro import errors, ids
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import Caller, Role, hears
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
 from maestro.store.base import Tx
@@ -28,6 +28,16 @@ def project_of(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project:
     if found is None:
         raise errors.NotFound(f"There is no project {name!r}.", hint="`maestro project list` shows those there are.")
     return found
+
+
+def heard_project(tx: Tx, caller: Caller, name: str, *, what: str, hint: str) -> Project:
+    """The same, if what is said there is the caller's to hear."""
+    project = project_of(tx, caller, name)
+    if not hears(caller, project.id):
+        raise errors.NotPermitted(
+            f"A session {what} of its own project, not of {project.name}.", hint=hint, data={"project": project.name}
+        )
+    return project
 
 
 def linked(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project | None:

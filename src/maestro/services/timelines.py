@@ -7,12 +7,13 @@ from collections.abc import Iterable
 import msgspec
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller
+from maestro.domain.callers import Caller, hears
 from maestro.domain.events import Event, Kind
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Task
 from maestro.operations import timeline as ops
 from maestro.services import cursors
+from maestro.services.mail.threads import may_see
 from maestro.services.runs import records as runs
 from maestro.services.scope import task_of
 from maestro.services.sessions import kin
@@ -22,18 +23,20 @@ from maestro.store.base import Tx
 def show(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> ops.Timeline:
     """A page of everything that the log has about it and what belongs to it."""
     about, subjects = _subjects(tx, caller, request)
-    return _told(tx, about, subjects, after=cursors.number(request.cursor), limit=request.limit)
+    return _told(tx, caller, about, subjects, after=cursors.number(request.cursor), limit=request.limit)
 
 
-def _told(tx: Tx, about: str, subjects: Iterable[str], *, after: int, limit: int) -> ops.Timeline:
+def _told(tx: Tx, caller: Caller, about: str, subjects: Iterable[str], *, after: int, limit: int) -> ops.Timeline:
+    """A page, without what the caller may not hear; it goes on all the same."""
     found = tx.events.about(subjects, after=after, limit=limit + 1)
-    shown, is_cut = found[:limit], len(found) > limit
+    page, is_cut = found[:limit], len(found) > limit
+    shown = [event for event in page if event.kind != Kind.SESSION_REPORTED or hears(caller, event.project)]
     names = _Names(tx)
     return ops.Timeline(
         about=about,
         moments=[_moment(event, names) for event in shown],
         truncated=is_cut,
-        cursor=str(shown[-1].seq) if is_cut else None,
+        cursor=str(page[-1].seq) if is_cut else None,
     )
 
 
@@ -43,7 +46,8 @@ def _subjects(tx: Tx, caller: Caller, request: ops.OfWhat) -> tuple[str, list[st
         raise errors.Invalid("Of what?", hint="Say one of --task ID, --session ID or --run RUN.")
     if request.task:
         task = task_of(tx, caller, request.task, project=request.project)
-        mail = [message.id for message in tx.mail.of_task(task.id, before=2**62, limit=limits.page_items_default)]
+        letters = tx.mail.of_task(task.id, before=cursors.NEWEST, limit=limits.page_items_default)
+        mail = [message.id for message in letters if may_see(tx, caller, message)]
         whole = _tree(tx, task.id)
         return task.ref, [*whole, *mail, *_workers(tx, whole, [])]
     if request.session:
@@ -68,7 +72,7 @@ def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
     """All of it, with what it is about: tasks and their evidence, and the sessions that worked on them."""
     request = _aimed(request)
     about, subjects = _subjects(tx, caller, request)
-    told = _told(tx, about, subjects, after=0, limit=limits.story_moments_max)
+    told = _told(tx, caller, about, subjects, after=0, limit=limits.story_moments_max)
     task_ids = [one for one in subjects if one.startswith("tsk_")]
     session_ids = _workers(tx, task_ids, [one for one in subjects if one.startswith("ses_")])
     sessions = [session for session in map(tx.sessions.get, session_ids) if session]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import Caller
 from maestro.domain.documents import Content
 from maestro.domain.messages import Message, Received, Status
 from maestro.domain.sessions import Contact, contact
@@ -15,7 +15,7 @@ from maestro.operations import mail_shapes as ops
 from maestro.services import cursors
 from maestro.services.mail import receipts
 from maestro.services.mail.post import own_boxes
-from maestro.services.mail.threads import message_of
+from maestro.services.mail.threads import may_see, message_of
 from maestro.services.scope import project_of, task_of
 from maestro.services.sessions.kin import may_look_into
 from maestro.store.base import Store, Tx
@@ -66,7 +66,7 @@ class Reading:
         """A conversation by its own id; empty for whoever may see nothing of it."""
         many = limits.thread_messages_shown_max
         found = tx.mail.of_thread(thread_id, after=0, limit=many + 1)
-        shown = [self._whole(tx, message) for message in found[:many] if _may_see(tx, caller, message)]
+        shown = [self._whole(tx, message) for message in found[:many] if may_see(tx, caller, message)]
         return ops.Thread(
             thread_id=thread_id,
             subject=shown[0].subject if shown else subject,
@@ -88,7 +88,7 @@ class Reading:
         """All mail about a task, newest first."""
         task = task_of(tx, caller, request.id, project=request.project)
         found = tx.mail.of_task(task.id, before=cursors.before(request.cursor), limit=request.limit + 1)
-        seen = [message for message in found if _may_see(tx, caller, message)]
+        seen = [message for message in found if may_see(tx, caller, message)]
         return _page([self._whole(tx, message) for message in seen], request.limit)
 
     def sent(self, tx: Tx, caller: Caller, request: ops.SentPage) -> ops.SentList:
@@ -228,12 +228,6 @@ def _as_received(tx: Tx, caller: Caller, messages: list[Message]) -> list[Receiv
                 fields = msgspec.structs.asdict(message)
                 found.append(Received(**fields, box=box, status=delivery.status, reason=None, claimed_by=None))
     return found
-
-
-def _may_see(tx: Tx, caller: Caller, message: Message) -> bool:
-    if caller.role is Role.PERSON or message.sender.id == caller.name:
-        return True
-    return tx.mail.is_visible(message.id, caller.project_id or "")
 
 
 def _page(found: list[Message], limit: int) -> ops.MessageList:

@@ -11,15 +11,18 @@ from maestro.store.base import Tx
 
 
 def message_of(tx: Tx, caller: Caller, message_id: str) -> Message:
-    """A message that the caller may see: the person any, a session what its project sent or got."""
+    """A message that the caller may see."""
     message = tx.mail.get(message_id) if ids.is_id(message_id, "msg") else None
-    if message is not None and caller.role is not Role.PERSON:
-        mine = message.sender.id == caller.name
-        if not mine and not tx.mail.is_visible(message.id, caller.project_id or ""):
-            message = None
-    if message is None:
+    if message is None or not may_see(tx, caller, message):
         raise errors.NotFound(f"There is no message {message_id!r}.", hint="maestro mail inbox --all")
     return message
+
+
+def may_see(tx: Tx, caller: Caller, message: Message) -> bool:
+    """The person any message, a session what its project sent or got."""
+    if caller.role is Role.PERSON or message.sender.id == caller.name:
+        return True
+    return tx.mail.is_visible(message.id, caller.project_id or "")
 
 
 def claim(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:

@@ -57,6 +57,7 @@ def prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.Se
 
 def manifest(tx: Tx, caller: Caller, request: session_ops.OneSession) -> Manifest:
     session = kin.named(tx, caller, request.id, project=request.project)
+    kin.may_hear(tx, caller, session, what="read what it was told")
     data = tx.spawns.manifest(session.id)
     if data is None:
         raise errors.NotFound(f"{session.name} was not started by Maestro: it was told nothing.")

@@ -31,6 +31,7 @@ class Terminals:
 
         def look(tx: Tx) -> tuple[Session, bool]:
             session = kin.named(tx, caller, request.id, project=request.project)
+            kin.may_hear(tx, caller, session, what="read its terminal")
             return session, tx.spawns.get(session.id) is not None
 
         session, is_ours = await self._store.read(look, quick=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller, Role
+from maestro.domain.callers import Caller, Role, hears
 from maestro.domain.sessions import Session
 from maestro.services.scope import project_of
 from maestro.store.base import Tx
@@ -57,6 +57,19 @@ def may_act_on(tx: Tx, caller: Caller, session: Session, *, what: str) -> None:
     if caller.role is Role.PERSON or is_above(tx, caller.session_id, session):
         return
     raise errors.NotPermitted(f"A session may {what} itself and those it started, no others.")
+
+
+def may_hear(tx: Tx, caller: Caller, session: Session, *, what: str) -> None:
+    """What a session was told, and what it says, is for its own project; nobody of another one is above it."""
+    if hears(caller, session.project_id):
+        return
+    project = tx.projects.get(session.project_id)
+    name = project.name if project else session.project_id
+    raise errors.NotPermitted(
+        f"{session.name} is of {name}: only sessions of that project {what}.",
+        hint=f"maestro session show {session.id} says who it is; maestro mail send {session.id} … asks it.",
+        data={"id": session.id, "project": name},
+    )
 
 
 def may_look_into(tx: Tx, caller: Caller, ref: str, *, project: str) -> Caller:

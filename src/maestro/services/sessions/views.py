@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller
+from maestro.domain.callers import Caller, hears
 from maestro.domain.sessions import Contact, Session, Signal, Status, contact, is_lost
 from maestro.operations import sessions as ops
 from maestro.services.scope import project_of
@@ -27,10 +27,12 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListSessions) -> ops.SessionL
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
+    """One session with those around it; what it asks is for its own project."""
     session = kin.named(tx, caller, request.id, project=request.project)
     parent = tx.sessions.get(session.parent_id) if session.parent_id else None
     talk = tx.talks.get(session.id)
     siblings = _children(tx, session.parent_id) if session.parent_id else []
+    is_heard = hears(caller, session.project_id)
     return ops.SessionDetail(
         **msgspec.structs.asdict(session),
         coordinator=_contact(tx, parent) if parent else None,
@@ -38,7 +40,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
         workers=[_contact(tx, worker) for worker in _children(tx, session.id)],
         held=[task.ref for task in tx.tasks.of_holder(session.id, limit=limits.page_items_default)],
         unread=tx.deliveries.count_open(session.id, reader=session.id),
-        asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default),
+        asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default) if is_heard else [],
         work=links([task for task_id in session.tasks if (task := tx.tasks.get(task_id))]),
         usage=tx.talks.usage_of_session(session.id, limit=limits.page_items_default),
         parked_until=talk.parked_until if talk else None,
@@ -55,7 +57,7 @@ class Explaining:
     async def explain(self, caller: Caller, request: ops.OneSession) -> ops.Explanation:
         def look(tx: Tx) -> tuple[Session, list[Signal], bool]:
             session = kin.named(tx, caller, request.id, project=request.project)
-            return session, tx.sessions.signals(session.id), session.lease_until <= tx.at
+            return session, _signals(tx, caller, session), session.lease_until <= tx.at
 
         session, signals, is_over = await self._store.read(look, quick=True)
         lives = await asyncio.to_thread(is_running, session) if session.pid is not None else None
@@ -68,6 +70,12 @@ class Explaining:
             process_lives=lives,
             verdict=_verdict(session, lease_is_over=is_over, was_heard=heard, process_lives=bool(lives)),
         )
+
+
+def _signals(tx: Tx, caller: Caller, session: Session) -> list[Signal]:
+    """What speaks for its status; the words beside it, of asks and reports, are for its own project."""
+    found = tx.sessions.signals(session.id)
+    return found if hears(caller, session.project_id) else [msgspec.structs.replace(one, detail="") for one in found]
 
 
 def _verdict(session: Session, *, lease_is_over: bool, was_heard: bool, process_lives: bool) -> str:

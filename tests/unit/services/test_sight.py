@@ -1,0 +1,116 @@
+"""What is said in a project stays in it: no way around shows a session the mail, asks or reports of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.unit.services.conftest import OTHER, VC, World
+from tests.unit.services.talks.conftest import spoken_with
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.documents import ReportKind
+from maestro.domain.events import Kind
+from maestro.events.feed import Feed
+from maestro.operations import asks as ask_ops
+from maestro.operations import server as log_ops
+from maestro.operations import sessions as ops
+from maestro.operations import terminals as terminal_ops
+from maestro.operations import timeline as timeline_ops
+from maestro.services import asks, timelines
+from maestro.services.events import EventLog
+from maestro.services.programs import control
+from maestro.services.programs.terminals import Terminals
+from maestro.services.sessions import reporting, views
+
+
+class Walled:
+    """A session of vc that was told and asked things, and one of another project that looks."""
+
+    def __init__(self, world: World, worker: Caller, stranger: Caller) -> None:
+        self.world, self.worker, self.stranger = world, worker, stranger
+
+    async def read(self, service: Callable[..., Any], request: Any, by: Caller) -> Any:
+        return await self.world.store.read(lambda tx: service(tx, by, request))
+
+    def log(self, by: Caller, **fields: Any) -> Any:
+        log = EventLog(self.world.store, Feed(self.world.store, self.world.hub))
+        return log.page(by, log_ops.ReadEvents(**fields))
+
+
+@pytest.fixture
+async def walled(world: World) -> Walled:
+    return Walled(world, await spoken_with(world, "w"), await world.boss("stranger", project=OTHER.id))
+
+
+async def test_a_session_reads_the_log_of_its_own_project(walled: Walled) -> None:
+    await walled.world.send(walled.worker, "human", subject="Secret")
+    for named in ("vc", VC.id):
+        with pytest.raises(errors.NotPermitted, match="not of vc") as refused:
+            await walled.log(walled.stranger, project=named)
+        assert "task wait" in refused.value.hint
+    for by, fields in (
+        (walled.worker, {}),
+        (walled.worker, {"project": "vc"}),
+        (walled.world.dana, {"project": "vc"}),
+    ):
+        assert Kind.MAIL_SENT in [event.kind for event in (await walled.log(by, **fields)).events]
+    own = await walled.log(walled.stranger)
+    assert {event.project for event in own.events} == {OTHER.id}
+
+
+async def test_what_a_session_was_told_is_for_its_project(walled: Walled) -> None:
+    request = ops.OneSession(id=walled.worker.name)
+    with pytest.raises(errors.NotPermitted, match="w is of vc") as refused:
+        await walled.read(control.manifest, request, walled.stranger)
+    assert f"session show {walled.worker.name}" in refused.value.hint
+    peer = await walled.world.join("peer")
+    for by in (walled.worker, peer, walled.world.dana):
+        assert await walled.read(control.manifest, request, by)
+
+
+async def test_what_its_terminal_showed_too(walled: Walled, tmp_path: Path) -> None:
+    runners: Any = SimpleNamespace(folder=lambda session_id: tmp_path)
+    (tmp_path / "transcript.cast").write_text('{"version": 2}\n[0.1, "o", "secret"]\n')
+    terminals = Terminals(walled.world.store, runners)
+    request = terminal_ops.ReadLogs(id=walled.worker.name)
+    with pytest.raises(errors.NotPermitted):
+        await terminals.logs(walled.stranger, request)
+    peer = await walled.world.join("peer")
+    for by in (peer, walled.world.dana):
+        assert (await terminals.logs(by, request)).text == "secret"
+
+
+async def test_what_a_session_asks_is_for_its_project(walled: Walled) -> None:
+    await walled.world.do(asks.create, ask_ops.CreateAsk(title="Secret?"), by=walled.worker)
+    one = ops.OneSession(id=walled.worker.name)
+    seen = await walled.read(views.show, one, walled.stranger)
+    assert (seen.name, seen.status, seen.asks) == ("w", "needs_input", [])
+    explaining = views.Explaining(walled.world.store, walled.world.presence)
+    assert {signal.detail for signal in (await explaining.explain(walled.stranger, one)).signals} == {""}
+    with pytest.raises(errors.NotPermitted):
+        await walled.read(asks.list_page, ask_ops.ListAsks(project="vc"), walled.stranger)
+    for by in (walled.worker, walled.world.dana):
+        assert [ask.title for ask in (await walled.read(views.show, one, by)).asks] == ["Secret?"]
+        assert "asks: Secret?" in [signal.detail for signal in (await explaining.explain(by, one)).signals]
+        assert len((await walled.read(asks.list_page, ask_ops.ListAsks(project="vc"), by)).asks) == 1
+
+
+async def test_a_timeline_tells_a_session_what_it_may_see(walled: Walled) -> None:
+    world = walled.world
+    await world.do(reporting.report, ops.ReportSession(kind=ReportKind.PROGRESS, text="Secret"), by=walled.worker)
+    task = await world.task(held_by=walled.worker)
+    await world.send(walled.worker, "human", subject="Secret", task=task.ref)
+
+    async def told(by: Caller) -> dict[str, str]:
+        shown = await walled.read(timelines.show, timeline_ops.ShowTimeline(task=task.id), by)
+        return {one.kind: str(one.data) for one in shown.moments}
+
+    seen = await told(walled.stranger)
+    assert "task.started" in seen and "Secret" not in str(seen)
+    for by in (walled.worker, world.dana):
+        assert {"mail.sent", "session.reported"} <= set(await told(by))
