@@ -115,7 +115,7 @@ CLAIM = Operation(
     effect=Effect.WRITE,
     command=Command("mail claim", ("id",)),
     examples=("maestro mail claim msg_01…",),
-    errors=(NotFound, Conflict),
+    errors=(NotFound, NotPermitted, Conflict),
 )
 RELEASE = Operation(
     "mail.release",

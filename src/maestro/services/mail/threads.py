@@ -7,6 +7,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Message
 from maestro.operations import mail_shapes as ops
+from maestro.services.mail.post import own_boxes
 from maestro.store.base import Tx
 
 
@@ -26,7 +27,15 @@ def may_see(tx: Tx, caller: Caller, message: Message) -> bool:
 
 
 def claim(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
+    """For whoever it came to: who only sent it has nothing to take from those whom it is for."""
     thread_id = message_of(tx, caller, request.id).thread_id
+    has_come = any(tx.deliveries.has_come(thread_id, box) for box in own_boxes(caller))
+    if caller.role is not Role.PERSON and not has_come:
+        raise errors.NotPermitted(
+            "Nothing of this conversation has come to you: whoever it went to claims it.",
+            hint=f"maestro mail status {request.id} says how far it has come.",
+            data={"thread_id": thread_id},
+        )
     return claim_for(tx, caller, thread_id)
 
 

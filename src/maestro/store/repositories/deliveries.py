@@ -140,6 +140,10 @@ class Deliveries:
         rows = self._rows.all("thread_boxes", thread_id=thread_id, limit=limits.broadcast_recipients_max)
         return [row[0] for row in rows if is_shared(row[0])]
 
+    def has_come(self, thread_id: str, box: str) -> bool:
+        """Whether anything of a conversation ever came to a box."""
+        return self._rows.one("thread_is_in_box", thread_id=thread_id, box=box) is not None
+
     def held(self, holder: str, *, limit: int) -> list[str]:
         """The conversations that someone has claimed."""
         return [row[0] for row in self._rows.all("threads_held", holder=holder, limit=limit)]

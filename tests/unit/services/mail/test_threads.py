@@ -108,3 +108,16 @@ async def test_a_session_sees_of_a_conversation_what_its_project_sent_or_got(wor
         await thread(world, asker, inside)
     assert len((await thread(world, worker, sent)).messages) == 1
     assert len((await thread(world, world.dana, inside)).messages) == 1
+
+
+async def test_who_only_sent_it_does_not_take_it_from_those_whom_it_is_for(world: World) -> None:
+    asker = await world.join("asker", project=OTHER)
+    one = await world.join("one")
+    sent = await world.send(asker, "vc", "human", subject="Help")  # to several: mail, no issue
+    with pytest.raises(errors.NotPermitted, match="come to you") as refused:
+        await claim(world, asker, sent)
+    assert "mail status" in refused.value.hint
+    assert await world.subjects(one) == ["Help"]
+    assert (await claim(world, one, sent)).claimed_by == one.name
+    await release(world, one, sent)
+    assert (await claim(world, world.dana, sent)).claimed_by == "dana"

@@ -187,6 +187,11 @@ DELETE FROM shared_reads WHERE message_seq IN (SELECT seq FROM messages WHERE th
 SELECT DISTINCT d.box FROM messages m JOIN deliveries d ON d.message_seq = m.seq
  WHERE m.thread_id = :thread_id AND d.open <> 0 LIMIT :limit;
 
+-- name: thread_is_in_box
+-- Whether anything of a conversation ever came to a box.
+SELECT 1 FROM messages m JOIN deliveries d ON d.message_seq = m.seq
+ WHERE m.thread_id = :thread_id AND d.box = :box LIMIT 1;
+
 -- name: threads_held
 SELECT thread_id FROM thread_claims WHERE holder = :holder LIMIT :limit;
 
