@@ -85,11 +85,12 @@ class Reading:
         return ops.AttachmentContent(**msgspec.structs.asdict(attachment), content=self._blobs.load(content))
 
     def of_task(self, tx: Tx, caller: Caller, request: ops.TaskMail) -> ops.MessageList:
-        """All mail about a task, newest first."""
+        """All mail about a task, newest first; it goes on also where the caller may not see some of it."""
         task = task_of(tx, caller, request.id, project=request.project)
         found = tx.mail.of_task(task.id, before=cursors.before(request.cursor), limit=request.limit + 1)
-        seen = [message for message in found if may_see(tx, caller, message)]
-        return _page([self._whole(tx, message) for message in seen], request.limit)
+        page, more = found[: request.limit], len(found) > request.limit
+        seen = [self._whole(tx, message) for message in page if may_see(tx, caller, message)]
+        return ops.MessageList(messages=seen, cursor=str(page[-1].seq) if more else None)
 
     def sent(self, tx: Tx, caller: Caller, request: ops.SentPage) -> ops.SentList:
         """What the caller wrote, and how far it has come."""
@@ -228,11 +229,6 @@ def _as_received(tx: Tx, caller: Caller, messages: list[Message]) -> list[Receiv
                 fields = msgspec.structs.asdict(message)
                 found.append(Received(**fields, box=box, status=delivery.status, reason=None, claimed_by=None))
     return found
-
-
-def _page(found: list[Message], limit: int) -> ops.MessageList:
-    more = str(found[limit - 1].seq) if len(found) > limit else None
-    return ops.MessageList(messages=found[:limit], cursor=more)
 
 
 def _place(message: Received) -> str:

@@ -173,3 +173,25 @@ async def test_the_persons_box_is_one_for_all_projects(world: World) -> None:
         ("w", "vc", HUMAN),
         ("s", "other", HUMAN),
     ]
+
+
+async def test_the_mail_of_a_task_goes_on_past_what_one_may_not_see(world: World) -> None:
+    stranger, worker = await world.join("stranger", project=OTHER), await world.join("w")
+    task = await world.task()
+    for number in range(4):
+        await world.send(stranger, worker.name, subject=f"theirs {number}", task=task.ref)
+        await world.send(worker, "human", subject=f"inside {number}", task=task.ref)
+
+    async def subjects(by: Any, limit: int) -> list[str]:
+        found: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            request = ops.TaskMail(id=task.id, limit=limit, cursor=cursor)
+            page = await world.store.read(lambda tx, request=request: world.reading.of_task(tx, by, request))
+            found += [one.subject for one in page.messages]
+            cursor = page.cursor
+        return found
+
+    for limit in (1, 2, 3, 8):
+        assert await subjects(stranger, limit) == [f"theirs {number}" for number in (3, 2, 1, 0)]
+        assert len(await subjects(worker, limit)) == 8
