@@ -13,6 +13,7 @@ from maestro.operations import server as ops
 from maestro.services.scope import heard_project
 from maestro.store.base import Store, Tx
 
+_ENDS = frozenset({Kind.SESSION_ENDED.value, Kind.SESSION_LOST.value})
 _ELSEWHERE = "What you asked of another one can be waited for: maestro task wait beads#12"
 
 
@@ -41,7 +42,7 @@ class EventLog:
         project = await self._project(caller, request)
         wanted = frozenset(kind.value for kind in request.kind)
         # A session's stream ends with the session, so that is always listened for.
-        kinds = wanted | {Kind.SESSION_ENDED.value} if wanted and caller.is_session else wanted
+        kinds = wanted | _ENDS if wanted and caller.is_session else wanted
         since = await self._start(request)
         left = request.limit
         while True:
@@ -53,7 +54,7 @@ class EventLog:
                         left = left - 1 if left is not None else None
                     if left == 0:
                         return
-                    if event.kind == Kind.SESSION_ENDED and event.subject == caller.session_id:
+                    if event.kind in _ENDS and event.subject == caller.session_id and not await self._lives(caller):
                         return
                 return
             except PastHorizon as past:
@@ -75,6 +76,10 @@ class EventLog:
             )
             for event in events:
                 yield event
+
+    async def _lives(self, caller: Caller) -> bool:
+        """An end may be long ago: who was taken for lost comes back, who has ended is started again."""
+        return await self._store.read(lambda tx: tx.sessions.is_live(caller.name), quick=True)
 
     async def _start(self, request: ops.ReadEvents) -> int:
         """From the beginning; whoever only follows begins now."""

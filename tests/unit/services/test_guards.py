@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -71,6 +72,22 @@ async def test_a_sessions_stream_ends_with_it(server: Server, dana: Caller, join
     stream = server.stream(server_ops.EVENTS, request, caller=worker)
     await server.call(sessions.END, EndSession(id=worker.session_id), caller=dana)
     assert [event async for event in stream] == []
+
+
+async def test_it_ends_also_with_one_that_is_lost_but_not_with_an_end_that_was_none(
+    server: Server, dana: Caller, join: Join
+) -> None:
+    worker = await join("w")
+    lost = EndSession(id=worker.session_id, status=sessions.Status.LOST)
+    await server.call(sessions.END, lost, caller=dana)
+    worker = await server.identify(token=server.secrets.session_token(worker.name), peer=None)  # it speaks again
+    request = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.Kind.TASK_CREATED])
+    stream = server.stream(server_ops.EVENTS, request, caller=worker)
+    await server.call(tasks.CREATE, CreateTask(title="a", project=worker.project_id or ""), caller=dana)
+    async with asyncio.timeout(20):
+        assert (await anext(stream)).kind == "task.created"
+        await server.call(sessions.END, lost, caller=dana)
+        assert [event async for event in stream] == []
 
 
 async def test_a_cursor_beyond_the_end_is_told_so(server: Server, dana: Caller, vc: str) -> None:
