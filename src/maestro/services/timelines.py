@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from maestro import errors, limits
 from maestro.domain.callers import Caller, hears
 from maestro.domain.events import Event, Kind
+from maestro.domain.issues import as_seen, may_read
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Task
 from maestro.operations import timeline as ops
@@ -19,6 +18,8 @@ from maestro.services.scope import task_of
 from maestro.services.sessions import kin
 from maestro.store.base import Tx
 
+_WORDS = ("reason", "text")  # of a line about a task: what someone said with it
+
 
 def show(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> ops.Timeline:
     """A page of everything that the log has about it and what belongs to it."""
@@ -26,11 +27,13 @@ def show(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> ops.Timeline:
     return _told(tx, caller, about, subjects, after=cursors.number(request.cursor), limit=request.limit)
 
 
-def _told(tx: Tx, caller: Caller, about: str, subjects: Iterable[str], *, after: int, limit: int) -> ops.Timeline:
+def _told(tx: Tx, caller: Caller, about: str, subjects: list[str], *, after: int, limit: int) -> ops.Timeline:
     """A page, without what the caller may not hear; it goes on all the same."""
     found = tx.events.about(subjects, after=after, limit=limit + 1)
     page, is_cut = found[:limit], len(found) > limit
     shown = [event for event in page if event.kind != Kind.SESSION_REPORTED or hears(caller, event.project)]
+    untold = {subject for subject in subjects if not _is_told(tx, caller, subject)}
+    shown = [_without_words(event) if event.subject in untold else event for event in shown]
     names = _Names(tx)
     return ops.Timeline(
         about=about,
@@ -38,6 +41,16 @@ def _told(tx: Tx, caller: Caller, about: str, subjects: Iterable[str], *, after:
         truncated=is_cut,
         cursor=str(page[-1].seq) if is_cut else None,
     )
+
+
+def _is_told(tx: Tx, caller: Caller, subject: str) -> bool:
+    """Whether what was said about something is the caller's to read."""
+    task = tx.tasks.get(subject) if caller.is_session and subject.startswith("tsk_") else None
+    return task is None or may_read(caller, task)
+
+
+def _without_words(event: Event) -> Event:
+    return msgspec.structs.replace(event, data={name: event.data[name] for name in event.data if name not in _WORDS})
 
 
 def _subjects(tx: Tx, caller: Caller, request: ops.OfWhat) -> tuple[str, list[str]]:
@@ -90,7 +103,7 @@ def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
         status=status,
         note=run.note if run else "",
         at=tx.at,
-        tasks=[_story_task(tx, task) for task in tasks],
+        tasks=[_story_task(tx, caller, task) for task in tasks],
         sessions=[_story_session(tx, session) for session in sessions],
     )
 
@@ -116,7 +129,7 @@ def _workers(tx: Tx, task_ids: list[str], known: list[str]) -> list[str]:
     return list(found)
 
 
-def _story_task(tx: Tx, task: Task) -> ops.StoryTask:
+def _story_task(tx: Tx, caller: Caller, task: Task) -> ops.StoryTask:
     return ops.StoryTask(
         ref=task.ref,
         title=task.title,
@@ -124,8 +137,8 @@ def _story_task(tx: Tx, task: Task) -> ops.StoryTask:
         depends_on=[one.ref for one in tx.tasks.dependencies(task.id, limit=limits.page_items_default)],
         started_at=task.started_at,
         finished_at=task.finished_at,
-        reason=task.reason,
-        reports=tx.documents.reports(task.id, limit=limits.page_items_default),
+        reason=as_seen(caller, task).reason,
+        reports=tx.documents.reports(task.id, limit=limits.page_items_default) if may_read(caller, task) else [],
         gates=tx.gates.of_task(task.id, limit=limits.page_items_default),
         documents=tx.documents.of_task(task.id, limit=limits.page_items_default),
     )

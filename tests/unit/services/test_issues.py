@@ -9,12 +9,15 @@ from tests.unit.services.conftest import OTHER, VC, World
 
 from maestro import errors
 from maestro.domain.callers import Caller
+from maestro.domain.documents import ReportKind
 from maestro.domain.messages import Type
 from maestro.domain.projects import Inbound, Project
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes, task_shapes
 from maestro.operations import projects as project_ops
+from maestro.operations import timeline as timeline_ops
 from maestro.operations.mail_shapes import SendMail
+from maestro.services import timelines
 from maestro.services.issues import moves as issue_moves
 from maestro.services.issues import views
 from maestro.services.issues.desk import Desk
@@ -22,6 +25,7 @@ from maestro.services.issues.views import Showing
 from maestro.services.projects import records as projects
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks import records as tasks
+from maestro.services.tasks.waits import TaskWaits
 from maestro.services.upkeep.dead_letters import DeadLetters
 
 
@@ -134,6 +138,38 @@ async def test_nobody_else_has_a_say(two: Two) -> None:
     with pytest.raises(errors.NotPermitted, match="two projects"):
         await two.reply(stranger, issue, "I too.")
     assert (await two.show(stranger, issue)).comments == []
+
+
+async def test_a_third_project_sees_that_it_is_there_and_not_what_was_said(two: Two) -> None:
+    world = two.world
+    stranger = await world.boss("stranger", project=await world.store.write(lambda tx: _third(tx)))
+    opened = await two.open(message="Secret.")
+    await two.claim(two.keeper, opened)
+    block = task_shapes.BlockTask(id=opened.id, reason="Secret.")
+    await world.do(moves.block, block, by=two.keeper)
+    await world.do(moves.unblock, task_shapes.HeldTask(id=opened.id), by=two.keeper)
+    report = task_shapes.ReportTask(kind=ReportKind.ERROR, id=opened.id, text="Secret.")
+    await world.do(moves.report, report, by=two.keeper)
+    one, here = task_shapes.OneTask(id=opened.id), {"project": OTHER.id}
+    reads: list[tuple[Any, Any]] = [
+        (Showing(world.reading).show, ops.OneIssue(id=opened.id)),
+        (views.list_page, ops.ListIssues(status=ops.Which.ALL, **here)),
+        (tasks.show, one),
+        (tasks.list_page, task_shapes.ListTasks(**here)),
+        (tasks.tree, task_shapes.TreeOf(**here)),
+        (timelines.show, timeline_ops.ShowTimeline(task=opened.id)),
+        (timelines.export, timeline_ops.ExportTimeline(task=opened.id)),
+    ]
+    for service, request in reads:
+        seen = str(await world.do(service, request, by=stranger))
+        assert opened.ref in seen and "Secret" not in seen, service
+        for by in (two.finder, two.keeper, None):
+            assert "Secret" in str(await world.do(service, request, by=by)), service
+    seen = await two.show(stranger, opened)
+    assert (seen.title, seen.status, seen.from_project, seen.description) == ("Crash", "failed", "vc", "")
+    wait = task_shapes.WaitTasks(ids=[opened.ref], timeout=1000)
+    waited = await TaskWaits(world.store, world.hub, world.presence).wait(stranger, wait)
+    assert [task.description for task in waited.tasks] == [""]
 
 
 def _third(tx: Any) -> str:

@@ -6,7 +6,7 @@ import msgspec
 
 from maestro import ids, limits
 from maestro.domain.callers import Caller
-from maestro.domain.issues import Issue
+from maestro.domain.issues import Issue, as_seen
 from maestro.domain.messages import Message
 from maestro.domain.tasks import Task
 from maestro.operations import issues as ops
@@ -32,7 +32,8 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListIssues) -> ops.IssueList:
     shown, more = found[: request.limit], len(found) > request.limit
     names = _Names(tx)
     place = (shown[-1].id if request.opened else str(shown[-1].number)) if more else None
-    return ops.IssueList(issues=[_line(tx, task, names) for task in shown], cursor=place)
+    lines = [_line(tx, as_seen(caller, task), names) for task in shown]
+    return ops.IssueList(issues=lines, cursor=place)
 
 
 class Showing:
@@ -48,7 +49,7 @@ class Showing:
         many = limits.page_items_default
         origin = tx.tasks.get(task.found_in) if task.found_in else None
         return ops.IssueDetail(
-            **msgspec.structs.asdict(_line(tx, task, _Names(tx))),
+            **msgspec.structs.asdict(_line(tx, as_seen(caller, task), _Names(tx))),
             thread_id=issue.thread_id,
             origin=tasks.links([origin])[0] if origin else None,
             dependants=tasks.links(tx.tasks.dependants(task.id, limit=many)),

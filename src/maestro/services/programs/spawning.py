@@ -17,6 +17,7 @@ from maestro import errors, limits
 from maestro.agents.base import Agent
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller
+from maestro.domain.issues import as_seen
 from maestro.domain.manifests import Manifest
 from maestro.domain.members import Member
 from maestro.domain.messages import SenderKind, Type
@@ -120,7 +121,7 @@ class Spawning:
             members=members,
             team=request.team,
             tasks=[tx.tasks.get(task.id) or task for task in tasks],
-            references=[task_of(tx, caller, ref, project=project.id) for ref in request.reference],
+            references=[as_seen(caller, task_of(tx, caller, ref, project=project.id)) for ref in request.reference],
             skills=skills_of(request, members, agent, directory=directory, home=self._home),
             directive=_direct(tx, caller, request, session),
             workspace=self._workspace(request, project, session, directory),

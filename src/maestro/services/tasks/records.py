@@ -11,6 +11,7 @@ from maestro import errors, ids, limits
 from maestro.domain import tasks
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
+from maestro.domain.issues import as_seen, may_read
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Status, Task
 from maestro.operations import task_shapes as ops
@@ -182,7 +183,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListTasks) -> ops.TaskList:
         found = tx.tasks.of_holder_in(project.id, caller.name, after=after, limit=limit, status=request.status)
     else:
         found = tx.tasks.page(project.id, after=after, limit=limit, status=request.status, archived=request.archived)
-    return _page(found, request.limit)
+    return _page(caller, found, request.limit)
 
 
 def ready(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
@@ -195,7 +196,7 @@ def ready(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
         limit=request.limit + 1,
     )
     more = len(found) > request.limit
-    found = found[: request.limit]
+    found = [as_seen(caller, task) for task in found[: request.limit]]
     cursor = f"{found[-1].priority.rank}.{found[-1].number}" if more else None
     return ops.TaskList(tasks=found, cursor=cursor)
 
@@ -203,7 +204,7 @@ def ready(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
 def blocked(tx: Tx, caller: Caller, request: ops.Page) -> ops.WaitingTasks:
     project = project_of(tx, caller, request.project)
     found = tx.tasks.waiting(project.id, after=cursors.number(request.cursor), limit=request.limit + 1)
-    page = _page(found, request.limit)
+    page = _page(caller, found, request.limit)
     waiting = [ops.WaitingTask(**msgspec.structs.asdict(task), **_waits(tx, task)) for task in page.tasks]
     return ops.WaitingTasks(tasks=waiting, cursor=page.cursor)
 
@@ -211,21 +212,21 @@ def blocked(tx: Tx, caller: Caller, request: ops.Page) -> ops.WaitingTasks:
 def children(tx: Tx, caller: Caller, request: ops.ChildrenOf) -> ops.TaskList:
     parent = task_of(tx, caller, request.id, project=request.project)
     found = tx.tasks.children(parent.id, after=cursors.number(request.cursor), limit=request.limit + 1)
-    return _page(found, request.limit)
+    return _page(caller, found, request.limit)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.TaskDetail:
     task = task_of(tx, caller, request.id, project=request.project)
     many = limits.page_items_default
     return ops.TaskDetail(
-        **msgspec.structs.asdict(task),
+        **msgspec.structs.asdict(as_seen(caller, task)),
         **_waits(tx, task),
         dependencies=links(tx.tasks.dependencies(task.id, limit=many)),
         dependants=links(tx.tasks.dependants(task.id, limit=many)),
         children=links(tx.tasks.children(task.id, limit=many)),
         found=links(tx.tasks.found_in(task.id, limit=many)),
         origin=links([origin])[0] if (origin := _origin(tx, task)) else None,
-        reports=tx.documents.reports(task.id, limit=many),
+        reports=tx.documents.reports(task.id, limit=many) if may_read(caller, task) else [],
         documents=tx.documents.of_task(task.id, limit=many),
         evidence=tx.gates.of_task(task.id, limit=many),
         usage=tx.talks.usage_of_task(task.id, limit=many),
@@ -248,7 +249,7 @@ def tree(tx: Tx, caller: Caller, request: ops.TreeOf) -> ops.TaskTree:
     while waiting and len(nodes) < limits.tree_items_max:
         task, depth = waiting.pop()
         waits_on = tx.tasks.dependencies(task.id, limit=limits.blockers_shown_max)
-        fields = msgspec.structs.asdict(task)
+        fields = msgspec.structs.asdict(as_seen(caller, task))
         nodes.append(ops.TaskNode(**fields, depth=depth, depends_on=[other.ref for other in waits_on]))
         below = tx.tasks.children(task.id, limit=limits.tree_items_max)
         waiting.extend((child, depth + 1) for child in reversed(below))
@@ -264,9 +265,9 @@ def links(found: Sequence[Task]) -> list[ops.TaskLink]:
     return [ops.TaskLink(task.id, task.ref, task.title, task.status) for task in found]
 
 
-def _page(found: list[Task], limit: int) -> ops.TaskList:
-    more = len(found) > limit
-    return ops.TaskList(tasks=found[:limit], cursor=str(found[limit - 1].number) if more else None)
+def _page(caller: Caller, found: list[Task], limit: int) -> ops.TaskList:
+    shown = [as_seen(caller, task) for task in found[:limit]]
+    return ops.TaskList(tasks=shown, cursor=str(shown[-1].number) if len(found) > limit else None)
 
 
 def _place(cursor: str) -> tuple[int, int]:
