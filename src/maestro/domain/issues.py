@@ -34,6 +34,11 @@ def is_closed(task: Task) -> bool:
     return task.status in FINAL
 
 
+def is_awaited(task: Task) -> bool:
+    """Whether another project waits to hear what becomes of it."""
+    return task.from_project_id not in (None, task.project_id) and not is_closed(task)
+
+
 def admits(receiver: Project, *, is_known: bool) -> bool:
     """Whether a project takes what others write to it."""
     return receiver.inbound is Inbound.OPEN or (receiver.inbound is Inbound.KNOWN and is_known)

@@ -172,6 +172,21 @@ async def test_a_third_project_sees_that_it_is_there_and_not_what_was_said(two: 
     assert [task.description for task in waited.tasks] == [""]
 
 
+async def test_an_issue_that_is_open_is_closed_and_not_deleted(two: Two) -> None:
+    opened = await two.open()
+    boss = await two.world.boss("boss", project=OTHER.id)
+    delete = task_shapes.OneTask(id=opened.id)
+    for by in (boss, None):
+        with pytest.raises(errors.Conflict, match="opened from vc") as refused:
+            await two.world.do(tasks.delete, delete, by=by)
+        assert "maestro issue close other#1" in refused.value.hint
+    await two.close(boss, opened, wont_fix=True, message="No.")
+    assert [one.body for one in await two.world.unread(two.finder)] == ["No."]
+    assert (await two.world.do(tasks.delete, delete, by=boss)).ref == opened.ref
+    by_hand = await two.open(by=two.world.dana)  # from nowhere else: nobody there waits to hear of it
+    assert (await two.world.do(tasks.delete, task_shapes.OneTask(id=by_hand.id))).ref == by_hand.ref
+
+
 def _third(tx: Any) -> str:
     project = Project("prj_00000000000000000000000002", "example.org/third", "third", [], tx.at)
     tx.projects.insert(project)

@@ -11,7 +11,7 @@ from maestro import errors, ids, limits
 from maestro.domain import tasks
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
-from maestro.domain.issues import as_seen, may_read
+from maestro.domain.issues import as_seen, is_awaited, may_read
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Status, Task
 from maestro.operations import task_shapes as ops
@@ -150,9 +150,11 @@ def _changed_fields(tx: Tx, caller: Caller, request: ops.EditTask, task: Task) -
 
 
 def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
-    """Remove a task, unless others rest on it."""
+    """Remove a task, unless others rest on it or wait to hear of it."""
     task = moves.current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task)
+    if is_awaited(task):
+        raise _awaited(tx, task)
     resting = tx.tasks.dependants(task.id, limit=limits.blockers_shown_max)
     resting += tx.tasks.children(task.id, limit=limits.blockers_shown_max)
     if resting:
@@ -174,6 +176,16 @@ def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
         outcome.look_at_parent(parent_id)
     outcome.settle()
     return ops.Deleted(id=task.id, ref=task.ref)
+
+
+def _awaited(tx: Tx, task: Task) -> errors.Conflict:
+    opener = tx.projects.get(task.from_project_id or "")
+    name = opener.name if opener else "another project"
+    return errors.Conflict(
+        f"{task.ref} was opened from {name}, which would not hear of its end.",
+        hint=f"Close it, and they are told: maestro issue close {task.ref} --wont-fix --message …",
+        data={"ref": task.ref, "from": name},
+    )
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListTasks) -> ops.TaskList:
