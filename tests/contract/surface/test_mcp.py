@@ -231,6 +231,7 @@ async def about_issues(team: Team) -> None:
     theirs = team.api.post("/api/issues", json=came).json()["ref"]
     assert "in_progress" in await team.call("w", "issues", action="claim", id=theirs)
     assert "completed" in await team.call("w", "issues", action="close", id=theirs, message="Quick now.")
+    assert "ready" in await team.call("boss", "issues", action="reopen", id=theirs)
 
 
 async def about_runs(team: Team) -> None:

@@ -23,7 +23,6 @@ _PERSONS = "a person's"
 _SETTING_UP = "done once, when things are set up"
 _PROGRAMS = "for programs"
 LEFT = {
-    "issue.reopen": _PERSONS,
     "project.init": _SETTING_UP,
     "project.locate": _PROGRAMS,
     "project.list": "rare: an agent works in one",
@@ -184,4 +183,14 @@ def _written(field: schemas.Field, value: Any) -> Any:
         return value / 1000
     if isinstance(value, bytes):
         return None
+    if field.parts:
+        return _with_text(value)
     return plain(value)
+
+
+def _with_text(files: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Files as a model writes them; None if one is no text."""
+    try:
+        return [one | {"content": one["content"].decode()} for one in files]
+    except UnicodeDecodeError:
+        return None

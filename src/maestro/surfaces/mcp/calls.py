@@ -196,9 +196,19 @@ def _plain(field: schemas.Field, value: Any) -> Any:
         return value.encode()
     if field.is_duration:
         return _milliseconds(value)
+    if field.parts and field.many:
+        return [_object(field, one) for one in (value if isinstance(value, list) else [value])]
     if field.many and isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()] if field.splits else [value]
     return value
+
+
+def _object(field: schemas.Field, value: Any) -> Any:
+    """A value that has parts, each as its field takes it; what is no such value is left to be refused."""
+    known = {part.name: part for part in field.parts}
+    if not isinstance(value, dict):
+        return value
+    return {name: _plain(known[name], one) if name in known else one for name, one in value.items()}
 
 
 def _milliseconds(value: Any) -> Any:

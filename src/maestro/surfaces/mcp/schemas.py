@@ -35,6 +35,7 @@ class Field(msgspec.Struct, frozen=True):
     is_duration: bool
     is_bytes: bool
     splits: bool  # commas separate its values
+    parts: tuple[Field, ...] = ()  # of an object
 
 
 def listed(caller: Caller) -> list[dict[str, Any]]:
@@ -89,6 +90,8 @@ def _everywhere(uses: tuple[Use, ...], argument: str) -> bool:
 def _property(tool: Tool, use: Use, argument: str) -> dict[str, Any]:
     found = _field(use, argument)
     one: dict[str, Any] = {"type": found.type}
+    if found.parts:
+        one["properties"] = {part.name: {"type": part.type} for part in found.parts}
     if found.choices and argument in tool.lists:
         one["enum"] = list(found.choices)
     if found.many and argument != "id":
@@ -109,6 +112,10 @@ def fields(request: type[msgspec.Struct]) -> dict[str, Field]:
     return {one.name: _told(one) for one in found.fields}
 
 
+def _parts(kind: inspect.Type) -> tuple[Field, ...]:
+    return tuple(map(_told, kind.fields)) if isinstance(kind, inspect.StructType) else ()
+
+
 def _told(one: inspect.Field) -> Field:
     kind, extra = _bare(one.type)
     many = isinstance(kind, inspect.ListType)
@@ -123,6 +130,7 @@ def _told(one: inspect.Field) -> Field:
         is_duration=bool(extra.get("duration")),
         is_bytes=isinstance(kind, inspect.BytesType),
         splits=many and not extra.get("repeat"),
+        parts=_parts(kind),
     )
 
 

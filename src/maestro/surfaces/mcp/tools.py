@@ -76,7 +76,7 @@ def _task(operation: Operation, action: str, *shows: str, **names: str) -> Use:
     return Use(operation, ("id", *shows), action=action, names=names)
 
 
-_LETTER = ("subject", "message", "type", "priority", "task")
+_LETTER = ("subject", "message", "type", "priority", "task", "attach")
 _PAGE = ("limit", "cursor")
 
 WHOAMI = Tool(
@@ -115,7 +115,7 @@ SEND = Tool(
     (
         Use(
             mail.REPLY,
-            ("reply_to", "message", "subject", "type", "priority"),
+            ("reply_to", "message", "subject", "type", "priority", "attach"),
             given="reply_to",
             names={"reply_to": "id"},
         ),
@@ -126,6 +126,7 @@ SEND = Tool(
         "to": "Names: a session, project, @member, vc#12 (a task), coordinator, human.",
         "scope": "Instead of to: my-workers, siblings, team or all.",
         "reply_to": "A message's id.",
+        "attach": "Text files.",
     },
     lists=frozenset({"type", "priority"}),
 )
@@ -213,15 +214,21 @@ ISSUES = Tool(
     "issues",
     "What projects ask of each other. open: ask another project (to). agents: who is online there.",
     (
-        Use(issues.OPEN, ("to", "title", "message", "found_in", "blocks"), action="open"),
+        Use(issues.OPEN, ("to", "title", "message", "found_in", "blocks", "attach"), action="open"),
         Use(issues.LIST, ("opened", *_PAGE), action="list"),
         _task(issues.SHOW, "show"),
-        _task(issues.REPLY, "reply", "message"),
+        _task(issues.REPLY, "reply", "message", "attach"),
         _task(issues.CLAIM, "claim"),
         _task(issues.CLOSE, "close", "message"),
+        _task(issues.REOPEN, "reopen"),
         Use(agents.LIST, ("to",), action="agents", names={"to": "project"}),
     ),
-    says={"id": "beads#12.", "blocks": "Your tasks that wait on it.", "opened": "Those you opened elsewhere."},
+    says={
+        "id": "beads#12.",
+        "blocks": "Your tasks that wait on it.",
+        "opened": "Those you opened elsewhere.",
+        "attach": "Text files.",
+    },
 )
 REPORT = Tool(
     "report",

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from maestro.domain.callers import Caller
+from maestro.domain.callers import Caller, person
+from maestro.operations import projects
 from maestro.prompts.calls import as_tools
 from maestro.server.app import Server
 from maestro.server.mcp import words
@@ -66,6 +67,36 @@ async def test_mail_there_and_back(calls: Calls, team: tuple[Caller, Caller]) ->
     assert "  | Done." in await good(calls, "mail", worker, action="thread", id=message)
     assert message in await good(calls, "mail", boss, action="search", query="rebase")
     assert "w: sent" in await good(calls, "send", boss, scope="all", subject="Freeze", message="Stop.")
+
+
+async def test_text_files_go_with_mail(calls: Calls, team: tuple[Caller, Caller]) -> None:
+    boss, worker = team
+    file = {"file_name": "repro.txt", "content": "bö\noom"}
+    letter = {"to": "w", "subject": "Crash", "message": "See there."}
+    message = (await good(calls, "send", boss, **letter, attach=[file])).split()[0]
+    shown = await good(calls, "mail", worker, action="show", id=message)
+    attached = next(word for word in shown.split() if word.startswith("att_"))
+    assert await good(calls, "mail", worker, action="attachment", id=attached) == file["content"]
+    await good(calls, "send", worker, reply_to=message, message="Here.", attach=file)  # one is as good as a list
+    for wrong in ("repro.txt", [{"file_name": "../x", "content": ""}], [{"file_name": "x"}], [file | {"mode": 1}]):
+        assert "(invalid)" in await bad(calls, "send", boss, **letter, attach=wrong)
+
+
+async def test_issues_with_their_files_and_opened_again(
+    calls: Calls, team: tuple[Caller, Caller], join: Callable[..., Any], make_repo: Callable[..., Any], server: Server
+) -> None:
+    boss, _ = team
+    dana = person("dana")
+    await server.call(projects.INIT, projects.InitProject(path=str(make_repo("beads"))), caller=dana)
+    keeper = await join("keeper", mode="coordinate", project="beads")
+    file = {"file_name": "repro.txt", "content": "boom"}
+    opened = await good(calls, "issues", boss, action="open", to="beads", title="Crash", message="m", attach=[file])
+    assert "beads#1" in opened
+    await good(calls, "issues", keeper, action="reply", id="beads#1", message="And?", attach=[file])
+    shown = await good(calls, "issues", boss, action="show", id="beads#1")
+    assert shown.count("repro.txt") == 2
+    await good(calls, "issues", keeper, action="close", id="beads#1", message="Fixed.")
+    assert "beads#1 ready" in await good(calls, "issues", boss, action="reopen", id="beads#1")
 
 
 async def test_a_wait_that_ends_without_anything_is_no_error(calls: Calls, team: tuple[Caller, Caller]) -> None:

@@ -56,6 +56,9 @@ def test_a_schema_says_what_a_call_needs_and_no_more() -> None:
     assert listed["send"]["required"] == ["message"]
     assert listed["report"]["properties"]["kind"]["enum"] == ["progress", "complete", "blocked", "error"]
     assert listed["task_create"]["properties"]["depends_on"]["type"] == "array"
+    file = {"type": "object", "properties": {"file_name": {"type": "string"}, "content": {"type": "string"}}}
+    for name in ("send", "issues"):
+        assert listed[name]["properties"]["attach"] == {"type": "array", "items": file, "description": "Text files."}
     text = json.dumps(listed)
     assert not any(word in text for word in ("$defs", "$ref", 'title":', "maxLength", "pattern", "default")) or (
         '"title": {"type": "string"}' in text
