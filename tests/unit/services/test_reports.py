@@ -10,7 +10,7 @@ from maestro import errors
 from maestro.domain.documents import ReportKind
 from maestro.domain.messages import Type
 from maestro.operations import sessions as ops
-from maestro.operations.task_shapes import BlockTask, CompleteTask, ReasonedTask, ReportTask
+from maestro.operations.task_shapes import BlockTask, CompleteTask, ReasonedTask, ReportTask, StartTask
 from maestro.services.sessions import reporting as session_reports
 from maestro.services.tasks import moves
 
@@ -146,3 +146,14 @@ async def test_a_coordinators_report_on_a_workers_task_is_heard_but_says_nothing
     await world.do(moves.report, ReportTask(kind=COMPLETE, id=task.id, text="done"), by=boss)
     assert (await world.session(boss)).status == "idle"
     assert await world.subjects(top) == ["boss has completed vc#1"]
+
+
+async def test_a_blocked_parent_whose_children_are_done_is_done_by_its_word(world: World) -> None:
+    worker = await world.join("w")
+    parent = await world.task(held_by=worker)
+    await world.do(moves.block, BlockTask(id=parent.id, reason="the children"), by=worker)
+    child = await world.task(parent=parent.id)
+    await world.do(moves.start, StartTask(id=child.id))
+    await world.do(moves.complete, CompleteTask(id=child.id))
+    told = await world.do(moves.report, ReportTask(kind=COMPLETE, id=parent.id, text="done"), by=worker)
+    assert told.status == "completed"

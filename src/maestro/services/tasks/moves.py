@@ -105,10 +105,13 @@ def report(tx: Tx, caller: Caller, request: ops.ReportTask) -> ops.ReportedTask:
     may_move(tx, caller, task, fence=request.fence)
     if caller.session_id is not None and tx.tasks.renew(caller.session_id, at=tx.at):
         task = tx.tasks.get(task.id) or task
-    if task.status is Status.BLOCKED and request.kind in (ReportKind.PROGRESS, ReportKind.COMPLETE):
-        # Whoever goes on, or is done, is no longer blocked.
-        task = Outcome(tx, caller).apply(tasks.unblock(task, at=tx.at))
-    move = _reported_move(tx, caller, task, request)
+    was_blocked = task.status is Status.BLOCKED
+    if was_blocked and request.kind in (ReportKind.PROGRESS, ReportKind.COMPLETE):
+        # Whoever goes on, or is done, is no longer blocked. A parent whose children are done is done by that.
+        Outcome(tx, caller).apply(tasks.unblock(task, at=tx.at))
+        task = tx.tasks.get(task.id) or task
+    is_done = was_blocked and task.status is Status.COMPLETED
+    move = None if is_done else _reported_move(tx, caller, task, request)
     kept = _record(tx, caller, task, request.kind, request.text)
     outcome = Outcome(tx, caller, said=request.text)
     if move is not None:
