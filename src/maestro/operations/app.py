@@ -23,8 +23,9 @@ class Peer:
 class App(Protocol):
     """The server, to a surface."""
 
-    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
-        """Who is calling: by token first, else by the process at the other end of the socket."""
+    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
+        """Who is calling: by token first, else by the process at the other end of the socket. `again`: a client that
+        waits has lost the server, and asks anew."""
 
     async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
         """Carry out one operation. `key` is an idempotency key: the same key answers with the first result."""

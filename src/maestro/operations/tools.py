@@ -29,6 +29,7 @@ class ToolInfo(msgspec.Struct, frozen=True, kw_only=True):
     exit_means_done: bool
     reach: Reach
     drivers: list[Driver]
+    deaf_at_work: list[Driver]
 
 
 class ToolList(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ class RemoteApp:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
+    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
         """Who the server takes this token for."""
         found: sessions.Identity = await self._ask(sessions.WHOAMI, sessions.WhoAmI())
         session = found.session

@@ -213,8 +213,8 @@ class Server:
         seconds = chosen.tracker_call_seconds
         return known_trackers.beside(choice.kind, choice.path, programs=programs, seconds_max=seconds)
 
-    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
-        return await self.identities.identify(token=token, peer=peer)
+    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
+        return await self.identities.identify(token=token, peer=peer, again=again)
 
     async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
         await self.leases.be_fair()

@@ -44,7 +44,7 @@ class Identities:
         self._changes += 1
         self._processes = None
 
-    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
+    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
         """A token is looked at first, and a wrong one is never made up for by anything else."""
         if token:
             caller = await self._by_token(token)
@@ -53,7 +53,7 @@ class Identities:
         else:
             caller = await self._by_process(peer.pid)
         if caller.session_id is not None:
-            self._presence.heard(caller.session_id)  # whoever calls is alive
+            self._presence.heard(caller.session_id, again=again)  # whoever calls is alive
         return caller
 
     async def anew(self, caller: Caller) -> Caller:

@@ -223,11 +223,15 @@ class Machine:
             return
         thread = self.model.letters[message].thread
         held = self.model.claims.get(thread, self.ids[seat])
+        has_come = self.model.has_come(self.ids[seat], thread)
         try:
             self.run(self.call(seat, mail.CLAIM, shapes.OneThread(id=message)))
+        except errors.NotPermitted:
+            assert not has_come, "a conversation that came to it was refused"
         except errors.Conflict:
             assert held != self.ids[seat], "a conversation that was free was refused"
         else:
+            assert has_come, "a conversation was given to whom it never came"
             assert held == self.ids[seat], "a conversation was given to two"
             self.model.claims[thread] = held
 

@@ -41,6 +41,10 @@ class MailModel:
         is_taken = self.claims.get(letter.thread, session) != session
         return not is_taken and letter.sender != session and (session, box, message) not in self.shown
 
+    def has_come(self, session: str, thread: str) -> bool:
+        """Whether anything of a conversation lies, or lay, where a session looks."""
+        return any(box in self.boxes[session] and self.letters[one].thread == thread for box, one in self.status)
+
     def offered(self, session: str, *, rank: int = EVERYTHING) -> list[str]:
         """Most urgent first, then as they came; this urgent or more."""
         found = {

@@ -119,7 +119,7 @@ KNOWN: dict[str, list[Step]] = {
         ("confirm", ("lead", 0)),
     ],
     "a conversation that went on elsewhere is on offer there again when it is let go": [
-        ("send", ("w2", ["w1"], "normal", True)),
+        ("send", ("w2", ["w1", "w3"], "normal", True)),
         ("claim", ("w3", 0)),
         ("send", ("dana", ["#1"], "critical", False)),
         ("wait", ("lead", 1, 0.5, "low", LONG, False)),

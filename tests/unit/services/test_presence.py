@@ -58,3 +58,16 @@ def test_the_ended_are_forgotten(clock: FakeClock) -> None:
     presence.forget("ses_1")
     presence.forget("ses_2")
     assert not presence.was_heard("ses_1") and presence.take_unstored(9) == []
+
+
+def test_what_outlives_a_process_and_waits_on_says_nothing_of_its_session(clock: FakeClock) -> None:
+    presence = Presence(clock)
+    presence.process_ended("ses_1")
+    presence.heard("ses_1", again=True)
+    with presence.attached("ses_1"):
+        assert not presence.was_heard("ses_1") and presence.on_the_line() == []
+    assert not presence.was_heard("ses_1"), "nor does its end"
+    presence.heard("ses_1")
+    assert presence.was_heard("ses_1"), "a new call does"
+    presence.heard("ses_2", again=True)
+    assert presence.was_heard("ses_2"), "its process lives"

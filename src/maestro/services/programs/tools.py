@@ -14,7 +14,8 @@ from maestro.store.base import Tx
 
 
 def _abilities(agent: Agent) -> dict[str, Any]:
-    return msgspec.structs.asdict(agent.abilities) | {"drivers": list(agent.abilities.drivers)}
+    able = agent.abilities
+    return msgspec.structs.asdict(able) | {"drivers": list(able.drivers), "deaf_at_work": list(able.deaf_at_work)}
 
 
 def list_all(tx: Tx, caller: Caller, request: ops.ListTools) -> ops.ToolList:

@@ -24,8 +24,10 @@ class Presence:
         self._orphaned: set[str] = set()  # their process has ended: that something still waits for them says nothing
         self._unstored: dict[str, None] = {}
 
-    def heard(self, session_id: str) -> None:
-        """A sign of life."""
+    def heard(self, session_id: str, *, again: bool = False) -> None:
+        """A sign of life. `again`: of something that has waited all along, and outlives the session's process."""
+        if again and session_id in self._orphaned:
+            return
         self._seen[session_id] = self._clock.monotonic()
         self._orphaned.discard(session_id)
         self._unstored[session_id] = None
@@ -42,10 +44,10 @@ class Presence:
         except asyncio.CancelledError:
             raise  # to hang up is no sign of life
         except BaseException:
-            self.heard(session_id)
+            self.heard(session_id, again=True)
             raise
         else:
-            self.heard(session_id)
+            self.heard(session_id, again=True)
         finally:
             self._attached[session_id] -= 1
             if not self._attached[session_id]:

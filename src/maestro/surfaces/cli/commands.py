@@ -182,7 +182,8 @@ class _Run:
         return await self._answer(answer, parsed)
 
     async def _caller(self) -> Caller:
-        return await self.app.identify(token=self.invocation.environment.get(TOKEN, ""), peer=self.peer)
+        given = self.invocation.environment
+        return await self.app.identify(token=given.get(TOKEN, ""), peer=self.peer, again=WAIT_LEFT in given)
 
     async def _answer(self, answer: Any, parsed: Parsed) -> int:
         if parsed.json:

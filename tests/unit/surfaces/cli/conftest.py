@@ -40,7 +40,7 @@ class FakeApp:
     calls: list[Call] = field(default_factory=list)
     asked: list[tuple[str, Peer | None]] = field(default_factory=list)
 
-    async def identify(self, *, token: str, peer: Peer | None) -> Caller:
+    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
         self.asked.append((token, peer))
         return self.caller
 
