@@ -355,3 +355,20 @@ def test_a_server_that_is_killed_is_not_missed(on: Stage) -> None:
     (used,) = ended["usage"]
     assert used["turns"] == 1
     assert on.processes(worker) == []
+
+
+def test_a_turn_that_ends_while_no_server_is_there_has_ended(on: Stage) -> None:
+    worker = idle(on, busy(on), Say("Done."), Say("I have read it."))
+    on.prompt(worker, "Work.")
+    on.until(lambda: has_begun(on), "its command")
+    on.live.kill()
+    on.until(lambda: (on.room.work / "ended").exists(), "its end")
+    time.sleep(2)  # for its model's last word, and whatever the program does at the end of a turn
+    on.live.start()
+    on.again()
+    on.until_status(worker, "idle")
+    sent = on.mail(worker, "Look here.")
+    on.until(lambda: on.receipt(sent) == "read", "its being read")
+    on.until(lambda: any("Look here." in one.newest for one in on.seen()), "it in a request")
+    on.until_status(worker, "idle")
+    assert len([one for one in on.seen() if "Look here." in one.newest]) == 1, on.evidence()

@@ -244,7 +244,7 @@ class Exchange:
             self.is_answered = True
             if kind == b"O":
                 self.waits_until = None
-                put(1, payload)
+                self.put_out(payload)
             elif kind == b"E":
                 self.complain(payload)
             elif kind == b"C":
@@ -263,6 +263,9 @@ class Exchange:
                 return None
             else:
                 raise Ended(FAILED, "the server sent something that this client does not understand")
+
+    def put_out(self, data: bytes) -> None:
+        put(1, data)
 
     def complain(self, text: bytes) -> None:
         put(2, text)
@@ -347,7 +350,7 @@ class Exchange:
     def pass_on(self) -> None:
         """Sends up the next piece of the input; an empty one is its end."""
         try:
-            data = os.read(self.source, CHUNK_BYTES)
+            data = self.read_source()
         except BlockingIOError:
             return
         except OSError as error:
@@ -356,6 +359,9 @@ class Exchange:
         self.outbox = frame(b"D", data)  # `wait` sends it when the server listens
         if not data:
             self.close_source()
+
+    def read_source(self) -> bytes:
+        return os.read(self.source, CHUNK_BYTES)
 
     def refuse(self, error: Exception) -> None:
         self.close_source()

@@ -79,6 +79,7 @@ from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.reconcile import Reconcile
 from maestro.services.upkeep.recovering import Recovering
+from maestro.services.upkeep.unheard_hooks import UnheardHooks
 from maestro.services.upkeep.waking import Waking
 from maestro.services.worktrees.clearing import Clearing
 from maestro.services.worktrees.keeping import Worktrees
@@ -170,8 +171,15 @@ class Server:
         self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
         self.stopper = Stopping(self.runners, self.launching)
         self.saying = Saying(self.store, self.runners)
-        came_in = self.hook_desk.came_in
-        self.waking = Waking(self.store, self.runners, self.saying, clock=self.clock, came_in=came_in)
+        self.unheard_hooks = UnheardHooks(self.store, self.hook_desk, self.home, clock=self.clock)
+        self.waking = Waking(
+            self.store,
+            self.runners,
+            self.saying,
+            clock=self.clock,
+            came_in=self.hook_desk.came_in,
+            is_caught_up=self.unheard_hooks.taken.wait,
+        )
         self.control = Control(
             self.store,
             self.hub,

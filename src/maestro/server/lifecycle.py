@@ -59,6 +59,7 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stopping.set)
     await server.findings.take_note()
+    await server.unheard_hooks.run_once()  # they are older than whatever comes in from here on
     listener = http.listen(server.settings.host, port)
     server.url = http.url_of(listener)
     tools = mcp.endpoint(server)

@@ -119,6 +119,7 @@ def _jobs(server: Server) -> list[Job]:
         OldTranscripts(store, server.home / RUNNERS, days=chosen.transcript_days, clock=clock),
         DeadLetters(store),
         Answering(store, server.runners, clock=clock),
+        server.unheard_hooks,
         server.waking,
         server.search,
         Alarms(store, server.guard),

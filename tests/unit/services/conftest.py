@@ -47,6 +47,7 @@ class World:
         self.clock = clock
         self.dana = person("dana")
         self.coordinator = Caller(Role.COORDINATOR, "ses_c", session_id="ses_c", project_id=VC.id, human="dana")
+        self.tokens: dict[str, str] = {}  # of sessions
         self.hub = Hub()
         store.on_commit(self.hub.publish)
         self.blobs = Blobs(blobs)
@@ -74,6 +75,7 @@ class World:
             name=name, project=fields.pop("project", VC.id), parent=under.name if under else None, **fields
         )
         made = await self.do(_register, request, by=by)
+        self.tokens[made.id] = made.token
         return await self.caller(made.id)
 
     async def boss(self, name: str, *, under: Caller | None = None, **fields: Any) -> Caller:

@@ -28,7 +28,7 @@
 
 enum { FAILED = 1, USAGE = 2, NO_SERVER = 8, INTERRUPTED = 130, CLOSED_PIPE = 141 };
 enum { HEAD = 5, CHUNK = 1 << 16, PAYLOAD_MAX = 1 << 20 };
-enum { HOOK_SECONDS = 4, HOOK_LOG_MAX = 1 << 18 };
+enum { HOOK_SECONDS = 4, HOOK_LOG_MAX = 1 << 18, HEARD_MAX = 1 << 20, HEARD_MS = 500 };
 
 extern char **environ;
 static char **arguments;
@@ -42,9 +42,90 @@ static char source_name[PATH_MAX];
 static char said[400]; /* to a hook, what its person does not want to hear */
 static int answered; /* whether the server has said anything yet */
 static int is_hook; /* an agent's hook: whatever is wrong is noted and never told, and the code is always 0 */
+static unsigned char heard[HEARD_MAX]; /* what a hook's program said to it, as far as it was read */
+static size_t heard_size; /* more than there is room for, if it was too much */
+static int has_spoken; /* whether it has an answer, or some of one */
 static long long waits_until; /* milliseconds since 1970, while the server has nothing to do but wait; else 0 */
 
 static const char *home_path(void);
+static const char *socket_path(void);
+static const char *setting(const char *name);
+
+/* ---- a hook that no server heard is kept for the next one: see client/unheard.py ---- */
+
+static void remember(const unsigned char *data, size_t size)
+{
+    if (heard_size <= HEARD_MAX && size <= HEARD_MAX - heard_size)
+        memcpy(heard + heard_size, data, size);
+    heard_size += size;
+}
+
+/* Whether all that the program had to say is there. */
+static int has_heard_all(void)
+{
+    struct pollfd from = {.fd = 0, .events = POLLIN};
+    unsigned char data[4096];
+    struct timespec now;
+    long long until, left = HEARD_MS;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    until = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 + HEARD_MS;
+    while (heard_size <= HEARD_MAX && left > 0 && poll(&from, 1, (int)left) > 0) {
+        ssize_t size = read(0, data, sizeof data);
+        if (size <= 0)
+            return size == 0;
+        remember(data, (size_t)size);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        left = until - ((long long)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    }
+    return 0;
+}
+
+static int is_plain(const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    return word != NULL && *word && word[strspn(word, plain)] == '\0';
+}
+
+static int is_written(int to, const void *data, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        ssize_t written = write(to, (const char *)data + at, size - at);
+        if (written < 0)
+            return 0;
+        at += (size_t)written;
+    }
+    return 1;
+}
+
+static void keep(void)
+{
+    const char *session = setting("MAESTRO_SESSION_ID"), *token = setting("MAESTRO_TOKEN"), *slash, *beside;
+    char path[PATH_MAX], part[PATH_MAX], head[4096];
+    struct timespec now;
+    int to, size, done;
+
+    if (has_spoken || !*token || strchr(token, '\n') != NULL || !is_plain(session) || !is_plain(arguments[2])
+        || !is_plain(arguments[3]))
+        return;
+    if ((beside = socket_path()) == NULL || !has_heard_all())
+        return;
+    slash = strrchr(beside, '/');
+    done = slash != NULL ? (int)(slash - beside) : 1;
+    beside = slash != NULL ? beside : ".";
+    clock_gettime(CLOCK_REALTIME, &now);
+    size = snprintf(head, sizeof head, "maestro-hook/1\n%lld%09ld\n%s\n", (long long)now.tv_sec, now.tv_nsec, token);
+    if (size >= (int)sizeof head
+        || snprintf(part, sizeof part, "%.*s/hooks/.%s.%d", done, beside, session, (int)getpid()) >= (int)sizeof part
+        || snprintf(path, sizeof path, "%.*s/hooks/%s.%s.%s", done, beside, session, arguments[2], arguments[3])
+               >= (int)sizeof path)
+        return;
+    if ((to = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
+        return; /* no server has made a place for it */
+    done = is_written(to, head, (size_t)size) && is_written(to, heard, heard_size);
+    if (close(to) < 0 || !done || rename(part, path) < 0)
+        unlink(part);
+}
 
 /* Why a hook was not answered, for `maestro doctor`; not to be able to note it is no reason to hold up an agent. */
 static void __attribute__((noreturn)) give_up(const char *what, const char *detail)
@@ -76,11 +157,14 @@ static void __attribute__((noreturn)) give_up(const char *what, const char *deta
 static void too_long(int number)
 {
     (void)number;
+    keep();
     give_up("the server did not answer in time", "");
 }
 
 static void __attribute__((noreturn)) fail(int code, const char *what, const char *detail)
 {
+    if (is_hook && code == NO_SERVER)
+        keep();
     if (is_hook)
         give_up(what, detail);
     dprintf(2, "maestro: %s%s\n", what, detail);
@@ -131,7 +215,7 @@ static void __attribute__((noreturn)) become_python(void)
     size_t count = 0;
 
     if (is_hook) /* the native client does all of it, or nothing */
-        give_up("no server answers", "");
+        fail(NO_SERVER, "no server answers", "");
     if (server >= 0)
         close(server);
     setenv("MAESTRO_CLIENT", "native", 1);
@@ -330,6 +414,8 @@ static void pass_on(void)
             refuse(errno);
         return;
     }
+    if (is_hook)
+        remember(outbox + HEAD, (size_t)size);
     put_head(outbox, 'D', (size_t)size);
     out_have = HEAD + (size_t)size;
     if (size == 0)
@@ -455,6 +541,7 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
     switch (kind) {
     case 'O':
         waits_until = 0;
+        has_spoken = 1;
         put(1, payload, size);
         break;
     case 'E':

@@ -6,6 +6,7 @@ A hook that has nothing to say costs one read. Everything that is written for on
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -67,6 +68,7 @@ class Desk:
         if not caller.is_session:
             raise errors.NotPermitted("Hooks are for agents: this is no session.")
         memory = self._memory.of(caller.name)
+        memory.heard_ns = time.time_ns()
         seen = await self._look(caller, happening, memory)
         if happening.moment is Moment.ASKS and not seen.is_driven and self._holds(seen.session, seen.spawn):
             return await self._asked(caller, happening, seen, holds)
@@ -81,6 +83,17 @@ class Desk:
         if reply is NOTHING and self._is_held(happening, seen):
             return turns.gated(await self._asked(caller, happening, seen, holds))
         return reply
+
+    async def happened_unheard(self, caller: Caller, happening: Happening, *, at_ns: int) -> None:
+        """A hook that no server heard when it fired: its agent went on without an answer. What was heard since knows
+        better."""
+        memory = self._memory.of(caller.name)
+        if memory.heard_ns > at_ns:
+            return
+        memory.heard_ns = at_ns
+        seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
+        memory.owes_primer = memory.owes_primer or bool(seen.primer)
+        await self._note(caller, happening, seen, memory, NOTHING)
 
     async def _look(self, caller: Caller, happening: Happening, memory: Remembered) -> Seen:
         """How things stand. Nobody gets a turn between the last look and the reply: both would show the same mail."""

@@ -22,6 +22,7 @@ class Remembered:
     told_to_wait: str = ""  # since it was last told anything else
     owes_primer: bool = False
     model_was_asked: bool = False  # since the newest answer with mail
+    heard_ns: int = 0  # when one of its hooks was heard last, since 1970
 
     def unsaid(self, receipt: str) -> None:
         """An answer was never given, and what was to be written with it may not have been: it is looked up anew."""

@@ -7,7 +7,7 @@ says when the model has it, or the program's hooks do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -37,6 +37,10 @@ _GO_ON = "Your provider's limit is over. Go on where you were."
 _DONE = (Status.COMPLETED, Status.FAILED)
 
 
+async def _at_once() -> None:
+    """There is nothing to wait for."""
+
+
 class Push(msgspec.Struct, frozen=True):
     """Something to be said to one agent."""
 
@@ -60,15 +64,18 @@ class Waking:
         *,
         clock: Clock,
         came_in: Callable[[str], None] = lambda session_id: None,
+        is_caught_up: Callable[[], Awaitable[object]] = _at_once,
     ) -> None:
         self._store = store
         self._runners = runners
         self._saying = saying
         self._clock = clock
         self._came_in = came_in  # is told that something counts as shown of which no hook told
+        self._is_caught_up = is_caught_up  # comes back when all is known that happened before the server's start
         self._closed: dict[str, str] = {}  # whom nothing can be said to, as was found last, and why
 
     async def run_once(self) -> datetime | None:
+        await self._is_caught_up()
         due: list[datetime] = []
         after = ""
         while True:
