@@ -606,3 +606,6 @@ ALTER TABLE talks ADD COLUMN teller TEXT NOT NULL DEFAULT 'runner';
 
 -- Where a program keeps its own record of a conversation that hooks tell of: `heard` is a place in that file.
 ALTER TABLE talks ADD COLUMN record TEXT;
+
+-- Since when it has been whose turn it is, in microseconds: what hooks told before that and comes in later is over.
+ALTER TABLE talks ADD COLUMN turn_at INTEGER NOT NULL DEFAULT 0;

@@ -23,21 +23,23 @@ def keep(tool: str, event: str, heard: list[bytes]) -> None:
     session, token = thin.setting("MAESTRO_SESSION_ID"), thin.setting("MAESTRO_TOKEN")
     if not token or "\n" in token or not all(map(_is_plain, (session, tool, event))):
         return
-    payload = _all_of(heard)
-    if payload is None:
-        return
+    with suppress(OSError):
+        payload = _all_of(heard)
+        if payload is not None:
+            _write(session, f"{session}.{tool}.{event}", token, payload)
+
+
+def _write(session: str, name: str, token: str, payload: bytes) -> None:
     beside = os.path.dirname(thin.socket_path())  # noqa: PTH120  pathlib costs more than all of this
     folder = f"{beside or '.'}/{FOLDER}"
-    path = f"{folder}/{session}.{tool}.{event}"
     part = f"{folder}/.{session}.{os.getpid()}"
     head = f"{FORMAT}\n{time.time_ns()}\n{token}\n".encode(errors="replace")
-    with suppress(OSError):
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            thin.put(descriptor, head + payload)
-            os.rename(part, path)  # noqa: PTH104
-        except (OSError, thin.Ended):
-            os.unlink(part)  # noqa: PTH108
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        thin.put(descriptor, head + payload)
+        os.rename(part, f"{folder}/{name}")  # noqa: PTH104
+    except (OSError, thin.Ended):
+        os.unlink(part)  # noqa: PTH108
 
 
 def _is_plain(word: str) -> bool:

@@ -61,6 +61,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     rest: Rest
     conversation: str | None  # what the tool itself calls it: with that it can go on later
     turn: Turn
+    turn_at: datetime  # when that was said last
     epoch: int  # which start of the session was last heard
     heard: int  # the number of its last word; where hooks tell, how far its program's record was read
     parked_until: datetime | None  # its provider takes no more until then

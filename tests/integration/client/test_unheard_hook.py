@@ -130,6 +130,14 @@ def test_nor_what_does_not_come_to_its_end(client, place):
     assert kept(place) == {}
 
 
+@pytest.mark.parametrize("closing", ["<&-", "0>/dev/null"])
+def test_nor_where_there_is_nothing_to_read(client, home, place, closing):
+    words = ["sh", "-c", f'exec "$0" "$@" {closing}', str(client.program), *STOP]
+    ran = subprocess.run(words, env=client.env | AGENT, capture_output=True, cwd=home, check=False, timeout=10)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert kept(place) == {}
+
+
 def test_without_a_place_for_it_nothing_is_made(client, home):
     ran = client.run(*STOP, input=PAYLOAD, env=AGENT)
     assert (ran.returncode, ran.stderr) == (0, b"")

@@ -116,6 +116,7 @@ class Model:
 
     def __init__(self) -> None:
         self.tasks: dict[str, Told] = {}
+        self.opened: set[str] = set()  # parents that are open again for a child, in this step
 
     # What follows from the tasks alone.
 
@@ -177,9 +178,10 @@ class Model:
                 for task_id, task in self.tasks.items()
                 if task.status in ("todo", "in_progress")
                 and self.nothing_left(task_id)
-                and not (task_id in before.tasks and before.nothing_left(task_id))
+                and (task_id in self.opened or task_id not in before.tasks or not before.nothing_left(task_id))
             ]
             if not due:
+                self.opened.clear()
                 return
             self.finish(due[0])
 
@@ -317,6 +319,7 @@ class Model:
         if above.status in FINAL and task.status not in DONE:
             self.may_move(actor, parent)  # a worker moves nothing that it does not hold, this way neither
             above.status = "todo"
+            self.opened.add(parent)
 
     def depend(self, actor: Actor, task_id: str, on: list[str]) -> None:
         self.may_move(actor, task_id)

@@ -164,7 +164,10 @@ _decode = msgspec.json.Decoder(Payload).decode
 
 def decode(raw: bytes) -> Payload:
     """A payload; msgspec.DecodeError if it is none."""
-    return _decode(raw)
+    try:
+        return _decode(raw)
+    except (UnicodeDecodeError, RecursionError) as error:  # half a character, or a nest without end
+        raise msgspec.DecodeError(str(error)) from None
 
 
 def wanted(payload: Payload) -> str:

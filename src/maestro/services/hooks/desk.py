@@ -6,8 +6,8 @@ A hook that has nothing to say costs one read. Everything that is written for on
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
@@ -21,7 +21,7 @@ from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Turn
 from maestro.operations import mail_shapes
 from maestro.prompts import letters
-from maestro.services.hooks import gates, pending, spending, statuses, turns
+from maestro.services.hooks import gates, pending, spending, statuses, turns, unheard
 from maestro.services.hooks.holding import Holding, withdraw_all
 from maestro.services.hooks.looking import Seen, look
 from maestro.services.hooks.memory import Memory, Remembered
@@ -68,36 +68,28 @@ class Desk:
         if not caller.is_session:
             raise errors.NotPermitted("Hooks are for agents: this is no session.")
         memory = self._memory.of(caller.name)
-        memory.heard_ns = time.time_ns()
         seen = await self._look(caller, happening, memory)
         if happening.moment is Moment.ASKS and not seen.is_driven and self._holds(seen.session, seen.spawn):
             return await self._asked(caller, happening, seen, holds)
         reply = self._reply(happening, seen, memory)
-        is_noted = False
-        try:
-            await self._note(caller, happening, seen, memory, reply)
-            is_noted = True
-        finally:
-            if not is_noted:
-                memory.unsaid(reply.receipt)
+        await self._note(caller, happening, seen, memory, reply)
         if reply is NOTHING and self._is_held(happening, seen):
             return turns.gated(await self._asked(caller, happening, seen, holds))
         return reply
 
-    async def happened_unheard(self, caller: Caller, happening: Happening, *, at_ns: int) -> None:
+    async def happened_unheard(self, caller: Caller, happening: Happening, *, at: datetime) -> None:
         """A hook that no server heard when it fired: its agent went on without an answer. What was heard since knows
         better."""
         memory = self._memory.of(caller.name)
-        if memory.heard_ns > at_ns:
-            return
-        memory.heard_ns = at_ns
         seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
         memory.owes_primer = memory.owes_primer or bool(seen.primer)
-        await self._note(caller, happening, seen, memory, NOTHING)
+        await self._note(caller, happening, seen, memory, NOTHING, fired_at=at)
 
     async def _look(self, caller: Caller, happening: Happening, memory: Remembered) -> Seen:
         """How things stand. Nobody gets a turn between the last look and the reply: both would show the same mail."""
         seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
+        if turns.tells(happening):
+            memory.heard_at = seen.at
         is_stop = happening.moment is Moment.STOP and seen.session.status not in FINAL
         if not is_stop or not self._waiting.has_waiter(seen.talk, happening):
             return seen
@@ -105,19 +97,35 @@ class Desk:
         seen = await self._store.read(lambda tx: look(tx, caller, happening, memory), quick=True)
         return msgspec.structs.replace(seen, owed=owed)
 
-    async def _note(self, caller: Caller, happening: Happening, seen: Seen, memory: Remembered, reply: Reply) -> None:
-        """Write down what follows, if anything does."""
-        spent = await spending.look(seen.talk, happening, reply)
-        others = memory.being_read
-        work = self._consequences(caller, happening, seen, memory, reply)
-        now_read = memory.being_read - others
-        if spent is not None:
-            work.insert(0, lambda tx: spending.count(tx, caller, spent))
-        if work:
-            try:
+    async def _note(
+        self,
+        caller: Caller,
+        happening: Happening,
+        seen: Seen,
+        memory: Remembered,
+        reply: Reply,
+        *,
+        fired_at: datetime | None = None,
+    ) -> None:
+        """Write down what follows, if anything does. `fired_at` is of one that comes in after its time."""
+        now_read: set[int] = set()
+        is_noted = False
+        try:
+            spent = await spending.look(seen.talk, happening, reply)
+            others = memory.being_read
+            work = self._consequences(caller, happening, seen, memory, reply)
+            now_read = memory.being_read - others
+            if spent is not None:
+                work.insert(0, lambda tx: spending.count(tx, caller, spent))
+            if fired_at is not None:
+                work = unheard.framed(work, caller, happening, memory, fired_at)
+            if work:
                 await self._store.write(lambda tx: _do(tx, caller, work), quick=True)
-            finally:
-                memory.being_read = memory.being_read - now_read
+            is_noted = True
+        finally:
+            memory.being_read = memory.being_read - now_read
+            if not is_noted:
+                memory.unsaid(reply.receipt)
 
     def _is_held(self, happening: Happening, seen: Seen) -> bool:
         """Whether a tool call of an agent whose program asks nobody has to be allowed first."""
@@ -136,7 +144,7 @@ class Desk:
         memory = self._memory.of(caller.name)
         memory.asking += 1
         try:
-            await self._store.write(lambda tx: tx.talks.set_turn(caller.name, Turn.ASKING), quick=True)
+            await self._store.write(lambda tx: tx.talks.set_turn(caller.name, Turn.ASKING, at=tx.at), quick=True)
             return await self._holding.hold(caller, happening)
         finally:
             memory.asking -= 1

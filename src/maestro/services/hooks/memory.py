@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from maestro import limits
 from maestro.services.mail import receipts
@@ -22,7 +23,7 @@ class Remembered:
     told_to_wait: str = ""  # since it was last told anything else
     owes_primer: bool = False
     model_was_asked: bool = False  # since the newest answer with mail
-    heard_ns: int = 0  # when one of its hooks was heard last, since 1970
+    heard_at: datetime | None = None  # when one of its hooks told last whose turn it is
 
     def unsaid(self, receipt: str) -> None:
         """An answer was never given, and what was to be written with it may not have been: it is looked up anew."""

@@ -39,6 +39,11 @@ _TURNS = {
 _ALWAYS = (Moment.PROMPT, Moment.STOP, Moment.FAILS)
 
 
+def tells(happening: Happening) -> bool:
+    """Whether a hook says whose turn it is."""
+    return not happening.is_aside and (happening.moment in _TURNS or happening.moment is Moment.WAITS)
+
+
 def turn_after(talk: Talk | None, happening: Happening, reply: Reply) -> Turn | None:
     """Whose turn it is now, if that is another one's than before; None if nothing is to be written. That a turn
     begins or ends is always worth it: the hook before may not have been heard."""
@@ -71,7 +76,7 @@ def asked_no_more(tx: Tx, session_id: str) -> None:
     """It has its answer, or went on without."""
     talk = tx.talks.get(session_id)
     if talk is not None and talk.turn is Turn.ASKING:
-        tx.talks.set_turn(session_id, Turn.WORKING)
+        tx.talks.set_turn(session_id, Turn.WORKING, at=tx.at)
 
 
 def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
@@ -89,7 +94,7 @@ def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
     if not happening.is_limited:
         tx.talks.park(session.id, None)  # it went on by itself, if only with words
     if now is not Turn.IDLE:
-        tx.talks.set_turn(session.id, now)
+        tx.talks.set_turn(session.id, now, at=tx.at)
         return
     withdraw_left(tx, caller)
     taking.stopped(tx, session, caller, problem=happening.problem)

@@ -16,6 +16,7 @@ from maestro.operations import task_shapes
 from maestro.services import asks
 from maestro.services.programs import manifests
 from maestro.services.sessions import notices
+from maestro.services.talks import taking
 from maestro.services.tasks import moves
 from maestro.store.base import Tx
 from maestro.store.repositories.deliveries import Wanted
@@ -33,6 +34,7 @@ def restart(tx: Tx, actor: Caller, session: Session, spawn: Spawn) -> Session:
     tx.sessions.clear_signals(session.id)
     tx.sessions.put_signal(session.id, Signal(Source.PROCESS, Status.SPAWNING, tx.at, None, "started again"))
     asks.withdraw_all(tx, session.id, actor=actor.name)  # what becomes of its workers
+    taking.over(tx, session)  # of one whose runner was lost, nobody said so
     now = tx.sessions.get(session.id)
     assert now is not None
     told = _told(tx, shapes.decode(data), now, ended=session, tail=spawn.tail)

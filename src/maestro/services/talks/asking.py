@@ -34,7 +34,7 @@ def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Cal
         task_id=held[0] if len(held) == 1 else None,
     )
     tx.talks.insert_ask(ToolAsk(ask.id, session.id, spawn.epoch, word.ask))
-    tx.talks.set_turn(session.id, Turn.ASKING)
+    tx.talks.set_turn(session.id, Turn.ASKING, at=tx.at)
     if session.ended_at is None and session.status not in FINAL:
         detail = f"asks: {ask.title}"
         status.say(tx, session, Status.NEEDS_INPUT, source=Source.PROTOCOL, detail=detail, actor=actor.name)
@@ -56,7 +56,7 @@ def gone(tx: Tx, session: Session, spawn: Spawn, word: words.AskGone, actor: Cal
     talk = tx.talks.get(session.id)
     if talk is None or talk.turn is not Turn.ASKING:
         return
-    tx.talks.set_turn(session.id, Turn.WORKING)
+    tx.talks.set_turn(session.id, Turn.WORKING, at=tx.at)
     if session.ended_at is None and session.status is Status.NEEDS_INPUT and not asks.has_open(tx, session):
         status.say(tx, session, Status.WORKING, source=Source.PROTOCOL, detail="answered", actor=actor.name)
 

@@ -46,7 +46,7 @@ def take(tx: Tx, session: Session, spawn: Spawn, word: words.Word, actor: Caller
 def over(tx: Tx, session: Session) -> None:
     """Its program has ended, and the conversation with it; the tool may bring it back."""
     if tx.talks.get(session.id) is not None:
-        tx.talks.set_turn(session.id, Turn.NONE)
+        tx.talks.set_turn(session.id, Turn.NONE, at=tx.at)
         tx.talks.park(session.id, None)
         tx.talks.forget_wake(session.id)
         tx.hooks.clear_answers(session.id)  # what its model may not have seen is offered again
@@ -54,7 +54,7 @@ def over(tx: Tx, session: Session) -> None:
 
 def stopped(tx: Tx, session: Session, actor: Caller, *, problem: str = "", interrupted: bool = False) -> None:
     """Its turn is over, by its program's hooks or ours; its status whoever says so tells."""
-    tx.talks.set_turn(session.id, Turn.IDLE)
+    tx.talks.set_turn(session.id, Turn.IDLE, at=tx.at)
     pending.turn_ended(tx, session.id, well=not problem and not interrupted)
     data: dict[str, Any] = {"interrupted": interrupted, "problem": problem[:500]}
     tx.log(Change(Kind.SESSION_TURN_ENDED, session.id, session.project_id, data), actor=actor.name)
@@ -63,13 +63,13 @@ def stopped(tx: Tx, session: Session, actor: Caller, *, problem: str = "", inter
 
 
 def _started(tx: Tx, session: Session, actor: Caller) -> None:
-    tx.talks.set_turn(session.id, Turn.WORKING)
+    tx.talks.set_turn(session.id, Turn.WORKING, at=tx.at)
     if session.ended_at is None:
         status.say(tx, session, Status.WORKING, source=Source.PROTOCOL, detail="its turn began", actor=actor.name)
 
 
 def _ended(tx: Tx, session: Session, word: words.TurnEnded, actor: Caller) -> None:
-    tx.talks.set_turn(session.id, Turn.IDLE)
+    tx.talks.set_turn(session.id, Turn.IDLE, at=tx.at)
     pending.turn_ended(tx, session.id, well=not word.problem and not word.interrupted)
     data: dict[str, Any] = {"interrupted": word.interrupted, "problem": word.problem[:500]}
     if word.usage is not None:

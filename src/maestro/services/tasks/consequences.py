@@ -30,6 +30,8 @@ class Outcome:
         self.said = said  # what the caller says about it, for those whom it concerns
         self.unblocked: list[str] = []
         self.warnings: list[str] = []
+        self._was_ready: set[str] = set()  # what was held back on the way, and may be let go before the end
+        self._freed_now: set[str] = set()  # what may be ready, and was not looked at yet
         self._due: deque[Callable[[], object]] = deque()
 
     def apply(self, move: Move) -> Task:
@@ -45,6 +47,7 @@ class Outcome:
 
     def look_at(self, task_id: str) -> None:
         """Something that a task waited for is no more: it may be ready, or as a parent be done."""
+        self._freed_now.add(task_id)
         self._due.append(lambda: self._freed(task_id))
 
     def look_at_parent(self, parent_id: str | None) -> None:
@@ -57,8 +60,9 @@ class Outcome:
         self._due.append(lambda: self._settle_stages(project_id, parent_id))
 
     def say_ready(self, task: Task) -> None:
-        """Log it, and remember it for the answer; once, also if a task was let go twice over."""
-        if task.ref in self.unblocked:
+        """Log it, and remember it for the answer; once, also if a task was let go twice over, and not if it was ready
+        before."""
+        if task.ref in self.unblocked or task.id in self._was_ready:
             return
         self.unblocked.append(task.ref)
         self.tx.log(Change(Kind.TASK_READY, task.id, task.project_id, {"ref": task.ref}), actor=self.caller.name)
@@ -102,6 +106,7 @@ class Outcome:
                 self._warn_dependant(task_id, after)
 
     def _freed(self, task_id: str) -> None:
+        self._freed_now.discard(task_id)
         task = self.tx.tasks.get(task_id)
         if task is None or task.open_blockers or task.stage_held:
             return
@@ -124,9 +129,14 @@ class Outcome:
         held = False
         for stage in project.stages if project else []:
             changed = self.tx.tasks.hold_stage(project_id, parent_id, stage, held=held)
-            for task_id in changed if not held else []:
-                self.look_at(task_id)
+            for task_id in changed:
+                self._hold_back(task_id) if held else self.look_at(task_id)
             held = held or self.tx.tasks.stage_has_open(project_id, parent_id, stage)
+
+    def _hold_back(self, task_id: str) -> None:
+        task = self.tx.tasks.get(task_id) if task_id not in self._freed_now else None
+        if task is not None and tasks.is_ready(msgspec.structs.replace(task, stage_held=False)):
+            self._was_ready.add(task_id)
 
     def _warn_dependant(self, task_id: str, on: Task) -> None:
         task = self.tx.tasks.get(task_id)

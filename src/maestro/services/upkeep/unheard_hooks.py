@@ -14,7 +14,7 @@ import msgspec
 
 from maestro import errors, limits
 from maestro.agents.hooks import base, known
-from maestro.clock import Clock
+from maestro.clock import Clock, from_micros
 from maestro.domain.callers import Caller
 from maestro.services.hooks.desk import Desk
 from maestro.services.sessions.records import hash_token
@@ -34,7 +34,7 @@ class Kept(msgspec.Struct, frozen=True):
     path: Path
     tool: str
     event: str
-    at_ns: int  # when its client gave up
+    at: datetime  # when its client gave up
     token: str
     payload: bytes
 
@@ -70,20 +70,24 @@ class UnheardHooks:
     def _kept(self) -> list[Kept]:
         """All there is, as it happened."""
         for path in list(self._folder.iterdir()):
+            if not path.is_file():
+                continue  # nobody's hook
             if path.name.startswith("."):
                 _sweep(path)
             elif path.suffix != _TAKEN:  # under a name that no client writes: it would be lost with the old one
-                path.rename(f"{path}{_TAKEN}")
-        return sorted(self._read_all(), key=lambda one: one.at_ns)
+                with suppress(OSError):
+                    path.rename(f"{path}{_TAKEN}")
+        return sorted(self._read_all(), key=lambda one: one.at)
 
     def _read_all(self) -> Iterator[Kept]:
         for path in self._folder.glob(f"*{_TAKEN}"):
-            kept = _read(path)
+            kept = _read(path) if path.is_file() else None
             if kept is not None:
                 yield kept
             else:
                 log.warning("%s is no hook that can be read; it is thrown away", path.name)
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    path.unlink()
 
     async def _take(self, kept: Kept) -> None:
         """Once: what cannot be taken now cannot be later, unless it is the data that could not be written."""
@@ -92,16 +96,21 @@ class UnheardHooks:
         except errors.StorageFailed as problem:
             log.warning("%s waits: %s", kept.path.name, problem.message)
             return
-        except (errors.MaestroError, msgspec.DecodeError) as problem:
-            log.info("%s is of no use any more: %s", kept.path.name, problem)
+        except errors.MaestroError as problem:
+            log.info("%s is of no use any more: %s", kept.path.name, problem.message)
+        except Exception:
+            # Anybody's words: none of them may keep a server from its start, nor the next hook from being heard.
+            log.exception("%s cannot be understood", kept.path.name)
         kept.path.unlink(missing_ok=True)
 
     async def _happened(self, kept: Kept) -> None:
         dialect = known.DIALECTS.get(kept.tool)
-        happening = dialect.read(kept.event, base.decode(kept.payload)) if dialect is not None else None
-        caller = await self._who(kept.token)
+        payload = base.decode(kept.payload)
+        if dialect is None or payload.maestro_test:
+            return
+        happening, caller = dialect.read(kept.event, payload), await self._who(kept.token)
         if happening is not None and caller is not None:
-            await self._desk.happened_unheard(caller, happening, at_ns=kept.at_ns)
+            await self._desk.happened_unheard(caller, happening, at=min(kept.at, self._clock.now()))
 
     async def _who(self, token: str) -> Caller | None:
         """Whose it was. That is no sign of life: it may have ended since."""
@@ -117,11 +126,11 @@ def _sweep(path: Path) -> None:
 
 
 def _read(path: Path) -> Kept | None:
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, OverflowError):
         if path.stat().st_size > limits.hook_body_bytes_max:
             return None
         mark, at_ns, token, payload = path.read_bytes().split(b"\n", 3)
         _, tool, event, _ = path.name.split(".")
         if mark == _FORMAT:
-            return Kept(path, tool, event, int(at_ns), token.decode(), payload)
+            return Kept(path, tool, event, from_micros(int(at_ns) // 1_000), token.decode(), payload)
     return None

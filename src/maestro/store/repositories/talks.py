@@ -44,8 +44,11 @@ class Talks:
     def set_heard(self, session_id: str, heard: int, *, record: str) -> None:
         self._rows.run("talk_heard", session_id=session_id, heard=heard, record=record)
 
-    def set_turn(self, session_id: str, turn: Turn) -> None:
-        self._rows.run("talk_turn", session_id=session_id, turn=turn.value)
+    def set_turn(self, session_id: str, turn: Turn, *, at: datetime) -> None:
+        self._rows.run("talk_turn", session_id=session_id, turn=turn.value, at=to_micros(at))
+
+    def set_turn_at(self, session_id: str, at: datetime) -> None:
+        self._rows.run("talk_turn_at", session_id=session_id, at=to_micros(at))
 
     def set_conversation(self, session_id: str, conversation: str | None) -> None:
         self._rows.run("talk_began", session_id=session_id, conversation=conversation)
@@ -146,6 +149,7 @@ def _talk(row: Row) -> Talk:
         driver=Driver(row[9]),
         teller=Teller(row[10]),
         record=row[11],
+        turn_at=from_micros(row[12]),
     )
 
 

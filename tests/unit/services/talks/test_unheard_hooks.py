@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from maestro import errors
-from maestro.agents.hooks.base import NOTHING, Kind, Moment
+from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment
+from maestro.clock import to_micros
+from maestro.domain.callers import THE_SERVER
+from maestro.domain.sessions import Source, Status
 from maestro.domain.talks import Turn
+from maestro.services.hooks import spending
+from maestro.services.programs import resuming
+from maestro.services.sessions import records
 from maestro.services.upkeep.unheard_hooks import FOLDER, UnheardHooks
+from maestro.store.base import Tx
 
 Terminal = Any
 
@@ -26,16 +32,21 @@ class Away:
         (home / FOLDER).mkdir()
         self.token = self.world.tokens[terminal.caller.name]
 
-    def fires(self, event: str, *, at_ns: int = 0, tool: str = "claude", **payload: Any) -> None:
-        head = f"maestro-hook/1\n{at_ns or time.time_ns()}\n{self.token}\n"
-        self.put(f"{self.terminal.caller.name}.{tool}.{event}", head + json.dumps(payload, indent=1))
+    def fires(self, event: str, raw: bytes | None = None, **payload: Any) -> None:
+        self.world.clock.advance(0.01)
+        head = f"maestro-hook/1\n{to_micros(self.world.clock.now())}000\n{self.token}\n"
+        self.put(
+            f"{self.terminal.caller.name}.claude.{event}",
+            head.encode() + (raw or json.dumps(payload, indent=1).encode()),
+        )
 
-    def put(self, name: str, text: str) -> Path:
+    def put(self, name: str, data: bytes) -> Path:
         path = self.home / FOLDER / name
-        path.write_text(text)
+        path.write_bytes(data)
         return path
 
     async def ends(self) -> None:
+        self.world.clock.advance(1)
         self.terminal.restart()
         await self.server_looks()
 
@@ -79,8 +90,8 @@ async def test_they_are_taken_as_they_happened(away: Away) -> None:
         ("Stop", "UserPromptSubmit", Turn.WORKING),
         ("UserPromptSubmit", "Stop", Turn.IDLE),
     ):
-        away.fires(first, at_ns=time.time_ns())
-        away.fires(second, at_ns=time.time_ns())
+        away.fires(first)
+        away.fires(second)
         await away.ends()
         assert await away.terminal.turn() is expected
 
@@ -114,6 +125,108 @@ async def test_what_is_heard_since_knows_better(away: Away) -> None:
     await away.server_looks()
     assert await terminal.turn() is Turn.WORKING
     assert away.left() == []
+
+
+async def test_also_if_another_server_heard_it(away: Away) -> None:
+    terminal = away.terminal
+    sent = await away.world.send(None, "w", message="Look here.")
+    away.fires("Stop")
+    await terminal.fire(Moment.PROMPT, prompt="By hand.", conversation="c1")
+    await away.ends()
+    assert (await terminal.turn(), await terminal.state(sent)) == (Turn.WORKING, "delivered")
+    away.fires("UserPromptSubmit")
+    await terminal.fire(Moment.STOP)
+    await away.ends()
+    assert await terminal.turn() is Turn.IDLE
+
+
+async def test_also_if_it_is_heard_at_that_moment(away: Away, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = away.terminal
+    await terminal.fire(Moment.PROMPT, prompt="Go on.", conversation="c1")
+    away.fires("Stop")
+    sent = await away.world.send(None, "w", message="Look here.")
+    look = spending.look
+
+    async def meanwhile(talk: Any, happening: Happening, reply: Any) -> Any:
+        if happening.moment is Moment.STOP:
+            await terminal.fire(Moment.PROMPT, prompt="By hand.", conversation="c1")
+        return await look(talk, happening, reply)
+
+    monkeypatch.setattr(spending, "look", meanwhile)
+    await away.server_looks()
+    assert (await terminal.turn(), await terminal.state(sent)) == (Turn.WORKING, "delivered")
+
+
+@pytest.mark.parametrize("heard", [{"moment": Moment.BEFORE_TOOL, "is_aside": True}, {"moment": Moment.MODEL}])
+async def test_but_not_what_says_nothing_of_its_turn(away: Away, heard: dict[str, Any]) -> None:
+    terminal = away.terminal
+    await terminal.fire(Moment.PROMPT, prompt="Go on.", conversation="c1")
+    away.fires("Stop")
+    await terminal.fire(**heard)
+    await away.server_looks()
+    assert await terminal.turn() is Turn.IDLE
+
+
+async def test_one_that_was_started_again_meanwhile_has_not_said_it(away: Away) -> None:
+    terminal = away.terminal
+    sent = await away.world.send(None, "w", message="Look here.")
+    away.fires("Stop")
+
+    def start_again(tx: Tx) -> None:
+        session, spawn = tx.sessions.get(terminal.caller.name), tx.spawns.get(terminal.caller.name)
+        assert session is not None and spawn is not None
+        tx.spawns.end(session.id, epoch=spawn.epoch, code=None, signal=None, tail="", at=tx.at)
+        records.finish(tx, session, Status.LOST, source=Source.PROCESS, actor=THE_SERVER, detail="gone")
+        resuming.restart(tx, THE_SERVER, tx.sessions.get(session.id) or session, spawn)
+
+    away.world.clock.advance(1)
+    await away.world.store.write(start_again)
+    before = await terminal.state(sent)
+    await away.ends()
+    assert (await terminal.turn(), await terminal.talking.status) == (Turn.NONE, "spawning")
+    assert await terminal.state(sent) == before != "read"
+
+
+async def test_what_was_written_down_and_not_answered_is_not_told_twice(away: Away) -> None:
+    terminal = away.terminal
+    await terminal.fire(Moment.PROMPT, prompt="Go on.", conversation="c1")
+    await terminal.fire(Moment.FAILS, problem="Nobody there.", conversation="c1")
+    before = await away.world.log()
+    away.fires("StopFailure", error="Nobody there.")
+    await away.ends()
+    assert await away.world.log() == before
+
+
+async def test_a_self_test_is_nobodys_hook(away: Away) -> None:
+    away.fires("UserPromptSubmit", maestro_test="connect")
+    await away.ends()
+    assert await away.terminal.turn() is Turn.IDLE
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"prompt": "\xff"}',
+        b'{"x":' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+        b'{"transcript_path": "a\\u0000b"}',
+        b'{"session_id": "\\ud800"}',
+    ],
+)
+async def test_no_words_keep_a_server_from_its_start(away: Away, raw: bytes) -> None:
+    away.fires("Stop", raw)
+    away.fires("UserPromptSubmit")
+    await away.ends()
+    assert await away.terminal.turn() is Turn.WORKING
+    assert away.left() == []
+
+
+async def test_nor_what_is_no_file(away: Away) -> None:
+    (away.home / FOLDER / "folder").mkdir()
+    os.mkfifo(away.home / FOLDER / "ses_1.claude.Stop")
+    os.mkfifo(away.home / FOLDER / "ses_1.claude.Stop.taken")
+    away.fires("UserPromptSubmit")
+    await away.ends()
+    assert await away.terminal.turn() is Turn.WORKING
 
 
 async def test_a_hook_that_was_heard_and_not_answered_in_time(away: Away) -> None:
@@ -158,20 +271,20 @@ async def test_nor_does_a_token_that_is_nobodys(away: Away) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "data"),
     [
-        ("ses_1.claude.Stop", ""),
-        ("ses_1.claude.Stop", "maestro-hook/1\nx\ny\n{}"),
-        ("ses_1.claude.Stop", "maestro-hook/2\n1\ny\n{}"),
-        ("nonsense", "maestro-hook/1\n1\ny\n{}"),
-        ("ses_1.emacs.Stop", "maestro-hook/1\n1\nTOKEN\n{}"),
-        ("ses_1.claude.Nothing", "maestro-hook/1\n1\nTOKEN\n{}"),
-        ("ses_1.claude.Stop", "maestro-hook/1\n1\nTOKEN\n{"),
-        ("ses_1.claude.Stop", "maestro-hook/1\n1\n\n{}"),
+        ("ses_1.claude.Stop", b""),
+        ("ses_1.claude.Stop", b"maestro-hook/1\nx\ny\n{}"),
+        ("ses_1.claude.Stop", b"maestro-hook/2\n1\ny\n{}"),
+        ("nonsense", b"maestro-hook/1\n1\ny\n{}"),
+        ("ses_1.emacs.Stop", b"maestro-hook/1\n1\nTOKEN\n{}"),
+        ("ses_1.claude.Nothing", b"maestro-hook/1\n1\nTOKEN\n{}"),
+        ("ses_1.claude.Stop", b"maestro-hook/1\n1\nTOKEN\n{"),
+        ("ses_1.claude.Stop", b"maestro-hook/1\n1\n\n{}"),
     ],
 )
-async def test_what_cannot_be_read_is_thrown_away(away: Away, name: str, text: str) -> None:
-    away.put(name, text.replace("TOKEN", away.token))
+async def test_what_cannot_be_read_is_thrown_away(away: Away, name: str, data: bytes) -> None:
+    away.put(name, data.replace(b"TOKEN", away.token.encode()))
     away.fires("UserPromptSubmit")
     await away.ends()
     assert away.left() == []
@@ -179,7 +292,7 @@ async def test_what_cannot_be_read_is_thrown_away(away: Away, name: str, text: s
 
 
 async def test_what_is_being_written_is_left_until_nobody_will(away: Away) -> None:
-    path = away.put(".ses_1.17", "maestro-ho")
+    path = away.put(".ses_1.17", b"maestro-ho")
     await away.ends()
     assert away.left() == [".ses_1.17"]
     os.utime(path, (1, 1))

@@ -1,6 +1,6 @@
 -- fragment: talk
 t.session_id, t.allow, t.rest, t.conversation, t.turn, t.epoch, t.heard, t.parked_until, t.reminded, t.driver, t.teller,
-t.record
+t.record, t.turn_at
 
 -- name: talk_insert
 -- A session that will be spoken with.
@@ -20,7 +20,10 @@ UPDATE talks SET epoch = :epoch, heard = :heard
 UPDATE talks SET record = :record, heard = :heard WHERE session_id = :session_id;
 
 -- name: talk_turn
-UPDATE talks SET turn = :turn WHERE session_id = :session_id;
+UPDATE talks SET turn = :turn, turn_at = :at WHERE session_id = :session_id;
+
+-- name: talk_turn_at
+UPDATE talks SET turn_at = :at WHERE session_id = :session_id;
 
 -- name: talk_began
 UPDATE talks SET conversation = :conversation WHERE session_id = :session_id;
