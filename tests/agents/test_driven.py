@@ -272,7 +272,8 @@ def test_it_is_resumed_with_its_conversation_and_what_was_said_meanwhile(on: Sta
     on.until(lambda: has_begun(on), "its command")
     message = on.mail("worker", "Said while you were away.")
     before = on.session(worker)["pid"]
-    os.kill(before, signal.SIGKILL)  # a coordinator is started again by itself
+    # All of its processes: gemini's second one would see its command end, and still ask its model.
+    os.killpg(before, signal.SIGKILL)  # a coordinator is started again by itself
     on.until(lambda: any("Said while" in one.newest for one in on.seen()), "the mail in a request")
     again = next(one for one in on.seen() if "Said while" in one.newest)
     assert again.turn >= 1, "its conversation is not the same"
