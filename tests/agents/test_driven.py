@@ -270,6 +270,9 @@ def test_it_is_resumed_with_its_conversation_and_what_was_said_meanwhile(on: Sta
     on.until_status(worker, "idle")
     on.prompt(worker, "Work.")
     on.until(lambda: has_begun(on), "its command")
+    # Who is killed before it has noted the call is asked for it again by the script.
+    (on.room.work / "quick.sh").write_text("true\n")
+    (on.room.work / "quick.sh").rename(on.room.work / "busy.sh")
     message = on.mail("worker", "Said while you were away.")
     before = on.session(worker)["pid"]
     # All of its processes: gemini's second one would see its command end, and still ask its model.
