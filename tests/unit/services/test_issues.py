@@ -10,8 +10,10 @@ from tests.unit.services.conftest import OTHER, VC, World
 from maestro import errors
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
+from maestro.domain.gates import GateResult
 from maestro.domain.messages import Type
 from maestro.domain.projects import Inbound, Project
+from maestro.operations import documents as document_ops
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes, task_shapes
 from maestro.operations import projects as project_ops
@@ -25,6 +27,7 @@ from maestro.services.issues.views import Showing
 from maestro.services.projects import records as projects
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks import records as tasks
+from maestro.services.tasks.documents import Documents
 from maestro.services.tasks.waits import TaskWaits
 from maestro.services.upkeep.dead_letters import DeadLetters
 
@@ -170,6 +173,38 @@ async def test_a_third_project_sees_that_it_is_there_and_not_what_was_said(two: 
     wait = task_shapes.WaitTasks(ids=[opened.ref], timeout=1000)
     waited = await TaskWaits(world.store, world.hub, world.presence).wait(stranger, wait)
     assert [task.description for task in waited.tasks] == [""]
+
+
+async def test_nor_what_was_put_to_it(two: Two) -> None:
+    world, documents = two.world, Documents(two.world.blobs)
+    stranger = await world.boss("stranger", project=await world.store.write(lambda tx: _third(tx)))
+    opened = await two.open()
+    await two.claim(two.keeper, opened)
+    request = document_ops.AddDocument(id=opened.id, title="Trace", content=b"Secret.")
+    content = documents.prepare(request)
+    added = await world.store.write(lambda tx: documents.add(tx, two.keeper, request, content))
+    gate = GateResult(
+        id="gat_1",
+        task_id=opened.id,
+        session_id=None,
+        command="make",
+        passed=True,
+        exit_code=0,
+        seconds=1.0,
+        created_at=added.created_at,
+    )
+    await world.store.write(lambda tx: tx.gates.insert(gate, content))
+    reads: list[tuple[Any, Any]] = [
+        (documents.list_of, task_shapes.OneTask(id=opened.id)),
+        (documents.show, document_ops.OneDocument(id=added.id)),
+        (documents.gate, document_ops.OneGate(id="gat_1")),
+        (documents.gate, document_ops.OneGate(id=opened.id)),
+    ]
+    for service, asked in reads:
+        with pytest.raises(errors.NotPermitted, match="two projects"):
+            await world.do(service, asked, by=stranger)
+        for by in (two.finder, two.keeper, None):
+            assert await world.do(service, asked, by=by)
 
 
 async def test_an_issue_that_is_open_is_closed_and_not_deleted(two: Two) -> None:

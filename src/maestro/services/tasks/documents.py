@@ -8,6 +8,8 @@ from maestro import errors, ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.documents import Content, Document
 from maestro.domain.events import Change, Kind
+from maestro.domain.issues import may_read
+from maestro.domain.tasks import Task
 from maestro.operations import documents as ops
 from maestro.operations.task_shapes import OneTask
 from maestro.services.scope import may_move, task_of
@@ -48,6 +50,7 @@ class Documents:
 
     def list_of(self, tx: Tx, caller: Caller, request: OneTask) -> ops.DocumentList:
         task = task_of(tx, caller, request.id, project=request.project)
+        _require_sight(caller, task)
         found = tx.documents.of_task(task.id, limit=limits.documents_of_one_task_max)
         return ops.DocumentList(documents=found)
 
@@ -55,6 +58,7 @@ class Documents:
         document = tx.documents.get(request.id)
         if document is None:
             raise errors.NotFound(f"There is no document {request.id!r}.")
+        _require_sight(caller, tx.tasks.get(document.task_id))
         content = self._blobs.load(tx.documents.content(document))
         return ops.DocumentContent(**msgspec.structs.asdict(document), content=content)
 
@@ -64,8 +68,14 @@ class Documents:
         found = tx.gates.output(result)
         if found is None:
             raise errors.NotFound(f"There is no gate result {result!r}.", hint="maestro task show ID lists them.")
+        _require_sight(caller, tx.tasks.get(found[0]))
         content = self._blobs.load(found[1])
         return ops.GateOutput(id=result, task_id=found[0], content=content)
+
+
+def _require_sight(caller: Caller, task: Task | None) -> None:
+    if task is not None and not may_read(caller, task):
+        raise errors.NotPermitted(f"What belongs to {task.ref} is for the two projects of that issue.")
 
 
 def _is_task(text: str) -> bool:
