@@ -44,20 +44,12 @@ def test_beside_the_socket_that_was_asked(client, home, place):
     assert list(kept(elsewhere / "hooks")) == ["ses_01.gemini.AfterAgent"]
 
 
-def test_when_the_server_goes_away_with_what_it_was_told(client, place):
+@pytest.mark.parametrize("lingers", [False, True], ids=["it goes away", "it takes too long"])
+def test_when_the_server_has_heard_it_and_does_not_answer(client, place, lingers):
     def script(connection, request):
         assert connection.ask(b"I") == PAYLOAD
-
-    with client.serve(script):
-        client.run(*STOP, input=PAYLOAD, env=AGENT)
-    (data,) = kept(place).values()
-    assert data.endswith(b"\n" + PAYLOAD)
-
-
-def test_when_it_does_not_answer_in_time(client, place):
-    def script(connection, request):
-        assert connection.ask(b"I") == PAYLOAD
-        connection.receive()
+        if lingers:
+            connection.receive()
 
     with client.serve(script):
         client.run(*STOP, input=PAYLOAD, env=AGENT)
