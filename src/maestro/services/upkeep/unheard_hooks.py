@@ -96,8 +96,8 @@ class UnheardHooks:
         except errors.StorageFailed as problem:
             log.warning("%s waits: %s", kept.path.name, problem.message)
             return
-        except errors.MaestroError as problem:
-            log.info("%s is of no use any more: %s", kept.path.name, problem.message)
+        except (errors.MaestroError, msgspec.DecodeError) as problem:
+            log.info("%s is of no use any more: %s", kept.path.name, problem)
         except Exception:
             # Anybody's words: none of them may keep a server from its start, nor the next hook from being heard.
             log.exception("%s cannot be understood", kept.path.name)
