@@ -4,13 +4,15 @@
 PYTHON ?= python3
 # How many tests run side by side: as many as there are processors, or 0 for one after the other.
 WORKERS ?= auto
+# Which tests `make test-slow` runs: without npm "slow and not agents".
+SLOW ?= slow
 VENV   := .venv
 BIN    := $(VENV)/bin
 # The machine may forbid bytecode files; without them every start compiles all it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-agents test test-slow test-agents check bench docs lock clean
+.PHONY: help demo demo-agents test test-slow test-rounds test-agents check bench docs lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,8 +28,13 @@ test: $(VENV)/ready-dev ## run the tests (all but those below)
 	@echo "— running the tests"
 	@$(BIN)/python -m pytest -m "not slow and not agents" -n $(WORKERS) --dist loadfile
 
-test-slow: $(VENV)/ready-dev ## run the tests that take minutes
-	@$(BIN)/python -m pytest -m slow
+test-slow: $(VENV)/ready-dev ## run the tests that take minutes (those of the agent programs need npm)
+	@echo "— running the slow tests"
+	@$(BIN)/python -m pytest -m "$(SLOW)" -n $(WORKERS) --dist loadfile
+
+test-rounds: $(VENV)/ready-dev ## run the long round tests in full, print counts and seeds (ROUNDS=200 CASE=kill SEED=7)
+	@MAESTRO_ROUNDS=$(or $(ROUNDS),full) MAESTRO_SEED=$(SEED) \
+		$(BIN)/python -m pytest -m rounds -s $(if $(CASE),-k "$(CASE)")
 
 test-agents: $(VENV)/ready-dev ## run claude, codex and gemini for real, against a scripted model (needs npm)
 	@PYTHONPATH=tests/agents $(BIN)/python -m agent_programs.installed
@@ -40,8 +47,12 @@ check: $(VENV)/ready-dev ## lint, types, layers and the house tests
 	@echo "— import-linter"; $(BIN)/lint-imports
 	@echo "— house tests";   $(BIN)/python -m pytest tests/house
 
-bench: $(VENV)/ready-dev ## measure every bar, as ratios in one run (CASE=http for one)
+bench: $(VENV)/ready-dev ## measure every bar (CASE=http for one), or this tree against a commit (BASE=COMMIT ROUNDS=20)
+ifdef BASE
+	@$(BIN)/python -m bench.compare $(BASE) $(if $(CASE),--case $(CASE)) $(if $(ROUNDS),--rounds $(ROUNDS))
+else
 	@$(BIN)/python -m bench $(CASE)
+endif
 
 docs: $(VENV)/ready-dev ## write the generated parts of docs/ anew
 	@$(BIN)/python -m maestro.docs

@@ -15,14 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from bench.report import Figure
+from maestro.server.settings import Settings
 
 ROUNDS = 5
 SECONDS = 2.0
 CONNECTIONS = 64
+# Load is not what the limits are for: every rate and quota is set to "without limit".
+UNLIMITED = "".join(
+    f"{name} = 0\n" for name in Settings.__struct_fields__ if name.endswith(("_per_minute", "_per_day"))
+)
 
 
 @contextmanager
-def running_server(settings: str = "") -> Iterator[dict[str, Any]]:
+def running_server(settings: str = UNLIMITED) -> Iterator[dict[str, Any]]:
     """A server with a bare route beside it, in a process of its own; `settings` are its config.toml."""
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as folder:
         (Path(folder) / "config.toml").write_text(settings)

@@ -15,7 +15,7 @@ _TEXT = "It crashes on an empty file. The trace is below, and a file that does i
 def opening() -> Figure:
     """64 sessions of one project: each sends to another of them, or opens issues in a second project."""
     plain, opened = [], []
-    with tempfile.TemporaryDirectory() as other, running_server("mail_per_minute = 0\n") as server:
+    with tempfile.TemporaryDirectory() as other, running_server() as server:
         post(server, "/api/projects", {"path": other, "name": "beads"})
         sessions = [_register(server, f"worker-{number}") for number in range(CONNECTIONS)]
         senders = sessions[1:] + sessions[:1]

@@ -11,7 +11,6 @@ from typing import Any
 from bench.http import CONNECTIONS, ROUNDS, SECONDS, post, rate_of, request, running_server, start_load
 from bench.report import Figure
 
-_UNLIMITED = "mail_per_minute = 0\n"
 _PAIRS = 400
 _PAUSE_SECONDS = 0.004
 
@@ -19,7 +18,7 @@ _PAUSE_SECONDS = 0.004
 def sends() -> Figure:
     """64 sessions that each send to another one, against a route that does nothing."""
     durable, bare = [], []
-    with running_server(_UNLIMITED) as server:
+    with running_server() as server:
         sessions = [_register(server, f"worker-{number}") for number in range(CONNECTIONS)]
         bodies = [_letter(session["id"]) for session in sessions]
         senders = [session["token"] for session in sessions[1:] + sessions[:1]]
@@ -38,7 +37,7 @@ def sends() -> Figure:
 def wake_up() -> Figure:
     """From a send's request to the answer of the wait that it ends, against a send to someone who does not wait."""
     plain, woken = [], []
-    with running_server(_UNLIMITED) as server:
+    with running_server() as server:
         waits, busy = _register(server, "waits"), _register(server, "busy")
         with _Line(server, server["token"]) as sender, _Line(server, waits["token"]) as receiver:
             for _ in range(_PAIRS):

@@ -12,8 +12,18 @@ from maestro.domain.callers import Caller, person
 from maestro.operations import projects as project_ops
 from maestro.operations import sessions as session_ops
 from maestro.server.app import Server
+from maestro.testing import rounds
 from maestro.testing.clock import FakeClock
 from maestro.testing.live import LiveServer
+
+LONG_RUN_SECONDS_MAX = 6 * 3600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give round tests the time that many rounds need: their own limits fit the few rounds of `make test-slow`."""
+    for item in items:
+        if rounds.is_long_run() and item.get_closest_marker("rounds"):
+            item.add_marker(pytest.mark.timeout(LONG_RUN_SECONDS_MAX), append=False)
 
 
 @pytest.fixture(autouse=True)

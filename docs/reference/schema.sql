@@ -609,3 +609,51 @@ ALTER TABLE talks ADD COLUMN record TEXT;
 
 -- Since when it has been whose turn it is, in microseconds: what hooks told before that and comes in later is over.
 ALTER TABLE talks ADD COLUMN turn_at INTEGER NOT NULL DEFAULT 0;
+
+-- The highest permission level that a session may give to the sessions it starts. A coordinator from before gives up to
+-- `edit`, every other session its own level; `full` only where the person started the session.
+ALTER TABLE sessions ADD COLUMN grant_level TEXT NOT NULL DEFAULT 'plan';
+UPDATE sessions SET grant_level = CASE
+  WHEN mode = 'coordinate' THEN 'edit'
+  WHEN parent_id IS NOT NULL AND (SELECT w.permission FROM spawns w WHERE w.session_id = sessions.id) = 'full'
+    THEN 'edit'
+  ELSE COALESCE((SELECT w.permission FROM spawns w WHERE w.session_id = sessions.id),
+                CASE mode WHEN 'execute' THEN 'edit' ELSE 'plan' END) END;
+-- The rights of whoever started a run, as JSON; NULL for a run from before.
+ALTER TABLE runs ADD COLUMN rights TEXT;
+
+-- The server records the runner that it forks. A runner that an earlier version started has only reported itself.
+ALTER TABLE spawns ADD COLUMN has_older_runner INTEGER NOT NULL DEFAULT 0;
+UPDATE spawns SET has_older_runner = 1 WHERE ended_at IS NULL;
+
+-- The git directory that a checkout had when Maestro recorded it, and fingerprints of the programs that the settings of its
+-- repository named then. A checkout without a repository has empty directories.
+CREATE TABLE git_records (
+  path        TEXT PRIMARY KEY,
+  git_dir     TEXT NOT NULL,
+  common_dir  TEXT NOT NULL,
+  programs    TEXT  -- JSON; NULL: of an earlier version, to be recorded when the server starts
+);
+
+-- An agent may have changed its own worktree already: nothing is accepted from there.
+INSERT INTO git_records (path, git_dir, common_dir, programs)
+SELECT path, '', '', CASE WHEN path IN (SELECT path FROM worktrees) THEN '[]' END FROM workspaces;
+
+-- The digest of the tool call that a hook asks leave for: two calls that read alike stay two asks.
+ALTER TABLE asks ADD COLUMN call_digest TEXT;
+-- The message that carries the answer to the session's mailbox.
+ALTER TABLE asks ADD COLUMN answer_message_id TEXT;
+CREATE INDEX asks_by_call ON asks (session_id, call_digest) WHERE call_digest IS NOT NULL;
+-- Asks that a hook opened were known by their words until now.
+UPDATE asks SET call_digest = 'unknown'
+ WHERE status = 'open' AND kind = 'permission' AND title LIKE 'May it use %' AND text LIKE '% asks before it goes on.%';
+
+-- The set-up command of a checkout's settings that the person took over last. Others are not run.
+ALTER TABLE workspaces ADD COLUMN setup TEXT NOT NULL DEFAULT '';
+
+-- Where the gates and set-up commands of a project run (none, bubblewrap), and the folders that they may read there (JSON).
+ALTER TABLE projects ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'none';
+ALTER TABLE projects ADD COLUMN caches TEXT NOT NULL DEFAULT '[]';
+
+-- Where a gate ran.
+ALTER TABLE gate_results ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'none';

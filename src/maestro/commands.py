@@ -13,7 +13,7 @@ import hashlib
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -46,17 +46,20 @@ async def run(
     seconds_max: float,
     bytes_max: int,
     mark: str = "",
+    prefix: Sequence[str] = (),
 ) -> Ran:
     """Run a command line with the shell; whatever it started that is left afterwards is ended.
 
     `mark`: what it is run for, one at a time. What is left of an earlier one is ended before it begins.
+    `prefix`: the words of a program that starts the shell, such as a sandbox.
     """
     mark = mark or hashlib.sha256(f"{directory}\n{command}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
     await asyncio.to_thread(leftovers.end, _MARK, mark)
     began = time.monotonic()
     with _Output(bytes_max) as output:
         try:
-            process = await _started(command, directory, {**environment, _MARK: mark}, output.writer)
+            words = (*prefix, "/bin/sh", "-c", command)
+            process = await _started(words, directory, {**environment, _MARK: mark}, output.writer)
         except OSError as error:
             why = f"It could not be started in {directory}: {error.strerror or error}.".encode("utf-8", "replace")
             return Ran(code=None, output=why, output_bytes=len(why), seconds=0.0)
@@ -136,12 +139,10 @@ class _Output:
 
 
 async def _started(
-    command: str, directory: str, environment: Mapping[str, str], output: int
+    words: Sequence[str], directory: str, environment: Mapping[str, str], output: int
 ) -> asyncio.subprocess.Process:
     return await subprocesses.start(
-        "/bin/sh",
-        "-c",
-        command,
+        *words,
         cwd=directory,
         env=dict(environment),
         stdin=asyncio.subprocess.DEVNULL,

@@ -23,10 +23,19 @@
     ├── TimedOut
     ├── NotConfirmed          accepted, but its effect was not seen in time
     ├── NoServer
+    ├── Exhausted             the server lacks a resource of the system
+    │   ├── OutOfMemory
+    │   └── OutOfDescriptors
     └── StorageFailed         the data could not be written or read
         ├── StorageFull
         ├── StorageReadOnly
+        ├── StorageExposed    other users can read or change the data directory
         ├── StorageTooNew     written by a newer Maestro
+        ├── StorageIOFailed   the disk reports an input/output error
+        ├── StorageGone       the database file was removed or replaced under the server
+        ├── StorageDamaged    the database is damaged, or events are missing from it
+        │   ├── FileDamaged   a file beside the database has other content than its name says
+        │   └── FileMissing   a file beside the database is not there
         └── DataInUse         another server holds this data directory
 
 A class's docstring is its default message. `code` is stable: it survives the wire.
@@ -197,6 +206,25 @@ class NoServer(MaestroError):
     retryable = True
 
 
+class Exhausted(MaestroError):
+    """The server lacks a resource of the system."""
+
+    code = "exhausted"
+    retryable = True
+
+
+class OutOfMemory(Exhausted):
+    """The server has not enough memory for this request. Nothing of it was stored."""
+
+    code = "out_of_memory"
+
+
+class OutOfDescriptors(Exhausted):
+    """The server may not open any more files or connections."""
+
+    code = "out_of_descriptors"
+
+
 class StorageFailed(MaestroError):
     """The data could not be stored."""
 
@@ -217,6 +245,13 @@ class StorageReadOnly(StorageFailed):
     retryable = False
 
 
+class StorageExposed(StorageFailed):
+    """Other users can read or change the data directory."""
+
+    code = "storage_exposed"
+    retryable = False
+
+
 class StorageTooNew(StorageFailed):
     """The data was written by a newer Maestro."""
 
@@ -224,11 +259,62 @@ class StorageTooNew(StorageFailed):
     retryable = False
 
 
+class StorageIOFailed(StorageFailed):
+    """The disk reports an input/output error."""
+
+    code = "storage_io_failed"
+
+
+class StorageGone(StorageFailed):
+    """The database file was removed or replaced while the server used it. The server stops."""
+
+    code = "storage_gone"
+    retryable = False
+
+
+class StorageDamaged(StorageFailed):
+    """The stored data is damaged."""
+
+    code = "storage_damaged"
+    retryable = False
+
+
+class FileDamaged(StorageDamaged):
+    """A file beside the database is damaged."""
+
+    code = "file_damaged"
+
+
+class FileMissing(StorageDamaged):
+    """A file beside the database is missing."""
+
+    code = "file_missing"
+
+
 class DataInUse(StorageFailed):
     """Another server uses this data directory."""
 
     code = "data_in_use"
     retryable = False
+
+
+IO_HINT = "Check the disk and the system's log (dmesg). Back up to another disk: maestro backup FILE"
+DAMAGE_HINT = "docs/recovery.md says how to go back to a backup: maestro down, maestro restore FILE."
+
+
+MEMORY_HINT = "Send less at once, or give the server more memory; then send the same again."
+DESCRIPTORS_HINT = "Close idle connections, or raise the limit (ulimit -n) and restart: maestro down, maestro up."
+
+
+def system_fault(problem: Exception) -> Exhausted | None:
+    """Return the error that names a lack of memory or descriptors; None for any other problem."""
+    if isinstance(problem, MemoryError):
+        return OutOfMemory(hint=MEMORY_HINT)
+    if isinstance(problem, OSError) and problem.errno in (errno.EMFILE, errno.ENFILE):
+        return OutOfDescriptors(hint=DESCRIPTORS_HINT)
+    if isinstance(problem, OSError) and problem.errno == errno.ENOMEM:
+        return OutOfMemory(hint=MEMORY_HINT)
+    return None
 
 
 def storage_fault(error: OSError, what: str) -> StorageFailed:
@@ -239,6 +325,8 @@ def storage_fault(error: OSError, what: str) -> StorageFailed:
         return StorageReadOnly(
             f"{what}: {error.strerror}.", hint="Check who owns it and whether its disk is read-only."
         )
+    if error.errno == errno.EIO:
+        return StorageIOFailed(f"{what}: {error.strerror}.", hint=IO_HINT)
     return StorageFailed(f"{what}: {error.strerror or error}.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -31,3 +32,30 @@ def write(path: str | os.PathLike[str], text: str) -> None:
         data = text.encode()
         while data:
             data = data[file.write(data) :]
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a small file of our own so that, also after a power loss, it is there whole or not at all."""
+    folder, name = os.path.split(os.fspath(path))
+    part = f"{folder or '.'}/.{name}.{os.getpid()}.part"
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(part, path)  # noqa: PTH104 (runners are light: no pathlib)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)  # noqa: PTH108 (as above)
+        raise
+    flush_folder(folder or ".")
+
+
+def flush_folder(folder: str | os.PathLike[str]) -> None:
+    """Flush a folder: a new name in it, or one that moved, is durable from then on."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,6 +1,10 @@
 """The one wrapper around the git program: its environment, time limit and errors, and a checkout's facts.
 
 Nothing else in Maestro starts git. What the facts mean is decided in `domain.identity`.
+
+Agents write the folders that git runs in. So git gets its directories from whoever runs it, reaches no network, and
+runs none of the programs that every repository may name. The person's own settings (`~/.gitconfig`) and those of the
+system stay: no agent in a sandbox writes them, and they name the person, git-lfs and safe directories.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import limits, subprocesses
+from maestro import git_repositories, limits, subprocesses
 from maestro.domain import identity, remotes
 from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut, TooLarge
+from maestro.git_repositories import Repository
 
 seconds_default = 10.0
 _CHUNK_BYTES = 64 * 1024
@@ -28,6 +33,27 @@ _KEPT = re.compile(
     r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH.*|SSL.*|EXEC_PATH|CEILING_DIRECTORIES)"
 )
 _SET = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+# No protocol is allowed. So git never fetches a missing object with a program that a repository names.
+# GIT_NO_LAZY_FETCH says the same to git 2.44 and later.
+_OFFLINE = {"GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0", "GIT_NO_LAZY_FETCH": "1"}
+# They count more than any file. Each could be a program.
+_SAFE = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.editor=true",
+    "sequence.editor=true",
+    "core.askPass=true",
+    "core.pager=cat",
+    "core.alternateRefsCommand=true",
+    "diff.external=",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "log.showSignature=false",
+    "merge.verifySignatures=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+)
 _FETCH_LINE = re.compile(r"(?P<name>[^\t]+)\t(?P<url>.+) \(fetch\)(?: \[.*\])?")
 _NOT_OURS = re.compile(r"detected dubious ownership in repository at '(.*)'|unsafe repository \('(.*)' is owned")
 _NO_REPOSITORY = "not a git repository (or any "
@@ -40,16 +66,37 @@ class _Answer(msgspec.Struct, frozen=True):
     error: str  # git's own first line, without secrets
 
 
-async def run(*args: str, cwd: str, timeout_seconds: float = seconds_default) -> str:
-    """What git prints; a MaestroError with git's own first line when it fails."""
-    answer = await _ask(*args, cwd=cwd, timeout_seconds=timeout_seconds)
+async def run(
+    *args: str,
+    cwd: str,
+    timeout_seconds: float = seconds_default,
+    repository: Repository | None = None,
+    settings: tuple[str, ...] = (),
+) -> str:
+    """What git prints; a MaestroError with git's own first line when it fails.
+
+    `repository`: the one to use, whatever lies in `cwd`. `settings`: for this command, as `name=value`.
+    """
+    answer = await _ask(*args, cwd=cwd, timeout_seconds=timeout_seconds, environment=_hardened(repository, settings))
     if answer.code != 0:
         raise _failure(answer, args[0])
     return answer.out
 
 
-async def checkout_at(directory: str) -> identity.Checkout | None:
-    """The facts of the checkout that `directory` lies in; None outside of any repository."""
+async def run_anywhere(*args: str) -> str:
+    """What git prints outside of any repository, by the person's own settings; nothing where it ends with 1."""
+    nowhere = _hardened() | {"GIT_DIR": os.devnull}
+    answer = await _ask(*args, cwd="/", timeout_seconds=seconds_default, environment=nowhere)
+    if answer.code not in {0, 1}:
+        raise _failure(answer, args[0])
+    return answer.out if answer.code == 0 else ""
+
+
+async def checkout_at(directory: str, *, asks_root: bool = True) -> identity.Checkout | None:
+    """The facts of the checkout that `directory` lies in; None outside of any repository.
+
+    `asks_root`: whether to look for the first commit of a repository without a remote.
+    """
     answer = await _ask(
         "rev-parse",
         "--is-bare-repository",
@@ -66,7 +113,7 @@ async def checkout_at(directory: str) -> identity.Checkout | None:
         raise _failure(answer, "rev-parse")
     found = _layout(answer.out, directory)
     found = msgspec.structs.replace(found, remotes=await _remotes(found, directory))
-    if not any(found.remotes.values()) and not found.is_shallow:
+    if asks_root and not any(found.remotes.values()) and not found.is_shallow:
         found = msgspec.structs.replace(found, root_commit=await _root_commit(directory))
     if "/modules/" in found.git_dir:
         found = msgspec.structs.replace(found, superproject=await _superproject(found.toplevel))
@@ -124,13 +171,17 @@ def _real(path: str | Path) -> str:
 async def _remotes(checkout: identity.Checkout, directory: str) -> dict[str, str]:
     # `remote -v` applies insteadOf; its fetch lines leave pushInsteadOf out.
     printed = await run("remote", "-v", cwd=directory)
-    lines = [found for line in printed.split("\n") if (found := _FETCH_LINE.fullmatch(line))]
-    hosts = _known_ssh_hosts() if lines else {}
-    base = identity.remote_base(checkout)
+    fit = [line for line in printed.split("\n") if len(line) <= limits.remote_chars_max]
+    lines = [found for line in fit if (found := _FETCH_LINE.fullmatch(line))][: limits.remotes_max]
     # A remote without an address is listed with its name for one.
-    return {
-        line["name"]: _settled(line["url"], hosts=hosts, base=base) for line in lines if line["url"] != line["name"]
-    }
+    return settle_addresses(checkout, {line["name"]: line["url"] for line in lines if line["url"] != line["name"]})
+
+
+def settle_addresses(checkout: identity.Checkout, addresses: Mapping[str, str]) -> dict[str, str]:
+    """Return the addresses of remotes as facts: no ssh nickname, no symbolic link, no secret."""
+    hosts = _known_ssh_hosts() if addresses else {}
+    base = identity.remote_base(checkout)
+    return {name: _settled(url, hosts=hosts, base=base) for name, url in addresses.items()}
 
 
 def _settled(url: str, *, hosts: Mapping[str, str], base: str) -> str:
@@ -167,8 +218,34 @@ async def _superproject(toplevel: str) -> str | None:
     return _real(path) if answer.code == 0 and path else None
 
 
-async def _ask(*args: str, cwd: str, timeout_seconds: float) -> _Answer:
-    process = await _started(args, cwd)
+def _hardened(repository: Repository | None = None, settings: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the environment in which git runs no program of a repository, and reaches no other one."""
+    # As `git -c` would hand them on, also to the git commands that git itself starts.
+    given = {"GIT_CONFIG_PARAMETERS": " ".join(map(_quoted, (*_SAFE, *settings)))}
+    return environment(os.environ) | _OFFLINE | given | (_directories(repository) if repository else {})
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _directories(repository: Repository) -> dict[str, str]:
+    """What --git-dir and --work-tree set, and the shared directory, which a file in the git directory would name."""
+    if not _is_own(repository.git_dir):
+        return {}  # git looks itself, for only so it checks whether the person trusts the owner
+    found = {"GIT_DIR": repository.git_dir, "GIT_COMMON_DIR": repository.common_dir}
+    return found if git_repositories.is_bare(repository) else {**found, "GIT_WORK_TREE": repository.top}
+
+
+def _is_own(path: str) -> bool:
+    try:
+        return os.stat(path).st_uid == os.geteuid()  # noqa: PTH116 with every git command
+    except OSError:
+        return True  # git says what is wrong with it
+
+
+async def _ask(*args: str, cwd: str, timeout_seconds: float, environment: dict[str, str] | None = None) -> _Answer:
+    process = await _started(args, cwd, environment or _hardened())
     try:
         async with asyncio.timeout(timeout_seconds):
             out, err = await _said(process, args[0])
@@ -207,10 +284,12 @@ def _first_error(printed: str) -> str:
     lines = printed.splitlines() or [""]
     # Warnings may come before the line that counts.
     line = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
+    if len(line) > limits.git_error_chars_max:  # never cut: the end of an address tells that it holds a secret
+        return f"it answers with a line of {len(line)} characters"
     return remotes.redacted(line.removeprefix("fatal: ").removeprefix("error: "))
 
 
-async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Process:
+async def _started(args: tuple[str, ...], cwd: str, environment: dict[str, str]) -> asyncio.subprocess.Process:
     if any("\0" in text for text in (cwd, *args)):
         # uvloop would cut the path off there, and git would look at another directory
         raise Invalid("A path or argument for git holds a null byte.")
@@ -219,7 +298,7 @@ async def _started(args: tuple[str, ...], cwd: str) -> asyncio.subprocess.Proces
             "git",
             *args,
             cwd=cwd,
-            env=environment(os.environ),
+            env=environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

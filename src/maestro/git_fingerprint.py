@@ -30,7 +30,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 def fingerprint(directory: str) -> Fingerprint | None:
     """The fingerprint of the checkout around `directory`; None when no sound repository is seen there."""
-    found = None if "\0" in directory else _find(os.path.realpath(directory))
+    found = None if "\0" in directory else find(os.path.realpath(directory))
     if found is None:
         return None
     toplevel, git_dir, common_dir = found
@@ -39,7 +39,7 @@ def fingerprint(directory: str) -> Fingerprint | None:
     return Fingerprint(toplevel, stats, _has_branch(common_dir))
 
 
-def _find(directory: str) -> tuple[str, str, str] | None:
+def find(directory: str) -> tuple[str, str, str] | None:
     """Toplevel, git directory and common directory of the nearest repository upwards, as git looks for it."""
     while True:
         try:
@@ -64,13 +64,21 @@ def _is_git_dir(directory: str) -> bool:
 
 def _by_git_file(directory: str) -> tuple[str, str, str] | None:
     """A linked worktree or a submodule, whose `.git` is a file that says where the directory is."""
-    line = _first_line(f"{directory}/.git")
-    if not line.startswith("gitdir:"):
+    git_dir = git_dir_in(directory, is_real=False)
+    if not git_dir:
         return None
-    git_dir = os.path.normpath(os.path.join(directory, line.removeprefix("gitdir:").strip()))
     shared = _first_line(f"{git_dir}/commondir")
     common_dir = os.path.normpath(os.path.join(git_dir, shared)) if shared else git_dir
     return directory, git_dir, common_dir
+
+
+def git_dir_in(directory: str, *, is_real: bool = True) -> str:
+    """Return the git directory that a checkout's `.git` file names; an empty text where there is no such file."""
+    line = _first_line(f"{directory}/.git")
+    if not line.startswith("gitdir:"):
+        return ""
+    found = os.path.normpath(os.path.join(directory, line.removeprefix("gitdir:").strip()))
+    return os.path.realpath(found) if is_real else found
 
 
 def _first_line(path: str) -> str:

@@ -23,6 +23,7 @@ class Process(msgspec.Struct, frozen=True):
     parent: int
     started: str
     ended: bool = False  # it only waits for its parent to take note
+    name: str = ""  # the process's own name, where the system tells it with the rest
 
 
 class ChainBroken(Exception):
@@ -121,7 +122,8 @@ def _everyone() -> list[Process]:
 
 
 def _everyone_in_proc() -> list[Process]:
-    pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
+    with os.scandir("/proc") as entries:
+        pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
     return [found for pid in pids if (found := _from_proc(pid))]
 
 
@@ -155,8 +157,10 @@ def _from_proc(pid: int) -> Process | None:
     finally:
         os.close(descriptor)
     # The name in brackets may itself contain brackets and spaces.
-    fields = text[text.rindex(b")") + 2 :].split()
-    return Process(pid, int(fields[1]), boots.since(fields[19].decode()), fields[0] in (b"Z", b"X"))
+    end = text.rindex(b")")
+    fields = text[end + 2 :].split()
+    name = text[text.index(b"(") + 1 : end].decode(errors="replace")
+    return Process(pid, int(fields[1]), boots.since(fields[19].decode()), fields[0] in (b"Z", b"X"), name)
 
 
 def _from_ps(pid: int) -> Process | None:

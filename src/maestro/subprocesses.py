@@ -6,12 +6,17 @@ import asyncio
 import contextlib
 import os
 import signal
+from functools import partial
 from typing import Any
+
+from maestro import umasks
 
 
 async def start(*words: str, **options: Any) -> asyncio.subprocess.Process:
     """A process in a session of its own. The system may run it before we hear of it: a caller that is cancelled in
     between would leave it to nobody."""
+    if (mask := umasks.of_programs()) is not None:
+        options["preexec_fn"] = partial(os.umask, mask)  # uvloop has no `umask`
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, start_new_session=True, **options))
     try:
         return await asyncio.shield(starting)

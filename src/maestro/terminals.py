@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from maestro.unseen import spell_out
+
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _PIECES = re.compile(
     r"\x1b\[(?P<values>[0-?]*)[ -/]*(?P<final>[@-~])"
@@ -76,7 +78,7 @@ class Lines:
     def _write(self, text: str, out: list[str]) -> None:
         if text:
             self._write_over(out)
-            self._line.append(text)
+            self._line.append(spell_out(text))
 
     def _write_over(self, out: list[str]) -> None:
         """After a carriage return the line begins anew; what is out of it already stays."""

@@ -15,10 +15,13 @@ from agent_programs.screens import at_keyboard
 from agent_programs.stage import WAYS, Stage, Way
 from scripted_model import Answer, Call, Say, Seen, Shell, Step
 
+from maestro.testing import rounds
+
 pytestmark = pytest.mark.agents
 
 DRIVEN = [way for way in WAYS if way != ("gemini", "protocol")]
-MANY, AT_ONCE = 100, 25  # gemini asks its model whether it goes in circles after thirty turns, and after five alike
+AT_ONCE = 25  # gemini asks its model whether it goes in circles after thirty turns, and after five alike
+MANY = AT_ONCE * rounds.count(1, full=4)
 
 
 @pytest.fixture(params=DRIVEN, ids="-".join)
@@ -172,6 +175,7 @@ def compact(on: Stage, worker: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.rounds
 @pytest.mark.timeout(900)
 def test_mail_before_each_of_many_hooks_is_in_the_next_request(on: Stage) -> None:
     post = Post(on)

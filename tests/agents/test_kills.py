@@ -14,7 +14,9 @@ from agent_programs.person import MODELS
 from agent_programs.stage import Stage, Way
 from scripted_model import Say, Seen, Shell
 
-pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(900)]
+from maestro.testing import rounds
+
+pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.rounds, pytest.mark.timeout(900)]
 
 CONVERSATIONS = [
     *[("claude", "protocol")] * 4,
@@ -32,7 +34,7 @@ def way() -> Way:
     return "every", "protocol"
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(1, 1 + rounds.count(1, full=3)))
 def test_twenty_conversations_outlive_the_server(on: Stage, seed: int) -> None:
     (on.room.work / "busy.sh").write_text("for i in $(seq 20); do sleep 0.1; done\n")
     on.model.script("every", Say("Hello."), Shell("sh busy.sh"), *[Say("I see."), Shell("sh busy.sh")] * 50)

@@ -9,6 +9,8 @@ from agent_programs.screens import at_keyboard
 from agent_programs.stage import Stage, Way
 from scripted_model import Answer, Call, Say, Shell
 
+from maestro.testing import rounds
+
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 HALF = "half a thou"
@@ -71,9 +73,10 @@ def test_half_typed_words_stay_through_mail_and_prompts(on: Stage) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.rounds
+@pytest.mark.timeout(600)
 def test_what_a_person_goes_on_typing_stays_whole_through_all_that_is_pushed(on: Stage) -> None:
-    tries = 67  # some two hundred over the three programs
+    tries = rounds.count(8, full=67)  # in full some two hundred over the three programs
     worker = at_rest(on, *[Say("I have read it.")] * (3 * tries))
     typed = ""
     with at_keyboard(on.folder(worker)) as keyboard:

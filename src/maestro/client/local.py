@@ -9,6 +9,7 @@ from __future__ import annotations
 import _socket
 import importlib
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,17 +53,53 @@ def without_server(arguments: list[str], *, path: str, problem: OSError | None) 
         raise SystemExit(ask_elsewhere(arguments))
     if problem is not None and not isinstance(problem, NOBODY_LISTENS):
         raise thin.Ended(thin.NO_SERVER, f"cannot reach the server at {path}: {problem.strerror}")
-    if any(map(thin.setting, ("MAESTRO_SOCKET", "MAESTRO_TOKEN", "MAESTRO_SESSION_ID"))):
-        # Only a person's own command starts a server: anyone else was told where one should be.
-        named = thin.setting("MAESTRO_SOCKET")
-        remedy = "MAESTRO_SOCKET names it: mend or unset that" if named else "start one with: maestro up"
-        raise thin.Ended(thin.NO_SERVER, f"no server answers at {path}\n{remedy}")
-    if command in ("status", "down"):
-        thin.put(1, os.fsencode(f"no server runs for {Path(thin.home()).absolute()}\n"))
-        raise SystemExit(thin.NO_SERVER if command == "status" else 0)
     from maestro.client import start
 
-    return start.connection(path)
+    if (sock := start.join(path)) is not None:
+        return sock
+    if start.agent_mark():
+        # Only the person's own command starts a server: an agent was told where one should be.
+        named = thin.setting("MAESTRO_SOCKET")
+        remedy = "MAESTRO_SOCKET names it: mend or unset that" if named else "the person starts one with: maestro up"
+        raise thin.Ended(thin.NO_SERVER, f"no server answers at {path}\n{remedy}")
+    if command in ("status", "down"):
+        raise SystemExit(tell_of_silent_server(command))
+    try:
+        return start.connection(path)
+    except thin.Ended as refused:
+        if command != "backup":
+            raise
+        raise SystemExit(start.back_up_offline(arguments[1:], refused.message)) from None
+
+
+def tell_of_silent_server(command: str) -> int:
+    """Answer `status` and `down` where no server answers: name the process that holds the data directory."""
+    from maestro.client import server_locks
+
+    home = Path(thin.home()).absolute()
+    pid = server_locks.server_pid(home)
+    if pid is None:
+        thin.put(1, os.fsencode(f"no server runs for {home}\n"))
+        return thin.NO_SERVER if command == "status" else 0
+    said = f"the server for {home} (pid {pid}) does not answer\n"
+    stopped = server_locks.supervisor_pid(home) or pid
+    if command == "down" and stopped:  # 0: the lock does not say whose it is
+        os.kill(stopped, signal.SIGTERM)
+        said = f"{said}it was told to stop; if it does not: kill -KILL {pid}\n"
+    thin.put(1, os.fsencode(said))
+    return thin.NO_SERVER
+
+
+def wait_for_server(path: str, problem: OSError) -> _socket.socket:
+    """Connect to the server that a supervisor is starting again. Never start one: an agent runs this."""
+    from maestro.client import start
+
+    if (sock := start.join(path)) is not None:
+        return sock
+    raise thin.Ended(
+        thin.NO_SERVER,
+        f"no server answers at {path}: {problem.strerror}\nthe person starts one with: maestro up",
+    )
 
 
 def ask_elsewhere(arguments: list[str]) -> int:

@@ -100,7 +100,8 @@ class Memory:
 
     def give_up(self) -> list[bytes]:
         """Answers to whatever waits: there is no server."""
-        said = {"code": _NO_SERVER, "message": "No Maestro server answers. Try again; or start one: maestro up"}
+        message = "No Maestro server answers. Try again later; the person starts one with: maestro up"
+        said = {"code": _NO_SERVER, "message": message}
         keys = [key for key, line in self.waiting.items() if line not in self.hello]
         for key in keys:
             del self.waiting[key]
@@ -124,7 +125,7 @@ class Relay:
         self.pause = _PAUSE_SECONDS
 
     def run(self) -> int:
-        self.connect(starts=True)
+        self.connect(waits=True)
         while True:
             try:
                 code = self.talk()
@@ -133,15 +134,15 @@ class Relay:
             if code is not None:
                 return code
 
-    def connect(self, *, starts: bool = False) -> None:
-        """A connection, and all that this server must know. `starts` one if there is none and the caller may."""
+    def connect(self, *, waits: bool = False) -> None:
+        """Connect, and tell this server all that it must know. `waits` for a server that is being started again."""
         path = thin.socket_path()
         try:
             self.sock = thin.connect(path)
         except OSError as error:
-            if not starts:
+            if not waits:
                 raise
-            self.sock = local.without_server([WORD], path=path, problem=error)
+            self.sock = local.wait_for_server(path, error)
         resent, lines = self.memory.again()
         os.environ["MAESTRO_MCP_RESENT"] = f"[{','.join(resent)}]"
         self.sock.setblocking(False)
@@ -182,7 +183,7 @@ class Relay:
             if not self.listen(None):
                 return 0
         try:
-            self.connect(starts=True)
+            self.connect(waits=True)
         except thin.Ended:
             for line in self.memory.give_up():
                 thin.put(1, line)

@@ -1,22 +1,25 @@
-"""Starts the server: in the background for a first command and `up`, in the foreground on demand.
+"""Start the server for the person: in the background for a first command and `up`, in the foreground on demand.
 
-Knows how the server is called and how it says that it is ready (docs/frames.md), and nothing else of it.
+The command starts a supervisor, which starts the server and starts it again when it dies. This module knows how both
+are called and how they say that the server is ready (docs/frames.md), and nothing else of them.
 """
 
 from __future__ import annotations
 
 import _socket
 import argparse
+import fcntl
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
-from maestro.client import call, thin
+from maestro.client import call, private_home, server_locks, thin
 
 START_SECONDS_MAX = 15.0
 RETRY_SECONDS = 0.02
@@ -37,9 +40,27 @@ CALLERS_OWN = {
     "MAESTRO_READY_FD",
 }
 
+# In the environment of a session, of a gate, and of the shells of agent programs that the person started by hand.
+AGENT_MARKS = (
+    "MAESTRO_TOKEN",
+    "MAESTRO_SESSION_ID",
+    "MAESTRO_SOCKET",
+    "MAESTRO_COMMAND",
+    "CLAUDECODE",
+    "GEMINI_CLI",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+)
+
+
+def agent_mark() -> str:
+    """Return the variable that shows that an agent runs this command; empty if the person runs it."""
+    return next(filter(thin.setting, AGENT_MARKS), "")
+
 
 def connection(path: str) -> _socket.socket:
-    """A first command's connection, to a server that is started for it."""
+    """Connect a first command to the server that is started for it."""
     pid, sock = start(path)
     if pid is not None and os.isatty(2):
         thin.put(2, f"maestro: started the server (pid {pid})\n".encode())
@@ -47,7 +68,7 @@ def connection(path: str) -> _socket.socket:
 
 
 def up(arguments: list[str]) -> int:
-    """`maestro up`: starts the server, or says that it runs."""
+    """`maestro up`: start the server, or say that it runs."""
     parser = argparse.ArgumentParser(prog="maestro up", description="Start the server.")
     parser.add_argument("--port", type=int, metavar="N", help="listen on this port of the loopback interface")
     parser.add_argument("--foreground", action="store_true", help="stay in the foreground, log to the terminal")
@@ -57,8 +78,9 @@ def up(arguments: list[str]) -> int:
     path = str(home() / "maestro.sock")
     pid = None
     if not answers(path):
+        require_person()
         if chosen.foreground:
-            become(*options)
+            return stay(*options)
         pid, sock = start(path, *options)
         sock.close()
     found = recovered(path, as_json=chosen.json)
@@ -69,6 +91,15 @@ def up(arguments: list[str]) -> int:
     said = f"a server already runs for {home()}" if pid is None else f"started the server for {home()} (pid {pid})"
     thin.put(1, os.fsencode(said + "\n") + found)
     return 0
+
+
+def require_person() -> None:
+    """Refuse to start a server for an agent: the server would have the agent's environment."""
+    if mark := agent_mark():
+        raise thin.Ended(
+            thin.NO_SERVER,
+            f"only the person starts the server: {mark} is set here\nrun in your own terminal: maestro up",
+        )
 
 
 def recovered(path: str, *, as_json: bool) -> bytes:
@@ -91,6 +122,18 @@ def restore(arguments: list[str]) -> int:
     return become("--restore", str(chosen.file.absolute()), *rest)
 
 
+def back_up_offline(arguments: list[str], problem: str) -> int:
+    """Write a backup without a server, which could not start: the data directory may be full or read-only."""
+    parser = argparse.ArgumentParser(prog="maestro backup", description="Write everything into one file.")
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file to write")
+    parser.add_argument("--allow-missing", action="store_true", help="also without files that are missing or damaged")
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+    chosen = parser.parse_args(arguments)
+    thin.put(2, os.fsencode(f"maestro: {problem}\n  The backup is written without a server.\n"))
+    options = [*(["--allow-missing"] if chosen.allow_missing else []), *(["--json"] if chosen.json else [])]
+    return become("--backup", str(chosen.file.absolute()), *options)
+
+
 def home() -> Path:
     return Path(thin.home()).absolute()
 
@@ -103,9 +146,9 @@ def answers(path: str) -> bool:
     return True
 
 
-def server(directory: Path, *options: str) -> list[str]:
-    # -P: a module in the present directory must not stand in for one of the server's.
-    return [sys.executable, "-P", "-m", "maestro.server", "--home", str(directory), *options]
+def program(name: str, directory: Path, *options: str) -> list[str]:
+    # -P: a module in the present directory must not stand in for one of the program's.
+    return [sys.executable, "-P", "-m", f"maestro.{name}", "--home", str(directory), *options]
 
 
 def environment() -> dict[str, str]:
@@ -114,8 +157,27 @@ def environment() -> dict[str, str]:
 
 def become(*options: str) -> NoReturn:
     """Runs the server program in the foreground, in place of this one."""
-    command = server(make_home(), *options)
+    command = program("server", make_home(), *options)
     os.execve(command[0], command, environment())
+
+
+def stay(*options: str) -> int:
+    """Run the server in the foreground until it stops; return the exit code.
+
+    The supervisor is a process of its own, because it outlives the terminal if agents do.
+    """
+    directory = make_home()
+    pid, ready = launch(program("supervisor", directory, *options), output=None)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: os.kill(pid, signal.SIGTERM))
+    said = read_start(ready, until=None).said
+    os.close(ready)
+    if said != "ready":
+        thin.put(2, b"maestro: another command is starting the server\n" if said == "busy" else b"")
+        return thin.FAILED
+    with (directory / server_locks.SUPERVISOR).open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)  # until the supervisor has let go of it
+    return 0
 
 
 def make_home() -> Path:
@@ -124,29 +186,51 @@ def make_home() -> Path:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise thin.Ended(thin.NO_SERVER, f"cannot make the data directory: {error}") from None
+    try:
+        private_home.require_private(directory)
+    except private_home.NotPrivate as error:
+        raise thin.Ended(thin.NO_SERVER, f"{error.message}\n{error.hint}") from None
     return directory
 
 
 def start(path: str, *options: str) -> tuple[int | None, _socket.socket]:
-    """Starts the server in the background and connects: its pid, or None if another command was faster."""
+    """Start the server in the background and connect; return its pid, or None if another command was faster."""
+    require_person()
     until = time.monotonic() + START_SECONDS_MAX
     directory = make_home()
+    if (sock := join(path, until=until)) is not None:
+        return None, sock
     log = directory / "server.log"
     try:
-        with log.open("ab") as output:
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "ab") as output:
             logged = output.tell()
-            pid, ready = launch(server(directory, *options), output=output.fileno())
+            _, ready = launch(program("supervisor", directory, *options), output=output.fileno())
     except OSError as error:
         raise thin.Ended(thin.NO_SERVER, f"cannot start the server: {error}") from None
-    said = first_line(ready, until=until)
+    started = read_start(ready, until=until)
     os.close(ready)
-    if said not in ("ready", "busy"):
-        raise thin.Ended(thin.NO_SERVER, f"the server did not start: {reason(said, log, since=logged)}")
-    return (pid if said == "ready" else None), connect(path, until=until)
+    if started.said not in ("ready", "busy"):
+        why = reason(started.said, log, since=logged)
+        raise thin.Ended(thin.NO_SERVER, f"the server did not start: {why}")
+    return (started.pid if started.said == "ready" else None), connect(path, until=until)
 
 
-def launch(command: list[str], *, output: int) -> tuple[int, int]:
-    """A process that outlives this one, and the descriptor on which it says that it is ready."""
+def join(path: str, *, until: float | None = None) -> _socket.socket | None:
+    """Connect to a server that runs, or that its supervisor is starting again; None if there is none.
+
+    The server makes a deleted socket file again within a second.
+    """
+    until = until if until is not None else time.monotonic() + START_SECONDS_MAX
+    while time.monotonic() < until and server_locks.is_kept_running(Path(path).parent):
+        try:
+            return thin.connect(path)
+        except OSError:
+            time.sleep(RETRY_SECONDS)
+    return None
+
+
+def launch(command: list[str], *, output: int | None) -> tuple[int, int]:
+    """Start a process that outlives this one; return its pid and the descriptor on which it says how it went."""
     ready, told = os.pipe()
     try:
         child = subprocess.Popen(
@@ -165,20 +249,33 @@ def launch(command: list[str], *, output: int) -> tuple[int, int]:
     return child.pid, ready
 
 
-def first_line(fd: int, *, until: float) -> str | None:
-    """What the server says of its start; empty if it ended without a word, None if it took too long."""
-    said = b""
-    while b"\n" not in said:
-        if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
-            return None
-        if not (more := os.read(fd, 4096)):
-            break
-        said += more
-    return said.partition(b"\n")[0].decode(errors="replace")
+class Start(NamedTuple):
+    """How a server's start went."""
+
+    said: str | None  # the server's own line; empty if the server ended without one, None if it took too long
+    pid: int | None  # the server's
+
+
+def read_start(fd: int, *, until: float | None) -> Start:
+    """Read what the supervisor tells: the server's pid, then the server's own line."""
+    told = b""
+    while more := _read(fd, until=until):
+        told += more
+    if more is None:
+        return Start(None, None)
+    lines = [*told.decode(errors="replace").splitlines(), ""]
+    is_named = lines[0].startswith("pid ")
+    return Start(lines[1] if is_named else lines[0], int(lines[0].removeprefix("pid ")) if is_named else None)
+
+
+def _read(fd: int, *, until: float | None) -> bytes | None:
+    """Return the next bytes; empty at the end, None if the time is over."""
+    seconds = None if until is None else max(0.0, until - time.monotonic())
+    return os.read(fd, 4096) if select.select([fd], [], [], seconds)[0] else None
 
 
 def reason(said: str | None, log: Path, *, since: int) -> str:
-    """Why it did not start, as far as it is known."""
+    """Return why the server did not start, as far as it is known."""
     if said is None:
         return f"it was not ready within {START_SECONDS_MAX:.0f} s; see {log}"
     if said:
@@ -190,7 +287,7 @@ def reason(said: str | None, log: Path, *, since: int) -> str:
 
 
 def connect(path: str, *, until: float) -> _socket.socket:
-    """Connects to a server that has begun to start; another command's may take a moment longer."""
+    """Connect to a server that has begun to start; another command's may take a moment longer."""
     while True:
         try:
             return thin.connect(path)

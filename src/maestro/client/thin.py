@@ -20,6 +20,7 @@ SOCKET_NAME_BYTES_MAX = 103  # what a socket address holds on every system we ru
 SENT_VARIABLES = {b"NO_COLOR", b"FORCE_COLOR", b"TERM", b"LANG", b"LC_ALL", b"CLAUDECODE"}
 
 FAILED, USAGE, NOT_PERMITTED, NO_SERVER, INTERRUPTED, CLOSED_PIPE = 1, 2, 4, 8, 130, 141
+WAIT_MILLISECONDS_MAX, EXIT_CODE_MAX = 7 * 24 * 3600 * 1000, 255
 
 ENDED = "the server ended the connection before the answer was complete"
 
@@ -203,6 +204,11 @@ def frame(kind: bytes, payload: bytes) -> bytes:
     return kind + len(payload).to_bytes(4, "big") + payload
 
 
+def number(payload: bytes, *, most: int) -> int:
+    """Return a decimal number, at most `most`, however many digits a server sends."""
+    return min(int(payload.lstrip(b"0")[:10] or b"0"), most)
+
+
 def put(fd: int, data: bytes) -> None:
     """Writes all of it, however little the descriptor takes at a time."""
     view = memoryview(data)
@@ -230,6 +236,7 @@ class Exchange:
         self.outbox = b""
         self.source = -1  # the descriptor that is being sent up, if any
         self.source_name = ""
+        self.opened = -1  # a file that the server knows by its real path, and may ask for
         self.watches_reader = True
         self.is_answered = False
         self.handed = b""  # what the server left to this side, after its own part was done
@@ -250,13 +257,17 @@ class Exchange:
             elif kind == b"C":
                 self.send(b"C")
             elif kind == b"W" and payload.isdigit():
-                self.wait_for(int(payload))
+                self.wait_for(number(payload, most=WAIT_MILLISECONDS_MAX))
             elif kind == b"I":
                 self.source, self.source_name = 0, "standard input"
+            elif kind == b"P" or (kind == b"F" and not payload):
+                from maestro.client import opened
+
+                opened.answer(self, kind, payload)
             elif kind == b"F":
                 self.open(payload)
             elif kind == b"X" and payload.isdigit():
-                return int(payload)
+                return number(payload, most=EXIT_CODE_MAX)
             elif kind == b"L":
                 self.sock.close()
                 self.handed = payload

@@ -13,8 +13,8 @@ from typing import Any
 
 from maestro import __version__
 from maestro.agents.hooks import known
-from maestro.client import thin
-from maestro.connect import entries, files, merging, place, programs, trust
+from maestro.client import private_home, server_locks, start, thin
+from maestro.connect import data_health, entries, files, home_health, merging, place, programs, trust
 from maestro.connect.commands import Connecting
 from maestro.connect.entries import Scope, Target
 from maestro.connect.merging import LeftAlone
@@ -36,6 +36,7 @@ class Problem:
     scope: Scope | None = None  # connecting it there anew mends it
     starts_server: bool = False
     clears_log: bool = False
+    opens_home: bool = False  # other users can reach the data directory
 
 
 @dataclass
@@ -49,7 +50,13 @@ class Findings:
 def run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="maestro doctor", description="Say what is wrong, and mend it.")
     parser.add_argument("--fix", action="store_true", help="mend what can be mended")
+    parser.add_argument(
+        "--compact", action="store_true", help="copy the database into a smaller file; no server may run"
+    )
     chosen = parser.parse_args(arguments)
+    if chosen.compact:
+        place.require_person("compacts the database")
+        start.become("--compact")
     found = look()
     for line in found.lines:
         say(line)
@@ -68,7 +75,9 @@ def run(arguments: list[str]) -> int:
 def look() -> Findings:
     """All there is to see; changes nothing."""
     found = Findings()
+    _home(found)
     _server(found)
+    _data(found)
     told = place.ask("hooks")
     fired = {(one["tool"], one["event"]): one for one in (told or {}).get("hooks", [])}
     for tool in entries.TOOLS:
@@ -77,9 +86,20 @@ def look() -> Findings:
     return found
 
 
+def _home(found: Findings) -> None:
+    exposed = private_home.find_exposed(place.home())
+    for what, remedy in home_health.describe(exposed):
+        found.problems.append(Problem(what, remedy, opens_home=True))
+
+
 def _server(found: Findings) -> None:
     found.lines.append(f"maestro   {__version__}, {entries.this_program().program}")
     status = place.ask("status")
+    silent = server_locks.server_pid(place.home()) if status is None else None
+    if silent is not None:
+        found.lines.append(f"server    pid {silent}, does not answer; data in {place.home()}")
+        found.problems.append(Problem(f"the server (pid {silent}) does not answer", "maestro down; maestro up"))
+        return
     if status is None:
         found.lines.append(f"server    does not run; data in {place.home()}")
         remedy = "maestro up; hooks do not start one, agents go on without Maestro meanwhile"
@@ -90,6 +110,12 @@ def _server(found: Findings) -> None:
     )
     if status["version"] != __version__:
         found.problems.append(Problem(f"the server is {status['version']}, this is {__version__}", "maestro down"))
+
+
+def _data(found: Findings) -> None:
+    lines, problems = data_health.describe()
+    found.lines += lines
+    found.problems += [Problem(what, data_health.REMEDY) for what in problems]
 
 
 def _tool(tool: str, fired: dict[tuple[str, str], Any], found: Findings) -> None:
@@ -204,6 +230,8 @@ def _log(found: Findings) -> None:
 
 
 def _mend(problems: list[Problem]) -> None:
+    if any(one.opens_home for one in problems):
+        home_health.mend(place.home())
     if any(one.starts_server for one in problems) and place.start_server():
         say("started the server")
     for tool, scope in dict.fromkeys((one.tool, one.scope) for one in problems if one.scope is not None):

@@ -35,7 +35,7 @@ def start_server() -> bool:
     """A server, started if need be and if this caller may; whether there is one."""
     if start.answers(thin.socket_path()):
         return True
-    if any(map(thin.setting, ("MAESTRO_SOCKET", "MAESTRO_SERVER_URL"))):
+    if thin.setting("MAESTRO_SERVER_URL") or start.agent_mark():
         return False
     try:
         _, sock = start.start(thin.socket_path())

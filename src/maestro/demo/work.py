@@ -26,9 +26,10 @@ def act(world: World) -> bool:
     world.git("commit", "--quiet", "--allow-empty", "--message", "first")
     began = time.time()
     with world.followed(seconds_max=SECONDS_MAX) as events:
-        words = ("session", "spawn", "--name", "chief", "--mode", "coordinate", "--subject", "Boil water by software")
-        say("you", f"$ maestro {' '.join(words[:6])} … -- python -m maestro.demo.chief", began=began)
-        world.maestro(*words, "--", sys.executable, "-m", "maestro.demo.chief")
+        words = ("session", "spawn", "--name", "chief", "--mode", "coordinate", "--grant", "full")
+        about = ("--subject", "Boil water by software")
+        say("you", f"$ maestro {' '.join(words)} … -- python -m maestro.demo.chief", began=began)
+        world.maestro(*words, *about, "--", sys.executable, "-m", "maestro.demo.chief")
         finished = Watching(world, began).watch(events)
     if finished:
         report(world)

@@ -46,7 +46,10 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chosen(ask: Ask, said: str) -> str:
-    """The answer that was meant: a choice in any case, by its number or its beginning; else free text."""
+    """Return the answer that was meant: a choice in any case, by its number or its beginning; else free text.
+
+    Free text answers only a question of a session, which can read it. The server understands its own choices alone.
+    """
     said = said.strip()
     if not said:
         raise errors.Invalid("An answer is needed.", hint=_offered(ask))
@@ -58,7 +61,7 @@ def chosen(ask: Ask, said: str) -> str:
     begins = same or [choice for choice in ask.choices if choice.lower().startswith(said.lower())]
     if len(begins) == 1:
         return begins[0]
-    if ask.kind is Kind.QUESTION:
+    if ask.kind is Kind.QUESTION and ask.session_id is not None:
         return said
     raise errors.Invalid(f"{said!r} is not one of the choices.", hint=_offered(ask))
 

@@ -6,6 +6,8 @@ import enum
 
 import msgspec
 
+from maestro.domain.members import Permission
+
 
 class Role(enum.StrEnum):
     """What the server found the caller to be."""
@@ -47,6 +49,7 @@ class Caller(msgspec.Struct, frozen=True):
     workspace_id: str | None = None
     allow: frozenset[str] = frozenset()  # what its member may besides its role, and what not
     deny: frozenset[str] = frozenset()
+    grant: Permission = Permission.PLAN  # the highest level that a session may give (domain/grants.py)
 
     @property
     def is_session(self) -> bool:
@@ -56,11 +59,6 @@ class Caller(msgspec.Struct, frozen=True):
 # The server itself: what it does on its own stands in the log under this name.
 SERVER = "maestro"
 THE_SERVER = Caller(Role.PERSON, SERVER)
-
-
-def hears(caller: Caller, project_id: str | None) -> bool:
-    """Whether what is said in a project is a caller's to hear: the person's everywhere, a session's in its own."""
-    return caller.role is Role.PERSON or (caller.is_session and caller.project_id == project_id)
 
 
 def nobody() -> Caller:

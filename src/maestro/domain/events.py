@@ -47,6 +47,7 @@ class Kind(enum.StrEnum):
     SESSION_STATUS_CHANGED = "session.status_changed"
     SESSION_REPORTED = "session.reported"
     SESSION_ADOPTED = "session.adopted"
+    SESSION_GRANTED = "session.granted"
     SESSION_LOST = "session.lost"
     SESSION_RESUMED = "session.resumed"
     SESSION_TURN_ENDED = "session.turn_ended"

@@ -6,6 +6,8 @@ from datetime import datetime
 
 import msgspec
 
+from maestro.domain.sandboxes import Mode
+
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one gate command said about a task: evidence, kept."""
@@ -18,12 +20,14 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None  # none: it took too long, or could not be run
     seconds: float
     created_at: datetime
+    sandbox: Mode = Mode.NONE  # in which the gate ran, or should have run
 
 
 def verdict(failed: GateResult, output: str, *, is_timed_out: bool) -> str:
     """Why a task goes back: the gate that did not pass, and the end of what it said."""
     end = "\n".join(output.strip().splitlines()[-20:])
-    return f"The gate `{failed.command}` did not pass ({how(failed, is_timed_out=is_timed_out)}).\n\n{end}".rstrip()
+    told = f"{how(failed, is_timed_out=is_timed_out)}; sandbox: {failed.sandbox}"
+    return f"The gate `{failed.command}` did not pass ({told}).\n\n{end}".rstrip()
 
 
 def how(failed: GateResult, *, is_timed_out: bool) -> str:

@@ -6,7 +6,6 @@ import enum
 
 import msgspec
 
-from maestro.domain.callers import Caller
 from maestro.domain.projects import Inbound, Project
 from maestro.domain.tasks import FINAL, Task
 
@@ -49,13 +48,3 @@ def side_of(task: Task, project_id: str | None) -> Side | None:
     if project_id == task.project_id:
         return Side.RECEIVER
     return Side.OPENER if project_id is not None and project_id == task.from_project_id else None
-
-
-def may_read(caller: Caller, task: Task) -> bool:
-    """Whether what was said about a task is a caller's to read: an issue's is the two projects' and the person's."""
-    return not caller.is_session or not is_issue(task) or side_of(task, caller.project_id) is not None
-
-
-def as_seen(caller: Caller, task: Task) -> Task:
-    """A task as a caller sees it. Of an issue of others: that it is there and where it stands, not what was said."""
-    return task if may_read(caller, task) else msgspec.structs.replace(task, description="", reason="")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import enum
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 
 import msgspec
 
-from maestro import limits
+from maestro import bounded_toml, limits
 from maestro.errors import Invalid
 
 
@@ -100,16 +99,16 @@ def _quoted(text: str) -> str:
 
 def _names(header: str, name: str) -> bool:
     try:
-        table = tomllib.loads(header).get("projects", {})
-    except tomllib.TOMLDecodeError:
+        table = bounded_toml.parse(header).get("projects", {})
+    except bounded_toml.Unreadable:
         return False
     return isinstance(table, dict) and name in {str(key).lower() for key in table}
 
 
 def _tables(text: str, source: Source, wrong: list[str]) -> dict[str, object]:
     try:
-        table = tomllib.loads(text).get("projects", {})
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        table = bounded_toml.parse(text).get("projects", {})
+    except bounded_toml.Unreadable as error:
         wrong.append(f"{source.value} cannot be read: {error}.")
         return {}
     if not isinstance(table, dict):
@@ -121,8 +120,13 @@ def _tables(text: str, source: Source, wrong: list[str]) -> dict[str, object]:
 def _said(name: str, table: object, source: Source, wrong: list[str]) -> Entry | None:
     values = table if isinstance(table, dict) else {}
     remote, path = values.get("remote", ""), values.get("path", "")
-    sound = isinstance(remote, str) and isinstance(path, str) and _NAME.fullmatch(name) is not None
+    sound = _is_usable(remote) and _is_usable(path) and _NAME.fullmatch(name) is not None
     if not sound or not (remote or path) or len(remote) + len(path) > limits.link_chars_max:
         wrong.append(f"{source.value}: [projects.{name}] needs a remote or a path.")
         return None
     return Entry(name=name, source=source, remote=remote, path=path)
+
+
+def _is_usable(value: object) -> bool:
+    """Return whether a value is text that a path or an argument of a program can hold."""
+    return isinstance(value, str) and "\0" not in value

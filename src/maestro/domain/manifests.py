@@ -200,6 +200,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     project: Project
     human: str  # the person behind it all, by name
     permission: Permission
+    grant: Permission | None = None  # the highest level it may give to sessions it starts; none: not known
     reach: Reach = Reach.COMMANDS
     workspace: Workspace | None = None
     members: tuple[TeamMember, ...] = ()  # whom the session takes on

@@ -75,6 +75,13 @@ class SenderKind(enum.StrEnum):
     TRACKER = "tracker"  # someone who wrote in a project's tracker: the name is what that says
 
 
+def counted_priority(priority: Priority, kind: SenderKind, *, leaves_project: bool) -> Priority:
+    """Return how urgent a message counts: an agent's mail to another project is `high` at most."""
+    if priority is Priority.CRITICAL and kind is SenderKind.SESSION and leaves_project:
+        return Priority.HIGH
+    return priority
+
+
 class Sender(msgspec.Struct, frozen=True):
     """Who said it, as the server attests."""
 

@@ -7,6 +7,8 @@ from datetime import datetime
 
 import msgspec
 
+from maestro.domain.sandboxes import Mode
+
 
 class Inbound(enum.StrEnum):
     """Who may write to a project from outside."""
@@ -26,6 +28,8 @@ class Project(msgspec.Struct, frozen=True):
     created_at: datetime
     inbound: Inbound = Inbound.OPEN
     replies_reopen: bool = True  # whether the opener's reply opens a closed issue again
+    sandbox: Mode = Mode.NONE  # of its gates and set-up commands
+    caches: list[str] = []  # folders that can be read in the sandbox
 
 
 class Workspace(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from maestro.domain.events import Event, Kind
+from maestro.domain.grants import Rights
 from maestro.domain.talks import Rest
 from maestro.domain.tasks import FINAL, Status, Task
 
@@ -57,6 +58,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     resumed_at: datetime | None = None  # tries are counted from here
     allow: list[str] = []  # what its sessions may do without anybody being asked
     asks: Rest = Rest.ASK  # what becomes of the rest they ask for
+    rights: Rights | None = None  # of whoever started it; none: a run from before rights were kept
 
 
 def landing(run: Run, *, is_something_done: bool) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 import msgspec
 
 from maestro.domain.callers import Role
+from maestro.domain.members import Permission
 
 
 class Mode(enum.StrEnum):
@@ -87,6 +88,7 @@ class Session(msgspec.Struct, frozen=True):
     status_until: datetime | None
     seen_at: datetime
     successor_id: str | None
+    grant: Permission = Permission.PLAN  # the highest permission level that it may give to sessions it starts
 
 
 class Contact(msgspec.Struct, frozen=True):

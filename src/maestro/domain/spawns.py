@@ -38,6 +38,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     ended_at: datetime | None
     epoch: int = 1  # how often it has been started: a runner of an earlier start no longer speaks for it
+    has_older_runner: bool = False  # a server of an earlier version started its runner, which has no secret
 
 
 class Worktree(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,13 +8,12 @@ from __future__ import annotations
 import enum
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 
-from maestro import limits
+from maestro import bounded_toml, limits
 from maestro.domain import tasks
 from maestro.domain.links import Source
 from maestro.domain.tasks import FINAL, Move, Status, Task
@@ -107,8 +106,8 @@ def chosen(texts: Mapping[Source, str], wrong: list[str]) -> tuple[Kind, Source]
     """What a checkout's files say about its tracker, the local one over the committed one."""
     for source in (Source.LOCAL, Source.CONFIG):
         try:
-            said = tomllib.loads(texts.get(source, "")).get("tracker")
-        except (tomllib.TOMLDecodeError, RecursionError):
+            said = bounded_toml.parse(texts.get(source, "")).get("tracker")
+        except bounded_toml.Unreadable:
             continue  # said elsewhere
         if said is None:
             continue

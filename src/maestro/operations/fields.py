@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from maestro import limits
 from maestro.domain.identity import RESERVED
+from maestro.domain.members import Permission
 from maestro.domain.talks import Rest
 
 # `$` alone would let a last newline through in Python; `\\Z` is not JSON Schema's.
@@ -184,6 +185,13 @@ Allowed = Annotated[
         max_length=limits.allow_patterns_max,
         description="What it may do without asking, e.g. 'shell:git *', 'edit:*'.",
         extra={"repeat": True, "label": "PATTERN"},
+    ),
+]
+Grant = Annotated[
+    Permission,
+    Meta(
+        description="The highest permission level it may give to sessions it starts; at most your own grant.",
+        extra={"label": "LEVEL"},
     ),
 ]
 Asks = Annotated[Rest, Meta(description="What becomes of the permissions it asks for besides.")]

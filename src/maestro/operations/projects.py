@@ -11,6 +11,7 @@ from maestro import limits
 from maestro.domain.callers import Callers
 from maestro.domain.links import Link
 from maestro.domain.projects import Inbound, Project, Workspace
+from maestro.domain.sandboxes import Mode
 from maestro.domain.trackers import Kind
 from maestro.errors import Ambiguous, Conflict, NameTaken, NotFound, NotPermitted
 from maestro.operations import fields
@@ -47,6 +48,18 @@ class EditProject(OneProject, frozen=True, kw_only=True):
     inbound: Annotated[Inbound, Meta(description="Who may write to it from other projects.")] | None = None
     replies_reopen: (
         Annotated[bool, Meta(description="Whether the reply of whoever opened a closed issue opens it again.")] | None
+    ) = None
+    sandbox: Annotated[Mode, Meta(description="Where its gates and set-up commands run.")] | None = None
+    caches: (
+        Annotated[
+            list[fields.Path],
+            Meta(
+                max_length=limits.sandbox_caches_max,
+                description="A folder that can be read in the sandbox; all that are said replace the ones before.",
+                extra={"repeat": True, "flag": "cache", "label": "FOLDER"},
+            ),
+        ]
+        | None
     ) = None
 
 
@@ -152,10 +165,14 @@ EDIT = Operation(
     Project,
     callers=Callers.PERSON,
     http=PATCH("/api/projects/{project}"),
-    summary="Change a project's name or stages, or what others may do in it.",
+    summary="Change a project's name or stages, what others may do in it, or the sandbox of its gates.",
     effect=Effect.WRITE,
     command=Command("project edit", ("project",)),
-    examples=("maestro project edit vc --stages plan,build,ship", "maestro project edit vc --inbound known"),
+    examples=(
+        "maestro project edit vc --stages plan,build,ship",
+        "maestro project edit vc --inbound known",
+        "maestro project edit vc --sandbox bubblewrap --cache ~/.cache/pip --cache ~/.npm",
+    ),
     errors=(NotFound, NameTaken, Conflict),
 )
 

@@ -35,6 +35,7 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     sessions: int = 0  # that live
     runs: int = 0  # that go on
+    problems: list[str] = []  # damage of the stored data
 
 
 class Fate(enum.StrEnum):
@@ -82,12 +83,18 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
 
 class Backup(Request, frozen=True, kw_only=True):
     file: fields.Path
+    allow_missing: Annotated[
+        bool, Meta(description="Write the backup although files beside the database are missing or damaged.")
+    ] = False
 
 
 class BackupDone(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     bytes: int
     blobs: int
+    verification_ms: float = 0.0  # the part of the time in which the backup was checked
+    missing: list[str] = []  # files that the database names and that are not in the backup
+    damaged: list[str] = []  # files in the backup whose content does not match their name
 
 
 class ReadEvents(InProject, frozen=True, kw_only=True):
@@ -178,7 +185,7 @@ BACKUP = Operation(
     BackupDone,
     callers=Callers.PERSON,
     http=POST("/api/backup"),
-    summary="Write everything into one file, while the server works on.",
+    summary="Write everything into one file and verify it, while the server works on.",
     effect=Effect.ACTION,
     command=Command("backup", ("file",)),
     examples=("maestro backup maestro.tar",),

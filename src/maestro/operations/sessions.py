@@ -13,6 +13,7 @@ from maestro import limits
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers, Role
 from maestro.domain.documents import ReportKind
+from maestro.domain.members import Permission
 from maestro.domain.sessions import Contact, Mode, Session, Signal, Status
 from maestro.domain.talks import Used
 from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted, TimedOut
@@ -54,6 +55,7 @@ class RegisterSession(InProject, frozen=True, kw_only=True):
         Meta(max_length=limits.session_tasks_max, description="The tasks it is for.", extra={"label": "IDS"}),
     ] = []
     path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The directory it works in.")] = ""
+    grant: fields.Grant | None = None
 
 
 class RegisteredSession(Session, frozen=True, kw_only=True):
@@ -220,6 +222,20 @@ class AdoptSessions(InProject, frozen=True, kw_only=True):
     by: Annotated[SessionRef, Meta(description="Who adopts, if not you.", extra={"label": "SESSION"})] | None = None
 
 
+class GrantSession(OneSession, frozen=True, kw_only=True):
+    grant: Annotated[
+        Permission,
+        Meta(
+            description="The highest permission level that it may give to sessions it starts from now on.",
+            extra={"label": "LEVEL"},
+        ),
+    ]
+
+
+class GrantedSession(Session, frozen=True, kw_only=True):
+    """A session with its new grant."""
+
+
 class Adopted(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions and who they belong to now."""
 
@@ -354,5 +370,17 @@ ADOPT = Operation(
     examples=("maestro session adopt old-boss --by new-boss",),
     errors=(NotFound, NotPermitted, Conflict),
 )
+GRANT = Operation(
+    "session.grant",
+    GrantSession,
+    GrantedSession,
+    callers=Callers.PERSON,
+    http=POST("/api/sessions/{id}/grant"),
+    summary="Set the highest permission level that a session may give to sessions it starts.",
+    effect=Effect.WRITE,
+    command=Command("session grant", ("id", "grant")),
+    examples=("maestro session grant lead full", "maestro session grant lead edit"),
+    errors=(NotFound, NotPermitted),
+)
 
-ALL = (REGISTER, HEARTBEAT, END, LIST, SHOW, EXPLAIN, WAIT, REPORT, ADOPT, WHOAMI)
+ALL = (REGISTER, HEARTBEAT, END, LIST, SHOW, EXPLAIN, WAIT, REPORT, ADOPT, GRANT, WHOAMI)

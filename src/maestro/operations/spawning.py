@@ -77,6 +77,7 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
         | None
     ) = None
     permission: Annotated[Permission, Meta(description="What it may do to files on its own.")] | None = None
+    grant: fields.Grant | None = None
     template: (
         Annotated[
             str, Meta(max_length=100, pattern=fields.NAME, description="Its workflow.", extra={"label": "NAME"})
@@ -125,6 +126,10 @@ class RunnerReport(Request, frozen=True, kw_only=True):
             extra={"label": "JSON"},
         ),
     ]
+    secret: Annotated[
+        str,
+        Meta(max_length=limits.name_chars_max, description="The runner's own secret: the agent does not have it."),
+    ] = ""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +216,7 @@ REPORT = Operation(
     effect=Effect.WRITE,
     command=Command("runner report", ("report",)),
     examples=('maestro runner report \'{"kind": "started"}\'',),
-    errors=(Invalid,),
+    errors=(Invalid, NotPermitted, Conflict),
 )
 PROMPT = Operation(
     "session.prompt",

@@ -91,7 +91,7 @@ def split(text: str, *, first_line: int = 1) -> tuple[str, list[Section]]:
         heading = _HEADING.fullmatch(line.rstrip()) if not fence else None
         if heading is not None:
             heads.append((number, heading[1]))
-    ends = [number for number, _ in heads[1:]] + [len(lines) + 1]
+    ends = [*(number for number, _ in heads[1:]), len(lines) + 1][: len(heads)]
     sections = [
         Section(name, "\n".join(lines[number : end - 1]).strip(), number)
         for (number, name), end in zip(heads, ends, strict=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -100,12 +100,30 @@ def load(folder: Path | None) -> Library:
     broken: dict[str, errors.Invalid] = {}
     for path in own:
         name = path.name.removesuffix(_ENDING)
-        try:
-            found[name] = _read(path, name)
-        except errors.Invalid as error:
+        one = _remembered(str(path), name, _stamp(path))
+        if isinstance(one, Template):
+            found[name] = one
+        else:
             found.pop(name, None)
-            broken[name] = error
+            broken[name] = one
     return Library(found, broken)
+
+
+@lru_cache(limits.templates_remembered_max)
+def _remembered(path: str, name: str, stamp: tuple[int, ...]) -> Template | errors.Invalid:
+    """Return a template, or what is wrong with it. A file that has not changed is not read again."""
+    try:
+        return _read(Path(path), name)
+    except errors.Invalid as error:
+        return error
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _files(folder: Path) -> list[Path]:

@@ -9,15 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from maestro.unseen import spell_out
+
 Attributes = Mapping[str, str | None]
 
-# What XML forbids, what a terminal obeys, what turns the reading direction, and tags, which a model reads and a
-# person does not see. Tab and newline stay.
-_UNSEEN = (
-    *(range(0x09), range(0x0B, 0x20), range(0x7F, 0xA0)),
-    *(range(0x061C, 0x061D), range(0x200E, 0x2010), range(0x2028, 0x202F), range(0x2066, 0x2070)),
-    *(range(0xD800, 0xE000), range(0xFFFE, 0x10000), range(0xE0000, 0xE0080)),
-)
 # Most short values are this, and need nothing.
 _plain = re.compile(r"[ !#-%(-;=?-~]*").fullmatch
 _short = 120
@@ -133,17 +128,5 @@ def _around_text(name: str, opening: str, inside: list[Markup | str]) -> Markup:
 
 
 def _visible(value: str) -> str:
-    """What would not be seen is spelt out, as the command line does; a CR before a newline is only a line's end."""
-    # Nearly every text is printable, and this is how that is found out soonest.
-    if value.replace("\n", "").replace("\t", "").isprintable():
-        return value
-    return value.replace("\r\n", "\n").translate(_SPELT)
-
-
-def _spelt(code: int) -> str:
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-_SPELT = {code: _spelt(code) for codes in _UNSEEN for code in codes}
+    """Spell out what a reader would not see; a CR before a newline is only the end of a line."""
+    return spell_out(value.replace("\r\n", "\n"))

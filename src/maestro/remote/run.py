@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from maestro import __version__, errors, limits
-from maestro.client import thin
+from maestro.client import opened, thin
 from maestro.remote.app import RemoteApp
 from maestro.remote.http import Api
 from maestro.surfaces.cli.channel import HandOver, wants_color
@@ -22,6 +22,7 @@ class Terminal:
 
     def __init__(self, asked: Invocation) -> None:
         self.can_go_on = False
+        self._opened = -1
         self.stdin_tty = asked.stdin_tty
         self.stdout_tty = asked.stdout_tty
         self.stderr_tty = asked.stderr_tty
@@ -51,6 +52,18 @@ class Terminal:
             return await asyncio.to_thread(Path(path).read_bytes)
         except OSError as error:
             raise errors.Invalid(f"{error.strerror}: {path}.") from error
+
+    async def open(self, path: str) -> str:
+        try:
+            self._opened = os.open(path, os.O_RDONLY)
+            return os.fsdecode(opened.real_path(self._opened, os.fsencode(path)))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise errors.Invalid(f"{reason}: {path}.") from error
+
+    async def opened(self) -> bytes:
+        with os.fdopen(self._opened, "rb") as file:
+            return await asyncio.to_thread(file.read)
 
     async def waiting(self, milliseconds: int) -> None:
         """The app asks again by itself."""

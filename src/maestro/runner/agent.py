@@ -137,6 +137,8 @@ def _become(order: Order, go: Go) -> None:
         os.close(go.lets_go)
         if not os.read(go.waits, 1):
             os._exit(_NOT_STARTED)  # the runner is gone
+        if order.umask is not None:
+            os.umask(order.umask)
         os.chdir(order.directory)
         os.execvpe(order.words[0], order.words, order.environment)
     except OSError as error:

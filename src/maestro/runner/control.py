@@ -148,7 +148,8 @@ class Control:
             peer.close()
         self._selector.unregister(self._listener)
         self._listener.close()
-        os.unlink(SOCKET)
+        with contextlib.suppress(OSError):
+            os.unlink(SOCKET)
 
     def _accept(self, handle: Handle, events: int) -> None:
         try:

@@ -2,7 +2,9 @@
 
 To start an interpreter takes longer than all the rest of a session's start; to fork one takes a millisecond or two.
 Orders come on standard input, each behind its length; on standard output it says who was born and who has ended.
-Runners outlive it: it ends when its server does.
+A forked runner waits until the server has recorded its process and says that it may begin. If the server dies before
+that, the runner ends without having done anything. Runners that have begun outlive the nursery, which ends with
+its server.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ class Nursery:
     def __init__(self) -> None:
         self._given = bytearray()
         self._children: dict[int, str] = {}
+        self._waiting: dict[int, int] = {}  # by the order's number: the pipe on which its runner waits to begin
         self._woken, waking = os.pipe()
         for end in (self._woken, waking):
             os.set_blocking(end, False)
@@ -58,18 +61,39 @@ class Nursery:
             del self._given[:end]
             self._bear(order)
 
-    def _bear(self, order: bytes) -> None:
-        given = json.loads(order)
+    def _bear(self, message: bytes) -> None:
+        given = json.loads(message)
+        if "begin" in given:
+            self._let_begin(given["begin"], is_wanted=given["is_wanted"])
+            return
+        number = given.pop("number")
+        waits, leave = os.pipe()
         pid = os.fork()
         if pid == 0:
-            self._be_runner(order, given["folder"])
+            os.close(leave)
+            self._be_runner(json.dumps(given).encode(), given["folder"], waits)
+        os.close(waits)
+        self._waiting[number] = leave
         self._children[pid] = given["session_id"]
-        _say({"born": given["session_id"], "pid": pid})
+        _say({"born": given["session_id"], "number": number, "pid": pid})
 
-    def _be_runner(self, order: bytes, folder: str) -> None:
+    def _let_begin(self, number: int, *, is_wanted: bool) -> None:
+        """Let a forked runner begin, or end it."""
+        leave = self._waiting.pop(number)
+        if is_wanted:
+            with contextlib.suppress(BrokenPipeError):  # the runner was ended meanwhile
+                os.write(leave, b"1")
+        os.close(leave)
+
+    def _be_runner(self, order: bytes, folder: str, waits: int) -> None:
         """In the child: never returns."""
         code = 1
         try:
+            for leave in self._waiting.values():  # of other runners: each must see the nursery's end
+                os.close(leave)
+            if not os.read(waits, 1):
+                os._exit(0)  # the server has gone, or does not want this runner any more
+            os.close(waits)
             os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

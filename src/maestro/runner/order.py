@@ -21,6 +21,7 @@ class Order:
     words: list[str]
     directory: str
     environment: dict[str, str]
+    secret: str = ""  # shows that a report is the runner's own; never in the agent's environment
     epoch: int = 1  # which start of the session this is
     terminal: bool = True
     rows: int = 40
@@ -32,6 +33,7 @@ class Order:
     interrupt: str = ""  # the keys that stop what it does; none: a signal does
     listens: str = ""  # the path of a socket on which that is spoken, instead of over pipes
     front: list[str] = field(default_factory=list)  # a program that joins the conversation, in the terminal
+    umask: int | None = None  # of the program; None: the runner's own
     stop_seconds: float = 10.0
     heartbeat_seconds: float = 30.0
     transcript_bytes_max: int = 8 * 1024 * 1024

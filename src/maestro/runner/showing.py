@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maestro import redaction
 from maestro.runner.control import Control
 from maestro.runner.order import Order
 from maestro.runner.screen import Screen
@@ -28,7 +29,8 @@ class Showing:
     @property
     def tail(self) -> str:
         """What was shown last."""
-        return self._tail.decode("utf-8", "replace")
+        text, is_cut = self._tail.decode("utf-8", "replace"), len(self._tail) == _TAIL_BYTES
+        return redaction.hide_in_end(text) if is_cut else redaction.hide_in_terminal(text)
 
     def picture(self) -> bytes:
         return self._screen.picture()

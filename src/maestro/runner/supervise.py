@@ -51,6 +51,7 @@ class Runner:
         self._finish_at: float | None = None  # when it is told to end, if it has not by itself
         self._stop_at: float | None = None  # when it is told to end for the last time
         self._asked: str | None = None  # by whom it was told to stop
+        self._has_ended = False  # the program itself has
         self._children = tree.Children()
 
     def run(self) -> int:
@@ -301,6 +302,8 @@ class Runner:
         if self._asked is not None:
             return  # it has its time already, and gets no more
         self._asked = by or "someone"
+        if not self._has_ended:
+            self._reports.record_end(code=None, asked=self._asked)  # before the program is told: a stop stays a stop
         self._stop_at = time.monotonic() + self._order.stop_seconds
         self._showing.transcript.mark(f"stop by {self._asked}")
         if self._agent is not None:
@@ -346,6 +349,8 @@ class Runner:
     # The end
 
     def _end(self, how: dict[str, Any]) -> int:
+        self._has_ended = True
+        self._reports.record_end(**how, asked=self._asked)
         if self._wire is not None and self._agent is not None:
             self._wire.close()
             self._agent.signal_group(signal.SIGKILL)  # what is left of it would go on for others, if it were asked
@@ -361,7 +366,7 @@ class Runner:
             self._wire.remove()
         self._control.on_leave = lambda: None  # nothing is left that could fit anyone
         self._showing.close(f"ended with {how.get('code')}")
-        self._reports.tell("exited", **how, asked=self._asked, tail=self._showing.tail)
+        self._reports.tell_end(**how, asked=self._asked, tail=self._showing.tail)
         self._control.close(int(how.get("code") or 0))  # whoever looks on need not wait for a server
         self._reports.close(seconds=_REPORT_SECONDS)
         return 0

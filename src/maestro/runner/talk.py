@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from maestro import redaction
 from maestro.agents.conversation import Conversation, Opening, Prompt
 from maestro.agents.happenings import Said, as_report
 from maestro.runner.order import Order
@@ -104,20 +105,22 @@ class _Raw:
     def __init__(self, *, secret: bytes) -> None:
         self._secret = secret
         self._file = -1
-        self._open()
+        self._written = 0
 
     def keep(self, data: bytes) -> None:
-        data = data.replace(self._secret, b"(its token)") if self._secret else data
-        if self._written + len(data) > _RAW_BYTES_MAX:
-            os.close(self._file)
-            os.replace(RAW, RAW_OLDER)
-            self._open()
-        self._written += len(data)
+        data = redaction.hide_bytes(data.replace(self._secret, b"(its token)") if self._secret else data)
         with contextlib.suppress(OSError):  # a full disk must not stop the agent
-            os.write(self._file, data)
+            if self._file >= 0 and self._written + len(data) > _RAW_BYTES_MAX:
+                self.close()
+                os.replace(RAW, RAW_OLDER)
+            if self._file < 0:
+                self._open()
+            self._written += os.write(self._file, data)
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def _open(self) -> None:
         self._file = os.open(RAW, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

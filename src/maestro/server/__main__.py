@@ -4,36 +4,54 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import sys
 from pathlib import Path
 
-from maestro import errors
+import msgspec
+
+from maestro import errors, umasks
 from maestro.client import thin
 from maestro.clock import SystemClock
+from maestro.server import checking, logs, offline
 from maestro.server import home as homes
+from maestro.server.left_agents import require_no_agents
 from maestro.server.lifecycle import run
 from maestro.server.ready import Ready
+from maestro.store.layout import BLOBS, DATABASE
+from maestro.store.sqlite import replacement
+from maestro.store.sqlite.compaction import compact
 from maestro.store.sqlite.restore import restore
+from maestro.surfaces.cli.render import server as render
+from maestro.surfaces.cli.render.style import View
 
 
 def main() -> int:
-    """The exit code: 0 done, 1 failed, 5 another server has the data directory."""
+    """Return the exit code: 0 done, 1 failed, 5 another server has the data directory, 6 there is no data."""
     options = _options()
     home = Path(options.home).resolve()
     ready = Ready()
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    umasks.make_private()
+    logs.configure()
     try:
+        if options.backup:
+            return _back_up(home, Path(options.backup), allow_missing=options.allow_missing, as_json=options.json)
+        if options.check:
+            return _check(home, slowly=options.slowly)
+        if options.restart:
+            homes.require_data(home)
         homes.prepare(home)
         if options.restore:
-            return _restore(home, Path(options.restore))
+            require_no_agents(home, end=options.end_agents)
+            return _restore(home, Path(options.restore), allow_missing=options.allow_missing)
+        if options.compact:
+            return _compact(home)
         with _runner() as runner:
             runner.run(run(home, port=options.port, ready=ready))
     except errors.DataInUse as error:
         ready.say("busy")
         return _tell(error, 5)
+    except errors.StorageGone as error:
+        return _tell(error, 6)
     except OSError as error:
         fault = errors.storage_fault(error, f"The server cannot use {home}")
         ready.say(f"error: {fault.message} {fault.hint}".strip())
@@ -48,7 +66,15 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m maestro.server", description=__doc__)
     parser.add_argument("--home", default=thin.home(), help="the data directory")
     parser.add_argument("--port", type=int, help="the HTTP port on loopback (0: any)")
+    parser.add_argument("--restart", action="store_true", help="make no data directory and no database")
     parser.add_argument("--restore", metavar="FILE", help="put a backup in place and exit")
+    parser.add_argument("--end-agents", action="store_true", help="end agents that still run, before a restore")
+    parser.add_argument("--backup", metavar="FILE", help="write a backup without a server and exit")
+    parser.add_argument("--compact", action="store_true", help="copy the database into a smaller file and exit")
+    parser.add_argument("--check", action="store_true", help="check the stored data, print the result and exit")
+    parser.add_argument("--slowly", action="store_true", help="check with the lowest priority")
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+    parser.add_argument("--allow-missing", action="store_true", help="with files that are missing or damaged")
     return parser.parse_args()
 
 
@@ -60,12 +86,40 @@ def _runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-def _restore(home: Path, archive: Path) -> int:
+def _back_up(home: Path, target: Path, *, allow_missing: bool, as_json: bool) -> int:
+    """Write a backup without a server; say what the server would say."""
+    done = offline.back_up(home, target, allow_missing=allow_missing)
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(done).decode() + "\n")
+        return 0
+    shown = render.backup(done, View())
+    sys.stdout.write(str(shown.out))
+    sys.stderr.write("".join(f"{note}\n" for note in shown.notes))
+    return 0
+
+
+def _check(home: Path, *, slowly: bool) -> int:
+    """Check the stored data; the result is printed as JSON."""
+    sys.stdout.write(msgspec.json.encode(checking.check(home, slowly=slowly)).decode() + "\n")
+    return 0
+
+
+def _restore(home: Path, archive: Path, *, allow_missing: bool) -> int:
     with homes.HomeLock(home):
-        aside = restore(home, archive, at=SystemClock().now())
+        done = restore(home, archive, at=SystemClock().now(), allow_missing=allow_missing)
     sys.stdout.write(f"Restored {archive} into {home}.\n")
-    if aside is not None:
-        sys.stdout.write(f"What was there before is in {aside}.\n")
+    if done.aside is not None:
+        sys.stdout.write(f"What was there before is in {done.aside}.\n")
+    for state, files in (("missing", done.files.missing), ("damaged", done.files.damaged)):
+        sys.stdout.write("".join(f"{state}: {BLOBS}/{file[:2]}/{file}\n" for file in files))
+    return 0
+
+
+def _compact(home: Path) -> int:
+    with homes.HomeLock(home):
+        replacement.finish(home)
+        before, after = compact(home / DATABASE)
+    sys.stdout.write(f"The database is compacted: {before:,} bytes before, {after:,} bytes now.\n")
     return 0
 
 

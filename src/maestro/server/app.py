@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import __version__, limits
+from maestro import __version__, errors, limits
 from maestro.clock import Clock, SystemClock
 from maestro.domain.callers import Caller, Role
 from maestro.domain.spawns import Bounds
@@ -34,6 +35,7 @@ from maestro.server.upkeep import upkeep_of
 from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
 from maestro.services.events import EventLog
+from maestro.services.families import Families
 from maestro.services.hooks.desk import Desk as HookDesk
 from maestro.services.hooks.firings import Firings
 from maestro.services.hooks.holding import Holding
@@ -50,6 +52,7 @@ from maestro.services.mail.waits import MailWaits
 from maestro.services.programs.control import Control
 from maestro.services.programs.launching import Launching
 from maestro.services.programs.launching import Places as ServerPlaces
+from maestro.services.programs.reports import RunnerReports
 from maestro.services.programs.runners import Runners
 from maestro.services.programs.spawning import Spawning
 from maestro.services.programs.starting import Starts
@@ -58,11 +61,14 @@ from maestro.services.programs.terminals import Terminals
 from maestro.services.projects.discovery import Discovery, Names
 from maestro.services.projects.linking import Linking
 from maestro.services.projects.places import Places
+from maestro.services.projects.sandboxes import Sandboxes
+from maestro.services.quotas import Bounds as QuotaBounds
+from maestro.services.quotas import Quotas
 from maestro.services.recovery.findings import Findings
 from maestro.services.runs.records import RunControl
 from maestro.services.sessions.agents import Agents
 from maestro.services.sessions.presence import Presence
-from maestro.services.sessions.records import Heartbeats
+from maestro.services.sessions.records import Heartbeats, replace_tokens
 from maestro.services.sessions.views import Explaining
 from maestro.services.sessions.waits import SessionWaits
 from maestro.services.talks.saying import Saying
@@ -79,17 +85,21 @@ from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.reconcile import Reconcile
 from maestro.services.upkeep.recovering import Recovering
+from maestro.services.upkeep.storage_checks import StorageChecks
 from maestro.services.upkeep.unheard_hooks import UnheardHooks
 from maestro.services.upkeep.waking import Waking
 from maestro.services.worktrees.clearing import Clearing
 from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
+from maestro.store.health import Finding, Health
+from maestro.store.health import Kind as HealthKind
 from maestro.store.layout import BLOBS, DATABASE, SOCKET
 from maestro.store.sqlite import SqliteStore
 from maestro.trackers import known as known_trackers
 from maestro.trackers.base import Tracker
 
+log = logging.getLogger(__name__)
 _SWITCH_SECONDS = 0.0005
 
 
@@ -104,10 +114,13 @@ class Server:
         self.settings = settings.load(home)
         self.secrets = Secrets(home)
         self.store = SqliteStore(home / DATABASE, clock=self.clock)
+        self.health = Health(home)
+        if self.store.lost_events is not None:
+            self.health.note(self.store.lost_events, at=self.clock.now())
         self.hub = Hub()
         self.blobs = Blobs(home / BLOBS)
         self.documents = Documents(self.blobs)
-        self.backups = Backups(self.store, self.blobs, home)
+        self.backups = Backups(self.store, self.blobs, self.health)
         self.discovery = Discovery(self.store)
         self.names = Names(self.discovery)
         self.places = Places(
@@ -118,26 +131,35 @@ class Server:
         self.waits = TaskWaits(self.store, self.hub, self.presence)
         self._put_up_mail()
         self._put_up_sessions()
+        self._put_up_spawning()
         self.trackers = Trackers(self.store, self._tracker, clock=self.clock, seconds=self.settings.tracker_seconds)
         self.tracker_views = Looking(self.store, self.trackers, lambda: self.upkeep.nudge(Trackers.name))
         self.log = EventLog(self.store, Feed(self.store, self.hub))
         human = settings.human_name(self.settings)
-        self.identities = Identities(self.store, self.secrets, self.presence, human=human)
-        self.dispatcher = Dispatcher(self.store, bindings(self))
+        self.identities = Identities(self.store, self.secrets, self.presence, human=human, home=home)
+        self.dispatcher = Dispatcher(self.store, self.blobs, self.quotas, bindings(self))
         self.processes = Processes(self.store, self.presence, shortened=lambda: self.upkeep.nudge(LostSessions.name))
         self.leases = Leases(self.store, clock=self.clock)
         self.gates = Gates(
-            self.store, self.blobs, self.worktrees, clock=self.clock, seconds_max=self.settings.gate_seconds
+            self.store,
+            self.blobs,
+            self.worktrees,
+            self.sandboxes,
+            clock=self.clock,
+            seconds_max=self.settings.gate_seconds,
         )
         self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.stopper, clock=self.clock)
         self.upkeep = upkeep_of(self)
         self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
         self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
         self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
+        self.launching.on_runner_recorded = self.identities.forget_processes
         self.starts.on_done = self._look_for_more_to_start
         self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
         self.guard.on_alarm = lambda: self.upkeep.nudge_from_anywhere(Alarms.name)
         self.store.on_commit(Reactions(self).react)
+        self.store.on_fault(self._take_fault)
+        self.fault: errors.StorageGone | None = None  # why the server stops, if not because it was told to
         self.on_session_end: Callable[[str], None] = lambda session_id: None
         self.on_rights_change: Callable[[], None] = lambda: None
         self.stopping = asyncio.Event()
@@ -145,8 +167,16 @@ class Server:
         self._started_at = self.clock.now()
 
     def _put_up_mail(self) -> None:
-        self.guard = Guard(per_minute=self.settings.mail_per_minute)
-        self.sending = Sending(self.blobs, self.guard)
+        chosen = self.settings
+        self.families = Families()
+        self.guard = Guard(
+            self.families,
+            per_minute=chosen.mail_per_minute,
+            per_minute_of_family=chosen.family_mail_per_minute,
+            per_minute_of_project=chosen.project_mail_per_minute,
+        )
+        self.quotas = Quotas(self.families, _quota_bounds(chosen))
+        self.sending = Sending(self.guard, may_ask=self.quotas.may_ask)
         self.reading = Reading(self.store, self.blobs)
         self.desk = Desk(self.guard)
         self.issue_views = Showing(self.reading)
@@ -161,14 +191,25 @@ class Server:
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
         self.runners = Runners(self.home)
-        self.hook_desk = HookDesk(self.store, Holding(self.store, self.hub), Waiting(self.runners))
+        self.hook_desk = HookDesk(
+            self.store, Holding(self.store, self.hub, may_ask=self.quotas.may_ask), Waiting(self.runners)
+        )
         self.hook_firings = Firings(self.store, self.clock)
-        self.worktrees = Worktrees(self.store)
+        self.sandboxes = Sandboxes(self.store, self.home)
+        self.worktrees = Worktrees(self.store, self.sandboxes)
         self.clearing = Clearing(self.store, self.worktrees)
         self.terminals = Terminals(self.store, self.runners)
         places = ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
         token_of = self.secrets.session_token
-        self.launching = Launching(self.store, self.runners, self.worktrees, places, token_of=token_of)
+        self.runner_reports = RunnerReports(self.secrets.runner_secret)
+        self.launching = Launching(
+            self.store,
+            self.runners,
+            self.worktrees,
+            places,
+            token_of=token_of,
+            runner_secret_of=self.secrets.runner_secret,
+        )
         self.stopper = Stopping(self.runners, self.launching)
         self.saying = Saying(self.store, self.runners)
         self.unheard_hooks = UnheardHooks(self.store, self.hook_desk, self.home, clock=self.clock)
@@ -189,6 +230,9 @@ class Server:
             self.saying,
             wake=self.waking.wake,
         )
+
+    def _put_up_spawning(self) -> None:
+        """Make what starts sessions, and what starts them again. Needs everything of `_put_up_sessions`."""
         operations = list(REGISTRY.values())
         chosen = self.settings
         bounds = Bounds(
@@ -201,7 +245,7 @@ class Server:
             self.hub,
             self.launching,
             self.home,
-            token_of=token_of,
+            token_of=self.secrets.session_token,
             operations=lambda: operations,
             bounds=bounds,
         )
@@ -247,6 +291,23 @@ class Server:
     def sign(self, text: str) -> str:
         return self.secrets.mark(text)
 
+    def _take_fault(self, fault: errors.StorageFailed) -> None:
+        """Stop when the data directory is gone. Note damage, and let the person know of it."""
+        if isinstance(fault, errors.StorageDamaged):
+            finding = Finding(HealthKind.DATABASE, fault.message)
+            if self.health.note(finding, at=self.clock.now()):
+                self.upkeep.nudge(StorageChecks.name)
+        if isinstance(fault, errors.StorageGone) and self.fault is None:
+            log.error("%s", fault.message)
+            self.fault = fault
+            self.stopping.set()
+
+    async def void_exposed_tokens(self) -> None:
+        """Void the tokens of all sessions if others could have read the secret that made them."""
+        if self.secrets.were_exposed:
+            await self.store.write(lambda tx: replace_tokens(tx, self.secrets.session_token))
+            self.secrets.forget_exposure()
+
     async def close(self) -> None:
         """Stop the background work, then finish every write that was accepted."""
         await self.upkeep.close()
@@ -271,6 +332,7 @@ class Server:
             events=tx.events.last(),
             sessions=tx.sessions.count_live(),
             runs=len(tx.runs.live(limit=limits.page_items_max)),
+            problems=[problem.text for problem in self.health.problems],
         )
 
     async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:
@@ -288,3 +350,7 @@ class Server:
     async def config_set(self, caller: Caller, request: ops.SetConfig) -> ops.Settings:
         changed = settings.change(self.home, request.name, request.value)
         return ops.Settings(settings={request.name: getattr(changed, request.name)}, counts_after_restart=True)
+
+
+def _quota_bounds(chosen: settings.Settings) -> QuotaBounds:
+    return QuotaBounds(**{name: getattr(chosen, name) for name in QuotaBounds.__struct_fields__})

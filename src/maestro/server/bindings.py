@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from maestro.domain.callers import Caller
 from maestro.operations import agents as agent_ops
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import files as file_ops
 from maestro.operations import hooks as hook_ops
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail as mail_ops
@@ -27,7 +30,7 @@ from maestro.operations import tools as tool_ops
 from maestro.operations import trackers as tracker_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.server.dispatch import Binding
-from maestro.services import asks, timelines
+from maestro.services import asks, client_files, timelines
 from maestro.services.issues import moves as issue_moves
 from maestro.services.issues import views
 from maestro.services.issues.desk import is_simple
@@ -35,8 +38,8 @@ from maestro.services.mail import receipts
 from maestro.services.members import records as members
 from maestro.services.members import teams
 from maestro.services.programs import control as session_control
-from maestro.services.programs import reports as runner_reports
 from maestro.services.programs import tools
+from maestro.services.programs.template_views import TemplateViews
 from maestro.services.projects import records as projects
 from maestro.services.runs import records as runs
 from maestro.services.sessions import adoption, primers
@@ -45,6 +48,7 @@ from maestro.services.sessions import reporting as session_reports
 from maestro.services.sessions import views as session_views
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks import records as tasks
+from maestro.store.base import Tx
 
 if TYPE_CHECKING:
     from maestro.server.app import Server
@@ -66,21 +70,33 @@ def bindings(server: Server) -> dict[str, Binding]:
     }
 
 
+def _limited(may: Callable[[Tx, Caller, Any], None], do: Callable[..., Any]) -> Callable[..., Any]:
+    """Do something only as far as a quota allows."""
+
+    def limited(tx: Tx, caller: Caller, request: Any) -> Any:
+        may(tx, caller, request)
+        return do(tx, caller, request)
+
+    return limited
+
+
 def _always(request: object) -> bool:
     return True
 
 
 def _tasks(server: Server) -> dict[str, Binding]:
-    documents = server.documents
+    documents, quotas = server.documents, server.quotas
     return {
-        task_ops.CREATE.name: Binding(tasks.create, before=server.names.before, quick=tasks.is_simple),
+        task_ops.CREATE.name: Binding(
+            _limited(quotas.may_create_task, tasks.create), before=server.names.before, quick=tasks.is_simple
+        ),
         task_ops.LIST.name: Binding(tasks.list_page),
         task_ops.READY.name: Binding(tasks.ready),
         task_ops.BLOCKED.name: Binding(tasks.blocked),
         task_ops.TREE.name: Binding(tasks.tree),
         task_ops.SHOW.name: Binding(tasks.show),
         task_ops.CHILDREN.name: Binding(tasks.children),
-        task_ops.EDIT.name: Binding(tasks.edit),
+        task_ops.EDIT.name: Binding(_limited(quotas.may_edit_task, tasks.edit)),
         task_ops.START.name: Binding(moves.start, quick=_always),
         task_ops.RELEASE.name: Binding(moves.release),
         task_ops.COMPLETE.name: Binding(moves.complete),
@@ -92,9 +108,11 @@ def _tasks(server: Server) -> dict[str, Binding]:
         task_ops.REOPEN.name: Binding(moves.reopen),
         task_ops.REMOVE.name: Binding(tasks.delete),
         task_ops.DEPEND.name: Binding(dependencies.depend, before=server.names.before),
-        task_ops.REPORT.name: Binding(moves.report),
+        task_ops.REPORT.name: Binding(_limited(quotas.may_report, moves.report)),
         task_ops.WAIT.name: Binding(server.waits.wait),
-        document_ops.ADD.name: Binding(documents.add, prepare=documents.prepare),
+        document_ops.ADD.name: Binding(
+            documents.add, check=documents.check, weighs=documents.weigh, prepare=documents.prepare
+        ),
         document_ops.LIST.name: Binding(documents.list_of),
         document_ops.SHOW.name: Binding(documents.show),
         document_ops.GATE.name: Binding(documents.gate),
@@ -107,14 +125,21 @@ def _issues(server: Server) -> dict[str, Binding]:
         issue_ops.OPEN.name: Binding(
             desk.open,
             before=discover,
+            check=desk.check_open,
             prepare=sending.prepare,
+            weighs=sending.weigh,
             prepares=sending.needs_files,
             quick=lambda request: sending.is_quick(request) and is_simple(request),
         ),
         issue_ops.LIST.name: Binding(views.list_page),
         issue_ops.SHOW.name: Binding(server.issue_views.show),
         issue_ops.REPLY.name: Binding(
-            desk.reply, after=server.receipt_waits.after, prepare=sending.prepare, prepares=sending.needs_files
+            desk.reply,
+            after=server.receipt_waits.after,
+            check=desk.check_reply,
+            prepare=sending.prepare,
+            weighs=sending.weigh,
+            prepares=sending.needs_files,
         ),
         issue_ops.CLAIM.name: Binding(issue_moves.claim, quick=_always),
         issue_ops.CLOSE.name: Binding(issue_moves.close),
@@ -155,7 +180,10 @@ def _sessions(server: Server) -> dict[str, Binding]:
     token_of = server.secrets.session_token
     return {
         session_ops.REGISTER.name: Binding(
-            lambda tx, caller, request: sessions.register(tx, caller, request, token_of),
+            _limited(
+                server.quotas.may_register,
+                lambda tx, caller, request: sessions.register(tx, caller, request, token_of),
+            ),
             conceal=lambda answer: msgspec.structs.replace(answer, token=""),
             reveal=lambda answer: msgspec.structs.replace(answer, token=token_of(answer.id)),
         ),
@@ -167,14 +195,17 @@ def _sessions(server: Server) -> dict[str, Binding]:
         session_ops.WAIT.name: Binding(server.session_waits.wait),
         session_ops.REPORT.name: Binding(session_reports.report),
         session_ops.ADOPT.name: Binding(adoption.adopt),
+        session_ops.GRANT.name: Binding(sessions.set_grant),
         agent_ops.LIST.name: Binding(server.agents.list_page),
         session_ops.WHOAMI.name: Binding(sessions.whoami),
         primer_ops.PRIMER.name: Binding(primers.read),
+        file_ops.CHECK.name: Binding(client_files.check),
     }
 
 
 def _spawning(server: Server) -> dict[str, Binding]:
     spawning, control = server.spawning, server.control
+    template_views = TemplateViews(server.store)
     return {
         spawn_ops.SPAWN.name: Binding(spawning.spawn, before=spawning.check, after=spawning.launch),
         spawn_ops.PROMPT.name: Binding(session_control.prompt, after=control.push),
@@ -185,9 +216,9 @@ def _spawning(server: Server) -> dict[str, Binding]:
         terminal_ops.ATTACH.name: Binding(server.terminals.attach),
         spawn_ops.MANIFEST.name: Binding(session_control.manifest),
         spawn_ops.PROMPTS.name: Binding(control.prompts),
-        spawn_ops.TEMPLATES.name: Binding(session_control.list_templates),
-        spawn_ops.TEMPLATE.name: Binding(session_control.show_template),
-        spawn_ops.REPORT.name: Binding(runner_reports.heard),
+        spawn_ops.TEMPLATES.name: Binding(template_views.list_all),
+        spawn_ops.TEMPLATE.name: Binding(template_views.show),
+        spawn_ops.REPORT.name: Binding(server.runner_reports.accept),
         tool_ops.LIST.name: Binding(tools.list_all),
         hook_ops.LIST.name: Binding(server.hook_firings.list_all),
     }
@@ -214,22 +245,37 @@ def _mail(server: Server) -> dict[str, Binding]:
     sending, reading = server.sending, server.reading
     enclosing: dict[str, Any] = {
         "prepare": sending.prepare,
+        "weighs": sending.weigh,
         "prepares": sending.needs_files,
         "quick": sending.is_quick,
     }
     return {
         mail_ops.SEND.name: Binding(
-            sending.send, before=server.names.before, after=server.receipt_waits.after, **enclosing
+            sending.send,
+            before=server.names.before,
+            after=server.receipt_waits.after,
+            check=sending.check_send,
+            **enclosing,
         ),
-        mail_ops.POST_TO_PROJECT.name: Binding(sending.post_to_project, **enclosing),
-        mail_ops.BROADCAST.name: Binding(sending.broadcast, prepare=sending.prepare, prepares=sending.needs_files),
+        mail_ops.POST_TO_PROJECT.name: Binding(
+            sending.post_to_project, check=sending.check_post_to_project, **enclosing
+        ),
+        mail_ops.BROADCAST.name: Binding(
+            sending.broadcast,
+            check=sending.check_broadcast,
+            prepare=sending.prepare,
+            weighs=sending.weigh,
+            prepares=sending.needs_files,
+        ),
         mail_ops.INBOX.name: Binding(reading.inbox),
         mail_ops.WAIT.name: Binding(server.mail_waits.wait),
         mail_ops.SHOW.name: Binding(reading.show),
         mail_ops.THREAD.name: Binding(reading.thread),
         mail_ops.CLAIM.name: Binding(issue_moves.claim_thread, quick=_always),
         mail_ops.RELEASE.name: Binding(issue_moves.release_thread, quick=_always),
-        mail_ops.REPLY.name: Binding(sending.reply, after=server.receipt_waits.after, **enclosing),
+        mail_ops.REPLY.name: Binding(
+            sending.reply, after=server.receipt_waits.after, check=sending.check_reply, **enclosing
+        ),
         mail_ops.ACK.name: Binding(receipts.acknowledge, quick=_always),
         mail_ops.STATUS.name: Binding(receipts.status),
         mail_ops.SENT.name: Binding(reading.sent),
@@ -246,7 +292,10 @@ def _asks(server: Server) -> dict[str, Binding]:
         ask_ops.LIST.name: Binding(asks.list_page),
         ask_ops.SHOW.name: Binding(asks.show),
         ask_ops.ANSWER.name: Binding(asks.answer),
-        ask_ops.CREATE.name: Binding(asks.create, after=server.ask_waits.after),
+        ask_ops.CREATE.name: Binding(
+            _limited(lambda tx, caller, request: server.quotas.may_ask(tx, caller), asks.create),
+            after=server.ask_waits.after,
+        ),
         ask_ops.WAIT.name: Binding(server.ask_waits.wait),
         ask_ops.WITHDRAW.name: Binding(asks.withdraw),
     }

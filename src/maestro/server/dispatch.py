@@ -6,6 +6,7 @@ Every surface comes through here, so what holds here holds everywhere.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +17,12 @@ import msgspec
 from maestro import errors, limits
 from maestro.domain.callers import Caller, Role, permits
 from maestro.operations.base import Effect, Operation
+from maestro.services.quotas import Quotas
+from maestro.services.redacting import hide_tokens
 from maestro.services.sessions.kin import require_live
 from maestro.store.base import Store, Tx
+from maestro.store.blobs import Blobs
+from maestro.store.holds import Keep
 
 T = TypeVar("T", bound=msgspec.Struct)
 _encode = msgspec.json.Encoder().encode
@@ -29,10 +34,14 @@ class Binding:
 
     # READ and WRITE: (tx, caller, request[, prepared]). ACTION: async (caller, request). STREAM: see `stream`.
     do: Callable[..., Any]
-    # Work outside the transaction that must be done before it, in a thread.
-    prepare: Callable[[Any], Any] | None = None
+    # Contents that must be on the disk before the transaction: (request, keep), in a thread.
+    prepare: Callable[[Any, Keep], Any] | None = None
     # Whether a request has anything to prepare.
     prepares: Callable[[Any], bool] = field(default=lambda request: True)
+    # Refuses a request before anything of it is on the disk, as far as a look can tell: (tx, caller, request).
+    check: Callable[[Tx, Caller, Any], None] | None = None
+    # How many bytes of a request that prepares count for the quota of its project.
+    weighs: Callable[[Any], int] = field(default=lambda request: 0)
     # WRITE only: what must be up to date before the transaction begins, or may refuse the request.
     before: Callable[[Caller, Any], Awaitable[None]] | None = None
     # WRITE only: what the answer waits for after the commit.
@@ -49,8 +58,10 @@ class Binding:
 class Dispatcher:
     """Operations, bound to what does them."""
 
-    def __init__(self, store: Store, bindings: Mapping[str, Binding]) -> None:
+    def __init__(self, store: Store, blobs: Blobs, quotas: Quotas, bindings: Mapping[str, Binding]) -> None:
         self._store = store
+        self._blobs = blobs
+        self._quotas = quotas
         self._bindings = bindings
 
     async def call(self, operation: Operation, request: Any, *, caller: Caller, key: str = "") -> Any:
@@ -62,12 +73,13 @@ class Dispatcher:
                 quick = operation.effect is Effect.READ
                 return await self._store.read(lambda tx: binding.do(tx, caller, request), quick=quick)
             case Effect.WRITE:
+                request = hide_tokens(request)
                 if binding.before is not None:
                     await binding.before(caller, request)
                 answer = await self._write(operation, binding, request, caller, key)
                 return await binding.after(caller, request, answer) if binding.after else answer
             case _:
-                action: Awaitable[Any] = binding.do(caller, request)
+                action: Awaitable[Any] = binding.do(caller, hide_tokens(request))
                 return await action
 
     def stream(self, operation: Operation, request: Any, *, caller: Caller) -> AsyncIterator[Any]:
@@ -79,9 +91,54 @@ class Dispatcher:
 
     async def _write(self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str) -> Any:
         _check_key(key)
-        extra: tuple[Any, ...] = ()
-        if binding.prepare is not None and binding.prepares(request):
-            extra = (await asyncio.to_thread(binding.prepare, request),)
+        if binding.prepare is None or not binding.prepares(request):
+            return await self._commit(operation, binding, request, caller, key)
+        # A caller that goes away must not cancel this: the file would be removed although its row is committed later.
+        upload = asyncio.ensure_future(self._upload(operation, binding, request, caller, key))
+        upload.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(upload)
+
+    async def _upload(self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str) -> Any:
+        """Put contents on the disk, then write the rows that name them. A refused request leaves no file."""
+        assert binding.prepare is not None
+        taken = await self._store.read(lambda tx: self._look(tx, binding, request, caller, key), quick=True)
+        is_stored = False
+        hold = self._blobs.hold()
+        try:
+            with hold:
+                prepared = await asyncio.to_thread(binding.prepare, request, hold.keep)
+                answer = await self._commit(operation, binding, request, caller, key, prepared)
+                is_stored = True
+        finally:
+            if not is_stored:
+                self._quotas.give_back_bytes(caller, taken)
+                await self._discard(hold.digests)
+        return answer
+
+    def _look(self, tx: Tx, binding: Binding, request: Any, caller: Caller, key: str) -> int:
+        """Refuse an upload before its contents are stored, and return how many bytes it takes of its project's quota.
+
+        A repeated idempotency key gets the stored answer.
+        """
+        require_live(tx, caller)
+        if key and tx.idempotency.get(caller.name, key) is not None:
+            return 0
+        if binding.check is not None:
+            binding.check(tx, caller, request)
+        size = binding.weighs(request)
+        self._quotas.take_bytes(caller, size, at=tx.at)
+        return size
+
+    async def _discard(self, digests: set[str]) -> None:
+        """Remove the files of a refused request, unless another one needs them."""
+        if not digests:
+            return
+        with contextlib.suppress(errors.StorageFailed):  # then upkeep finds the files later
+            await self._store.write(lambda tx: self._blobs.discard(digests, tx.documents.uses_blob), quick=True)
+
+    async def _commit(
+        self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str, *extra: Any
+    ) -> Any:
         quick = binding.quick(request)
 
         def do(tx: Tx) -> Any:

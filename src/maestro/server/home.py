@@ -10,13 +10,15 @@ from pathlib import Path
 from types import TracebackType
 
 from maestro import errors, limits
-from maestro.store.layout import LOCK, SOCKET
+from maestro.client import private_home
+from maestro.store.layout import DATABASE, LOCK, SOCKET
 
 _RETRY_SECONDS = 0.02
+_LOOK_SECONDS_MAX = 0.5  # that a command may hold the lock only to learn whether a server does
 
 
 def prepare(home: Path) -> None:
-    """Make the directory, for its owner's eyes only."""
+    """Make the directory, for its owner's eyes only; refuse one that others can read or change."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -24,6 +26,18 @@ def prepare(home: Path) -> None:
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         hint = "Check who owns it, or set another MAESTRO_HOME."
         raise errors.StorageReadOnly(f"{home} cannot be written.", hint=hint)
+    try:
+        private_home.require_private(home)
+        private_home.close_files(home)
+    except private_home.NotPrivate as error:
+        raise errors.StorageExposed(error.message, hint=error.hint) from error
+
+
+def require_data(home: Path) -> None:
+    """Refuse a data directory without a database: only the person's own command makes a new one."""
+    if not (home / DATABASE).is_file():
+        hint = "The person makes a new one with: maestro up"
+        raise errors.StorageGone(f"There is no database in {home} any more.", hint=hint)
 
 
 class HomeLock:
@@ -43,20 +57,20 @@ class HomeLock:
         except errors.MaestroError:
             os.close(self._descriptor)
             raise
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        os.pwrite(self._descriptor, b"%-10d\n" % os.getpid(), 0)  # of one width: a reader never finds half of it
         return self
 
     def _take(self) -> None:
-        """Get the lock; a server that is just stopping, and has taken its socket away, is waited for."""
-        until = time.monotonic() + limits.stop_seconds_max
+        """Take the lock. Wait for a server that is stopping, and for a command that only looks at the lock."""
+        began = time.monotonic()
         while True:
             try:
                 return fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 if error.errno not in (errno.EAGAIN, errno.EACCES):
                     raise errors.StorageFailed(f"{self._home} cannot be locked: {error.strerror}.") from error
-            if (self._home / SOCKET).exists() or time.monotonic() > until:
+            is_stopping = not (self._home / SOCKET).exists()
+            if time.monotonic() - began > (limits.stop_seconds_max if is_stopping else _LOOK_SECONDS_MAX):
                 raise self._in_use()
             time.sleep(_RETRY_SECONDS)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import socket
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -18,12 +21,16 @@ from maestro import __version__, errors
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
 from maestro.server.http_protocol import BoundedProtocol
+from maestro.server.sparse_log import SparseLog
+from maestro.server.strangers import Strangers, strangers_max
 from maestro.surfaces.hooks.http import PREFIX as HOOKS
 from maestro.surfaces.hooks.http import HookEndpoint
 from maestro.surfaces.mcp.endpoint import Endpoint
 from maestro.surfaces.rest.app import Rest
+from maestro.surfaces.rest.guard import Guard
 
 _PORTS_TRIED_MAX = 100
+_GRACE_SECONDS = 1  # for requests under way: writes take milliseconds; waits and streams would last for ever
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -57,6 +64,7 @@ class Http:
         self._rest = Rest(server, REGISTRY, hosts=hosts(server), version=__version__)
         self._mcp = mcp
         self._hooks = hooks
+        self._guard = Guard(hosts(server))
         self._pages = Starlette(routes=[Route("/", _front)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,6 +74,14 @@ class Http:
             await self._hooks(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] in ("/mcp", "/mcp/"):
             await self._mcp(scope, receive, send)
+        else:
+            await self._page(scope, receive, send)
+
+    async def _page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._guard.check(scope["headers"])
+        except errors.NotPermitted as error:
+            await PlainTextResponse(f"{error.message}\n", status_code=403)(scope, receive, send)
         else:
             await self._pages(scope, receive, send)
 
@@ -93,12 +109,22 @@ class _Uvicorn(uvicorn.Server):
         await self.on_tick(0)
         await self._stopping.wait()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close what is still open after the grace. Requests end by that, and none has to be cancelled."""
+        closing = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._close_connections)
+        await super().shutdown(sockets)
+        closing.cancel()
+
+    def _close_connections(self) -> None:
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
 
 async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> None:
     """Answer HTTP until told to stop."""
     config = uvicorn.Config(
         app,
-        http=BoundedProtocol,
+        http=cast(type[asyncio.Protocol], partial(BoundedProtocol, strangers=Strangers(most=strangers_max()))),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -106,7 +132,12 @@ async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> 
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        timeout_graceful_shutdown=1,  # writes take milliseconds; waits and streams would last for ever
+        timeout_graceful_shutdown=_GRACE_SECONDS + 1,
     )
     server = _Uvicorn(config, stopping)
-    await server.serve([listener])
+    log, sparse = logging.getLogger("uvicorn.error"), SparseLog()
+    log.addFilter(sparse)
+    try:
+        await server.serve([listener])
+    finally:
+        log.removeFilter(sparse)

@@ -1,12 +1,15 @@
 """Who is calling: by token first, else by the process at the other end of the Unix socket.
 
-A process that descends from a registered session's process is that session, so an agent that lost its token does
-not become the person; nor does one whose session has ended. A chain of parents that cannot be read is nobody.
+A process that descends from a session's process or runner is that session, so an agent that lost its token does
+not become the person; nor does one whose session has ended. A process that descends from the server or its supervisor
+without a runner between (a gate, a set-up command, git, a tracker, and the orphans of these) is nobody. A chain of
+parents that cannot be read is nobody.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from maestro import errors, processes
 from maestro.domain.callers import Caller, nobody, person
@@ -15,16 +18,20 @@ from maestro.server.secrets import Secrets
 from maestro.services.sessions.presence import Presence
 from maestro.services.sessions.records import hash_token, revive
 from maestro.store.base import Store, Tx
+from maestro.supervisor import is_supervisor_name, process_name
 
 
 class Identities:
     """Attests callers."""
 
-    def __init__(self, store: Store, secrets: Secrets, presence: Presence, *, human: str) -> None:
+    def __init__(self, store: Store, secrets: Secrets, presence: Presence, *, human: str, home: Path) -> None:
         self._store = store
         self._secrets = secrets
         self._presence = presence
         self._human = human
+        self._supervisor = process_name(str(home))
+        self._above = _own_ancestors()
+        self._unknown: dict[tuple[int, str], str] = {}
         self._processes: dict[tuple[int, str], str] | None = None
         self._sessions: dict[str, Caller] = {}  # by the hash of their token
         self._tokens: dict[str, str] = {}  # those hashes, by session
@@ -38,6 +45,11 @@ class Identities:
             self._tokens.clear()
         else:
             self._sessions.pop(self._tokens.pop(session_id, ""), None)
+
+    def add_unknown_runners(self, runners: dict[tuple[int, str], str]) -> None:
+        """Take note of live runners whose sessions are not in the store: what descends from them is nobody."""
+        self._unknown = runners
+        self.forget_processes()
 
     def forget_processes(self) -> None:
         """A session may have a process that it had not."""
@@ -82,6 +94,20 @@ class Identities:
             self._tokens[caller.name] = hashed
         return caller
 
+    async def refuse_start_by_session(self) -> None:
+        """Refuse to run as a descendant of a session: the server would have the environment of that session."""
+        try:
+            _, *above = processes.ancestry(os.getpid())
+        except processes.ChainBroken:
+            return  # a container may hide the parents; the client has looked at its environment
+        if above and above[0].name == self._supervisor:
+            above = above[1:]
+        known = await self._registered()
+        if any((one.pid, one.started) in known or one.name == self._supervisor for one in above):
+            raise errors.NotPermitted(
+                "A session's process has started this server.", hint="Run in your own terminal: maestro up"
+            )
+
     async def _by_process(self, pid: int) -> Caller:
         try:
             chain = processes.ancestry(pid)
@@ -92,14 +118,26 @@ class Identities:
             session_id = known.get((process.pid, process.started))
             if session_id is not None:  # the nearest counts; one that has ended is nobody
                 return await self._by_session(session_id)
+            if process.pid == os.getpid() or self._is_foreign_supervisor(process):
+                return nobody()
         return person(self._human)
+
+    def _is_foreign_supervisor(self, process: processes.Process) -> bool:
+        """Return whether a process is a supervisor under which this server does not run itself.
+
+        An agent of another data directory is not the person here, unless that agent has started this server: then
+        both run below the other supervisor.
+        """
+        if process.name == self._supervisor:
+            return True
+        return is_supervisor_name(process.name) and (process.pid, process.started) not in self._above
 
     async def _registered(self) -> dict[tuple[int, str], str]:
         """The processes that are sessions."""
         if self._processes is not None:
             return self._processes
         changes = self._changes
-        known = await self._store.read(lambda tx: tx.sessions.with_process(), quick=True)
+        known = await self._store.read(lambda tx: tx.sessions.with_process(), quick=True) | self._unknown
         if changes == self._changes:
             self._processes = known
         return known
@@ -110,3 +148,11 @@ class Identities:
 
 def _session(tx: Tx, session_id: str) -> Caller:
     return tx.sessions.caller(session_id) or nobody()
+
+
+def _own_ancestors() -> set[tuple[int, str]]:
+    """Return the processes above this server."""
+    try:
+        return {(one.pid, one.started) for one in processes.ancestry(os.getpid())}
+    except processes.ChainBroken:
+        return set()

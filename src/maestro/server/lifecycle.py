@@ -9,19 +9,24 @@ import logging
 import os
 import resource
 import signal
-import socket
 from pathlib import Path
 
 import msgspec
 
 from maestro import __version__, limits
-from maestro.server import hooks, http, mcp
+from maestro.server import descriptors, hooks, http, mcp
 from maestro.server.app import Server
+from maestro.server.command_socket import CommandSocket
 from maestro.server.home import HomeLock
 from maestro.server.ready import Ready
-from maestro.store.layout import SERVER, SOCKET
+from maestro.server.supervision import replace_killed_supervisor
+from maestro.services.programs.older_runners import find_unknown_runners, record_older_runners
+from maestro.services.projects import git_records
+from maestro.store.layout import SERVER
+from maestro.store.sqlite import replacement
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.connection import handle
+from maestro.surfaces.refusals import REFUSALS
 
 log = logging.getLogger(__name__)
 _COLLECT_AFTER = (50_000, 50, 50)
@@ -32,12 +37,15 @@ async def run(home: Path, *, port: int | None, ready: Ready) -> None:
     # The socket is bound by its bare name, so that a long data directory does not break its path.
     os.chdir(home)
     with HomeLock(home):
+        replacement.finish(home)
         server = Server(home)
         _make_room()
         try:
             await _listen(server, port if port is not None else server.settings.port, ready)
         finally:
             await server.close()
+        if server.fault is not None:
+            raise server.fault
 
 
 def _make_room() -> None:
@@ -58,6 +66,12 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stopping.set)
+    await record_older_runners(server.store, server.runners)
+    server.identities.add_unknown_runners(await find_unknown_runners(server.store, server.runners))
+    await server.identities.refuse_start_by_session()
+    await server.void_exposed_tokens()
+    await server.quotas.remember(server.store)
+    await git_records.load(server.store)
     await server.findings.take_note()
     await server.unheard_hooks.run_once()  # they are older than whatever comes in from here on
     listener = http.listen(server.settings.host, port)
@@ -66,22 +80,24 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
     hooked = hooks.hooks(server)
     line = CommandLine(server, pipe=mcp.pipe(server, tools), hook=hooks.command(server, hooked))
     commands = _Commands(line)
-    unix = await asyncio.start_unix_server(commands, sock=_unix_socket())
+    entrance = CommandSocket(commands)
+    await entrance.open()
     pages = http.Http(server, tools, hooks.endpoint(server, hooked))
     web = asyncio.create_task(http.serve(pages, listener, server.stopping))
     _write_note(server)
+    replace_killed_supervisor(server.home, server.stopping.set)
     ready.say("ready")
     log.info("serving %s at %s (pid %d)", server.home, server.url, os.getpid())
     try:
         await server.stopping.wait()
     finally:
         log.info("stopping")
-        Path(SOCKET).unlink(missing_ok=True)
-        unix.close()
+        entrance.close()
         await commands.finish()
         await tools.stop()
         server.stopping.set()
         await web
+        REFUSALS.flush()
         Path(SERVER).unlink(missing_ok=True)
 
 
@@ -97,7 +113,8 @@ class _Commands:
         assert task is not None
         self._running.add(task)
         try:
-            await handle(reader, writer, self._commands)
+            refusal = descriptors.refusal(writer.get_extra_info("socket").fileno())
+            await handle(reader, writer, self._commands, refusal=refusal)
         except asyncio.CancelledError:
             log.info("a command was ended because the server stops")
         finally:
@@ -111,20 +128,6 @@ class _Commands:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running, timeout=limits.stop_seconds_max)
-
-
-def _unix_socket() -> socket.socket:
-    """Bound in the current directory; one left by a killed server is cleared away (we hold the lock)."""
-    Path(SOCKET).unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        listener.bind(SOCKET)
-    finally:
-        os.umask(before)
-    listener.listen(1024)
-    listener.setblocking(False)
-    return listener
 
 
 def _write_note(server: Server) -> None:

@@ -35,6 +35,8 @@ class Reactions:
             server.upkeep.nudge(job)
         if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # that one is about several
             server.identities.forget()
+        if kind == Kind.SESSION_ADOPTED:
+            server.families.forget()
         if kind == Kind.MEMBER_CHANGED:
             server.on_rights_change()
         if kind == Kind.PROJECT_CHANGED:

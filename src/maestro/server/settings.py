@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from maestro import errors, limits
+from maestro import errors, files, limits
 from maestro.store.layout import SETTINGS
 
 DEFAULT_PORT = 4747
@@ -37,6 +37,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     mail_days: Annotated[int, Meta(ge=0, le=36500)] = 0
     # How many messages a session may send to one recipient within a minute; 0 is without limit.
     mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_default
+    # The same for a session and all those below it together, and for all sessions of a project together.
+    family_mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_of_family_default
+    project_mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_of_project_default
+    # How many live sessions one session may have registered, and how many a family may register within a minute.
+    sessions_per_parent: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.sessions_per_parent_default
+    sessions_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.sessions_per_minute_default
+    # How many questions of one session, and of all sessions with the same parent, may be open; and asked in a minute.
+    asks_per_session: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.asks_per_session_default
+    asks_per_parent: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.asks_per_parent_default
+    asks_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.asks_per_minute_default
+    # How many tasks a family of sessions may create within a minute.
+    tasks_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.tasks_per_minute_default
+    # How many bytes of documents, attachments and long texts the sessions of a project may store in a day (UTC).
+    project_bytes_per_day: Annotated[int, Meta(ge=0, le=2**50)] = limits.project_bytes_per_day_default
     # How many levels deep sessions start others.
     spawn_depth: Annotated[int, Meta(ge=0, le=64)] = limits.spawn_depth_max
     # How many started sessions one coordinator has at once, and one project.
@@ -70,7 +84,7 @@ def load(home: Path) -> Settings:
         return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Settings)
     except FileNotFoundError:
         return Settings()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
         raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Mend it, or move it away.") from error
 
 
@@ -86,10 +100,8 @@ def change(home: Path, name: str, value: str) -> Settings:
         raise errors.Invalid(f"{value!r} does not do for {name}: {error}.") from error
     default = msgspec.structs.asdict(Settings())
     lines = [f"{key} = {_toml(given)}\n" for key, given in present.items() if given != default[key]]
-    part = home / f".{SETTINGS}.part"
     try:
-        part.write_text("".join(lines), encoding="utf-8")
-        part.rename(home / SETTINGS)
+        files.write_whole(home / SETTINGS, "".join(lines))
     except OSError as error:
         raise errors.storage_fault(error, f"{home / SETTINGS} cannot be written") from error
     return settings

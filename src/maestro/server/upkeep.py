@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from maestro import limits
 from maestro.domain.events import Kind
+from maestro.server.check_process import run_check
 from maestro.services.mail.search import Search
 from maestro.services.programs.runners import FOLDER as RUNNERS
 from maestro.services.trackers.keeping import Trackers
@@ -16,6 +17,7 @@ from maestro.services.upkeep.dismissing import Dismissing
 from maestro.services.upkeep.dispatching import Dispatching
 from maestro.services.upkeep.gates import Gates
 from maestro.services.upkeep.leases import Leases
+from maestro.services.upkeep.log_sizes import LogSizes
 from maestro.services.upkeep.loop import Job, Upkeep
 from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.mail_retention import MailRetention
@@ -25,8 +27,10 @@ from maestro.services.upkeep.old_transcripts import OldTranscripts
 from maestro.services.upkeep.processes import Processes
 from maestro.services.upkeep.reconcile import Reconcile
 from maestro.services.upkeep.recovering import Recovering
+from maestro.services.upkeep.released_space import ReleasedSpace
 from maestro.services.upkeep.retention import Retention
 from maestro.services.upkeep.signs_of_life import SignsOfLife
+from maestro.services.upkeep.storage_checks import StorageChecks
 from maestro.services.upkeep.stray_blobs import StrayBlobs
 from maestro.services.upkeep.tidying import Tidying
 from maestro.services.upkeep.waking import Waking
@@ -74,7 +78,7 @@ NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_EDITED: (Trackers.name,),
     Kind.PROJECT_CHANGED: (Trackers.name,),
     Kind.ASK_OPENED: (Notifications.name,),
-    Kind.ASK_ANSWERED: (Notifications.name, Recovering.name, Answering.name),
+    Kind.ASK_ANSWERED: (Notifications.name, Recovering.name, Answering.name, StorageChecks.name),
     Kind.ASK_WITHDRAWN: (Notifications.name, Answering.name),
 }
 # What nobody waits for at the very moment: in a burst it is done once for many.
@@ -105,6 +109,9 @@ def _jobs(server: Server) -> list[Job]:
         server.leases,
         Retention(store, events_days=chosen.events_days),
         MailRetention(store, server.search, days=chosen.mail_days),
+        ReleasedSpace(store),
+        LogSizes(server.home, server.home / RUNNERS, clock=clock),
+        StorageChecks(store, server.health, clock=clock, check=lambda: run_check(server.home)),
         StrayBlobs(store, server.blobs, clock=clock),
         SignsOfLife(store, server.presence, clock=clock),
         LostSessions(store, server.presence, clock=clock),

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 
-from maestro import errors, ids, limits
+from maestro import errors, ids, limits, redaction
 from maestro.domain import asks
 from maestro.domain.asks import Ask, Status
-from maestro.domain.callers import SERVER, Caller, Role, hears
+from maestro.domain.callers import SERVER, Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import HUMAN, Step, Type
 from maestro.domain.sessions import Session, Source
 from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.sight import may_read
 from maestro.domain.tasks import Priority
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
 from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.recovery import plans as recovery
-from maestro.services.scope import heard_project, task_of
+from maestro.services.scope import readable_project, task_of
 from maestro.services.sessions import kin, status
 from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
@@ -40,6 +41,29 @@ def open_for(tx: Tx, session: Session, *, title: str, text: str, choices: list[s
     """The server asks about a session that cannot ask itself: it has ended."""
     kind = asks.Kind.QUESTION
     ask = _made(tx, session, kind, title[: limits.subject_chars_max], text, choices, None, None)
+    _put(tx, ask, actor=SERVER)
+    return ask
+
+
+def open_for_server(tx: Tx, project_id: str, *, title: str, text: str, choices: list[str]) -> Ask:
+    """Open an ask of the server itself, about no session. The project is where the ask is listed."""
+    ask = Ask(
+        id=ids.new("req", tx.at),
+        project_id=project_id,
+        session_id=None,
+        asked_by=SERVER,
+        kind=asks.Kind.QUESTION,
+        title=title[: limits.subject_chars_max],
+        text=text,
+        choices=choices,
+        task_id=None,
+        message_id=None,
+        status=Status.OPEN,
+        answer=None,
+        answered_by=None,
+        created_at=tx.at,
+        answered_at=None,
+    )
     _put(tx, ask, actor=SERVER)
     return ask
 
@@ -104,7 +128,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListAsks) -> ops.AskList:
     many = request.limit + 1
     if caller.is_session or request.all:
         hint = "Leave --project away to see your own."
-        project = heard_project(tx, caller, request.project, what="sees the asks", hint=hint)
+        project = readable_project(tx, caller, request.project, what="sees the asks", hint=hint)
         found = tx.asks.page(project.id, after=request.cursor, limit=many, only_open=not request.all)
     else:
         found = tx.asks.open(after=request.cursor, limit=many)
@@ -189,9 +213,10 @@ def _made(
         session_id=session.id,
         asked_by=session.name,
         kind=kind,
-        title=title,
-        text=text,
-        choices=choices or (["allow", "deny"] if kind is asks.Kind.PERMISSION else []),
+        title=redaction.hide(title),
+        text=redaction.hide(text),
+        choices=[redaction.hide(one) for one in choices]
+        or (["allow", "deny"] if kind is asks.Kind.PERMISSION else []),
         task_id=task_id,
         message_id=message_id,
         status=Status.OPEN,
@@ -237,7 +262,7 @@ def _send(tx: Tx, caller: Caller, ask: Ask, said: str) -> None:
     session = tx.sessions.get(ask.session_id) if ask.session_id else None
     if session is None or session.ended_at is not None:
         return
-    post(
+    posted = post(
         tx,
         Draft(
             sender=sender_of(tx, caller),
@@ -252,6 +277,7 @@ def _send(tx: Tx, caller: Caller, ask: Ask, said: str) -> None:
             parent=asked,
         ),
     )
+    tx.asks.set_answer_message(ask.id, posted.id)
 
 
 def _withdraw(tx: Tx, ask: Ask, *, actor: str) -> None:
@@ -262,6 +288,6 @@ def _withdraw(tx: Tx, ask: Ask, *, actor: str) -> None:
 
 def _ask(tx: Tx, caller: Caller, ask_id: str) -> Ask:
     ask = tx.asks.get(ask_id)
-    if ask is None or not hears(caller, ask.project_id):
+    if ask is None or not may_read(caller, ask.project_id):
         raise errors.NotFound(f"Nothing was asked under {ask_id!r}.", hint="maestro ask list")
     return ask

@@ -10,7 +10,7 @@ from maestro.domain.events import Event, Kind
 from maestro.domain.tasks import Task
 from maestro.events.feed import Feed, PastHorizon
 from maestro.operations import server as ops
-from maestro.services.scope import heard_project
+from maestro.services.scope import readable_project
 from maestro.store.base import Store, Tx
 
 _ENDS = frozenset({Kind.SESSION_ENDED.value, Kind.SESSION_LOST.value})
@@ -92,7 +92,7 @@ class EventLog:
         if not caller.is_session and (request.everywhere or not request.project):
             return None
         found = await self._store.read(
-            lambda tx: heard_project(tx, caller, request.project, what="reads the log", hint=_ELSEWHERE)
+            lambda tx: readable_project(tx, caller, request.project, what="reads the log", hint=_ELSEWHERE)
         )
         return found.id
 

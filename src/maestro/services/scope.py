@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from maestro import errors, ids
-from maestro.domain.callers import Caller, Role, hears
+from maestro.domain.callers import Caller, Role
+from maestro.domain.issues import is_issue
 from maestro.domain.projects import Project
+from maestro.domain.sight import may_read, may_read_task
 from maestro.domain.tasks import Task
 from maestro.store.base import Tx
 
@@ -30,10 +32,10 @@ def project_of(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project:
     return found
 
 
-def heard_project(tx: Tx, caller: Caller, name: str, *, what: str, hint: str) -> Project:
-    """The same, if what is said there is the caller's to hear."""
+def readable_project(tx: Tx, caller: Caller, name: str, *, what: str, hint: str) -> Project:
+    """Return the project that is named, or refuse a session of another one. `what`: what the session does there."""
     project = project_of(tx, caller, name)
-    if not hears(caller, project.id):
+    if not may_read(caller, project.id):
         raise errors.NotPermitted(
             f"A session {what} of its own project, not of {project.name}.", hint=hint, data={"project": project.name}
         )
@@ -67,6 +69,17 @@ def _by_number(tx: Tx, caller: Caller, ref: str, project: str) -> Task | None:
         raise errors.NotFound(f"{ref!r} is not a task.", hint="Write vc#12, #12 or a task's id.")
     owner = project_of(tx, caller, match["project"] or project, here=project if match["project"] else "")
     return tx.tasks.by_number(owner.id, int(match["number"]))
+
+
+def require_readable(caller: Caller, task: Task) -> None:
+    """Refuse a caller who may not read a task as a whole: its texts, documents and gate output."""
+    if not may_read_task(caller, task):
+        readers = "the two projects of that issue" if is_issue(task) else "agents of its own project"
+        raise errors.NotPermitted(
+            f"What belongs to {task.ref} is for {readers}.",
+            hint=f"Its title and status: maestro task show {task.ref}",
+            data={"ref": task.ref},
+        )
 
 
 def may_write(caller: Caller, project: Project | None, *, what: str = "change tasks") -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller, hears
+from maestro.domain.callers import Caller
 from maestro.domain.events import Event, Kind
-from maestro.domain.issues import as_seen, may_read
 from maestro.domain.sessions import Session
+from maestro.domain.sight import may_read, may_read_task, redact_event, redact_task
 from maestro.domain.tasks import Task
 from maestro.operations import timeline as ops
 from maestro.services import cursors
@@ -17,8 +17,6 @@ from maestro.services.runs import records as runs
 from maestro.services.scope import task_of
 from maestro.services.sessions import kin
 from maestro.store.base import Tx
-
-_WORDS = ("reason", "text")  # of a line about a task: what someone said with it
 
 
 def show(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> ops.Timeline:
@@ -31,26 +29,25 @@ def _told(tx: Tx, caller: Caller, about: str, subjects: list[str], *, after: int
     """A page, without what the caller may not hear; it goes on all the same."""
     found = tx.events.about(subjects, after=after, limit=limit + 1)
     page, is_cut = found[:limit], len(found) > limit
-    shown = [event for event in page if event.kind != Kind.SESSION_REPORTED or hears(caller, event.project)]
-    untold = {subject for subject in subjects if not _is_told(tx, caller, subject)}
-    shown = [_without_words(event) if event.subject in untold else event for event in shown]
+    openers = {task.id: task.from_project_id for task in _tasks(tx, subjects)}
+    shown = [event if _is_readable(caller, event, openers) else redact_event(event) for event in page]
     names = _Names(tx)
     return ops.Timeline(
         about=about,
-        moments=[_moment(event, names) for event in shown],
+        moments=[_moment(event, names) for event in shown if event is not None],
         truncated=is_cut,
         cursor=str(page[-1].seq) if is_cut else None,
     )
 
 
-def _is_told(tx: Tx, caller: Caller, subject: str) -> bool:
-    """Whether what was said about something is the caller's to read."""
-    task = tx.tasks.get(subject) if caller.is_session and subject.startswith("tsk_") else None
-    return task is None or may_read(caller, task)
+def _tasks(tx: Tx, subjects: list[str]) -> list[Task]:
+    found = (tx.tasks.get(subject) for subject in subjects if subject.startswith("tsk_"))
+    return [task for task in found if task]
 
 
-def _without_words(event: Event) -> Event:
-    return msgspec.structs.replace(event, data={name: event.data[name] for name in event.data if name not in _WORDS})
+def _is_readable(caller: Caller, event: Event, openers: dict[str, str | None]) -> bool:
+    """Return whether the caller may read a log line as a whole. Messages were chosen by who may see them."""
+    return event.subject.startswith("msg_") or may_read(caller, event.project, openers.get(event.subject))
 
 
 def _subjects(tx: Tx, caller: Caller, request: ops.OfWhat) -> tuple[str, list[str]]:
@@ -86,10 +83,9 @@ def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
     request = _aimed(request)
     about, subjects = _subjects(tx, caller, request)
     told = _told(tx, caller, about, subjects, after=0, limit=limits.story_moments_max)
-    task_ids = [one for one in subjects if one.startswith("tsk_")]
-    session_ids = _workers(tx, task_ids, [one for one in subjects if one.startswith("ses_")])
+    tasks = _tasks(tx, subjects)
+    session_ids = _workers(tx, [task.id for task in tasks], [one for one in subjects if one.startswith("ses_")])
     sessions = [session for session in map(tx.sessions.get, session_ids) if session]
-    tasks = [task for task in map(tx.tasks.get, task_ids) if task]
     kind = "run" if request.run else "session" if request.session else "task"
     run = runs.run_of(tx, caller, request.run, project=request.project) if request.run else None
     whole = tx.tasks.get(run.task_id) if run else (tasks[0] if tasks else None)
@@ -104,7 +100,7 @@ def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
         note=run.note if run else "",
         at=tx.at,
         tasks=[_story_task(tx, caller, task) for task in tasks],
-        sessions=[_story_session(tx, session) for session in sessions],
+        sessions=[_story_session(tx, caller, session) for session in sessions],
     )
 
 
@@ -130,22 +126,25 @@ def _workers(tx: Tx, task_ids: list[str], known: list[str]) -> list[str]:
 
 
 def _story_task(tx: Tx, caller: Caller, task: Task) -> ops.StoryTask:
+    many, is_readable = limits.page_items_default, may_read_task(caller, task)
     return ops.StoryTask(
         ref=task.ref,
         title=task.title,
         status=task.status,
-        depends_on=[one.ref for one in tx.tasks.dependencies(task.id, limit=limits.page_items_default)],
+        depends_on=[one.ref for one in tx.tasks.dependencies(task.id, limit=many)],
         started_at=task.started_at,
         finished_at=task.finished_at,
-        reason=as_seen(caller, task).reason,
-        reports=tx.documents.reports(task.id, limit=limits.page_items_default) if may_read(caller, task) else [],
-        gates=tx.gates.of_task(task.id, limit=limits.page_items_default),
-        documents=tx.documents.of_task(task.id, limit=limits.page_items_default),
+        reason=redact_task(caller, task).reason,
+        reports=tx.documents.reports(task.id, limit=many) if is_readable else [],
+        gates=tx.gates.of_task(task.id, limit=many) if is_readable else [],
+        documents=tx.documents.of_task(task.id, limit=many) if is_readable else [],
     )
 
 
-def _story_session(tx: Tx, session: Session) -> ops.StorySession:
-    spawn, worktree = tx.spawns.get(session.id), tx.worktrees.get(session.id)
+def _story_session(tx: Tx, caller: Caller, session: Session) -> ops.StorySession:
+    is_readable = may_read(caller, session.project_id)
+    spawn = tx.spawns.get(session.id) if is_readable else None
+    worktree = tx.worktrees.get(session.id) if is_readable else None
     tasks = [tx.tasks.get(one) for one in session.tasks]
     return ops.StorySession(
         name=session.name,

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from maestro.domain.events import Change, Event
+from maestro.errors import StorageFailed
 from maestro.store.repositories.asks import Asks
 from maestro.store.repositories.deliveries import Deliveries
 from maestro.store.repositories.documents import Documents
 from maestro.store.repositories.events import Events
 from maestro.store.repositories.gates import Gates
+from maestro.store.repositories.git_records import GitRecords
 from maestro.store.repositories.hooks import Hooks
 from maestro.store.repositories.idempotency import Idempotency
 from maestro.store.repositories.issues import Issues
@@ -27,6 +29,7 @@ from maestro.store.repositories.projects import Projects
 from maestro.store.repositories.recoveries import Recoveries
 from maestro.store.repositories.runs import Runs
 from maestro.store.repositories.sessions import Sessions
+from maestro.store.repositories.space import Space
 from maestro.store.repositories.spawns import Spawns
 from maestro.store.repositories.talks import Talks
 from maestro.store.repositories.tasks import Tasks
@@ -60,8 +63,10 @@ class Repositories:
         self.gates = Gates(rows)
         self.hooks = Hooks(rows)
         self.worktrees = Worktrees(rows)
+        self.git_records = GitRecords(rows)
         self.events = Events(rows)
         self.idempotency = Idempotency(rows)
+        self.space = Space(rows)
 
     def forget(self) -> None:
         """Work was undone: what the writer remembers may never have been."""
@@ -94,14 +99,21 @@ class Tx:
         self.gates = repositories.gates
         self.hooks = repositories.hooks
         self.worktrees = repositories.worktrees
+        self.git_records = repositories.git_records
         self.events = repositories.events
         self.idempotency = repositories.idempotency
+        self.space = repositories.space
         self.logged: list[tuple[Change, str]] = []
+        self.undos: list[Callable[[], None]] = []
 
     def log(self, *changes: Change, actor: str) -> None:
         """Put what happened into the log: written with this transaction, or not at all."""
         for change in changes:
             self.logged.append((change, actor))
+
+    def on_undo(self, take_back: Callable[[], None]) -> None:
+        """Call `take_back` if this work is not stored, or runs again: for what the work changes in memory."""
+        self.undos.append(take_back)
 
 
 class Undo(Exception):
@@ -111,11 +123,26 @@ class Undo(Exception):
         self.answer = answer
 
 
+class CopyChecks(Protocol):
+    """What a store can tell of a copy that `backup` wrote."""
+
+    def require_sound(self, database: Path, /) -> None:
+        """Refuse a damaged copy."""
+
+    def named_blobs(self, database: Path, /) -> list[str]:
+        """Return the names of the files beside the database that rows of the copy name."""
+
+
 class Store(Protocol):
     """What every store does."""
 
+    checks: CopyChecks
+
     def on_commit(self, listener: Published) -> None:
         """Tell `listener` the events of each commit, on the event loop, in order."""
+
+    def on_fault(self, listener: Callable[[StorageFailed], None]) -> None:
+        """Tell `listener`, on the event loop, of damaged data and of a database file that is gone."""
 
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
         """Run `work` on the writer; answer only after its commit. Its failure undoes only its own work.

@@ -2,9 +2,12 @@
 
 DATABASE = "maestro.db"
 BLOBS = "blobs"
+MARK = "maestro.mark"
+HEALTH = "health.json"
 LOCK = "maestro.lock"
 SOCKET = "maestro.sock"
 TOKEN = "token"
 SECRET = "secret"
 SETTINGS = "config.toml"
 SERVER = "server.json"
+REPLACEMENT = "restore.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -23,8 +24,15 @@ _STOP_SECONDS_MAX = 30.0
 class LiveServer:
     """Starts, kills and restarts a server; the data directory stays."""
 
-    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+    module = "maestro.server"
+
+    def __init__(
+        self, home: Path, environment: Mapping[str, str] | None = None, *, files_max: int | None = None
+    ) -> None:
+        """`files_max`: how many files the server may open."""
         self.home = home
+        self._files_max = files_max
+        self.log = home / "server.log"
         self._own = dict(environment or {})
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -32,11 +40,12 @@ class LiveServer:
         """Returns once the server answers; at any free port, if it need not be a certain one."""
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         reading, writing = os.pipe()
-        with (self.home / "server.log").open("ab") as log:
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "maestro.server", "--home", str(self.home), "--port", str(port)],
+                [sys.executable, "-m", self.module, "--home", str(self.home), "--port", str(port)],
                 env=self.environment(MAESTRO_READY_FD=str(writing)),
                 pass_fds=(writing,),
+                preexec_fn=self._limit_files if self._files_max else None,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -45,9 +54,15 @@ class LiveServer:
         with os.fdopen(reading) as pipe:
             ready, _, _ = select.select([pipe], [], [], _START_SECONDS_MAX)
             line = pipe.readline() if ready else "no answer in time"
+            if line.startswith("pid "):  # a supervisor tells it first
+                line = pipe.readline()
         if line != "ready\n":
-            raise RuntimeError(f"the server did not start: {line}{(self.home / 'server.log').read_text()[-2000:]}")
+            raise RuntimeError(f"the server did not start: {line}{self.log.read_text()[-2000:]}")
         return self
+
+    def _limit_files(self) -> None:
+        assert self._files_max is not None
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self._files_max, self._files_max))
 
     def kill(self) -> None:
         """As a power cut would: no goodbye."""
@@ -123,3 +138,31 @@ class LiveServer:
 
     def __exit__(self, *_: object) -> None:
         self._end(signal.SIGKILL)
+
+
+class SupervisedServer(LiveServer):
+    """A server with its supervisor, as `maestro up` starts it."""
+
+    module = "maestro.supervisor"
+
+    @property
+    def pid(self) -> int:
+        """The server's own."""
+        note: dict[str, int] = msgspec.json.decode((self.home / SERVER).read_bytes())
+        return note["pid"]
+
+    def kill(self) -> None:
+        """Kill the server; its supervisor starts another one."""
+        os.kill(self.pid, signal.SIGKILL)
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process is not None
+        self.process.terminate()
+        try:
+            self.process.wait(_STOP_SECONDS_MAX if not self._has_agents() else 1)
+        except subprocess.TimeoutExpired:  # it waits for processes that it has adopted
+            self.process.kill()
+            self.process.wait()
+
+    def _has_agents(self) -> bool:
+        return any((self.home / "runs").glob("*/runner.json"))

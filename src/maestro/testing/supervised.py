@@ -47,6 +47,7 @@ class Supervised:
         self.order = {
             "session_id": "ses_x",
             "token": "none",
+            "secret": "none",
             "socket": str(folder / "no-server.sock"),
             "folder": str(folder),
             "words": list(words),

@@ -7,13 +7,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from maestro.runner import tree
-from maestro.testing.live import LiveServer
+from maestro.testing.live import PYTHON_CLIENT, LiveServer
 from maestro.testing.supervised import until
 
+MAESTRO = Path(sys.executable).with_name("maestro")  # the command, for programs that a test spawns
 OVER = ("completed", "failed", "stopped", "lost")
 
 
@@ -36,6 +38,38 @@ class Workshop:
         done = self.live.command(*words[:at], "--json", *words[at:], cwd=self.repo, timeout=60)
         assert done.returncode == exits, (words, done.returncode, done.stdout.decode(), done.stderr.decode())
         return json.loads(done.stdout)
+
+    def join(self, name: str, *words: str) -> dict[str, Any]:
+        """Register a session; return its record with its token."""
+        made: dict[str, Any] = self.json("session", "register", "--name", name, *words)
+        return made
+
+    def lead(self, name: str = "lead", *words: str) -> dict[str, Any]:
+        """Register a coordinator that may start plain programs."""
+        return self.join(name, "--mode", "coordinate", "--grant", "full", *words)
+
+    def call_as(
+        self,
+        session: dict[str, Any],
+        *words: str,
+        exits: int = 0,
+        cwd: Path | None = None,
+        program: Path | None = None,
+    ) -> str:
+        """Run a command as a session; return its output, or the error text where it must fail."""
+        environment = {"MAESTRO_TOKEN": session["token"], "MAESTRO_SESSION_ID": session["id"]}
+        call = [str(program)] if program else PYTHON_CLIENT
+        done = subprocess.run(
+            [*call, *words],
+            cwd=cwd or self.repo,
+            env=self.live.environment(**environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == exits, (words, done.returncode, done.stdout.decode(), done.stderr.decode())
+        return (done.stdout if exits == 0 else done.stderr).decode()
 
     def task(self, title: str, *words: str) -> dict[str, Any]:
         made: dict[str, Any] = self.json("task", "create", title, *words)
@@ -100,6 +134,10 @@ class Workshop:
     def close(self) -> None:
         """End what is left: only the very processes that were noted."""
         self.live.kill()
+        self.end_agents()
+
+    def end_agents(self) -> None:
+        """End every runner and agent that is still there: only the very processes that were noted."""
         for pid in self.left():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)

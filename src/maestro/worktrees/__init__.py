@@ -15,7 +15,7 @@ from maestro.worktrees.merges import Conflicted, Merged, Merges, merge
 from maestro.worktrees.preparation import Prepared, prepare
 from maestro.worktrees.readiness import ready
 from maestro.worktrees.removal import Removed, remove
-from maestro.worktrees.settings import Settings, read_settings
+from maestro.worktrees.settings import Settings, read_settings, setup_in
 from maestro.worktrees.setup_command import SetupRun
 from maestro.worktrees.states import Operation, State, state
 from maestro.worktrees.temporary import checkout, sweep
@@ -50,6 +50,7 @@ __all__ = [
     "read_settings",
     "ready",
     "remove",
+    "setup_in",
     "state",
     "sweep",
     "tip",

@@ -39,7 +39,8 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 async def look(path: str) -> Changes:
     """The changes in a worktree."""
     record = records.read(await repositories.git_dir(path))
-    words = ("--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+    # git does not look into submodules: it would run there by their own configuration, which agents write.
+    words = ("--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
     lines = (await commands.run("status", *words, cwd=path)).split("\0")
     entries = [(line[0], line.split(" ", _FIELDS[line[0]])[-1]) for line in lines if line and line[0] in _FIELDS]
     untracked = [name for mark, name in entries if mark == "?"]

@@ -48,8 +48,10 @@ async def fast_forward(path: str, *, branch: str, old: str, new: str) -> bool:
 
 
 async def _refusal(path: str, branch: str, old: str, new: str, error: MaestroError) -> Conflict:
-    touched = set(filter(None, (await commands.run("diff", "--name-only", "-z", old, new, cwd=path)).split("\0")))
-    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
+    compare = ("diff", "--name-only", "--no-ext-diff", "--no-textconv", "-z", old, new)
+    touched = set(filter(None, (await commands.run(*compare, cwd=path)).split("\0")))
+    looks = ("--no-renames", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=dirty")
+    words = ("status", "--porcelain", "-z", *looks)
     changed = [entry[3:] for entry in (await commands.run(*words, cwd=path)).split("\0") if entry]
     both = [commands.shown(name) for name in changed if name in touched]
     if not both:

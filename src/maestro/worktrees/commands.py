@@ -1,27 +1,18 @@
-"""How git is run for worktrees: alone, in silence, the same on every machine. Below it is only `maestro.git`."""
+"""How git is run for worktrees: in silence, the same on every machine, and only with programs that were recorded."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 
-from maestro import git, limits
+from maestro import git, git_repositories, limits
 from maestro.errors import MaestroError
 
-# What a person may have configured for their own hands, and what would surprise here. Given before each command,
-# where it counts more than any file.
+# What a person may have configured for their own hands, and what would surprise here.
 _SETTINGS = (
-    "core.hooksPath=/dev/null",  # a hook belongs to a person's own commits and checkouts
-    "core.fsmonitor=false",  # it may be a program, or leave one running
-    "core.editor=true",
-    "core.askPass=true",
     "core.quotePath=false",
     f"core.filesRefLockTimeout={limits.git_lock_milliseconds}",
     f"core.packedRefsTimeout={limits.git_lock_milliseconds}",
-    "gc.auto=0",  # it would go on in the background
-    "maintenance.auto=false",
-    "commit.gpgSign=false",
-    "merge.verifySignatures=false",
     "merge.conflictStyle=diff3",  # who mends a conflict wants to see where both came from
     "rerere.enabled=false",
     "submodule.recurse=false",
@@ -39,13 +30,9 @@ async def run(
     *args: str, cwd: str, seconds: float = limits.worktree_git_seconds_max, config: tuple[str, ...] = ()
 ) -> str:
     """What git prints. `config` are settings for this one command, as `name=value`."""
-    options = [word for setting in (*_SETTINGS, *config) for word in ("-c", setting)]
-    try:
-        return await git.run(*options, *args, cwd=cwd, timeout_seconds=seconds)
-    except MaestroError as error:
-        # The wrapper names a command by its first word, and here that is an option.
-        message = error.message.replace("git -c", f"git {args[0]}", 1)
-        raise type(error)(message, hint=error.hint, data=error.data) from None
+    repository = git_repositories.repository_at(cwd)
+    settings = (*_SETTINGS, *config, *git_repositories.neutral_settings(repository))
+    return await git.run(*args, cwd=cwd, timeout_seconds=seconds, repository=repository, settings=settings)
 
 
 async def worktree(*args: str, cwd: str, seconds: float = limits.worktree_git_seconds_max) -> str:

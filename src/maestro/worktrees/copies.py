@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from maestro import errors, limits
-from maestro.errors import MaestroError, TooLarge
+from maestro import checkout_files, errors, limits, umasks
+from maestro.errors import Invalid, MaestroError, TooLarge
 from maestro.worktrees import patterns, plain_files, records
 
 
@@ -88,36 +88,39 @@ def _copied(name: str, *, source: str, target: str, known: str | None, made: lis
         if known and digest == known:
             return digest
         raise _Unfit("the worktree has a file of that name")
-    with _opened(Path(source, name)) as reader:
-        _make_folders(target, PurePosixPath(name).parent)
+    with contextlib.ExitStack() as opened:
+        reader = opened.enter_context(_opened(source, name))
+        folder = _enter_folder(opened, target, PurePosixPath(name).parent)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         mode = stat.S_IMODE(os.fstat(reader.fileno()).st_mode)
-        with os.fdopen(os.open(present, flags, mode), "wb") as writer:
+        with os.fdopen(os.open(present.name, flags, mode, dir_fd=folder), "wb") as writer:
             made.append(present)
+            os.fchmod(writer.fileno(), umasks.person_mode(mode))
             shutil.copyfileobj(reader, writer)
     return records.digest(str(present))
 
 
-def _opened(path: Path) -> BufferedReader:
+def _opened(source: str, name: str) -> BufferedReader:
+    path = Path(source, name)
     if path.is_symlink():
         raise _Unfit("it is a symbolic link")
     if path.is_dir():
         raise _Unfit(f"it is a folder: write {path.name}/** for all in it")
     try:
-        opened = plain_files.open_plain(str(path))
+        with checkout_files.open_folder(source, str(PurePosixPath(name).parent)) as folder:
+            opened = plain_files.open_plain(path.name, folder=folder)
     except OSError as error:
         raise _Unfit(f"it cannot be read: {error.strerror}") from None
+    except Invalid as error:
+        raise _Unfit(error.message) from None
     if opened is None:
         raise _Unfit("it is not a plain file")
     return opened
 
 
-def _make_folders(target: str, parent: PurePosixPath) -> None:
-    """Like mkdir -p, but the branch may have a link in the way that leads out of the worktree."""
-    folder = Path(target)
-    for part in parent.parts:
-        folder /= part
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir()
-        if folder.is_symlink() or not folder.is_dir():
-            raise _Unfit(f"the worktree has no folder {parent}")
+def _enter_folder(opened: contextlib.ExitStack, target: str, parent: PurePosixPath) -> int:
+    """Open the folder of a copy, made where it is missing. The branch may hold a link in its place."""
+    try:
+        return opened.enter_context(checkout_files.open_folder(target, str(parent), makes=True))
+    except (Invalid, NotADirectoryError):
+        raise _Unfit(f"the worktree has no folder {parent}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, files, limits
+from maestro import errors, files, limits, umasks
 from maestro.errors import Conflict, Invalid, MaestroError, NameTaken
 from maestro.worktrees import branches, commands, folders, listing, records, repositories
 
@@ -80,6 +80,8 @@ def _claim(path: str) -> list[Path]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
+        for made in (folder, *missing):
+            made.chmod(umasks.person_mode(0o777))
     except OSError as error:
         _drop_folders(missing)
         if isinstance(error, FileExistsError):

@@ -11,7 +11,11 @@ from maestro import limits
 from maestro.errors import MaestroError
 from maestro.worktrees import branches, changes, commands, repositories
 
-_WORDS = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--submodule=short")
+# Without a look into submodules: git would run in them by their own configuration, which agents write.
+_WORDS = (
+    *("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"),
+    *("--submodule=short", "--ignore-submodules=dirty"),
+)
 # A larger file is told as binary: its text would be cut anyway.
 _CONFIG = (f"core.bigFileThreshold={limits.diff_file_bytes_max}",)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from maestro import errors, limits
+from maestro.domain.sandboxes import NO_SANDBOX, Sandbox
 from maestro.worktrees import changes, commands, copies, records, repositories, setup_command
 from maestro.worktrees.copies import Skipped
 from maestro.worktrees.settings import Settings
@@ -28,22 +29,22 @@ class Prepared(msgspec.Struct, frozen=True):
         return self.setup is None or self.setup.is_ok
 
 
-async def prepare(path: str, *, settings: Settings, source: str) -> Prepared:
+async def prepare(path: str, *, settings: Settings, source: str, sandbox: Sandbox = NO_SANDBOX) -> Prepared:
     """Copy and run what `settings` say, from the checkout `source` into the worktree at `path`.
 
     It may be done again: what was copied before and not changed since stays as it is.
     """
     git_dir = await repositories.git_dir(path)
     done = await asyncio.to_thread(_copy, path, git_dir, settings, source) if settings.copy else copies.Copies({}, ())
-    setup = await _set_up(path, git_dir, settings) if settings.setup else None
+    setup = await _set_up(path, git_dir, settings, sandbox) if settings.setup else None
     skipped = tuple(Skipped(commands.shown(one.path), one.reason) for one in done.skipped)
     return Prepared(tuple(map(commands.shown, done.done)), skipped, setup)
 
 
-async def _set_up(path: str, git_dir: str, settings: Settings) -> SetupRun:
+async def _set_up(path: str, git_dir: str, settings: Settings, sandbox: Sandbox) -> SetupRun:
     """Run the command, and note what it made: that is nobody's work. What was somebody's before stays so."""
     before = set((await changes.look(path)).work)
-    setup = await setup_command.run(settings.setup, cwd=path, seconds=settings.setup_seconds)
+    setup = await setup_command.run(settings.setup, cwd=path, seconds=settings.setup_seconds, within=sandbox)
     after = await changes.look(path)
     made = [name for name in (*after.work, *after.copied, *after.restored) if name not in before]
     await asyncio.to_thread(_note_made, path, git_dir, made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from maestro.errors import Conflict, NotFound
@@ -24,4 +25,4 @@ async def ready(checkout: str) -> Settings:
             hint="Make one (git init, git add -A, git commit -m first), or leave --worktree out.",
         ) from None
     await branches.known_commit(checkout, None)
-    return read_settings(checkout)
+    return await asyncio.to_thread(read_settings, checkout)

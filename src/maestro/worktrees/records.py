@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 
 import msgspec
 
+from maestro import checkout_files, limits
+from maestro.errors import Invalid
 from maestro.worktrees import plain_files
 
 _NAME = "maestro.json"
@@ -24,17 +25,16 @@ class Record(msgspec.Struct, frozen=True):
 def read(git_dir: str) -> Record:
     """The record; an empty one when there is none to be read, so that nothing counts as copied."""
     try:
-        return msgspec.convert(json.loads(Path(git_dir, _NAME).read_bytes()), Record)
-    except (OSError, ValueError, RecursionError):
+        kept = checkout_files.read_file(git_dir, _NAME, bytes_max=limits.worktree_record_bytes_max)
+        return msgspec.convert(json.loads(kept or b"{}"), Record)
+    except (OSError, ValueError, RecursionError, Invalid):
         return Record()
 
 
 def write(git_dir: str, record: Record) -> None:
     """Store the record, whole or not at all."""
-    part = Path(git_dir, f"{_NAME}.part")
     # The standard library's JSON: it keeps names that are no UTF-8.
-    part.write_text(json.dumps(msgspec.structs.asdict(record)), encoding="ascii")
-    part.rename(Path(git_dir, _NAME))
+    checkout_files.write_file(git_dir, _NAME, json.dumps(msgspec.structs.asdict(record)).encode("ascii"))
 
 
 def digest(path: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from maestro import files, limits
+from maestro import bounded_toml, files, limits
 from maestro.errors import Invalid
 
 FILE = ".maestro/config.toml"
@@ -45,12 +44,20 @@ def read_settings(checkout: str) -> Settings:
     if len(text) >= limits.checkout_settings_bytes_max:
         raise _unusable(file, f"it is larger than {limits.checkout_settings_bytes_max} bytes")
     try:
-        table: Any = tomllib.loads(text.decode()).get("worktree", {})
+        table: Any = bounded_toml.parse(text.decode()).get("worktree", {})
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as error:
         raise _unusable(file, f"in [worktree]: {error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (UnicodeDecodeError, bounded_toml.Unreadable) as error:
         raise _unusable(file, str(error)) from error
+
+
+def setup_in(text: str) -> str:
+    """Return the set-up command in the text of a settings file; an empty text where that text is wrong."""
+    try:
+        return msgspec.convert(bounded_toml.parse(text).get("worktree", {}), Settings).setup
+    except (msgspec.ValidationError, bounded_toml.Unreadable):
+        return ""
 
 
 def _unusable(file: Path, reason: str) -> Invalid:

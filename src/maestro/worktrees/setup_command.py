@@ -6,7 +6,8 @@ import os
 
 import msgspec
 
-from maestro import commands, errors, git, limits
+from maestro import errors, git, limits, sandbox
+from maestro.domain.sandboxes import Sandbox
 
 
 class SetupRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +42,11 @@ class SetupRun(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-async def run(command: str, *, cwd: str, seconds: float) -> SetupRun:
+async def run(command: str, *, cwd: str, seconds: float, within: Sandbox) -> SetupRun:
     """Run a set-up command; one that fails is told, one that cannot even be started is an error."""
-    ran = await commands.run(
+    ran = await sandbox.run(
         command,
+        sandbox=within,
         directory=cwd,
         environment=_environment(),
         seconds_max=seconds,

@@ -72,7 +72,8 @@ async def _dropped(repository: str, holder: str) -> None:
 def _locked(folder: str) -> int | None:
     """Hold a folder as long as this descriptor is open; None if another does."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        # A link of that name could lead to a folder of the person, which would be deleted.
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:

@@ -54,7 +54,7 @@ def start(kettle: Kettle, story: Story) -> None:
     story.say("you", f'$ maestro task create "{WANTED}"')
     whole = kettle.ask("task", "create", WANTED)["ref"]
     words = ["session", "spawn", "--task", whole, "--name", parts.LEAD, "--tool", "claude", "--mode", "coordinate"]
-    words += ["--model", MODELS["claude"], "--permission", "full"]
+    words += ["--model", MODELS["claude"], "--permission", "full", "--grant", "full"]
     story.say("you", f'$ maestro {" ".join(words)} --subject "The kettle" --message "{MESSAGE}"')
     kettle.maestro(*words, "--subject", "The kettle", "--message", MESSAGE)
 

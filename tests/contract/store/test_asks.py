@@ -65,3 +65,26 @@ async def test_each_is_told_of_once(store: Store, enter: Enter, clock: FakeClock
     assert [ask.id for ask in await store.read(lambda tx: tx.asks.unnotified(limit=9))] == [one.id, two.id]
     await store.write(lambda tx: tx.asks.mark_notified(one.id, at=tx.at))
     assert [ask.id for ask in await store.read(lambda tx: tx.asks.unnotified(limit=9))] == [two.id]
+
+
+async def test_asks_about_one_call_are_found_by_its_digest(store: Store, enter: Enter, clock: FakeClock) -> None:
+    session, other = await enter("w"), await enter("v")
+    first, second, own = [await put(store, clock, session) for _ in range(3)]
+    foreign = await put(store, clock, other)
+    for ask in (first, second, foreign):
+        await store.write(lambda tx, ask=ask: tx.asks.set_call(ask.id, "d1" if ask is not second else "d2"))
+    assert await store.read(lambda tx: tx.asks.of_call(session.id, "d1", limit=9)) == [first]
+    assert await store.read(lambda tx: tx.asks.open_of_calls(session.id, limit=9)) == [first, second]
+    assert own in await store.read(lambda tx: tx.asks.open_of_session(session.id, limit=9))
+    await close(store, first)
+    (closed,) = await store.read(lambda tx: tx.asks.of_call(session.id, "d1", limit=9))
+    assert closed.status is Status.ANSWERED
+    await close(store, second, Status.WITHDRAWN, None)
+    assert await store.read(lambda tx: tx.asks.of_call(session.id, "d2", limit=9)) == []
+
+
+async def test_an_ask_knows_the_message_with_its_answer(store: Store, enter: Enter, clock: FakeClock) -> None:
+    ask = await put(store, clock, await enter("w"))
+    assert await store.read(lambda tx: tx.asks.answer_message(ask.id)) is None
+    await store.write(lambda tx: tx.asks.set_answer_message(ask.id, "msg_1"))
+    assert await store.read(lambda tx: tx.asks.answer_message(ask.id)) == "msg_1"

@@ -68,6 +68,32 @@ async def test_a_caller_that_fails_halfway_undoes_what_it_wrote_and_nothing_else
     assert [event.seq for event in await logged(store)] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("quick", [True, False])
+async def test_what_a_caller_counts_in_memory_counts_once_and_only_if_it_is_stored(store: Store, quick: bool) -> None:
+    """A neighbour that fails halfway makes the whole batch run again."""
+    counted: list[str] = []
+
+    def count(tx: Tx, name: str) -> None:
+        counted.append(name)
+        tx.on_undo(lambda: counted.remove(name))
+
+    def takes(tx: Tx) -> int:
+        count(tx, "taken")
+        return tx.tasks.insert(make_task(project_id=PROJECT.id))
+
+    def halfway(tx: Tx) -> None:
+        takes(tx)
+        raise errors.Conflict("no")
+
+    def refused(tx: Tx) -> None:
+        count(tx, "refused")
+        raise errors.Conflict("no")
+
+    works: list[Callable[[Tx], Any]] = [takes, refused, takes, halfway, takes]
+    await asyncio.gather(*(store.write(work, quick=quick) for work in works), return_exceptions=True)
+    assert counted == ["taken", "taken", "taken"]
+
+
 async def test_the_log_has_no_gap_even_where_callers_failed(store: Store) -> None:
     def fails(tx: Tx) -> None:
         say("never")(tx)

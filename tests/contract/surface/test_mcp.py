@@ -65,7 +65,9 @@ def set_up(api: httpx.Client, folder: Path, name: str) -> dict[str, str]:
     assert api.post("/api/projects", json={"path": str(folder), "name": name}).status_code == 200
     api.post("/api/members", json={"project": name, "name": "dana", "role": "dev"})
     api.post("/api/teams", json={"project": name, "name": "core"})
-    boss = api.post("/api/sessions", json={"project": name, "name": "boss", "mode": "coordinate"}).json()
+    boss = api.post(
+        "/api/sessions", json={"project": name, "name": "boss", "mode": "coordinate", "grant": "full"}
+    ).json()
     worker = api.post("/api/sessions", json={"project": name, "name": "w", "parent": "boss"}).json()
     api.post("/api/sessions", json={"project": name, "name": "idle", "parent": "boss"})
     return {"boss": boss["token"], "w": worker["token"]}

@@ -31,6 +31,8 @@ class CommandWay:
         else:
             words, cwd = self.words(operation, fields), str(self.folder)
         words += ["--json", *(["--idempotency-key", key] if key else [])]
+        rest = fields.get(operation.command.rest, []) if operation.command else []
+        words += ["--", *rest] if rest else []
         done = await asyncio.to_thread(self.live.command, *words, cwd=cwd, env={"MAESTRO_TOKEN": token})
         if done.returncode != 0 and not done.stdout:
             raise rebuilt(json.loads(done.stderr.splitlines()[-1]), exit_code=done.returncode)
@@ -45,7 +47,7 @@ class CommandWay:
                 value = fields[name]
                 words.append(",".join(value) if isinstance(value, list) else str(plain(value)))
         for info in msgspec.structs.fields(operation.request):
-            if info.name in fields and info.name not in operation.command.positional:
+            if info.name in fields and info.name not in (*operation.command.positional, operation.command.rest):
                 words += self.flag(info, fields[info.name])
         return words
 

@@ -56,6 +56,8 @@ LEFT = {
     "ask.show": "wait shows it",
     "ask.answer": _PERSONS,
     "hook.list": _PERSONS,
+    "session.grant": _PERSONS,
+    "file.check": _PROGRAMS,
     "tracker.status": _PERSONS,
     "tracker.sync": _PERSONS,
     "server.status": _PERSONS,

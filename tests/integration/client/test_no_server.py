@@ -6,7 +6,7 @@ import pytest
 
 import maestro
 
-NOT_FOUND = "maestro: no server answers at {path}\nstart one with: maestro up\n"
+NOT_FOUND = "maestro: no server answers at {path}\nthe person starts one with: maestro up\n"
 MISNAMED = "maestro: no server answers at {path}\nMAESTRO_SOCKET names it: mend or unset that\n"
 
 

@@ -8,7 +8,9 @@ import json
 import os
 import signal
 import sqlite3
+import statistics
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 
 from maestro.store.layout import DATABASE
+from maestro.testing import rounds as round_tests
 from maestro.testing.live import LiveServer
 
 CLIENTS = 6
@@ -35,6 +38,7 @@ class Rounds:
     broken: int = 0
     servers: int = 1
     over: bool = False
+    seconds_away: list[float] = field(default_factory=list)
     problems: list[Exception] = field(default_factory=list)
 
     def wait_for(self, what: str, met: Callable[[], bool]) -> None:
@@ -137,8 +141,10 @@ def kill_while_asked(server: LiveServer, rounds: Rounds, *, after: int) -> None:
     os.kill(server.process.pid, signal.SIGSTOP)
     rounds.wait_for("every client asking", lambda: len(rounds.under_way) == CLIENTS)
     server.kill()
+    killed_at = time.monotonic()
     rounds.wait_for("a broken request", lambda: rounds.broken > broken)
     start_again(server, rounds)
+    rounds.seconds_away.append(time.monotonic() - killed_at)
 
 
 def start_again(server: LiveServer, rounds: Rounds) -> None:
@@ -150,7 +156,9 @@ def start_again(server: LiveServer, rounds: Rounds) -> None:
     rounds.tell(count)
 
 
-def survive(server: LiveServer, connect: Any, init: Any, *, times: int, after: int) -> tuple[list[Client], str]:
+def survive(
+    server: LiveServer, connect: Any, init: Any, *, times: int, after: int
+) -> tuple[list[Client], str, Rounds]:
     """Clients at work through that many kills; then all of them finish what they were at."""
     person = connect(server)
     project = init(person, "vc")
@@ -175,7 +183,7 @@ def survive(server: LiveServer, connect: Any, init: Any, *, times: int, after: i
             client.thread.join(SECONDS_MAX)
     if rounds.problems:
         raise rounds.problems[0]
-    return clients, project
+    return clients, project, rounds
 
 
 def assert_nothing_lost_nothing_twice(clients: list[Client], api: Any, project: str) -> None:
@@ -228,15 +236,20 @@ def check_all(server: LiveServer, clients: list[Client], project: str, connect: 
 
 
 def test_five_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any) -> None:
-    clients, project = survive(live, connect, init, times=5, after=60)
+    clients, project, _ = survive(live, connect, init, times=5, after=60)
     check_all(live, clients, project, connect, assert_log_agrees)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_sixty_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any) -> None:
-    clients, project = survive(live, connect, init, times=60, after=40)
+@pytest.mark.rounds
+@pytest.mark.timeout(600)
+def test_many_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any) -> None:
+    count = round_tests.count(20, full=200)
+    clients, project, rounds = survive(live, connect, init, times=count, after=40)
     check_all(live, clients, project, connect, assert_log_agrees)
+    away = f"{statistics.median(rounds.seconds_away):.2f} s"
+    writes = sum(len(client.sent) for client in clients)
+    round_tests.report("kills", count, acknowledged=writes, lost=0, twice=0, gaps=0, median_away=away)
 
 
 def test_a_server_that_is_told_to_stop_loses_nothing_either(

@@ -154,10 +154,13 @@ async def test_a_million_unread(server: Server, steps: Steps, join: Join, fill: 
     await compare(server, steps, join, fill, many=100 * BATCH)
 
 
+INBOX_PARAMETERS = ["box", "after_priority", "after_seq", "type", "priority", "task_id", "sender_kind", "limit"]
+
+
 @pytest.mark.parametrize("name", ["inbox_open", "inbox_open_shared", "inbox_count", "inbox_has"])
 def test_the_index_of_what_is_open_is_used(server: Server, name: str) -> None:
     sql = statements.load("sqlite")[name]
-    values = dict.fromkeys(["box", "after_priority", "after_seq", "type", "priority", "task_id", "limit"], 1)
+    values = dict.fromkeys(INBOX_PARAMETERS, 1)
     with contextlib.closing(sqlite3.connect(server.home / DATABASE)) as database:
         plan = [
             row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {sql}", values | {"reader": 1, "body_chars": 1})

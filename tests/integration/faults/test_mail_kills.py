@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from maestro.store.layout import SETTINGS, SOCKET
+from maestro.testing import rounds as round_tests
 from maestro.testing.live import LiveServer
 from maestro.testing.raw import RawCommand, Relay
 
@@ -291,7 +292,8 @@ def assert_keys_still_answer(senders: list[Worker], rounds: Rounds) -> None:
 def busy_office(live: LiveServer, make_office: Callable[..., Any]) -> Any:
     """One in which nobody is too fast."""
     live.stop()
-    (live.home / SETTINGS).write_text("mail_per_minute = 0\n")
+    rates = ("mail_per_minute", "family_mail_per_minute", "project_mail_per_minute")
+    (live.home / SETTINGS).write_text("".join(f"{name} = 0\n" for name in rates))
     live.start()
     return make_office(live)
 
@@ -351,6 +353,9 @@ def test_five_kills(busy_office: Any, relay: Relay, clients: Any, connect: Any, 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_fifty_kills(busy_office: Any, relay: Relay, clients: Any, connect: Any, tmp_path: Path) -> None:
-    play(busy_office, relay, clients, connect, tmp_path, times=50, after=40)
+@pytest.mark.rounds
+@pytest.mark.timeout(600)
+def test_many_kills(busy_office: Any, relay: Relay, clients: Any, connect: Any, tmp_path: Path) -> None:
+    count = round_tests.count(15, full=50)
+    play(busy_office, relay, clients, connect, tmp_path, times=count, after=40)
+    round_tests.report("mail kills", count, lost=0, twice=0)

@@ -16,6 +16,7 @@ import pytest
 
 from maestro import errors, limits
 from maestro.store.layout import DATABASE
+from maestro.testing import rounds
 from maestro.testing.mail_machine import LONG, PRIORITIES, SEATS, TO, Machine
 
 Step = tuple[str, tuple[Any, ...]]
@@ -183,8 +184,10 @@ def test_nobody_waits_for_mail_that_is_there(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
+@pytest.mark.rounds
+@pytest.mark.timeout(600)
 def test_nobody_waits_for_mail_that_is_there_for_long() -> None:
-    first = random.SystemRandom().randrange(1 << 32)
-    for seed in range(first, first + 300):
+    first, count = rounds.seed(), rounds.count(60, full=300)
+    for seed in range(first, first + count):
         try_seed(seed, 150)
+    rounds.report("wake-ups", count, seed=first, missed=0)

@@ -95,8 +95,10 @@ def test_what_is_asked_wrongly_is_refused(person: Person) -> None:
 
 
 def test_an_agent_does_not_change_its_persons_settings(person: Person) -> None:
+    """A server refuses the token; without one the client refuses every token."""
     for word in ("connect", "disconnect"):
-        assert "only the person" in person.runs(word, "gemini", code=4, MAESTRO_TOKEN="mst_x")
+        said = person.runs(word, "gemini", code=4, MAESTRO_TOKEN="mst_x")
+        assert "only the person" in said or "This token is not valid" in said
     assert person.settings.read_text() == SETTINGS
 
 

@@ -28,7 +28,9 @@ def project(api: httpx.Client, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tokens(api: httpx.Client, project: Path) -> dict[str, str]:
-    boss = api.post("/api/sessions", json={"project": "vc", "name": "boss", "mode": "coordinate"}).json()
+    boss = api.post(
+        "/api/sessions", json={"project": "vc", "name": "boss", "mode": "coordinate", "grant": "full"}
+    ).json()
     worker = api.post("/api/sessions", json={"project": "vc", "name": "w", "parent": "boss"}).json()
     return {"boss": boss["token"], "w": worker["token"]}
 

@@ -41,7 +41,7 @@ def test_a_project_has_so_many_at_once(bounded: Bounded) -> None:
 def test_a_coordinator_has_so_many_workers_at_once(bounded: Bounded) -> None:
     shop = bounded(spawns_per_coordinator=1)
     script = "maestro session spawn --name worker -- cat; maestro session spawn -- true 2> refused; echo $? > code"
-    shop.spawn("--name", "lead", "--mode", "coordinate", "--", "sh", "-c", script)
+    shop.spawn("--name", "lead", "--mode", "coordinate", "--grant", "full", "--", "sh", "-c", script)
     assert shop.ended("lead")["status"] == "completed"
     assert shop.lines("code") == ["5"] and "at most 1 workers" in (shop.repo / "refused").read_text()
     shop.spawn("--name", "other", "--", "true")  # of the person, whom that does not bind
@@ -51,8 +51,8 @@ def test_a_coordinator_has_so_many_workers_at_once(bounded: Bounded) -> None:
 def test_sessions_start_others_only_so_deep(bounded: Bounded) -> None:
     shop = bounded(spawn_depth=1)
     deeper = "maestro session spawn --name third -- true 2> refused; echo $? > code"
-    script = f"maestro session spawn --name second --mode coordinate -- sh -c '{deeper}'"
-    shop.spawn("--name", "first", "--mode", "coordinate", "--", "sh", "-c", script)
+    script = f"maestro session spawn --name second --mode coordinate --grant full -- sh -c '{deeper}'"
+    shop.spawn("--name", "first", "--mode", "coordinate", "--grant", "full", "--", "sh", "-c", script)
     until(lambda: shop.lines("code"), what="the refusal")
     assert shop.lines("code") == ["5"] and "1 levels deep" in (shop.repo / "refused").read_text()
 

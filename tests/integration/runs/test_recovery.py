@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from maestro import limits
+from maestro.client.start import AGENT_MARKS
+from maestro.server.secrets import Secrets
 from maestro.testing.live import PYTHON_CLIENT
 from maestro.testing.supervised import identity, until
 from maestro.testing.workshop import Workshop
@@ -32,7 +34,7 @@ exec sleep 1000
 
 
 def lead(shop: Workshop, *words: str, script: str = LEAD) -> dict[str, Any]:
-    return shop.spawn("--name", "lead", "--mode", "coordinate", *words, "--", "sh", "-c", script)
+    return shop.spawn("--name", "lead", "--mode", "coordinate", "--grant", "full", *words, "--", "sh", "-c", script)
 
 
 @pytest.fixture
@@ -125,8 +127,8 @@ def test_one_that_was_stopped_stays_stopped(shop: Workshop, team: tuple[str, str
 def test_one_that_crashes_again_and_again_is_given_up_and_its_workers_adopted(shop: Workshop) -> None:
     shop.task("Parser")
     (shop.repo / "crash").write_text(LEAD.replace("exec sleep 1000\n", "exit 7\n"))
-    begin = "maestro session spawn --name lead --mode coordinate -- sh crash; exec sleep 1000"
-    above = shop.spawn("--name", "above", "--mode", "coordinate", "--", "sh", "-c", begin)
+    begin = "maestro session spawn --name lead --mode coordinate --grant full -- sh crash; exec sleep 1000"
+    above = shop.spawn("--name", "above", "--mode", "coordinate", "--grant", "full", "--", "sh", "-c", begin)
     until(lambda: shop.lines("works"), what="the worker")
     until(lambda: shop.session("w")["parent_id"] == above["id"], what="the adoption")
     assert len(shop.lines("up")) == 1 + len(limits.resume_after_seconds)
@@ -140,8 +142,12 @@ def test_one_that_crashes_again_and_again_is_given_up_and_its_workers_adopted(sh
     assert not shop.json("ask", "list")["asks"]
 
 
-def test_after_a_reboot_all_are_started_again_and_up_says_so(shop: Workshop, team: tuple[str, str]) -> None:
+def test_after_a_reboot_all_are_started_again_and_up_says_so(
+    shop: Workshop, team: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     boss, worker = team
+    for name in AGENT_MARKS:  # only the person starts a server
+        monkeypatch.delenv(name, raising=False)
     shop.task("All of it")
     shop.task("Part", "--parent", "#2")
     run_id = shop.begin("#2", "--", "sh", "-c", "echo x >> part; test $(wc -l < part) -ge 2 || exec sleep 1000")
@@ -248,10 +254,11 @@ def test_a_runner_of_an_earlier_start_is_not_heard(shop: Workshop, team: tuple[s
     (_, said) = started(shop, 2)
     env = {"MAESTRO_TOKEN": said.partition(":")[2]}
     late = json.dumps({"kind": "exited", "epoch": 1, "code": 0, "tail": "late"})
-    refused = shop.live.command("runner", "report", late, cwd=shop.repo, env=env)
+    secret = Secrets(shop.live.home).runner_secret(boss, 2)
+    refused = shop.live.command("runner", "report", "--secret", secret, late, cwd=shop.repo, env=env)
     assert refused.returncode == 5 and b"started again since" in refused.stderr
     stale = json.dumps({"kind": "started", "pid": 1, "pid_started": "1", "runner": 1})
-    assert shop.live.command("runner", "report", stale, cwd=shop.repo, env=env).returncode == 5
+    assert shop.live.command("runner", "report", "--secret", secret, stale, cwd=shop.repo, env=env).returncode == 5
     shop.live.kill()
     (shop.folder(boss) / "spool.json").write_text(f"[{late}]")  # nor what it left behind
     shop.live.start()
@@ -305,8 +312,7 @@ def test_with_nobody_above_the_person_says_what_becomes_of_the_workers(shop: Wor
 def test_workers_that_the_person_wants_stopped_are_stopped(shop: Workshop) -> None:
     shop.task("Parser")
     process = shop.live.begin(program=["sleep", "1000"])
-    words = ["session", "register", "--name", "lead", "--mode", "coordinate", "--pid", str(process.pid)]
-    env = {"MAESTRO_TOKEN": shop.json(*words)["token"]}
+    env = {"MAESTRO_TOKEN": shop.lead("lead", "--pid", str(process.pid))["token"]}
     spawn = ["session", "spawn", "--name", "w", "--task", "#1", "--", "sleep", "1000"]
     assert shop.live.command(*spawn, cwd=shop.repo, env=env).returncode == 0
     until(lambda: shop.session("w")["status"] == "working", what="the worker")

@@ -10,7 +10,7 @@ from maestro.testing.workshop import Workshop
 
 def lead(shop: Workshop) -> str:
     """A coordinator that a test speaks for."""
-    return str(shop.json("session", "register", "--mode", "coordinate", "--name", "lead")["token"])
+    return str(shop.lead()["token"])
 
 
 def hears(shop: Workshop, token: str) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import worktrees
+from maestro import git_repositories, worktrees
 
 
 def names_in(folder: Path) -> list[str]:
@@ -60,6 +60,12 @@ class Repo:
             "beside": names_in(self.path.parent),
             "ours": [name for name in names_in(git_dir) if name.startswith("maestro")],
         }
+
+
+@pytest.fixture(autouse=True)
+def accepted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person accepted every program that these repositories name; tests/security has those that nobody did."""
+    monkeypatch.setattr(git_repositories.Records, "accepts", lambda *_: True)
 
 
 @pytest.fixture

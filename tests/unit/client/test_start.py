@@ -18,19 +18,26 @@ def test_the_callers_own_variables_stay_behind(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("written", "said"), [(b"ready\n", "ready"), (b"error: a\nmore", "error: a"), (b"", ""), (b"rea", "rea")]
+    ("written", "said", "pid"),
+    [
+        (b"pid 7\nready\n", "ready", 7),
+        (b"pid 7\nerror: a\nmore", "error: a", 7),
+        (b"pid 7\n", "", 7),
+        (b"busy\n", "busy", None),
+        (b"", "", None),
+    ],
 )
-def test_the_first_line(written, said):
+def test_what_a_supervisor_tells_of_a_start(written, said, pid):
     reading, writing = os.pipe()
     os.write(writing, written)
     os.close(writing)
-    assert start.first_line(reading, until=time.monotonic() + 10) == said
+    assert start.read_start(reading, until=time.monotonic() + 10) == start.Start(said, pid)
     os.close(reading)
 
 
 def test_a_server_that_says_nothing_in_time():
     reading, writing = os.pipe()
-    assert start.first_line(reading, until=time.monotonic()) is None
+    assert start.read_start(reading, until=time.monotonic()) == start.Start(None, None)
     os.close(reading)
     os.close(writing)
 

@@ -31,6 +31,13 @@ def test_a_question_takes_a_choice_or_free_text(said: str, meant: str) -> None:
     assert chosen(FRUIT, said) == meant
 
 
+def test_a_question_of_the_server_takes_only_its_choices() -> None:
+    own = make_ask(session_id=None, choices=["accept the loss"])
+    assert chosen(own, "accept the") == "accept the loss"
+    with pytest.raises(errors.Invalid, match="not one of the choices"):
+        chosen(own, "accept it")
+
+
 def test_a_question_without_choices_takes_anything() -> None:
     assert chosen(make_ask(), " use 8081 ") == "use 8081"
     assert chosen(make_ask(), "1") == "1"

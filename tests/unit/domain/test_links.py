@@ -39,6 +39,7 @@ def test_the_local_file_goes_over_the_committed_one_field_by_field() -> None:
         '[projects."a b"]\nremote = "x"',
         '[projects."a#1"]\nremote = "x"',
         f'[projects.a]\npath = "{"x" * 5000}"',
+        '[projects.a]\npath = "\\u0000"',
     ],
 )
 def test_what_is_wrong_is_said_once_and_the_rest_counts(text: str) -> None:
@@ -47,7 +48,7 @@ def test_what_is_wrong_is_said_once_and_the_rest_counts(text: str) -> None:
 
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,8}", fullmatch=True)
-VALUES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 
 
 @given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=5), VALUES)

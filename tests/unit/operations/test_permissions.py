@@ -72,6 +72,7 @@ session.explain     yes     yes          yes     no
 session.wait        yes     yes          yes     no
 session.report      no      yes          yes     no
 session.adopt       yes     yes          no      no
+session.grant       yes     no           no      no
 caller.whoami       yes     yes          yes     yes
 session.primer      yes     yes          yes     no
 agent.list          yes     yes          yes     no
@@ -100,6 +101,7 @@ worktree.merge      yes     yes          no      no
 worktree.remove     yes     yes          no      no
 timeline.show       yes     yes          yes     no
 timeline.export     yes     yes          yes     no
+file.check          yes     yes          yes     no
 mail.send           yes     yes          yes     no
 mail.post           yes     yes          yes     no
 mail.broadcast      yes     yes          yes     no

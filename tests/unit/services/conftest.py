@@ -19,6 +19,7 @@ from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations.members import CreateMember
 from maestro.operations.task_shapes import CreateTask, StartTask
+from maestro.services.families import Families
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.reading import Reading
 from maestro.services.mail.sending import Sending
@@ -52,8 +53,9 @@ class World:
         store.on_commit(self.hub.publish)
         self.blobs = Blobs(blobs)
         self.presence = Presence(clock)
-        self.guard = Guard(per_minute=20)
-        self.sending = Sending(self.blobs, self.guard)
+        self.families = Families()
+        self.guard = Guard(self.families, per_minute=20)
+        self.sending = Sending(self.guard)
         self.reading = Reading(store, self.blobs)
         self.waits = MailWaits(store, self.hub, self.presence)
 
@@ -112,7 +114,7 @@ class World:
         if by is None or not by.is_session:
             values.setdefault("project", VC.id)
         request = mail_shapes.SendMail(to=list(to), **values)
-        enclosed = self.sending.prepare(request) if self.sending.needs_files(request) else None
+        enclosed = self.sending.prepare(request, self.blobs.keep) if self.sending.needs_files(request) else None
         sent: mail_shapes.SentMail = await self.store.write(
             lambda tx: self.sending.send(tx, by or self.dana, request, enclosed)
         )

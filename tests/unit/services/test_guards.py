@@ -26,9 +26,9 @@ Join = Callable[..., Awaitable[Caller]]
 async def test_an_agent_that_ends_its_session_does_not_become_the_person(
     server: Server, dana: Caller, vc: str
 ) -> None:
-    here = Peer(os.getuid(), os.getpid())
+    here = Peer(os.getuid(), os.getppid())  # not below the server, which is this process
     assert (await server.identify(token="", peer=here)).role is Role.PERSON
-    made = await server.call(sessions.REGISTER, RegisterSession(project=vc, name="w", pid=os.getpid()), caller=dana)
+    made = await server.call(sessions.REGISTER, RegisterSession(project=vc, name="w", pid=here.pid), caller=dana)
     assert (await server.identify(token="", peer=here)).session_id == made.id
     await server.call(sessions.END, EndSession(id=made.id), caller=dana)
     assert (await server.identify(token="", peer=here)).role is Role.NOBODY

@@ -181,7 +181,7 @@ async def test_nor_what_was_put_to_it(two: Two) -> None:
     opened = await two.open()
     await two.claim(two.keeper, opened)
     request = document_ops.AddDocument(id=opened.id, title="Trace", content=b"Secret.")
-    content = documents.prepare(request)
+    content = documents.prepare(request, world.blobs.keep)
     added = await world.store.write(lambda tx: documents.add(tx, two.keeper, request, content))
     gate = GateResult(
         id="gat_1",
@@ -359,7 +359,7 @@ async def test_files_come_with_an_issue(two: Two, world: World) -> None:
         to=["other"], subject="Crash", message="See.", attach=[mail_shapes.File(file_name="r.txt", content=b"x")]
     )
     sent = await world.store.write(
-        lambda tx: world.sending.send(tx, two.finder, letter, world.sending.prepare(letter))
+        lambda tx: world.sending.send(tx, two.finder, letter, world.sending.prepare(letter, world.blobs.keep))
     )
     issue = (await two.world.do(views.list_page, ops.ListIssues(project="other"))).issues[0]
     (comment,) = (await two.show(two.keeper, issue)).comments

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -50,9 +50,9 @@ async def test_git_is_asked_only_when_something_changed(
     asked = []
     real = git.checkout_at
 
-    async def counted(directory: str) -> object:
+    async def counted(directory: str, *, asks_root: bool) -> object:
         asked.append(directory)
-        return await real(directory)
+        return await real(directory, asks_root=asks_root)
 
     monkeypatch.setattr(git, "checkout_at", counted)
     for _ in range(3):
@@ -106,3 +106,42 @@ async def test_names_can_be_given_and_taken(server: Server, dana: Caller, make_r
         await server.call(projects.INIT, InitProject(path=str(other), name="human"), caller=dana)
     await server.call(projects.EDIT, EditProject(project="engine", name="motor"), caller=dana)
     assert (await locate(server, dana, repo)).workspace.address == "dave/motor"
+
+
+async def test_only_the_persons_init_asks_for_the_first_commit(
+    server: Server, dana: Caller, make_repo: MakeRepo, join: Callable[..., Awaitable[Caller]]
+) -> None:
+    repo = make_repo("kettle", remote=None)
+    subprocess.run(["git", "-C", repo, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    first = await locate(server, dana, repo)
+    assert first.project.key == f"path:{repo}" and any("maestro init" in note for note in first.notes)
+    worker = await join("w", project=first.project.id)
+    server.places.forget()
+    assert (await locate(server, worker, repo)).project == first.project
+    named = await server.call(projects.INIT, InitProject(path=str(repo)), caller=dana)
+    assert named.project.id == first.project.id and named.project.key.startswith("root:")
+    server.places.forget()
+    assert (await locate(server, worker, repo)).project == named.project
+    linked = repo.parent / "linked"
+    subprocess.run(["git", "-C", repo, "worktree", "add", "-q", str(linked)], check=True)
+    assert (await locate(server, worker, linked)).project == named.project
+
+
+async def test_a_session_in_an_unknown_checkout_without_a_remote_is_told_what_to_do(
+    server: Server, dana: Caller, make_repo: MakeRepo, join: Callable[..., Awaitable[Caller]]
+) -> None:
+    repo = make_repo("kettle", remote=None)
+    with pytest.raises(errors.NotPermitted) as refused:
+        await locate(server, await join("w"), repo)
+    assert "maestro init" in refused.value.hint
+
+
+async def test_addresses_read_without_git_are_those_that_git_gives(
+    server: Server, dana: Caller, make_repo: MakeRepo
+) -> None:
+    subprocess.run(["git", "config", "--global", "url.git@github.com:.insteadOf", "gh:"], check=True)
+    repo = make_repo("vc", remote="gh:acme/vc")
+    first = await locate(server, dana, repo)
+    assert first.project.key == "github.com/acme/vc"
+    server.places.forget()
+    assert (await locate(server, dana, repo)).project == first.project

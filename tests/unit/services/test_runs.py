@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import timeline as timeline_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.services import timelines
+from maestro.services.projects.sandboxes import Sandboxes
 from maestro.services.runs import records as runs
 from maestro.services.sessions import adoption
 from maestro.services.worktrees.clearing import Clearing
@@ -36,7 +38,7 @@ def control(world: World) -> runs.RunControl:
 
 async def started(world: World, *, by: Caller | None = None) -> Run:
     task = await world.task()
-    run: Run = await world.do(runs.start, ops.StartRun(project=VC, task=task.id, words=["true"]), by=by)
+    run: Run = await world.do(runs.start, ops.StartRun(project=VC, task=task.id, tool="claude"), by=by)
     return run
 
 
@@ -82,7 +84,7 @@ async def test_who_took_the_place_of_its_starter_has_the_run(world: World) -> No
 
 
 @pytest.mark.parametrize("short", ["#1", "the end of its id"])
-async def test_a_short_name_means_a_run_of_the_project_everywhere(world: World, short: str) -> None:
+async def test_a_short_name_means_a_run_of_the_project_everywhere(world: World, short: str, tmp_path: Path) -> None:
     run = await started(world)
     name = short if short == "#1" else run.id[-8:]
     one = ops.OneRun(id=name, project="vc")
@@ -92,5 +94,6 @@ async def test_a_short_name_means_a_run_of_the_project_everywhere(world: World, 
     told = await world.do(timelines.export, timeline_ops.ExportTimeline(run=name, project="vc"))
     assert shown.about == told.about == run.id and told.kind == "run"
     remove = worktree_ops.RemoveWorktrees(run=name, project="vc")
-    removed = await Clearing(world.store, Worktrees(world.store)).remove(world.dana, remove)
+    found = Worktrees(world.store, Sandboxes(world.store, tmp_path))
+    removed = await Clearing(world.store, found).remove(world.dana, remove)
     assert removed.removed == removed.kept == []

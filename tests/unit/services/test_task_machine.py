@@ -35,6 +35,7 @@ from maestro.operations import tasks as ops
 from maestro.operations.base import Operation
 from maestro.server.app import Server
 from maestro.store.layout import DATABASE
+from maestro.testing import rounds
 from maestro.testing.clock import FakeClock
 
 STAGES = ["plan", "implement", "verify"]
@@ -875,11 +876,13 @@ def test_the_server_does_what_the_model_says(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
+@pytest.mark.rounds
+@pytest.mark.timeout(600)
 def test_the_server_does_what_the_model_says_for_long() -> None:
-    first = random.SystemRandom().randrange(1 << 32)
-    for seed in range(first, first + 1000):
+    first, count = rounds.seed(), rounds.count(60, full=1000)
+    for seed in range(first, first + count):
         try_seed(seed, 300)
+    rounds.report("task machine", count, seed=first, different=0)
 
 
 class TaskMoves(RuleBasedStateMachine):

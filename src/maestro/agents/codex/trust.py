@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from maestro.files import read_small
 
 _POINTS = "gitdir:"
 
@@ -43,9 +46,6 @@ def _places(directory: Path) -> Iterator[Path]:
     if top is None:
         return
     yield top
-    try:
-        pointer = (top / ".git").read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return  # no worktree
+    pointer = os.fsdecode(read_small(str(top / ".git")) or b"")  # of a worktree; in a repository it is a folder
     if pointer.startswith(_POINTS):
         yield from Path(pointer.removeprefix(_POINTS).strip()).parents[2:3]  # REPOSITORY/.git/worktrees/NAME

@@ -149,6 +149,9 @@ class Dialect(Protocol):
     # The event that stands for a request for permission: it waits for as long as a person takes.
     asks: str
 
+    def own_folder(self, environment: Mapping[str, str]) -> str:
+        """Return the folder in which the program keeps its settings and its records of conversations."""
+
     def read(self, event: str, payload: Payload) -> Happening | None:
         """What an event means; None if nothing follows from it."""
 

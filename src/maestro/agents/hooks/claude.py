@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from maestro.agents.claude import transcripts
@@ -46,6 +47,10 @@ class Claude:
     tool = "claude"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
     asks = "PermissionRequest"
+
+    def own_folder(self, environment: Mapping[str, str]) -> str:
+        usual = Path(environment.get("HOME") or "~").expanduser() / ".claude"
+        return environment.get("CLAUDE_CONFIG_DIR") or str(usual)
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from maestro.agents.hooks.base import Beginning, Happening, Moment, Payload, Recorded, Reply, call, details, wanted
@@ -27,6 +28,10 @@ class Codex:
     tool = "codex"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10) | {"SessionEnd": _LAST_SECONDS}
     asks = "PermissionRequest"
+
+    def own_folder(self, environment: Mapping[str, str]) -> str:
+        usual = Path(environment.get("HOME") or "~").expanduser() / ".codex"
+        return environment.get("CODEX_HOME") or str(usual)
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)

@@ -8,6 +8,7 @@ question to its model, whether it then compresses or not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from maestro.agents.gemini import records
@@ -48,6 +49,10 @@ class Gemini:
     tool = "gemini"
     events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
     asks = "BeforeTool"
+
+    def own_folder(self, environment: Mapping[str, str]) -> str:
+        home = environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~"
+        return str(Path(home).expanduser() / ".gemini")
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)

@@ -13,6 +13,11 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name("maestro.c")
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")
+HARDENED = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-fPIE")
+# How the program is linked, the best way first; not every system has what the first ones need.
+LINKS: tuple[tuple[str, ...], ...] = ((),)
+if sys.platform == "linux":
+    LINKS = (("-static-pie", "-Wl,-z,relro,-z,now"), ("-static",), ("-pie", "-Wl,-z,relro,-z,now"), ())
 SECONDS_MAX = 60
 
 
@@ -23,16 +28,14 @@ def compiler() -> list[str] | None:
     return next(([name] for name in COMPILERS if shutil.which(name)), None)
 
 
-def command(program: Path, *, version: str, static: bool = False) -> list[str] | None:
+def command(program: Path, *, version: str, link: tuple[str, ...] = ()) -> list[str] | None:
     """How to compile the client to `program`; None without a compiler."""
     if (called := compiler()) is None:
         return None
-    flags = [*FLAGS, *shlex.split(os.environ.get("CFLAGS", "")), f'-DMAESTRO_VERSION="{version}"']
+    flags = [*FLAGS, *HARDENED, *shlex.split(os.environ.get("CFLAGS", "")), f'-DMAESTRO_VERSION="{version}"']
     if sysconfig.get_platform().endswith("universal2"):
         flags += ["-arch", "x86_64", "-arch", "arm64"]  # the wheel's tag promises both
-    if static:
-        flags.append("-static")
-    return [*called, *flags, "-o", str(program), str(SOURCE), *shlex.split(os.environ.get("LDFLAGS", ""))]
+    return [*called, *flags, *link, "-o", str(program), str(SOURCE), *shlex.split(os.environ.get("LDFLAGS", ""))]
 
 
 def compile_client(program: Path, *, version: str) -> bool:
@@ -40,11 +43,11 @@ def compile_client(program: Path, *, version: str) -> bool:
 
     Linked statically where the system has what that needs: finding libraries is a quarter of the client's time.
     """
-    return any(_compiled(program, version=version, static=static) for static in (sys.platform == "linux", False))
+    return any(_compiled(program, version=version, link=link) for link in LINKS)
 
 
-def _compiled(program: Path, *, version: str, static: bool) -> bool:
-    if (wanted := command(program, version=version, static=static)) is None:
+def _compiled(program: Path, *, version: str, link: tuple[str, ...]) -> bool:
+    if (wanted := command(program, version=version, link=link)) is None:
         return False
     try:
         subprocess.run(wanted, check=True, capture_output=True, timeout=SECONDS_MAX)

@@ -19,6 +19,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@
 enum { FAILED = 1, USAGE = 2, NO_SERVER = 8, INTERRUPTED = 130, CLOSED_PIPE = 141 };
 enum { HEAD = 5, CHUNK = 1 << 16, PAYLOAD_MAX = 1 << 20 };
 enum { HOOK_SECONDS = 4, HOOK_LOG_MAX = 1 << 18, HEARD_MAX = 1 << 20, HEARD_MS = 500 };
+enum { WAIT_MS_MAX = 7 * 24 * 3600 * 1000, EXIT_CODE_MAX = 255, ALARM_AGAIN_US = 50000 };
 
 extern char **environ;
 static char **arguments;
@@ -39,13 +41,17 @@ static unsigned char outbox[2 * CHUNK]; /* what it is to hear: a piece of input,
 static size_t out_at, out_have;
 static int source = -1; /* the descriptor that is being sent up, if any */
 static char source_name[PATH_MAX];
+static int opened = -1; /* a file that the server knows by its real path, and may ask for */
 static char said[400]; /* to a hook, what its person does not want to hear */
 static int answered; /* whether the server has said anything yet */
 static int is_hook; /* an agent's hook: whatever is wrong is noted and never told, and the code is always 0 */
 static unsigned char heard[HEARD_MAX]; /* what a hook's program said to it, as far as it was read */
 static size_t heard_size; /* more than there is room for, if it was too much */
 static int has_spoken; /* whether it has an answer, or some of one */
+static volatile sig_atomic_t is_late; /* a hook's time is over: set by its alarm, looked at by whoever waits */
 static long long waits_until; /* milliseconds since 1970, while the server has nothing to do but wait; else 0 */
+
+static const char not_understood[] = "the server sent something that this client does not understand";
 
 static const char *home_path(void);
 static const char *socket_path(void);
@@ -154,15 +160,34 @@ static void __attribute__((noreturn)) give_up(const char *what, const char *deta
     _exit(0);
 }
 
-static void too_long(int number)
+/* Sets the time that a hook has left; 0 ends the alarm. The alarm repeats: a signal that comes between a look at
+ * `is_late` and the next system call would otherwise be lost. */
+static void set_alarm(long seconds)
+{
+    struct itimerval timer = {.it_value = {.tv_sec = seconds}, .it_interval = {.tv_usec = ALARM_AGAIN_US}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void note_lateness(int number)
 {
     (void)number;
+    is_late = 1;
+}
+
+/* The alarm interrupts system calls: called after each one that may wait. */
+static void end_if_late(void)
+{
+    if (!is_late)
+        return;
+    set_alarm(0);
     keep();
     give_up("the server did not answer in time", "");
 }
 
 static void __attribute__((noreturn)) fail(int code, const char *what, const char *detail)
 {
+    if (is_hook)
+        set_alarm(0);
     if (is_hook && code == NO_SERVER)
         keep();
     if (is_hook)
@@ -284,6 +309,7 @@ static int connect_to(const char *path)
     }
     memcpy(address.sun_path, name, strlen(name) + 1);
     done = connect(server, (struct sockaddr *)&address, sizeof address);
+    end_if_late();
     if (here >= 0 && fchdir(here) < 0)
         fail(FAILED, "cannot return to the current directory: ", strerror(errno));
     return done == 0;
@@ -358,6 +384,9 @@ static void send_request(void)
     put_head((unsigned char *)data, 'R', size - HEAD);
     while (at < size) {
         ssize_t sent = send(server, data + at, size - at, 0);
+        end_if_late();
+        if (sent < 0 && errno == EINTR)
+            continue;
         if (sent < 0)
             break; /* it may refuse before it has heard all: then its answer says why */
         at += (size_t)sent;
@@ -429,6 +458,7 @@ static void put(int fd, const unsigned char *data, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(fd, data, size);
+        end_if_late();
         if (written >= 0) {
             data += written;
             size -= (size_t)written;
@@ -461,6 +491,7 @@ static void wait_for_server(void)
         else if (patience_ms < 0 && watches_reader)
             ready[1].fd = 1;
         int count = poll(ready, 2, out_have > 0 || source >= 0 ? -1 : patience_ms);
+        end_if_late();
         if (count == 0)
             patience_ms = -1;
         if (count <= 0)
@@ -519,13 +550,81 @@ static unsigned char *peek(size_t size)
     return inbox + in_at;
 }
 
-static void send_file(const unsigned char *name, size_t size)
+static void open_file(const unsigned char *name, size_t size)
 {
     snprintf(source_name, sizeof source_name, "%.*s", (int)size, (const char *)name);
     if (size >= sizeof source_name)
         refuse(ENAMETOOLONG);
     else if ((source = open(source_name, O_RDONLY)) < 0)
         refuse(errno);
+}
+
+/* Sends up a file by its name; without a name, the file that `tell_path` opened. */
+static void send_file(const unsigned char *name, size_t size)
+{
+    if (size > 0) {
+        open_file(name, size);
+        return;
+    }
+    source = opened;
+    opened = -1;
+    if (source < 0)
+        refuse(EBADF);
+}
+
+/* Where an open file lies, links resolved, from the system itself: a link that is swapped later changes nothing. */
+static int real_path(int fd, char *path)
+{
+#ifdef __APPLE__
+    return fcntl(fd, F_GETPATH, path) == 0;
+#else
+    char name[64], *found;
+    struct stat open_one, named;
+    ssize_t size;
+
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    if ((size = readlink(name, path, PATH_MAX - 1)) >= 0) {
+        path[size] = '\0';
+        return 1;
+    }
+    if ((found = realpath(source_name, path)) == NULL)
+        return 0;
+    if (fstat(fd, &open_one) < 0 || lstat(found, &named) < 0)
+        return 0;
+    errno = ESTALE; /* the file was replaced while it was opened */
+    return open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+#endif
+}
+
+/* Opens a file or folder and says its real path; sends nothing of it before the server asks for it. */
+static void tell_path(const unsigned char *name, size_t size)
+{
+    char path[PATH_MAX];
+
+    open_file(name, size);
+    if (source < 0)
+        return;
+    if (!real_path(source, path)) {
+        refuse(errno);
+        return;
+    }
+    opened = source;
+    source = -1;
+    answer('D', path);
+    answer('D', "");
+}
+
+/* A decimal number, at most `most`; what is none, the client does not understand. */
+static long number_of(const unsigned char *text, size_t size, long most)
+{
+    long long value = 0;
+    for (size_t i = 0; i < size || i == 0; i++) {
+        if (size == 0 || text[i] < '0' || text[i] > '9')
+            fail(FAILED, not_understood, "");
+        value = value * 10 + (text[i] - '0');
+        value = value > most ? most : value;
+    }
+    return (long)value;
 }
 
 static const char *text_of(const unsigned char *text, size_t size)
@@ -561,6 +660,9 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
     case 'F':
         send_file(payload, size);
         break;
+    case 'P':
+        tell_path(payload, size);
+        break;
     case 'L':
         /* With a payload the server has done its part, and Python goes on with that; without one it asks itself. */
         if (size > 0)
@@ -568,25 +670,23 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
         become_python();
     case 'W': {
         struct timespec now;
-        char text[20];
-        snprintf(text, sizeof text, "%.*s", (int)size, (const char *)payload);
+        long wait = number_of(payload, size, WAIT_MS_MAX);
         if (is_hook) {
-            alarm((unsigned)(HOOK_SECONDS + atoll(text) / 1000));
+            set_alarm(HOOK_SECONDS + wait / 1000);
             break;
         }
         clock_gettime(CLOCK_REALTIME, &now);
-        waits_until = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 + atoll(text);
+        waits_until = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 + wait;
         break;
     }
     case 'X': {
-        char text[8];
-        snprintf(text, sizeof text, "%.*s", (int)size, (const char *)payload);
-        if (is_hook && atoi(text) != 0)
+        int code = (int)number_of(payload, size, EXIT_CODE_MAX);
+        if (is_hook && code != 0)
             give_up(*said ? said : "the server could not answer", "");
-        _exit(atoi(text));
+        _exit(code);
     }
     default:
-        fail(FAILED, "the server sent something that this client does not understand", "");
+        fail(FAILED, not_understood, "");
     }
 }
 
@@ -614,8 +714,9 @@ int main(int count, char **words)
     is_hook = asks_for_hook();
     signal(SIGPIPE, SIG_IGN);
     if (is_hook) {
-        signal(SIGALRM, too_long);
-        alarm(HOOK_SECONDS);
+        struct sigaction late = {.sa_handler = note_lateness}; /* no SA_RESTART: system calls are to be interrupted */
+        sigaction(SIGALRM, &late, NULL);
+        set_alarm(HOOK_SECONDS);
     }
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         signal(SIGINT, interrupted);

@@ -15,7 +15,7 @@ import msgspec
 from maestro import errors, limits
 from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply
 from maestro.domain.callers import Caller
-from maestro.domain.messages import Step
+from maestro.domain.messages import SenderKind, Step
 from maestro.domain.sessions import FINAL, Session, Status
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Turn
@@ -111,7 +111,7 @@ class Desk:
         now_read: set[int] = set()
         is_noted = False
         try:
-            spent = await spending.look(seen.talk, happening, reply)
+            spent = await spending.look(seen.talk, happening, reply, folder=self._waiting.folder(caller.name))
             others = memory.being_read
             work = self._consequences(caller, happening, seen, memory, reply)
             now_read = memory.being_read - others
@@ -180,10 +180,10 @@ class Desk:
         """What to say. What it shows counts as on its way from here on."""
         if happening.is_aside:
             urgent = happening.moment is Moment.BEFORE_TOOL and seen.mail
-            return Reply(Kind.REFUSE, _TOLD_LATER) if urgent else NOTHING
+            return Reply(Kind.REFUSE, _TOLD_LATER) if urgent and _may_refuse(seen, memory) else NOTHING
         reach = seen.reach
         match happening.moment:
-            case Moment.BEFORE_TOOL if seen.mail:
+            case Moment.BEFORE_TOOL if seen.mail and _may_refuse(seen, memory):
                 kind, fitted = Kind.REFUSE, letters.instead_of_tool(seen.mail, reach, more=seen.more)
             case Moment.STOP if seen.mail and memory.stops < limits.hook_stops_in_a_row_max:
                 memory.stops += 1
@@ -233,6 +233,17 @@ class Desk:
         if happening.moment is Moment.PROMPT and happening.prompt.strip() != memory.told_to_wait.strip():
             memory.told_to_wait = ""
         return work
+
+
+def _may_refuse(seen: Seen, memory: Remembered) -> bool:
+    """Return whether critical mail refuses a tool call: the person's always, that of others once in a while."""
+    if any(message.sender.kind is SenderKind.PERSON for message in seen.mail):
+        return True
+    last = memory.refused_at
+    if last is not None and (seen.at - last).total_seconds() < limits.critical_refusal_seconds:
+        return False
+    memory.refused_at = seen.at
+    return True
 
 
 def _with_primer(reply: Reply, primer: str, memory: Remembered) -> Reply:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
-from maestro import limits
+from maestro import limits, redaction
 from maestro.clock import Clock
 from maestro.domain.callers import Caller
 from maestro.domain.hooks import Firing
@@ -32,7 +32,7 @@ class Firings:
 
     def failed(self, tool: str, event: str, problem: str) -> None:
         """Something kept a hook from being answered as it should."""
-        at, said = self._clock.now(), problem[: limits.hook_problem_chars_max]
+        at, said = self._clock.now(), redaction.hide(problem)[: limits.hook_problem_chars_max]
         if self._is_due(tool, event, said):
             self._write(lambda tx: tx.hooks.failed(tool, event, said, at=at))
 

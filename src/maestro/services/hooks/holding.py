@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from maestro import limits
@@ -23,7 +25,6 @@ from maestro.store.repositories.deliveries import Wanted
 _ALLOW, _DENY = "allow", "deny"
 _SAME_SECONDS = 2.0  # within which two hooks of one moment fire
 _REFUSED = "The person did not allow this."
-_TITLE, _SAYS = "May it use ", " asks before it goes on."  # by which such a request is known for one later
 
 
 _Key = tuple[str, str, str]  # the session, what it asks, and what tells that from another call
@@ -37,11 +38,17 @@ class _Held:
     waiting: int = 0
 
 
+def _anyone(tx: Tx, caller: Caller) -> None:
+    """Refuse nobody."""
+
+
 class Holding:
     """Holds requests, each for a bounded time."""
 
-    def __init__(self, store: Store, hub: Hub) -> None:
+    def __init__(self, store: Store, hub: Hub, *, may_ask: Callable[[Tx, Caller], None] = _anyone) -> None:
+        """`may_ask` refuses a request that goes beyond a quota."""
         self._store = store
+        self._may_ask = may_ask
         self._hub = hub
         self._held: dict[_Key, _Held] = {}
         self._decided: dict[_Key, tuple[float, Reply]] = {}  # for a moment
@@ -82,10 +89,19 @@ class Holding:
         return self._decided[key][1] if key in self._decided else None
 
     def _open(self, caller: Caller, happening: Happening, key: _Key) -> _Held:
-        request = request_for(happening)
-        work = self._store.write(lambda tx: _asked_before(tx, caller, request) or asks.create(tx, caller, request))
+        work = self._store.write(lambda tx: self._found_or_made(tx, caller, happening))
         self._held[key] = held = _Held(asyncio.ensure_future(work))
         return held
+
+    def _found_or_made(self, tx: Tx, caller: Caller, happening: Happening) -> Ask:
+        digest = digest_of(happening)
+        found = _asked_before(tx, caller, digest)
+        if found is not None:
+            return found
+        self._may_ask(tx, caller)
+        ask = asks.create(tx, caller, request_for(happening))
+        tx.asks.set_call(ask.id, digest)
+        return ask
 
     async def _take_back(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
         """Also what was still being written when nobody wanted it any more."""
@@ -139,8 +155,8 @@ def request_for(happening: Happening) -> ops.CreateAsk:
         kind = rules.Kind.QUESTION
         return ops.CreateAsk(title=asks.title[:many], message=asks.text, kind=kind, choice=choices)
     return ops.CreateAsk(
-        title=f"{_TITLE}{happening.asked or 'a tool'}?"[:many],
-        message=f"{happening.tool}{_SAYS}\n\n{happening.details}".strip(),
+        title=f"May it use {happening.asked or 'a tool'}?"[:many],
+        message=f"{happening.tool} asks before it goes on.\n\n{happening.details}".strip(),
         kind=rules.Kind.PERMISSION,
         choice=[_ALLOW, _DENY],
     )
@@ -155,41 +171,38 @@ def withdraw_all(tx: Tx, caller: Caller, ask_ids: list[str]) -> None:
 
 
 def withdraw_left(tx: Tx, caller: Caller) -> None:
-    """Requests of a program that is past all of them: those that it has stopped waiting for without a word. What the
-    agent asked for itself, it may well wait for after its turn."""
-    left = tx.asks.open_of_session(caller.name, limit=limits.page_items_default)
-    withdraw_all(tx, caller, [one.id for one in left if _is_programs(one)])
+    """Withdraw the open requests for permission of a program that no longer waits for them. What the agent asked for
+    itself stays open: the agent may wait for that after its turn."""
+    left = tx.asks.open_of_calls(caller.name, limit=limits.page_items_default)
+    withdraw_all(tx, caller, [one.id for one in left if one.kind is rules.Kind.PERMISSION])
 
 
-def _is_programs(ask: Ask) -> bool:
-    """Whether a hook opened it: another server may have, which nobody can ask any more."""
-    says = ask.text.partition("\n")[0]
-    return ask.kind is rules.Kind.PERMISSION and ask.title.startswith(_TITLE) and says.endswith(_SAYS)
+def digest_of(happening: Happening) -> str:
+    """Return what tells one tool call from every other, also from one that reads alike where it is cut."""
+    parts = (happening.tool, happening.asked, happening.call or happening.details)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _asked_before(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask | None:
-    """The same request, which a server that was killed had opened: still open, or with an answer that nobody took."""
-    many = limits.page_items_default
-    found = tx.asks.open_of_session(caller.name, limit=many)
-    for message in _answers(tx, caller, request.title):
-        at, project_id = message.created_at, caller.project_id or ""
-        found += tx.asks.answered_at(at, project_id=project_id, session_id=caller.name, limit=many)
-    return next((one for one in found if one.kind is request.kind and _same(one, request)), None)
-
-
-def _same(ask: Ask, request: ops.CreateAsk) -> bool:
-    return (ask.title, ask.text) == (request.title, request.message)
+def _asked_before(tx: Tx, caller: Caller, digest: str) -> Ask | None:
+    """Return the ask about the same call that a killed server had opened: still open, or with an unread answer."""
+    for ask in tx.asks.of_call(caller.name, digest, limit=limits.page_items_default):
+        if ask.status is rules.Status.OPEN or _unread_answer(tx, caller, ask) is not None:
+            return ask
+    return None
 
 
 def _told(tx: Tx, caller: Caller, ask: Ask) -> None:
-    """The answer lies in the agent's box too, for those who only look there; this one has it."""
-    for message in _answers(tx, caller, ask.title):
+    """Mark the answer in the agent's mailbox as read: the program has it from the hook."""
+    message = _unread_answer(tx, caller, ask)
+    if message is not None:
         receipts.take(tx, caller, Step.READ, message.box, message.seq, via="hook")
 
 
-def _answers(tx: Tx, caller: Caller, title: str) -> list[Received]:
-    """What lies in the agent's box as an answer to a request, unread."""
-    wanted, subject = Wanted(type=Type.RESPONSE), f"Answer: {title}"[: limits.subject_chars_max]
-    box, many = caller.session_id or "", limits.page_items_max
-    found = tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, limit=many)
-    return [message for message in found if message.subject == subject]
+def _unread_answer(tx: Tx, caller: Caller, ask: Ask) -> Received | None:
+    """Return the message with an ask's answer, if it lies unread in the agent's mailbox."""
+    message_id = tx.asks.answer_message(ask.id)
+    if message_id is None:
+        return None
+    wanted, box = Wanted(type=Type.RESPONSE), caller.session_id or ""
+    found = tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, limit=limits.page_items_max)
+    return next((message for message in found if message.id == message_id), None)

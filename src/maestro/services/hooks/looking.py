@@ -11,7 +11,7 @@ from maestro.agents import known
 from maestro.agents.hooks.base import Beginning, Happening, Moment
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Reach
-from maestro.domain.messages import Received
+from maestro.domain.messages import Received, SenderKind
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Talk, Teller
@@ -26,6 +26,7 @@ from maestro.store.base import Tx
 from maestro.store.repositories.deliveries import Wanted
 
 _ANY, _CRITICAL = Wanted(), Wanted(priority=Priority.CRITICAL)
+_CRITICAL_OF_PERSON = Wanted(priority=Priority.CRITICAL, sender_kind=SenderKind.PERSON)
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -86,7 +87,11 @@ def _mail(tx: Tx, caller: Caller, happening: Happening, memory: Remembered, talk
         case _:
             return []
     shown = memory.being_shown.union(memory.being_read, *map(receipts.places, memory.pending or ()))
-    found = fresh(tx, caller, wanted, limit=limits.hook_letters_max + 1 + len(shown))
+    many = limits.hook_letters_max + 1 + len(shown)
+    found = fresh(tx, caller, wanted, limit=many)
+    if wanted is _CRITICAL and len(found) == many:  # the person's mail must not stand behind that of agents
+        of_person = fresh(tx, caller, _CRITICAL_OF_PERSON, limit=many)
+        found = [*of_person, *(message for message in found if message.sender.kind is not SenderKind.PERSON)]
     return [message for message in found if message.seq not in shown]
 
 

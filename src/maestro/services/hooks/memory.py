@@ -23,6 +23,7 @@ class Remembered:
     told_to_wait: str = ""  # since it was last told anything else
     owes_primer: bool = False
     model_was_asked: bool = False  # since the newest answer with mail
+    refused_at: datetime | None = None  # when critical mail of an agent last refused a tool call
     heard_at: datetime | None = None  # when one of its hooks told last whose turn it is
 
     def unsaid(self, receipt: str) -> None:

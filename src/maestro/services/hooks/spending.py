@@ -7,16 +7,15 @@ How such a record is written, the program's dialect knows.
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
+import os
 
 import msgspec
 
-from maestro import limits
 from maestro.agents.hooks import known
 from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Recorded, Reply
 from maestro.domain.callers import Caller
 from maestro.domain.talks import Talk, Teller
+from maestro.services.hooks import record_files
 from maestro.services.hooks.turns import came_in
 from maestro.services.sessions import kin
 from maestro.services.talks import taking, words
@@ -33,44 +32,48 @@ class Spent(msgspec.Struct, frozen=True):
     turns: int
 
 
-async def look(talk: Talk | None, happening: Happening, reply: Reply) -> Spent | None:
-    """What is new at the end of a turn; None if nobody keeps a record."""
+async def look(talk: Talk | None, happening: Happening, reply: Reply, *, folder: str = "") -> Spent | None:
+    """What is new at the end of a turn; None if nobody keeps a record. `folder` is the session's own folder."""
     if talk is None or talk.teller is not Teller.HOOKS or happening.is_aside or not happening.transcript:
         return None
+    folders = _folders(happening.tool, folder)
     if happening.moment is Moment.STARTS and happening.beginning is Beginning.RESUMED:
-        return await asyncio.to_thread(_passed_over, talk, happening.transcript)
+        return await _passed_over(talk, happening.transcript, folders)
     if happening.moment not in _MOMENTS:
         return None
     # What is new later belongs to a turn that has ended, and one that is told to go on has not ended yet.
     count = 1 if happening.moment in _OF_A_TURN and reply.kind is not Kind.GO_ON else 0
     start = talk.heard if talk.record in (None, happening.transcript) else 0  # another conversation has its own file
-    return await asyncio.to_thread(_read, happening.tool, happening.transcript, start, count)
+    return await _read(happening.tool, happening.transcript, folders, start, count)
 
 
-def _passed_over(talk: Talk, record: str) -> Spent | None:
+async def _passed_over(talk: Talk, record: str, folders: tuple[str, ...]) -> Spent | None:
     """An older conversation that someone went back to: what was taken there before was none of this one's."""
-    if talk.record in (None, record) or not Path(record).is_file():
+    if talk.record in (None, record):
         return None
-    return Spent(Recorded(), record, Path(record).stat().st_size, 0)
+    found = await record_files.read(record, folders, start=None)
+    return Spent(Recorded(), record, found.size_bytes, 0) if found is not None else None
 
 
-async def unheard(tool: str, talk: Talk) -> str:
+async def unheard(tool: str, talk: Talk, *, folder: str = "") -> str:
     """What was said, by its record, since hooks told of it last."""
-    found = await asyncio.to_thread(_read, tool, talk.record, talk.heard, 0) if talk.record is not None else None
+    if talk.record is None:
+        return ""
+    found = await _read(tool, talk.record, _folders(tool, folder), talk.heard, 0)
     return found.new.text if found is not None else ""
 
 
-def _read(tool: str, record: str, start: int, turns: int) -> Spent | None:
-    path = Path(record)
-    try:
-        with path.open("rb") as file:
-            start = start if start <= path.stat().st_size else 0  # it was written anew
-            file.seek(start)
-            kept = file.read(limits.transcript_bytes_max)
-    except OSError:
+async def _read(tool: str, record: str, folders: tuple[str, ...], start: int, turns: int) -> Spent | None:
+    found = await record_files.read(record, folders, start=start)
+    if found is None:
         return None
-    whole = kept[: kept.rfind(b"\n") + 1]
-    return Spent(known.DIALECTS[tool].recorded(whole), record, start + len(whole), turns)
+    whole = found.data[: found.data.rfind(b"\n") + 1]
+    return Spent(known.DIALECTS[tool].recorded(whole), record, found.start + len(whole), turns)
+
+
+def _folders(tool: str, folder: str) -> tuple[str, ...]:
+    """Return the folders of a tool's records: its own, and the one that Maestro made for the session."""
+    return tuple(filter(None, (known.DIALECTS[tool].own_folder(os.environ), folder)))
 
 
 def count(tx: Tx, caller: Caller, spent: Spent) -> None:

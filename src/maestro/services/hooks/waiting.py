@@ -26,7 +26,7 @@ class Waiting:
         waiter = known.waiter(happening.tool, talk.driver) if talk is not None else None
         if talk is None or waiter is None:
             return False
-        return happening.action == SHELL + waiter.command(self._folder(talk))
+        return happening.action == SHELL + waiter.command(self.folder(talk.session_id))
 
     async def owed(self, talk: Talk | None, happening: Happening) -> str:
         """What one that is about to stop must be told, because nothing waits; '' if nothing need be said."""
@@ -37,7 +37,8 @@ class Waiting:
             state = await self._runners.ask(talk.session_id, do="state")
         except errors.Conflict:
             return ""  # it ends
-        return "" if state.get("listens") else waiter.owed(self._folder(talk))
+        return "" if state.get("listens") else waiter.owed(self.folder(talk.session_id))
 
-    def _folder(self, talk: Talk) -> str:
-        return str(self._runners.folder(talk.session_id).absolute())
+    def folder(self, session_id: str) -> str:
+        """Return the folder that Maestro keeps for a session."""
+        return str(self._runners.folder(session_id).absolute())

@@ -50,7 +50,7 @@ def comment(
         task = _open_again(tx, caller, task)
     targets = _others(tx, caller, issue, task)
     for target in targets:
-        guard.count(caller, target.box, name=target.name, at=tx.at)
+        guard.count(tx, caller, target.box, name=target.name)
     draft = Draft(
         sender=sender_of(tx, caller),
         project_id=caller.project_id or (task.from_project_id if side is Side.OPENER else task.project_id),
@@ -77,6 +77,15 @@ def comment(
     return msgspec.structs.replace(receipts.just_sent(tx, draft, posted), issue=task.ref)
 
 
+def check_comment(tx: Tx, caller: Caller, guard: Guard, issue: Issue, task: Task, *, here: str | None = None) -> None:
+    """Refuse what `comment` would refuse, as far as a look can tell; change nothing."""
+    side = speaks_for(caller, issue, task, here=here)
+    if is_closed(task) and side is Side.OPENER:
+        _may_open_again(tx, task)
+    for target in _others(tx, caller, issue, task):
+        guard.check(tx, caller, target.box, name=target.name)
+
+
 def speaks_for(caller: Caller, issue: Issue, task: Task, *, here: str | None) -> Side:
     """A session speaks for its own project, the person for the one they are in."""
     if caller.is_session:
@@ -94,6 +103,11 @@ def speaks_for(caller: Caller, issue: Issue, task: Task, *, here: str | None) ->
 
 
 def _open_again(tx: Tx, caller: Caller, task: Task) -> Task:
+    _may_open_again(tx, task)
+    return Outcome(tx, caller).apply(tasks.reopen(task, at=tx.at))
+
+
+def _may_open_again(tx: Tx, task: Task) -> None:
     receiver = tx.projects.get(task.project_id)
     if receiver is not None and not receiver.replies_reopen:
         raise errors.Conflict(
@@ -101,7 +115,6 @@ def _open_again(tx: Tx, caller: Caller, task: Task) -> Task:
             hint=f"Open a new one: maestro issue open {receiver.name} --title … --message …",
             data={"ref": task.ref, "status": task.status.value},
         )
-    return Outcome(tx, caller).apply(tasks.reopen(task, at=tx.at))
 
 
 def _others(tx: Tx, caller: Caller, issue: Issue, task: Task) -> list[Target]:

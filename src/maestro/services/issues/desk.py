@@ -11,13 +11,14 @@ from maestro.domain.tasks import Task
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes
 from maestro.services.issues import views
-from maestro.services.issues.conversation import Comment, comment
-from maestro.services.issues.moves import named
+from maestro.services.issues.conversation import Comment, check_comment, comment
+from maestro.services.issues.moves import issue_of, named
 from maestro.services.issues.opening import Opening, begin
 from maestro.services.mail import receipts
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.post import small
 from maestro.services.mail.sending import Enclosed
+from maestro.services.projects import access
 from maestro.services.scope import may_move, project_of, task_of
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks.consequences import Outcome
@@ -61,6 +62,18 @@ class Desk:
             message=receipts.just_sent(tx, opened.draft, opened.posted),
             warnings=outcome.warnings,
         )
+
+    def check_open(self, tx: Tx, caller: Caller, request: ops.OpenIssue) -> None:
+        """Refuse what `open` would refuse, as far as a look can tell: no file is stored for it then."""
+        receiver = project_of(tx, caller, request.to, here=request.project)
+        access.require(tx, caller, receiver, _sender(tx, caller, request.project, receiver).id)
+        self._guard.check(tx, caller, receiver.id, name=receiver.name)
+
+    def check_reply(self, tx: Tx, caller: Caller, request: ops.ReplyIssue) -> None:
+        """Refuse what `reply` would refuse."""
+        task = task_of(tx, caller, request.id, project=request.project)
+        here = project_of(tx, caller, request.project).id if request.project else None
+        check_comment(tx, caller, self._guard, issue_of(tx, task), task, here=here)
 
     def reply(
         self, tx: Tx, caller: Caller, request: ops.ReplyIssue, enclosed: Enclosed | None = None

@@ -13,6 +13,7 @@ from maestro.operations.task_shapes import CompleteTask, HeldTask, MovedTask, St
 from maestro.services.issues.conversation import speaks_for
 from maestro.services.mail import threads
 from maestro.services.mail.threads import message_of
+from maestro.services.runs.ownership import require_own_runs
 from maestro.services.scope import may_move, may_write, project_of
 from maestro.services.tasks import moves
 from maestro.services.tasks.consequences import Outcome
@@ -52,6 +53,7 @@ def close(tx: Tx, caller: Caller, request: ops.CloseIssue) -> MovedTask:
                 "A worker does not turn issues down.",
                 hint="Ask your coordinator, or report it: session report blocked",
             )
+        require_own_runs(tx, caller, task)
         return outcome.answer(outcome.apply(tasks.cancel(task, reason=request.message, at=tx.at)))
     if task.status is Status.TODO and caller.role is not Role.WORKER:
         lease = StartTask(id=task.id).lease // 1000 if caller.is_session else None

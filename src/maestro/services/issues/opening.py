@@ -48,7 +48,7 @@ def begin(tx: Tx, caller: Caller, guard: Guard, opening: Opening) -> Opened:
     """Everything that an issue is when it is opened. It carries no gates: those are its owners' to set."""
     receiver, sender = opening.receiver, opening.sender
     access.require(tx, caller, receiver, sender.id)
-    guard.count(caller, receiver.id, name=receiver.name, at=tx.at)
+    guard.count(tx, caller, receiver.id, name=receiver.name)
     task = put_in(tx, caller, opening)
     draft = Draft(
         sender=sender_of(tx, caller),

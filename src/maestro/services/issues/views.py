@@ -6,8 +6,9 @@ import msgspec
 
 from maestro import ids, limits
 from maestro.domain.callers import Caller
-from maestro.domain.issues import Issue, as_seen
+from maestro.domain.issues import Issue
 from maestro.domain.messages import Message
+from maestro.domain.sight import may_read_task, redact_task
 from maestro.domain.tasks import Task
 from maestro.operations import issues as ops
 from maestro.services import cursors
@@ -32,7 +33,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListIssues) -> ops.IssueList:
     shown, more = found[: request.limit], len(found) > request.limit
     names = _Names(tx)
     place = (shown[-1].id if request.opened else str(shown[-1].number)) if more else None
-    lines = [_line(tx, as_seen(caller, task), names) for task in shown]
+    lines = [_line(tx, redact_task(caller, task), names) for task in shown]
     return ops.IssueList(issues=lines, cursor=place)
 
 
@@ -49,11 +50,11 @@ class Showing:
         many = limits.page_items_default
         origin = tx.tasks.get(task.found_in) if task.found_in else None
         return ops.IssueDetail(
-            **msgspec.structs.asdict(_line(tx, as_seen(caller, task), _Names(tx))),
+            **msgspec.structs.asdict(_line(tx, redact_task(caller, task), _Names(tx))),
             thread_id=issue.thread_id,
             origin=tasks.links([origin])[0] if origin else None,
             dependants=tasks.links(tx.tasks.dependants(task.id, limit=many)),
-            documents=tx.documents.of_task(task.id, limit=many),
+            documents=tx.documents.of_task(task.id, limit=many) if may_read_task(caller, task) else [],
             comments=[_comment(tx, message) for message in said.messages],
             truncated=said.truncated,
             receipt=said.receipt,

@@ -13,10 +13,23 @@ import msgspec
 from maestro import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Message, next_hops
+from maestro.services.families import Families
+from maestro.services.rates import Rate, Window
+from maestro.store.base import Tx
 
-_MINUTE = timedelta(minutes=1)
 _ALARM_EVERY = timedelta(hours=1)
-_PAIRS_MAX = 100_000
+_CAUSES_MAX = 100_000
+# Whose messages were counted, in what the person and the sender are told.
+_SENDERS = {
+    "session": "{title} sends",
+    "family": "The family of {title} sends",
+    "project": "The project of {title} sends",
+}
+_FROM = {
+    "session": "",
+    "family": " from the sessions of your family",
+    "project": " from the sessions of your project",
+}
 
 
 class Alarm(msgspec.Struct, frozen=True):
@@ -32,39 +45,79 @@ class Alarm(msgspec.Struct, frozen=True):
 class Guard:
     """Counts in memory: a restart forgives everyone."""
 
-    def __init__(self, *, per_minute: int) -> None:
-        self._per_minute = per_minute
-        self._sent: dict[tuple[str, str], tuple[datetime, int]] = {}
+    def __init__(
+        self,
+        families: Families,
+        *,
+        per_minute: int = limits.mail_per_minute_default,
+        per_minute_of_family: int = limits.mail_per_minute_of_family_default,
+        per_minute_of_project: int = limits.mail_per_minute_of_project_default,
+    ) -> None:
+        self._families = families
+        self._of_session = Rate(per_minute)
+        self._of_family = Rate(per_minute_of_family)
+        self._of_project = Rate(per_minute_of_project)
+        self._is_counting = bool(per_minute or per_minute_of_family or per_minute_of_project)
         self._told: dict[str, datetime] = {}
         self._alarms: list[Alarm] = []
         self.on_alarm: Callable[[], None] = lambda: None
 
-    def count(self, caller: Caller, box: str, *, name: str, at: datetime) -> None:
-        """One more message from a session to a box; refuse it if there were too many within a minute."""
-        if not caller.is_session or not self._per_minute:
+    def count(self, tx: Tx, caller: Caller, box: str, *, name: str) -> None:
+        """Count one more message to a mailbox; refuse it if there were too many within a minute.
+
+        A session counts by itself, with its family and with its project: children are free, and must gain nothing.
+        """
+        if not caller.is_session or not self._is_counting:
             return
-        pair = (caller.name, box)
-        since, count = self._sent.get(pair, (at, 0))
-        if at - since >= _MINUTE or at < since:
-            since, count = at, 0
-        if count >= self._per_minute:
-            self._raise_alarm(
-                Alarm(
-                    f"fast:{caller.name}:{box}",
-                    caller.project_id,
-                    f"{caller.title} sends too much mail to {name}",
-                    f"More than {self._per_minute} messages within a minute. Further ones are refused for now.",
-                ),
-                at,
-            )
-            raise errors.TooFast(
-                f"More than {self._per_minute} messages went to {name} within a minute.",
-                hint="Wait a minute. Put several things into one message. The person has been told.",
-                data={"per_minute": self._per_minute, "recipient": box},
-            )
-        if len(self._sent) >= _PAIRS_MAX:
-            self._sent.clear()
-        self._sent[pair] = (since, count + 1)
+        windows = self._windows(tx, caller, box)
+        self._check(tx, caller, windows, box, name)
+        for window in windows:
+            window.count += 1
+            tx.on_undo(window.take_back)
+
+    def check(self, tx: Tx, caller: Caller, box: str, *, name: str) -> None:
+        """Refuse a message that `count` would refuse, and count nothing."""
+        if caller.is_session:
+            self._check(tx, caller, self._windows(tx, caller, box), box, name)
+
+    def _windows(self, tx: Tx, caller: Caller, box: str) -> tuple[Window, Window, Window]:
+        family = self._families.top_of(tx, caller)
+        return (
+            self._of_session.window((caller.name, box), tx.at),
+            self._of_family.window((family, box), tx.at),
+            self._of_project.window((caller.project_id, box), tx.at),
+        )
+
+    def _check(self, tx: Tx, caller: Caller, windows: tuple[Window, Window, Window], box: str, name: str) -> None:
+        of_session, of_family, of_project = windows
+        if of_session.count >= of_session.most:
+            raise self._too_fast(tx, caller, caller.name, self._of_session.most, "session", box, name)
+        if of_family.count >= of_family.most:
+            key = self._families.top_of(tx, caller)
+            raise self._too_fast(tx, caller, key, self._of_family.most, "family", box, name)
+        if of_project.count >= of_project.most:
+            key = caller.project_id or ""
+            raise self._too_fast(tx, caller, key, self._of_project.most, "project", box, name)
+
+    def _too_fast(
+        self, tx: Tx, caller: Caller, key: str, most: int, counted: str, box: str, name: str
+    ) -> errors.TooFast:
+        """Tell the person, and return the refusal."""
+        senders = _SENDERS[counted].format(title=caller.title)
+        self._raise_alarm(
+            Alarm(
+                f"fast:{key}:{box}",
+                caller.project_id,
+                f"{senders} too much mail to {name}",
+                f"More than {most} messages within a minute. Further ones are refused for now.",
+            ),
+            tx.at,
+        )
+        return errors.TooFast(
+            f"More than {most} messages went to {name} within a minute{_FROM[counted]}.",
+            hint="Wait a minute. Put several things into one message. The person has been told.",
+            data={"per_minute": most, "counted": counted, "recipient": box},
+        )
 
     def hop(self, caller: Caller, parent: Message, *, at: datetime) -> int:
         """How often in a row this conversation was answered within moments; refuse what answers itself."""
@@ -105,7 +158,7 @@ class Guard:
         told = self._told.get(alarm.key)
         if told is not None and at - told < _ALARM_EVERY:
             return
-        if len(self._told) >= _PAIRS_MAX:
+        if len(self._told) >= _CAUSES_MAX:
             self._told.clear()
         self._told[alarm.key] = at
         self._alarms.append(alarm)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import ids, limits
+from maestro import ids, limits, redaction
 from maestro.domain.callers import SERVER, Caller, Role
 from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
@@ -18,6 +18,7 @@ from maestro.domain.messages import (
     Sender,
     SenderKind,
     Type,
+    counted_priority,
 )
 from maestro.domain.tasks import Priority
 from maestro.domain.trackers import OUTSIDE, is_outside
@@ -65,6 +66,8 @@ class Posted(msgspec.Struct, frozen=True):
 
 def post(tx: Tx, draft: Draft) -> Posted:
     """Store a message and hand it to every box."""
+    if draft.priority is Priority.CRITICAL:
+        draft = msgspec.structs.replace(draft, priority=_counted_priority(draft))
     message_id = ids.new("msg", tx.at)
     thread_id = draft.thread_id or (draft.parent.thread_id if draft.parent else message_id)
     targets = {target.box: target for target in draft.targets}
@@ -93,6 +96,11 @@ def post(tx: Tx, draft: Draft) -> Posted:
     _attach(tx, message_id, draft.attachments)
     _log(tx, draft, message_id, thread_id, list(targets))
     return Posted(message_id, seq, thread_id, list(targets.values()))
+
+
+def _counted_priority(draft: Draft) -> Priority:
+    leaves = any(target.project_id not in (None, draft.project_id) for target in draft.targets)
+    return counted_priority(draft.priority, draft.sender.kind, leaves_project=leaves)
 
 
 def _attach(tx: Tx, message_id: str, files: Sequence[tuple[str, Content]]) -> None:
@@ -143,7 +151,7 @@ def own_boxes(caller: Caller) -> list[str]:
 
 def small(text: str) -> Content:
     """A body that stays in its row."""
-    data = text.encode()
+    data = redaction.hide(text).encode()
     return Content(data, None, len(data), "")
 
 

@@ -11,6 +11,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.documents import Content
 from maestro.domain.messages import Message, Received, Status
 from maestro.domain.sessions import Contact, contact
+from maestro.domain.sight import may_read
 from maestro.operations import mail_shapes as ops
 from maestro.services import cursors
 from maestro.services.mail import receipts
@@ -102,7 +103,7 @@ class Reading:
     def project_inbox(self, tx: Tx, caller: Caller, request: ops.ProjectInbox) -> ops.Inbox:
         """A project's box as anyone of the project sees it; looking changes nothing."""
         project = project_of(tx, caller, request.project)
-        if caller.is_session and caller.project_id != project.id:
+        if not may_read(caller, project.id):
             raise errors.NotPermitted(f"Only agents of {project.name} look into its inbox.")
         many = request.limit + 1
         if request.all:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain.callers import Caller, Role
 from maestro.domain.documents import Content
+from maestro.domain.sight import may_read
 from maestro.operations import mail_shapes as ops
 from maestro.services import cursors
 from maestro.services.scope import project_of
@@ -17,6 +19,7 @@ from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.repositories.mail import Words
 
+log = logging.getLogger(__name__)
 _TERM = re.compile(r'"([^"]*)"|(\S+)')
 
 
@@ -64,7 +67,11 @@ class Search:
         """A message's whole text, wherever it lies."""
         if words.blob is None:
             return words.body or ""
-        return self._blobs.load(Content(None, words.blob, 0, words.blob)).decode()
+        try:
+            return self._blobs.load(Content(None, words.blob, 0, words.blob)).decode()
+        except errors.StorageDamaged as problem:  # one damaged file must not end the search for everyone
+            log.warning("message %d is not searchable: %s", words.seq, problem)
+            return ""
 
 
 def _find(tx: Tx, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
@@ -73,7 +80,7 @@ def _find(tx: Tx, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
         if request.everywhere:
             raise errors.NotPermitted("A session searches the mail of its own project.")
         project = project_of(tx, caller, request.project)
-        if caller.is_session and project.id != caller.project_id:
+        if not may_read(caller, project.id):
             raise errors.NotPermitted("A session searches the mail of its own project.")
         query = f'scope : "{project.id}" AND ({query})'
     before = cursors.before(request.cursor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -23,7 +23,7 @@ from maestro.domain.projects import Project
 from maestro.domain.tasks import Priority, Task
 from maestro.operations import mail_shapes as ops
 from maestro.services.asks import answered_by_mail, open_from_mail
-from maestro.services.issues.conversation import Comment, comment
+from maestro.services.issues.conversation import Comment, check_comment, comment
 from maestro.services.issues.opening import Opening, begin
 from maestro.services.mail import audience, receipts, routing
 from maestro.services.mail.guard import Guard
@@ -33,7 +33,7 @@ from maestro.services.mail.threads import claim_for, message_of
 from maestro.services.projects import access
 from maestro.services.scope import project_of, task_of
 from maestro.store.base import Tx
-from maestro.store.blobs import Blobs
+from maestro.store.holds import Keep
 
 
 class Enclosed(msgspec.Struct, frozen=True):
@@ -53,12 +53,17 @@ class Written(Protocol):
     def attach(self) -> list[ops.File]: ...
 
 
+def _anyone(tx: Tx, caller: Caller) -> None:
+    """Refuse nobody."""
+
+
 class Sending:
     """Every way to write a message."""
 
-    def __init__(self, blobs: Blobs, guard: Guard) -> None:
-        self._blobs = blobs
+    def __init__(self, guard: Guard, *, may_ask: Callable[[Tx, Caller], None] = _anyone) -> None:
+        """`may_ask` refuses a question to the person that goes beyond a quota."""
         self._guard = guard
+        self._may_ask = may_ask
 
     def needs_files(self, request: Written) -> bool:
         """Whether something must be on the disk before the row that names it."""
@@ -67,20 +72,57 @@ class Sending:
     def is_quick(self, request: Written) -> bool:
         return not self.needs_files(request)
 
-    def prepare(self, request: Written) -> Enclosed:
+    def prepare(self, request: Written, keep: Keep) -> Enclosed:
         size = sum(len(file.content) for file in request.attach)
         if size > limits.attachments_bytes_max:
             raise errors.TooLarge(f"Attachments have at most {limits.attachments_bytes_max // 1024**2} MiB together.")
-        files = [(file.file_name, self._blobs.keep(file.content)) for file in request.attach]
+        files = [(file.file_name, keep(file.content)) for file in request.attach]
         text = request.message
-        return Enclosed(small(text) if is_small(text) else self._blobs.keep(text.encode()), files)
+        return Enclosed(small(text) if is_small(text) else keep(text.encode()), files)
+
+    def weigh(self, request: Written) -> int:
+        """Return how many bytes a message with files takes of its project's quota."""
+        return sum(len(file.content) for file in request.attach) + len(request.message)
+
+    # Each `check` refuses what its namesake would refuse, as far as a look can tell: no file is stored for it then.
+
+    def check_send(self, tx: Tx, caller: Caller, request: ops.SendMail) -> None:
+        written = _addresses(request)
+        if len(written) == 1 and (found := _issue(tx, caller, request, written)) is not None:
+            check_comment(tx, caller, self._guard, *found, here=_project_id(tx, caller, request.project))
+        else:
+            targets = [routing.resolve(tx, caller, text, project=request.project) for text in written]
+            self._check(tx, caller, request, targets)
+
+    def check_post_to_project(self, tx: Tx, caller: Caller, request: ops.PostToProject) -> None:
+        owner = project_of(tx, caller, request.project)
+        self._check(tx, caller, request, [Target(owner.id, owner.id, name=owner.name)])
+
+    def check_broadcast(self, tx: Tx, caller: Caller, request: ops.Broadcast) -> None:
+        self._audience(tx, caller, request)
+        self._guard.check(tx, caller, f"broadcast:{request.scope}", name=request.scope)
+
+    def check_reply(self, tx: Tx, caller: Caller, request: ops.Reply) -> None:
+        parent = message_of(tx, caller, request.id)
+        issue = tx.issues.of_thread(parent.thread_id) if parent.task_id else None
+        task = tx.tasks.get(issue.task_id) if issue else None
+        if issue is not None and task is not None:
+            here = _project_id(tx, caller, request.project)
+            check_comment(tx, caller, self._guard, issue, task, here=here)
+        else:
+            for target in self._answered(tx, caller, parent):
+                self._guard.check(tx, caller, target.box, name=target.name)
+
+    def _check(self, tx: Tx, caller: Caller, request: ops.Letter, targets: list[Target]) -> None:
+        between = _between(tx, caller, request, targets[0]) if len(targets) == 1 and caller.is_session else None
+        if between is not None:
+            access.require(tx, caller, between[1], between[0].id)
+        for target in targets:
+            access.require_box(tx, caller, target.project_id)
+            self._guard.check(tx, caller, target.box, name=target.name)
 
     def send(self, tx: Tx, caller: Caller, request: ops.SendMail, enclosed: Enclosed | None = None) -> ops.SentMail:
-        written = [*request.to, *(f"member:{name}" for name in request.to_member)]
-        if request.to_coordinator:
-            written.append("coordinator")
-        if not written:
-            raise errors.Invalid("Nobody was named to send it to.", hint="Say who: maestro mail send NAME …")
+        written = _addresses(request)
         if len(written) == 1 and (found := _issue(tx, caller, request, written)) is not None:
             return self._comment(tx, caller, request, *found, enclosed)
         targets = [routing.resolve(tx, caller, text, project=request.project) for text in written]
@@ -101,17 +143,20 @@ class Sending:
         self, tx: Tx, caller: Caller, request: ops.Broadcast, enclosed: Enclosed | None = None
     ) -> ops.SentMail:
         """One message for many sessions, in one transaction."""
-        owner = project_of(tx, caller, request.project)
-        found = audience.of(tx, caller, request.scope, owner)
-        if not found:
-            raise errors.NotFound(f"Nobody is in reach of {request.scope}.", hint="maestro session list --active")
-        targets = [Target(session_id, owner.id, name=name) for session_id, name in found]
-        self._guard.count(caller, f"broadcast:{request.scope}", name=request.scope, at=tx.at)
+        targets = self._audience(tx, caller, request)
+        self._guard.count(tx, caller, f"broadcast:{request.scope}", name=request.scope)
         body = enclosed or Enclosed(small(request.message))
         task = task_of(tx, caller, request.task, project=request.project) if request.task else None
         draft = self._draft(tx, caller, request, [request.scope.value], targets, body, task)
         draft = msgspec.structs.replace(draft, scope=request.scope)
         return receipts.just_sent(tx, draft, post(tx, draft))
+
+    def _audience(self, tx: Tx, caller: Caller, request: ops.Broadcast) -> list[Target]:
+        owner = project_of(tx, caller, request.project)
+        found = audience.of(tx, caller, request.scope, owner)
+        if not found:
+            raise errors.NotFound(f"Nobody is in reach of {request.scope}.", hint="maestro session list --active")
+        return [Target(session_id, owner.id, name=name) for session_id, name in found]
 
     def reply(self, tx: Tx, caller: Caller, request: ops.Reply, enclosed: Enclosed | None = None) -> ops.SentMail:
         """An answer in the same conversation: it acknowledges what it answers."""
@@ -124,7 +169,7 @@ class Sending:
         hops = self._guard.hop(caller, last or parent, at=tx.at)
         targets = self._answered(tx, caller, parent)
         for target in targets:
-            self._guard.count(caller, target.box, name=target.name, at=tx.at)
+            self._guard.count(tx, caller, target.box, name=target.name)
         body = enclosed or Enclosed(small(request.message))
         draft = Draft(
             sender=sender_of(tx, caller),
@@ -141,6 +186,8 @@ class Sending:
             hops=hops,
             attachments=body.files,
         )
+        if _asks_the_person(caller, draft):
+            self._may_ask(tx, caller)
         made = post(tx, draft)
         for box in own_boxes(caller):
             receipts.take(tx, caller, Step.ACKNOWLEDGED, box, parent.seq, via="reply")
@@ -240,9 +287,11 @@ class Sending:
     ) -> ops.SentMail:
         for target in targets:
             access.require_box(tx, caller, target.project_id)
-            self._guard.count(caller, target.box, name=target.name, at=tx.at)
+            self._guard.count(tx, caller, target.box, name=target.name)
         task = _task(tx, caller, request, written)
         draft = self._draft(tx, caller, request, written, targets, enclosed or Enclosed(small(request.message)), task)
+        if _asks_the_person(caller, draft):
+            self._may_ask(tx, caller)
         made = post(tx, draft)
         self._ask(tx, caller, draft, made)
         return receipts.just_sent(tx, draft, made)
@@ -274,9 +323,22 @@ class Sending:
 
     def _ask(self, tx: Tx, caller: Caller, draft: Draft, made: Posted) -> None:
         """A question to the person is something that needs an answer, not just mail."""
-        if draft.type is Type.QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets):
+        if _asks_the_person(caller, draft):
             text = draft.body.body.decode() if draft.body.body is not None else draft.preview
             open_from_mail(tx, caller, title=draft.subject, text=text, message_id=made.id, task_id=draft.task_id)
+
+
+def _asks_the_person(caller: Caller, draft: Draft) -> bool:
+    return draft.type is Type.QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets)
+
+
+def _addresses(request: ops.SendMail) -> list[str]:
+    written = [*request.to, *(f"member:{name}" for name in request.to_member)]
+    if request.to_coordinator:
+        written.append("coordinator")
+    if not written:
+        raise errors.Invalid("Nobody was named to send it to.", hint="Say who: maestro mail send NAME …")
+    return written
 
 
 def _usual_type(caller: Caller) -> Type:

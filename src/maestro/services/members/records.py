@@ -12,6 +12,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.members import Member, Permission, Tool
 from maestro.domain.projects import Project
+from maestro.domain.sight import redact_member
 from maestro.operations import members as ops
 from maestro.services.members import rights
 from maestro.services.scope import may_write, project_of
@@ -24,6 +25,7 @@ def create(tx: Tx, caller: Caller, request: ops.CreateMember) -> Member:
     may_write(caller, project, what="create members")
     name = _free_name(tx, project, request.name)
     allow, deny = rights.granted(caller, allow=request.allow, deny=request.deny)
+    rights.require_within_grant(caller, tool=request.tool, permission=request.permission)
     member = Member(
         id=ids.new("mem", tx.at),
         project_id=project.id,
@@ -54,7 +56,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListMembers) -> ops.MemberLis
     after, _, after_id = request.cursor.partition("/")  # no name has a slash; an archived one may come twice
     found = tx.members.page(project.id, after=(after, after_id), limit=request.limit + 1, archived=request.archived)
     more = len(found) > request.limit
-    found = found[: request.limit]
+    found = [redact_member(caller, member) for member in found[: request.limit]]
     return ops.MemberList(members=found, cursor=f"{found[-1].name}/{found[-1].id}" if more else None)
 
 
@@ -63,7 +65,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneMember) -> ops.MemberDetail:
     teams = tx.members.teams.of_member(member.id, limit=limits.page_items_max)
     live = tx.sessions.ids_of_member(member.id, limit=limits.page_items_max)
     return ops.MemberDetail(
-        **msgspec.structs.asdict(member),
+        **msgspec.structs.asdict(redact_member(caller, member)),
         teams=[team.name for team in teams],
         leads=[team.name for team in teams if team.leader == member.name and not member.archived],
         sessions=[ops.LiveSession(id=session_id, name=name) for session_id, name in live],
@@ -79,6 +81,7 @@ def edit(tx: Tx, caller: Caller, request: ops.EditMember) -> ops.ChangedMember:
             "Nothing to change was given.", hint="Say at least one of --role, --identity, --model, …"
         )
     changed = {name: value for name, value in given.items() if value != getattr(member, name)}
+    rights.require_within_grant(caller, tool=changed.get("tool"), permission=changed.get("permission"))
     if not changed:
         return _told(member, [])
     after = msgspec.structs.replace(member, updated_at=tx.at, **changed)

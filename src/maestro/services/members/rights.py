@@ -6,8 +6,9 @@ import difflib
 from functools import cache
 
 from maestro import errors
+from maestro.domain import grants
 from maestro.domain.callers import Caller, Role
-from maestro.domain.members import check_rights
+from maestro.domain.members import Permission, Tool, check_rights
 from maestro.operations.registry import REGISTRY
 
 _NEAREST_MAX = 3
@@ -27,6 +28,14 @@ def granted(
         _only_narrow(before, allowed=allowed, denied=denied)
     check_rights(allow=allowed, deny=denied)
     return allowed, denied
+
+
+def require_within_grant(caller: Caller, *, tool: Tool | None, permission: Permission | None) -> None:
+    """Refuse a member that starts programs, or has a permission level, above the caller's grant."""
+    if tool is not None:
+        grants.require_program(caller, tool, ())
+    if permission is not None:
+        grants.require_level(caller, permission)
 
 
 def named(texts: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.members import Member, Team
 from maestro.domain.projects import Project
+from maestro.domain.sight import redact_member
 from maestro.operations import teams as ops
 from maestro.services.members.records import member_of, require_present
 from maestro.services.scope import may_write, project_of
@@ -52,7 +53,7 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListTeams) -> ops.TeamList:
 
 def show(tx: Tx, caller: Caller, request: ops.OneTeam) -> ops.TeamDetail:
     team = team_of(tx, caller, request.id, project=request.project)
-    roster = [_colleague(member) for member in tx.members.of_team(team.id)]
+    roster = [_colleague(redact_member(caller, member)) for member in tx.members.of_team(team.id)]
     return ops.TeamDetail(**msgspec.structs.asdict(team), roster=roster)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from maestro import errors, limits
 from maestro.agents import known
 from maestro.agents.base import Agent
+from maestro.domain import grants
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Skill
 from maestro.domain.members import Member, Permission
@@ -58,7 +59,23 @@ def members_of(tx: Tx, project: Project, names: Sequence[str]) -> list[Member]:
 def usual_permission(mode: Mode, members: Sequence[Member]) -> Permission:
     """A coordinator never writes code, nor does who only plans."""
     given = next((one.permission for one in members if one.permission), None)
-    return given or (Permission.EDIT if mode is Mode.EXECUTE else Permission.PLAN)
+    return grants.usual_level(mode, given)
+
+
+def child_grant(
+    tx: Tx, caller: Caller, request: ops.SpawnSession, *, tool: str, permission: Permission
+) -> Permission:
+    """Return the new session's grant; refuse a program, a level or patterns beyond the caller's grant."""
+    grants.require_program(caller, tool, request.words)
+    grants.require_level(caller, permission)
+    grants.require_patterns(caller, request.allow, own_patterns(tx, caller))
+    return grants.child_grant(caller, request.grant, mode=request.mode, level=permission)
+
+
+def own_patterns(tx: Tx, caller: Caller) -> list[str]:
+    """Return what the caller's own session may do without asking."""
+    talk = tx.talks.get(caller.session_id) if caller.session_id else None
+    return talk.allow if talk else []
 
 
 def template_of(request: ops.SpawnSession, directory: str) -> Template:
@@ -86,6 +103,12 @@ def directory_of(tx: Tx, path: str, project: Project) -> str:
     if not found:
         raise errors.NotFound(f"{project.name} has no checkout on this machine.", hint="Run `maestro init` in one.")
     return found[0].path
+
+
+def start_directory(path: str, checkout: str) -> str:
+    """Return where in a checkout an agent starts: at the caller's path, unless `..` or a link leads out of it."""
+    real = Path(path).resolve() if path else Path(checkout)
+    return str(real) if real.is_relative_to(Path(checkout).resolve()) else checkout
 
 
 def within_limits(tx: Tx, caller: Caller, project: Project, bounds: Bounds) -> None:

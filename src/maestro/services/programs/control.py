@@ -14,17 +14,16 @@ from maestro.agents.conversation import WAITS_FOR_ANSWER
 from maestro.domain import manifests as shapes
 from maestro.domain import prompts
 from maestro.domain.callers import Caller
-from maestro.domain.manifests import Manifest, Reach
+from maestro.domain.manifests import Manifest
 from maestro.domain.messages import Step
 from maestro.domain.sessions import Session, Source
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.talks import Talk, Teller, Turn
-from maestro.domain.templates import Template
 from maestro.events.hub import Hub, Subscription
 from maestro.operations import mail_shapes
 from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
-from maestro.prompts import calls, compose, templates
+from maestro.prompts import compose, templates
 from maestro.services.hooks.holding import withdraw_left
 from maestro.services.mail import receipts
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
@@ -246,33 +245,3 @@ def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:
     caller, message = tx.sessions.caller(session_id), tx.mail.get(message_id)
     if caller is not None and message is not None:
         receipts.take(tx, caller, Step.DELIVERED, session_id, message.seq, via="prompt")
-
-
-async def list_templates(caller: Caller, request: ops.ListTemplates) -> ops.TemplateList:
-    library = await asyncio.to_thread(templates.load, _folder(request))
-    return ops.TemplateList(templates=[_info(found) for found in library.listing()])
-
-
-async def show_template(caller: Caller, request: ops.OneTemplate) -> ops.TemplateDetail:
-    library = await asyncio.to_thread(templates.load, _folder(request))
-    found = library.get(request.name)
-    info = msgspec.structs.asdict(_info(found))
-    # Calls are spelt as commands, as most who follow it will read them.
-    texts = {one.name: calls.filled(one.text, Reach.COMMANDS) for one in found.phases}
-    return ops.TemplateDetail(**info, intro=calls.filled(found.intro, Reach.COMMANDS), texts=texts)
-
-
-def _folder(request: ops.ListTemplates) -> Path | None:
-    return Path(request.path) / templates.FOLDER if request.path else None
-
-
-def _info(found: Template) -> ops.TemplateInfo:
-    return ops.TemplateInfo(
-        name=found.name,
-        mode=found.mode,
-        strategy=found.strategy,
-        summary=found.summary,
-        phases=[phase.name for phase in found.phases],
-        source=found.source,
-        aliases=list(found.aliases),
-    )

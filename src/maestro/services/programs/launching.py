@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits, worktrees
+from maestro import errors, limits, umasks, worktrees
 from maestro.agents import known
 from maestro.agents.base import Launch, Start, cleared
 from maestro.domain import manifests as shapes
@@ -22,6 +22,7 @@ from maestro.domain.sessions import Mode, Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Driver, Talk
 from maestro.files import write
+from maestro.processes import Process
 from maestro.prompts import compose, templates
 from maestro.services.programs.runners import Runners
 from maestro.services.sessions import records as sessions
@@ -53,12 +54,15 @@ class Launching:
         places: Places,
         *,
         token_of: Callable[[str], str],
+        runner_secret_of: Callable[[str, int], str],
     ) -> None:
         self._store = store
         self._runners = runners
         self._worktrees = worktrees
         self._places = places
         self._token_of = token_of
+        self._runner_secret_of = runner_secret_of
+        self.on_runner_recorded: Callable[[], None] = lambda: None
         self._under_way: dict[str, asyncio.Task[list[str]]] = {}
         self._setting_up: dict[str, asyncio.Task[list[str]]] = {}
         self._stopped_by: dict[str, str] = {}
@@ -135,7 +139,8 @@ class Launching:
         warnings: list[str] = []
         if manifest.workspace is not None and manifest.workspace.worktree:
             warnings = await self._set_up(spawn, manifest)
-        template = templates.load(Path(manifest.project.directory) / templates.FOLDER).get(spawn.template)
+        library = await asyncio.to_thread(templates.load, Path(manifest.project.directory) / templates.FOLDER)
+        template = library.get(spawn.template)
         system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
         write(folder / _SYSTEM, system)
         write(folder / _TASK, task)
@@ -171,6 +176,7 @@ class Launching:
         order = {
             "session_id": session_id,
             "token": self._token_of(session_id),
+            "secret": self._runner_secret_of(session_id, spawn.epoch),
             "socket": self._places.socket,
             "words": launch.words,
             "directory": spawn.directory,
@@ -184,9 +190,20 @@ class Launching:
             "interrupt": launch.interrupt,
             "listens": launch.listens,
             "front": launch.front,
+            "umask": umasks.of_programs(),
             "stop_seconds": limits.stop_grace_seconds,
         }
-        await self._runners.start(order, session_id)
+        await self._runners.start(order, session_id, record=lambda runner: self._record_runner(spawn, runner))
+
+    async def _record_runner(self, spawn: Spawn, runner: Process) -> bool:
+        """Store which process is the session's runner, before the runner may do anything."""
+        recorded = await self._store.write(
+            lambda tx: tx.spawns.record_runner(
+                spawn.session_id, epoch=spawn.epoch, pid=runner.pid, started=runner.started
+            )
+        )
+        self.on_runner_recorded()
+        return recorded
 
     async def _set_up(self, spawn: Spawn, manifest: Manifest) -> list[str]:
         """Its worktree, with what the project wants done there. This may take long, so it can be stopped."""

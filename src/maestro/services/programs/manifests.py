@@ -9,13 +9,14 @@ import msgspec
 
 from maestro import limits
 from maestro.domain import manifests as shapes
-from maestro.domain.callers import may_call
+from maestro.domain.callers import THE_SERVER, Caller, may_call
 from maestro.domain.documents import Document
 from maestro.domain.manifests import Manifest
 from maestro.domain.members import Member, Permission
 from maestro.domain.messages import SenderKind
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Session
+from maestro.domain.sight import may_read_task, redact_task
 from maestro.domain.tasks import Task
 from maestro.operations.base import Operation
 from maestro.services.tasks import moves
@@ -37,6 +38,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     team: str | None = None
     tasks: Sequence[Task] = ()
     references: Sequence[Task] = ()
+    reader: Caller = THE_SERVER  # on whose behalf tasks are told: what that caller may not read is left out
     skills: Sequence[shapes.Skill] = ()
     directive: shapes.Directive | None = None
     workspace: shapes.Workspace | None = None
@@ -61,13 +63,14 @@ def build(tx: Tx, brief: Brief, operations: Sequence[Operation]) -> Manifest:
         project=shapes.Project(id=project.id, name=project.name, key=project.key, directory=brief.directory),
         human=session.human,
         permission=brief.permission,
+        grant=session.grant,
         reach=brief.reach,
         workspace=brief.workspace,
         members=tuple(_member(member) for member in brief.members),
         team=brief.team,
         roster=_roster(tx, project),
-        tasks=tuple(_task(tx, task, texts=False) for task in brief.tasks),
-        reference_tasks=tuple(_task(tx, task, texts=True) for task in brief.references),
+        tasks=tuple(_task(tx, task, brief.reader, texts=False) for task in brief.tasks),
+        reference_tasks=tuple(_task(tx, task, brief.reader, texts=True) for task in brief.references),
         coordinator=_coordinator(tx, session),
         directive=brief.directive,
         siblings=_siblings(tx, session),
@@ -87,7 +90,7 @@ def anew(tx: Tx, before: Manifest, session: Session, *, task_ids: Sequence[str],
     return msgspec.structs.replace(
         before,
         session=msgspec.structs.replace(before.session, name=session.name),
-        tasks=tuple(_task(tx, task, texts=False) for task in found),
+        tasks=tuple(_task(tx, task, THE_SERVER, texts=False) for task in found),
         coordinator=_coordinator(tx, session),
         siblings=_siblings(tx, session),
         resumed=resumed,
@@ -118,8 +121,10 @@ def _roster(tx: Tx, project: Project) -> tuple[shapes.TeamMember, ...]:
     return tuple(_member(member) for member in found)
 
 
-def _task(tx: Tx, task: Task, *, texts: bool) -> shapes.Task:
+def _task(tx: Tx, task: Task, reader: Caller, *, texts: bool) -> shapes.Task:
     many = limits.page_items_default
+    documents = tx.documents.of_task(task.id, limit=many) if may_read_task(reader, task) else []
+    task = redact_task(reader, task)
     parent = tx.tasks.get(task.parent_id) if task.parent_id else None
     blockers = tx.tasks.blockers(task.id, limit=limits.blockers_shown_max) if task.open_blockers else []
     return shapes.Task(
@@ -141,7 +146,7 @@ def _task(tx: Tx, task: Task, *, texts: bool) -> shapes.Task:
         depends_on=_links(tx.tasks.dependencies(task.id, limit=many)),
         blockers=_links(blockers),
         children=_links(tx.tasks.children(task.id, limit=many)),
-        documents=tuple(_document(tx, one, texts=texts) for one in tx.documents.of_task(task.id, limit=many)),
+        documents=tuple(_document(tx, one, texts=texts) for one in documents),
     )
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
+import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
-from maestro import limits
+from maestro import limits, processes
+
+# Stores the process of a runner that waits for leave to begin; False: the runner is no longer wanted.
+Record = Callable[[processes.Process], Awaitable[bool]]
 
 
 class Nursery:
@@ -22,21 +27,27 @@ class Nursery:
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
-        self._expected: dict[str, asyncio.Future[int]] = {}  # by session: the pid of a runner that is being born
+        self._numbers = itertools.count(1)
+        self._expected: dict[int, asyncio.Future[int]] = {}  # by the order's number: the pid of its runner
         self._alive: set[str] = set()
 
-    async def bear(self, session_id: str, order: bytes) -> int:
-        """A runner for an order; its pid. OSError if there is none in time."""
-        process = await self._there()
-        assert process.stdin is not None
+    async def bear(self, order: dict[str, Any], *, record: Record) -> int:
+        """Fork a runner for an order, record its process, let it begin; return its pid. OSError if there is none."""
+        process, number = await self._there(), next(self._numbers)
         born: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._expected[session_id] = born
+        self._expected[number] = born
+        is_wanted = False
         try:
-            process.stdin.write(len(order).to_bytes(4, "big") + order)
+            _send(process, {**order, "number": number})
             async with asyncio.timeout(limits.runner_answer_seconds_max):
-                return await born
+                runner = processes.look_up(await born)
+            if runner is None:
+                raise OSError("The runner ended before it began.")
+            is_wanted = await record(runner)
+            return runner.pid
         finally:
-            self._expected.pop(session_id, None)
+            self._expected.pop(number, None)
+            _send(process, {"begin": number, "is_wanted": is_wanted})
 
     async def close(self) -> None:
         process, self._process = self._process, None
@@ -84,11 +95,18 @@ class Nursery:
             self._alive.discard(said["ended"])
             self._ended(said["ended"])
             return
-        session_id = said["born"]
-        self._alive.add(session_id)
-        born = self._expected.get(session_id)
+        self._alive.add(said["born"])
+        born = self._expected.get(said["number"])
         if born is not None and not born.done():
             born.set_result(said["pid"])
+
+
+def _send(process: asyncio.subprocess.Process, message: dict[str, Any]) -> None:
+    """Hand the nursery one message, behind its length."""
+    assert process.stdin is not None
+    # Not by msgspec: an environment may hold what is no text, and this keeps it as it is.
+    data = json.dumps(message).encode()
+    process.stdin.write(len(data).to_bytes(4, "big") + data)
 
 
 def _own_environment() -> dict[str, str]:

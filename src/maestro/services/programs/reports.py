@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from maestro import errors, limits, terminals
+from maestro import errors, limits, processes, terminals
 from maestro.agents import known
 from maestro.domain import manifests
 from maestro.domain.callers import Caller
@@ -18,6 +20,7 @@ from maestro.domain.tasks import Task
 from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
 from maestro.services.mail import receipts
+from maestro.services.redacting import hide_tokens
 from maestro.services.sessions import kin, reports, status
 from maestro.services.sessions import records as sessions
 from maestro.services.talks import taking, words
@@ -51,16 +54,34 @@ Report = Started | Exited | words.Word
 _decode = msgspec.json.Decoder(Report).decode
 
 
-def heard(tx: Tx, caller: Caller, request: ops.RunnerReport) -> ops.Heard:
-    """Take in one report of the caller's own runner."""
+class RunnerReports:
+    """Accepts the reports of runners. `secret_of` gives the secret of the runner of one start of a session."""
+
+    def __init__(self, secret_of: Callable[[str, int], str]) -> None:
+        self._secret_of = secret_of
+
+    def accept(self, tx: Tx, caller: Caller, request: ops.RunnerReport) -> ops.Heard:
+        """Apply one report of the runner of the caller's session."""
+        session = kin.own(tx, caller)
+        spawn = tx.spawns.get(session.id)
+        if spawn is None:
+            raise errors.Invalid("This session was not started by Maestro.")
+        self._require_runner(session, spawn, request.secret)
+        return _accept(tx, session, spawn, request, caller)
+
+    def _require_runner(self, session: Session, spawn: Spawn, secret: str) -> None:
+        """Refuse a report of the agent itself: the agent has the session's token, but not its runner's secret."""
+        if spawn.has_older_runner:
+            return  # a runner that a server of an earlier version started has no secret
+        if not hmac.compare_digest(secret.encode(), self._secret_of(session.id, spawn.epoch).encode()):
+            raise errors.NotPermitted(f"Only the runner of {session.name} reports about its program.")
+
+
+def _accept(tx: Tx, session: Session, spawn: Spawn, request: ops.RunnerReport, caller: Caller) -> ops.Heard:
     try:
         told = _decode(request.report)
     except msgspec.DecodeError as error:
         raise errors.Invalid(f"This is no report of a runner: {error}.") from None
-    session = kin.own(tx, caller)
-    spawn = tx.spawns.get(session.id)
-    if spawn is None:
-        raise errors.Invalid("This session was not started by Maestro.")
     if told.epoch != spawn.epoch:
         raise errors.Conflict(
             f"{session.name} was started again since: this runner no longer speaks for it.",
@@ -76,12 +97,15 @@ _SENT_BACK = "What it had handed in was sent back, and it ended without another 
 def take(tx: Tx, session: Session, spawn: Spawn, told: Report, actor: Caller) -> None:
     if told.epoch != spawn.epoch:
         return  # of an earlier start: it has been settled
+    told = hide_tokens(told)
     if not isinstance(told, Started | Exited):
         taking.take(tx, session, spawn, told, actor)
         return
     if isinstance(told, Started):
-        tx.spawns.set_runner(session.id, pid=told.runner, started=told.runner_started)
-        tx.spawns.set_process(session.id, pid=told.pid, started=told.pid_started)
+        if spawn.has_older_runner and spawn.runner_pid is None:
+            spawn = _with_reported_runner(tx, spawn, told)
+        if _descends_from_runner(told, spawn):
+            tx.spawns.set_process(session.id, pid=told.pid, started=told.pid_started)
         if tx.talks.get(session.id) is None:
             _told_at_start(tx, session)  # else its program says when the model has it
         if session.status is Status.SPAWNING:
@@ -95,6 +119,28 @@ def take(tx: Tx, session: Session, spawn: Spawn, told: Report, actor: Caller) ->
     taking.over(tx, session)
     if session.ended_at is None:
         _close(tx, session, spawn, told, actor)
+
+
+def _with_reported_runner(tx: Tx, spawn: Spawn, told: Started) -> Spawn:
+    """Record the runner that an earlier version started, and of which the server had not heard before the upgrade."""
+    agent, runner = processes.look_up(told.pid), processes.look_up(told.runner)
+    if agent is None or runner is None or agent.parent != runner.pid or runner.pid == 1:
+        return spawn
+    tx.spawns.complete_runner(spawn.session_id, epoch=spawn.epoch, pid=runner.pid, started=runner.started)
+    return msgspec.structs.replace(spawn, runner_pid=runner.pid, runner_started=runner.started)
+
+
+def _descends_from_runner(told: Started, spawn: Spawn) -> bool:
+    """Return whether the reported process is there and descends from the session's recorded runner.
+
+    A short program may have ended before its report arrives. Its process is then not recorded: no caller can descend
+    from it.
+    """
+    try:
+        chain = [(process.pid, process.started) for process in processes.ancestry(told.pid)]
+    except processes.ChainBroken:
+        return False
+    return chain[0] == (told.pid, told.pid_started) and (spawn.runner_pid, spawn.runner_started) in chain[1:]
 
 
 def _told_at_start(tx: Tx, session: Session) -> None:
@@ -150,6 +196,8 @@ def _words(told: Exited) -> str:
         return f"It could not be started: {told.problem}"
     if told.asked == BY_SIGNAL:
         return "Its runner was told to end by the system."
+    if told.asked and told.code is None:
+        return f"It was stopped by {told.asked}. Its runner ended before it could tell the exit code."
     how = f"signal {told.signal}" if told.signal else f"exit code {told.code}"
     end = terminals.plain(told.tail).strip().splitlines()[-5:]
     return f"Its program ended with {how}." + (("\n\n" + "\n".join(end)) if end else "")

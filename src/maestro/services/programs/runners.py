@@ -9,7 +9,6 @@ import asyncio
 import base64
 import contextlib
 import fcntl
-import json
 import os
 import time
 from collections.abc import Callable
@@ -18,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors, leftovers, limits
+from maestro import end_record, errors, leftovers, limits
 from maestro.processes import Process, below, look_up, with_variable
-from maestro.services.programs.nursery import Nursery
+from maestro.services.programs.nursery import Nursery, Record
 
 FOLDER = "runs"
 CONTROL = "control.sock"
@@ -56,13 +55,15 @@ class Runners:
     def folder(self, session_id: str) -> Path:
         return self._home / FOLDER / session_id
 
-    async def start(self, order: dict[str, Any], session_id: str) -> int:
-        """Start a runner in the session's folder, which is there, and hand it its order; its pid."""
+    async def start(self, order: dict[str, Any], session_id: str, *, record: Record) -> int:
+        """Start a runner in the session's folder, which is there, and hand it its order; return its pid.
+
+        `record` stores the runner's process; the runner does nothing before that.
+        """
         folder = self.folder(session_id)
         self._running.add(session_id)
         try:
-            # Not by msgspec: an environment may hold what is no text, and this keeps it as it is.
-            return await self._nursery.bear(session_id, json.dumps({**order, "folder": str(folder)}).encode())
+            return await self._nursery.bear({**order, "folder": str(folder)}, record=record)
         except OSError:
             self._running.discard(session_id)
             raise
@@ -99,6 +100,11 @@ class Runners:
         finally:
             os.close(descriptor)
         return False
+
+    def live_sessions(self) -> list[str]:
+        """Return the ids of all sessions that a runner has, whether the store knows them or not."""
+        folders = sorted((self._home / FOLDER).glob("*"))
+        return [folder.name for folder in folders if self.is_alive(folder.name)]
 
     def end_orphan(self, session_id: str, *, epoch: int) -> bool:
         """End an agent of this start whose runner is gone, with all it started; whether there was anything.
@@ -138,15 +144,18 @@ class Runners:
         return "\n".join(said.strip().splitlines()[-5:])
 
     def spooled(self, session_id: str) -> list[dict[str, Any]]:
-        """What a runner could not report before it ended."""
-        try:
-            found: list[dict[str, Any]] = msgspec.json.decode((self.folder(session_id) / SPOOL).read_bytes())
-        except (OSError, msgspec.DecodeError):
-            return []
+        """What a runner could not report before it ended. A full disk leaves only the record of the end."""
+        found: list[dict[str, Any]] = []
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            found = msgspec.json.decode((self.folder(session_id) / SPOOL).read_bytes())
+        end = end_record.read(self.folder(session_id))
+        if end is not None and not any(_is_end(report, of=end) for report in found):
+            found = [*found, end]
         return found
 
     def forget_spool(self, session_id: str) -> None:
         (self.folder(session_id) / SPOOL).unlink(missing_ok=True)
+        end_record.remove(self.folder(session_id))
 
     async def write(self, session_id: str, data: bytes) -> bool:
         """Input for the agent; whether its terminal took all of it, within a moment."""
@@ -196,3 +205,8 @@ class Runners:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+
+
+def _is_end(report: dict[str, Any], *, of: dict[str, Any]) -> bool:
+    """Return whether a report tells the end of the same start as a record does."""
+    return report.get("kind") == of.get("kind") and report.get("epoch") == of.get("epoch")

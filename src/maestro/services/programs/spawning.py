@@ -17,7 +17,6 @@ from maestro import errors, limits
 from maestro.agents.base import Agent
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller
-from maestro.domain.issues import as_seen
 from maestro.domain.manifests import Manifest
 from maestro.domain.members import Member
 from maestro.domain.messages import SenderKind, Type
@@ -32,15 +31,17 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import spawning as ops
 from maestro.operations import task_shapes
 from maestro.operations.base import Operation
-from maestro.prompts import compose
+from maestro.prompts import compose, templates
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
 from maestro.services.programs import manifests, resuming
 from maestro.services.programs.choices import (
+    child_grant,
     depth_of,
     directory_of,
     driver_of,
     members_of,
     skills_of,
+    start_directory,
     template_of,
     tool_of,
     usual_permission,
@@ -82,10 +83,16 @@ class Spawning:
 
     async def check(self, caller: Caller, request: ops.SpawnSession) -> None:
         """Whatever can be said before anything is written: that no worktree can be made here."""
+
+        def directory(tx: Tx) -> str:
+            return directory_of(tx, request.path, project_of(tx, caller, request.project))
+
         if request.worktree:
-            await self._launching.check_worktrees(
-                lambda tx: directory_of(tx, request.path, project_of(tx, caller, request.project))
-            )
+            await self._launching.check_worktrees(directory)
+        with contextlib.suppress(errors.MaestroError):  # said when the session is written
+            here = await self._store.read(directory, quick=True)
+            # Read here, outside of the transaction, and remembered: nobody waits for it.
+            await asyncio.to_thread(templates.load, Path(here) / templates.FOLDER)
 
     def spawn(
         self,
@@ -107,6 +114,8 @@ class Spawning:
         directory = directory_of(tx, request.path, project)
         template = template_of(request, directory)
         permission = request.permission or usual_permission(request.mode, members)
+        grant = child_grant(tx, caller, request, tool=agent.name, permission=permission)
+        request = msgspec.structs.replace(request, grant=grant)
         session = self._session(tx, caller, request, project, agent, members)
         self._claim(tx, session, request.mode, tasks)
         brief = Brief(
@@ -121,7 +130,8 @@ class Spawning:
             members=members,
             team=request.team,
             tasks=[tx.tasks.get(task.id) or task for task in tasks],
-            references=[as_seen(caller, task_of(tx, caller, ref, project=project.id)) for ref in request.reference],
+            references=[task_of(tx, caller, ref, project=project.id) for ref in request.reference],
+            reader=caller,
             skills=skills_of(request, members, agent, directory=directory, home=self._home),
             directive=_direct(tx, caller, request, session),
             workspace=self._workspace(request, project, session, directory),
@@ -157,8 +167,7 @@ class Spawning:
     ) -> shapes.Workspace:
         """Where it works: in the checkout that is there, just where its caller is, or in one of its own."""
         if not request.worktree:
-            here = request.path if Path(request.path).is_relative_to(directory) else directory
-            return shapes.Workspace(directory=here, address=session.address)
+            return shapes.Workspace(directory=start_directory(request.path, directory), address=session.address)
         own = self._home / WORKTREES / project.name / f"{session.name}-{session.id[-6:]}"
         branch = f"maestro/{session.name}-{session.id[-6:]}"
         return shapes.Workspace(directory=str(own), branch=branch, base="HEAD", worktree=True)
@@ -214,6 +223,7 @@ class Spawning:
             tool=agent.name,
             task=request.task,
             path=request.path,
+            grant=request.grant,
         )
         made = sessions.register(tx, caller, asked, self._token_of, is_spawned=True)
         found = tx.sessions.get(made.id)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from maestro import errors
+from maestro import errors, redaction
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import Session
 from maestro.operations import terminals as ops
@@ -38,7 +38,7 @@ class Terminals:
         if request.follow:
             await self._await_runner(session, is_ours=is_ours)
         folder = self._runners.folder(session.id)
-        text = "" if request.follow else await asyncio.to_thread(lambda: "".join(_shown(folder)))
+        text = "" if request.follow else await asyncio.to_thread(_shown_text, folder)
         end = _last_lines(text, request.tail)[-request.limit :]
         return ops.Logs(
             session_id=session.id,
@@ -99,6 +99,11 @@ def _require_ours(session: Session, *, is_ours: bool) -> None:
 
 def _last_lines(text: str, count: int | None) -> str:
     return text if count is None else "".join(text.splitlines(keepends=True)[-count:] if count else [])
+
+
+def _shown_text(folder: Path) -> str:
+    """Return all that the terminal showed. Transcripts of earlier versions may still hold tokens."""
+    return redaction.hide_in_terminal("".join(_shown(folder)))
 
 
 def _shown(folder: Path) -> Iterator[str]:

@@ -6,16 +6,16 @@ when they change.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from maestro import errors, git, ids
+from maestro import bounded_toml, errors, ids, limits
 from maestro.domain import remotes
 from maestro.domain.callers import THE_SERVER, Caller
 from maestro.domain.identity import RESERVED, Identity, identify
@@ -26,10 +26,12 @@ from maestro.files import read_small
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes, task_shapes
 from maestro.services.projects import records as projects
+from maestro.services.projects.checkouts import read_checkout
 from maestro.services.projects.places import found_project
 from maestro.services.scope import linked
 from maestro.services.trackers import choosing
 from maestro.store.base import Store, Tx
+from maestro.worktrees import setup_in
 
 FILES = (Source.CONFIG, Source.LOCAL)
 _CHECKOUTS_MAX = 5
@@ -52,19 +54,19 @@ class Discovery:
         seen = stamps(workspace.path)
         if self._read.get(workspace.id) == seen and not self.owes(caller, workspace):
             return []
-        texts = {source: _text(workspace.path, source) for source in FILES}
-        said, wrong = entries(texts)
+        texts, said, wrong = await asyncio.to_thread(_read, workspace.path)
         found = [(entry, await self._identity(workspace, entry, wrong)) for entry in said]
         known = [(entry, identity) for entry, identity in found if identity is not None]
         if any(texts.values()) or workspace.id in self._read or await self._has_links(workspace):
             await self._store.write(lambda tx: _settle(tx, workspace, known))
-        rules, tracker = _rules(texts[Source.CONFIG], wrong), chosen(texts, wrong)
+        rules, tracker = await asyncio.to_thread(_chosen, texts, wrong)
         if caller.is_session:
             self._owed.add(workspace.id)
         else:
             self._owed.discard(workspace.id)
             if rules or tracker or await self._has_tracker(workspace):
                 await self._store.write(lambda tx: _settle_rules(tx, caller, workspace, rules, tracker))
+            await self._accept_setup(workspace, await asyncio.to_thread(setup_in, texts[Source.CONFIG]))
         self._read[workspace.id] = seen
         return wrong
 
@@ -104,7 +106,7 @@ class Discovery:
         for workspace in checkouts:
             owner = await self._owner(workspace)
             for folder in beside(workspace.path, name):
-                checkout = await git.checkout_at(folder)
+                checkout = await read_checkout(self._store, folder)
                 found = identify(checkout) if checkout is not None else None
                 if found is not None and owner is not None and same_owner(found.key, owner.key):
                     entry = Entry(name=name, source=Source.BESIDE, path=folder)
@@ -132,13 +134,18 @@ class Discovery:
 
     async def _identity(self, workspace: Workspace, entry: Entry, wrong: list[str]) -> Identity | None:
         try:
-            return await identity_of(entry, base=workspace.path)
+            return await identity_of(self._store, entry, base=workspace.path)
         except errors.MaestroError as error:
             wrong.append(f"{entry.source.value}: [projects.{entry.name}]: {error.message}")
             return None
 
     async def _has_tracker(self, workspace: Workspace) -> bool:
         return await self._store.read(lambda tx: tx.trackers.get(workspace.project_id) is not None, quick=True)
+
+    async def _accept_setup(self, workspace: Workspace, command: str) -> None:
+        """Record the set-up command of a checkout. Only after this may the command run in new worktrees."""
+        if await self._store.read(lambda tx: tx.projects.setup(workspace.id), quick=True) != command:
+            await self._store.write(lambda tx: tx.projects.accept_setup(workspace.id, command))
 
     async def _has_links(self, workspace: Workspace) -> bool:
         return await self._store.read(lambda tx: bool(tx.links.of_workspace(workspace.id)), quick=True)
@@ -178,13 +185,13 @@ def _project_in(text: str) -> str:
     return name if _NAME.fullmatch(name) and name not in RESERVED else ""
 
 
-async def identity_of(entry: Entry, *, base: str) -> Identity:
+async def identity_of(store: Store, entry: Entry, *, base: str) -> Identity:
     """Which project an entry means: by its remote, which needs no checkout, else by the checkout at its path."""
     if entry.remote:
         found = remotes.canonical(entry.remote, base=base)
         return Identity(found.key, found.name, "remote")
     folder = os.path.join(base, Path(entry.path).expanduser())  # noqa: PTH118 it may be absolute
-    checkout = await git.checkout_at(folder)
+    checkout = await read_checkout(store, folder)
     if checkout is None:
         raise errors.NotFound(f"{folder} is not a git checkout.")
     return identify(checkout)
@@ -215,8 +222,33 @@ def _stamp(path: str) -> int:
     return found.st_mtime_ns ^ found.st_size
 
 
-def _text(toplevel: str, source: Source) -> str:
-    return (read_small(f"{toplevel}/{source.value}") or b"").decode(errors="replace")
+def _read(toplevel: str) -> tuple[dict[Source, str], list[Entry], list[str]]:
+    """Return the settings of a checkout, the projects that they name, and what is wrong in them."""
+    unreadable: list[str] = []
+    texts = {source: _text(toplevel, source, unreadable) for source in FILES}
+    said, wrong = entries(texts)
+    return texts, said, unreadable + wrong
+
+
+def _chosen(texts: dict[Source, str], wrong: list[str]) -> tuple[dict[str, Any], tuple[Kind, Source] | None]:
+    """Return the rules of a project and its tracker."""
+    return _rules(texts[Source.CONFIG], wrong), chosen(texts, wrong)
+
+
+def _text(toplevel: str, source: Source, wrong: list[str]) -> str:
+    """Return the text of a settings file; of one that cannot be read, an empty text and what is wrong."""
+    file = f"{toplevel}/{source.value}"
+    data = read_small(file)
+    if data is None and os.path.lexists(file):
+        wrong.append(f"{source.value} cannot be read: it is no plain file, or not readable.")
+    elif data is not None and len(data) >= limits.checkout_settings_bytes_max:
+        wrong.append(f"{source.value} cannot be read: it is larger than {limits.checkout_settings_bytes_max} bytes.")
+    else:
+        try:
+            return (data or b"").decode()
+        except UnicodeDecodeError:
+            wrong.append(f"{source.value} cannot be read: it is not UTF-8.")
+    return ""
 
 
 def _checkouts(tx: Tx, caller: Caller, here: str) -> list[Workspace]:
@@ -267,8 +299,8 @@ def _put(tx: Tx, workspace: Workspace, entry: Entry, identity: Identity) -> Link
 def _rules(text: str, wrong: list[str]) -> dict[str, Any]:
     """`inbound` and `replies_reopen` of the committed file."""
     try:
-        said = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+        said = bounded_toml.parse(text)
+    except bounded_toml.Unreadable:
         return {}  # said already
     rules: dict[str, Any] = {}
     if "inbound" in said:

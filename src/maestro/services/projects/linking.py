@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from maestro import errors, limits
+from maestro import checkout_files, errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.links import Entry, Source, checked_name, entries, without, written
 from maestro.domain.projects import Workspace
-from maestro.files import read_small
 from maestro.operations import projects as ops
 from maestro.services.projects.discovery import Discovery, identity_of
 from maestro.services.projects.places import Places
@@ -34,7 +32,8 @@ class Linking:
         if not (remote or path):
             found = await self._discovery.find(workspace, name)
             remote, path = ("", found.path) if ":" in found.key else (f"https://{found.key}", "")
-        await identity_of(Entry(name=name, source=source, remote=remote, path=path), base=workspace.path)
+        entry = Entry(name=name, source=source, remote=remote, path=path)
+        await identity_of(self._store, entry, base=workspace.path)
         text = _text(workspace, source)
         _save(workspace, source, written(text, name, remote=remote, path=path))
         return await self._settled(caller, workspace)
@@ -69,39 +68,43 @@ def _file(request: ops.LinkProject) -> Source:
 
 
 def _text(workspace: Workspace, source: Source) -> str:
-    file = Path(workspace.path, source.value)
-    found = read_small(str(file))
-    if found is None:
-        if file.exists():
-            raise errors.Invalid(f"{file} cannot be read.")
-        return ""
-    if len(found) >= limits.checkout_settings_bytes_max:
+    return _read(workspace, source.value)
+
+
+def _read(workspace: Workspace, name: str) -> str:
+    """Return the text of a file in the checkout; an empty text where there is no file."""
+    file = Path(workspace.path, name)
+    try:
+        found = checkout_files.read_file(workspace.path, name, bytes_max=limits.checkout_settings_bytes_max)
+    except OSError as error:
+        raise errors.Invalid(f"{file} cannot be read: {error.strerror}.") from error
+    if found is not None and len(found) >= limits.checkout_settings_bytes_max:
         raise errors.TooLarge(f"{file} is larger than {limits.checkout_settings_bytes_max} bytes.")
     try:
-        return found.decode()
+        return (found or b"").decode()
     except UnicodeDecodeError:
         raise errors.Invalid(f"{file} is not valid UTF-8.") from None
 
 
 def _save(workspace: Workspace, source: Source, text: str) -> None:
-    """Whole or not at all; the local file is kept out of git."""
+    """Replace the settings as a whole, and keep the local file out of git."""
     file = Path(workspace.path, source.value)
     _, wrong = entries({source: text})
     if wrong:
         raise errors.Invalid(f"{file} is not what it should be: {wrong[0]}", hint="Mend it by hand.")
-    try:
-        file.parent.mkdir(exist_ok=True)
-        if source is Source.LOCAL:
-            _ignore(file.parent)
-        part = file.with_name(f".{file.name}.part")
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, file)  # noqa: PTH105 its pair is above
-    except OSError as error:
-        raise errors.Invalid(f"{file} cannot be written: {error.strerror}.") from error
+    if source is Source.LOCAL:
+        _ignore(workspace, str(PurePosixPath(source.value).parent / ".gitignore"))
+    _write(workspace, source.value, text)
 
 
-def _ignore(folder: Path) -> None:
-    ignored = folder / ".gitignore"
-    said = ignored.read_text(encoding="utf-8") if ignored.exists() else ""
+def _ignore(workspace: Workspace, name: str) -> None:
+    said = _read(workspace, name)
     if _IGNORE not in said.splitlines():
-        ignored.write_text(f"{said.rstrip()}\n{_IGNORE}\n".lstrip(), encoding="utf-8")
+        _write(workspace, name, f"{said.rstrip()}\n{_IGNORE}\n".lstrip())
+
+
+def _write(workspace: Workspace, name: str, text: str) -> None:
+    try:
+        checkout_files.write_file(workspace.path, name, text.encode())
+    except OSError as error:
+        raise errors.Invalid(f"{workspace.path}/{name} cannot be written: {error.strerror}.") from error

@@ -5,16 +5,17 @@ git is asked only when something about the checkout may have changed; otherwise 
 
 from __future__ import annotations
 
+import asyncio
 import os
-import tomllib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
-from maestro import errors, git, ids
+from maestro import bounded_toml, errors, git, ids
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
+from maestro.domain.git_programs import GitRecord
 from maestro.domain.identity import RESERVED, Identity, clean_name, identify
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.remotes import path_in_key
@@ -23,8 +24,12 @@ from maestro.domain.workspaces import next_free, workspace_name
 from maestro.files import read_small
 from maestro.git_fingerprint import Fingerprint, fingerprint
 from maestro.operations import projects as ops
+from maestro.services.projects import checkouts, git_records
 from maestro.store.base import Store, Tx
 
+_NO_REMOTE = (
+    "This checkout has no remote: only its path names its project. The person's `maestro init` here mends that."
+)
 _Seen = tuple[Fingerprint, int, int]
 _Refresh = Callable[[Caller, Workspace], Awaitable[list[str]]]
 
@@ -58,7 +63,7 @@ class Places:
         known = self._known.get(seen[0].toplevel)
         if known is not None and known[0] == seen and not self._owes(caller, known[1].workspace):
             return msgspec.structs.replace(known[1], notes=[])
-        return await self._register(caller, request.path, seen, name=None)
+        return await self._register(caller, request.path, seen, name=None, is_init=False)
 
     async def init(self, caller: Caller, request: ops.InitProject) -> ops.Place:
         """Register a directory by intent: also one that is not a git checkout, also under a name."""
@@ -66,26 +71,41 @@ class Places:
             raise errors.Invalid(f"{request.name!r} is a reserved word.", hint="Choose another name.")
         seen = _look(request.path)
         name = request.name.lower() if request.name else None
-        return await self._register(caller, request.path, seen, name=name)
+        return await self._register(caller, request.path, seen, name=name, is_init=True)
 
-    async def _register(self, caller: Caller, path: str, seen: _Seen | None, *, name: str | None) -> ops.Place:
-        toplevel, identity = await self._identity(path)
-        place = await self._store.write(lambda tx: settle(tx, caller, toplevel, identity, name=name))
+    async def _register(
+        self, caller: Caller, path: str, seen: _Seen | None, *, name: str | None, is_init: bool
+    ) -> ops.Place:
+        toplevel, identity = await self._identity(caller, path, is_init=is_init)
+        # A session could have written the settings itself: it accepts no program.
+        seen_now = git_records.record_of(toplevel, accepts=not caller.is_session)
+
+        def write(tx: Tx) -> tuple[ops.Place, GitRecord | None]:
+            place = settle(tx, caller, toplevel, identity, name=name)
+            return place, git_records.put_record(tx, caller, seen_now, renews=is_init)
+
+        place, record = await self._store.write(write)
+        if record is not None:
+            git_records.remember(record)
+            if identity.source == "path" and record.git_dir and not is_init:
+                place = msgspec.structs.replace(place, notes=[*place.notes, _NO_REMOTE])
         if self._refresh is not None and (wrong := await self._refresh(caller, place.workspace)):
             place = msgspec.structs.replace(place, notes=[*place.notes, *wrong])
         if seen is not None:
             self._known[seen[0].toplevel] = (seen, place)
         return place
 
-    async def _identity(self, path: str) -> tuple[str, Identity]:
-        checkout = await git.checkout_at(path)
+    async def _identity(self, caller: Caller, path: str, *, is_init: bool) -> tuple[str, Identity]:
+        by_person = is_init and not caller.is_session
+        checkout = await (git.checkout_at(path) if by_person else checkouts.read_checkout(self._store, path))
         if checkout is None:
             real = os.path.realpath(path)
             if not Path(real).is_dir():
                 raise errors.NotFound(f"{path} is not a directory.")
             key = f"path:{path_in_key(real)}"
             return real, Identity(key, clean_name(Path(real).name), "path", key)
-        return checkout.toplevel, identify(checkout, prefer=_preferred(checkout.toplevel) or self._prefer)
+        preferred = await asyncio.to_thread(_preferred, checkout.toplevel)
+        return checkout.toplevel, identify(checkout, prefer=preferred or self._prefer)
 
     async def _plain(self, path: str) -> ops.Place:
         """A directory without git belongs to the nearest one upwards that was registered by hand."""
@@ -236,8 +256,8 @@ def _changed_at(path: str) -> int:
 def _preferred(toplevel: str) -> str | None:
     """`remote = "upstream"` in a checkout's .maestro/config.toml: a fork that counts as its origin's project."""
     try:
-        settings = tomllib.loads((read_small(f"{toplevel}/.maestro/config.toml") or b"").decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        settings = bounded_toml.parse((read_small(f"{toplevel}/.maestro/config.toml") or b"").decode())
+    except (UnicodeDecodeError, bounded_toml.Unreadable):
         return None
     chosen = settings.get("remote")
     return chosen if isinstance(chosen, str) else None

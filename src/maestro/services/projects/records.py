@@ -12,6 +12,8 @@ from maestro.domain.events import Change
 from maestro.domain.events import Kind as EventKind
 from maestro.domain.identity import RESERVED
 from maestro.domain.projects import Project
+from maestro.domain.sandboxes import is_cache_folder
+from maestro.domain.sight import may_read
 from maestro.domain.trackers import Kind
 from maestro.operations import projects as ops
 from maestro.services.projects import places
@@ -19,7 +21,7 @@ from maestro.services.scope import project_of
 from maestro.services.tasks.consequences import Outcome
 from maestro.store.base import Tx
 
-_RULES = ("inbound", "replies_reopen")
+_RULES = ("inbound", "replies_reopen", "sandbox", "caches")
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListProjects) -> ops.ProjectList:
@@ -42,7 +44,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
         links=tx.links.of_project(project.id),
         called=tx.links.to_project(project.id),
         tracker=tracker.kind if tracker else Kind.BUILTIN,
-        tracker_problem=tracker.problem if tracker else "",
+        tracker_problem=tracker.problem if tracker and may_read(caller, project.id) else "",
     )
 
 
@@ -50,7 +52,12 @@ def edit(tx: Tx, caller: Caller, request: ops.EditProject) -> Project:
     """Change a project's name or stages; its tasks are held or let go by the new stages at once."""
     project = project_of(tx, caller, request.project)
     if all(getattr(request, name) is None for name in ("name", "stages", *_RULES)):
-        raise errors.Invalid("Nothing to change was given.", hint="Say --name, --stages or --inbound.")
+        raise errors.Invalid("Nothing to change was given.", hint="Say --name, --stages, --inbound or --sandbox.")
+    wrong = next((one for one in request.caches or () if not is_cache_folder(one)), None)
+    if wrong is not None:
+        raise errors.Invalid(
+            f"{wrong!r} cannot be a cache of a sandbox.", hint="Say the absolute path of a folder, without `..`."
+        )
     if request.name is not None and request.name.lower() in RESERVED:
         raise errors.Invalid(f"{request.name!r} is a reserved word.", hint="Choose another name.")
     if request.name is not None and request.name.lower() != project.name:
@@ -58,11 +65,13 @@ def edit(tx: Tx, caller: Caller, request: ops.EditProject) -> Project:
     if request.stages is not None:
         project = _restage(tx, caller, project, request.stages)
     rules = {name: value for name in _RULES if (value := getattr(request, name)) is not None}
+    if request.sandbox is not None:
+        rules["caches"] = request.caches or []  # a sandbox is set as a whole
     return set_rules(tx, caller, project, rules) if rules else project
 
 
 def set_rules(tx: Tx, caller: Caller, project: Project, rules: dict[str, Any]) -> Project:
-    """What other projects may do in this one."""
+    """Set what other projects may do in this one, or the sandbox of its gates."""
     changed = msgspec.structs.replace(project, **rules)
     if changed != project:
         tx.projects.change(changed)

@@ -9,19 +9,22 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from maestro import errors, ids, limits, worktrees
-from maestro.domain.callers import SERVER, Caller, Role
+from maestro.domain.callers import SERVER, Caller
 from maestro.domain.events import Change, Kind
+from maestro.domain.grants import rights_of
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy, landing
+from maestro.domain.sight import may_read
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.events.hub import Hub
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
-from maestro.services.mail import routing
 from maestro.services.programs.choices import directory_of, members_of, tool_of
 from maestro.services.programs.stopping import Stopping
+from maestro.services.runs import rights
 from maestro.services.runs import waits as run_waits
-from maestro.services.scope import may_write, project_of, task_of
-from maestro.services.sessions import kin, notices
+from maestro.services.runs.ownership import owns_run
+from maestro.services.scope import may_write, project_of, readable_project, task_of
+from maestro.services.sessions import notices
 from maestro.services.tasks import moves
 from maestro.services.tasks import records as task_service
 from maestro.store.base import Store, Tx
@@ -67,12 +70,15 @@ def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
         ended_at=None,
         allow=request.allow,
         asks=request.asks,
+        rights=rights_of(caller),
     )
     if run.worktrees:
         run = msgspec.structs.replace(run, branch=f"maestro/run-{run.id[-8:]}")
     tx.runs.insert(run)
-    if len(standing(tx, run)) > limits.run_tasks_max:
+    found = standing(tx, run)
+    if len(found) > limits.run_tasks_max:
         raise errors.TooLarge(f"A run has at most {limits.run_tasks_max} tasks.", hint="Run parts of the tree.")
+    rights.check_start(tx, caller, run, [run.member or one.task.member for one in found] or [run.member])
     if run.strategy is Strategy.RACE:
         _line_up(tx, caller, run, task)
     data = {"task": task.ref, "strategy": run.strategy.value}
@@ -171,7 +177,8 @@ def _sent_back(task: Task) -> str:
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListRuns) -> ops.RunList:
-    project = project_of(tx, caller, request.project)
+    hint = "`maestro task show` tells where a task of another project stands."
+    project = readable_project(tx, caller, request.project, what="lists the runs", hint=hint)
     found = tx.runs.page(project.id, before=request.cursor or "run_~", limit=request.limit + 1)
     shown = found[: request.limit]
     cursor = shown[-1].id if len(found) > request.limit else None
@@ -187,7 +194,7 @@ def _listed(tx: Tx, run: Run) -> ops.RunInList:
 def run_of(tx: Tx, caller: Caller, run_id: str, *, project: str = "") -> Run:
     """A run by its id, the end of it, or the task whose newest run it is."""
     run = tx.runs.get(run_id) or _shortened(tx, caller, run_id, project)
-    if run is None or (caller.is_session and caller.project_id != run.project_id):
+    if run is None or not may_read(caller, run.project_id):
         raise errors.NotFound(f"There is no run {run_id!r}.", hint="maestro run list")
     return run
 
@@ -212,12 +219,8 @@ def _shortened(tx: Tx, caller: Caller, text: str, project: str) -> Run | None:
 def _own(tx: Tx, caller: Caller, request: ops.OneRun, *, what: str) -> Run:
     """A run of the caller's: it or one below it has started it, or it succeeded who did. All are the person's."""
     run = run_of(tx, caller, request.id, project=request.project)
-    if caller.role is Role.PERSON:
+    if owns_run(tx, caller, run):
         return run
-    for session_id in (run.started_by, routing.to_session(tx, run.started_by).box):
-        session = tx.sessions.get(session_id)
-        if session is not None and kin.is_above(tx, caller.session_id, session):
-            return run
     raise errors.NotPermitted(f"A session may {what} its own runs and those of whom it started, no others.")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller, Role, hears
+from maestro.domain.callers import Caller, Role
 from maestro.domain.sessions import Session
+from maestro.domain.sight import may_read
 from maestro.services.scope import project_of
 from maestro.store.base import Tx
 
@@ -61,7 +62,7 @@ def may_act_on(tx: Tx, caller: Caller, session: Session, *, what: str) -> None:
 
 def may_hear(tx: Tx, caller: Caller, session: Session, *, what: str) -> None:
     """What a session was told, and what it says, is for its own project; nobody of another one is above it."""
-    if hears(caller, session.project_id):
+    if may_read(caller, session.project_id):
         return
     project = tx.projects.get(session.project_id)
     name = project.name if project else session.project_id

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from maestro import errors, ids, limits, processes
+from maestro.domain import grants
 from maestro.domain import tasks as task_rules
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
@@ -17,7 +18,7 @@ from maestro.domain.identity import RESERVED
 from maestro.domain.members import Member
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import ACTIVE, FINAL, Mode, Session, Signal, Source, Status, role_of
-from maestro.domain.tasks import Priority
+from maestro.domain.tasks import Priority, Task
 from maestro.domain.tasks import Status as TaskStatus
 from maestro.operations import sessions as ops
 from maestro.services import asks
@@ -34,6 +35,14 @@ from maestro.store.base import Store, Tx
 def hash_token(token: str) -> str:
     """All that is kept of a token. It is long and random, so a plain hash is enough."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+def replace_tokens(tx: Tx, token_of: Callable[[str], str]) -> None:
+    """Void every session's token in favour of the token that the present secret makes."""
+    after = ""
+    while found := tx.sessions.ids_after(after, limit=limits.page_items_max):
+        tx.sessions.set_tokens({session_id: hash_token(token_of(session_id)) for session_id in found})
+        after = found[-1]
 
 
 def register(
@@ -180,7 +189,9 @@ def _new_session(
         raise errors.Invalid(f"{name!r} is a reserved word.", hint="Choose another name.")
     _free_name(tx, caller, project, name)
     workspace = _workspace(tx, project, request.path)
+    _require_own_workspace(caller, workspace)
     started = _process(tx, caller, request.pid)
+    level = grants.usual_level(request.mode, member.permission if member else None)
     return Session(
         id=session_id,
         project_id=project.id,
@@ -199,13 +210,21 @@ def _new_session(
         ended_at=None,
         member=member.name if member else None,
         tool=request.tool or (member.tool.value if member and member.tool else None),
-        tasks=[task_of(tx, caller, ref, project=project.id).id for ref in request.task],
+        tasks=[_task_to_work_on(tx, caller, ref, project).id for ref in request.task],
         status_source=Source.REPORT,
         status_at=tx.at,
         status_until=None,
         seen_at=tx.at,
         successor_id=None,
+        grant=grants.child_grant(caller, request.grant, mode=request.mode, level=level),
     )
+
+
+def _task_to_work_on(tx: Tx, caller: Caller, ref: str, project: Project) -> Task:
+    """Return a task that a session is started for. A session starts no other for a task of another project."""
+    task = task_of(tx, caller, ref, project=project.id)
+    may_write(caller, tx.projects.get(task.project_id), what="start sessions for tasks")
+    return task
 
 
 def lease_seconds(pid: int | None) -> int:
@@ -248,7 +267,9 @@ def _free_name(tx: Tx, caller: Caller, project: Project, name: str) -> None:
     there = tx.sessions.by_name(project.id, name)
     if there is None:
         return
-    if there.pid is None or there.lease_until > tx.at or is_running(there):
+    spawn = tx.spawns.get(there.id)
+    has_runner = spawn is not None and spawn.ended_at is None  # which still has to tell how the session ended
+    if has_runner or there.pid is None or there.lease_until > tx.at or is_running(there):
         raise errors.NameTaken(
             f"A live session of {project.name} is already called {name!r}: {there.id}.",
             hint=f"Choose another name, or end that one: maestro session end {there.id}",
@@ -265,12 +286,22 @@ def is_running(session: Session) -> bool:
 def _member(tx: Tx, caller: Caller, project: Project, name: str | None) -> Member | None:
     """The persona a session takes on: none that may more than whoever registers it."""
     member = _member_named(tx, project, name) if name else None
+    require_no_more_rights(caller, member)
+    if caller.role is Role.WORKER and member is not None and member.id != caller.member_id:
+        raise errors.NotPermitted(
+            f"A worker registers sessions as its own member or as none, not as {member.name}.",
+            hint="Leave out --member, or ask your coordinator to register the session.",
+        )
+    return member
+
+
+def require_no_more_rights(caller: Caller, member: Member | None) -> None:
+    """Refuse a member whose sessions may call more operations than the session that starts them."""
     allow, deny = (set(member.allow), set(member.deny)) if member else (set(), set())
     if caller.is_session and (allow - caller.allow or caller.deny - deny):
         raise errors.NotPermitted(
             "A session cannot register one that may more than itself.", hint="Ask the person to register it."
         )
-    return member
 
 
 def _member_named(tx: Tx, project: Project, name: str) -> Member:
@@ -290,6 +321,24 @@ def _workspace(tx: Tx, project: Project, path: str) -> Workspace | None:
     return None
 
 
+def _require_own_workspace(caller: Caller, workspace: Workspace | None) -> None:
+    """Refuse a worker's child in another checkout: the child could read the mail of that checkout's agents."""
+    if caller.role is Role.WORKER and workspace is not None and workspace.id != caller.workspace_id:
+        raise errors.NotPermitted(
+            f"A worker registers sessions in its own checkout, not in {workspace.address}.",
+            hint="Run the command in your own checkout, or ask your coordinator to register the session.",
+        )
+
+
+def set_grant(tx: Tx, caller: Caller, request: ops.GrantSession) -> ops.GrantedSession:
+    """Set a session's grant; the dispatcher lets only the person call this. Runs of an ended session go by it too."""
+    session = kin.named(tx, caller, request.id, project=request.project)
+    tx.sessions.set_grant(session.id, request.grant)
+    data = {"name": session.name, "from": session.grant.value, "grant": request.grant.value}
+    tx.log(Change(Kind.SESSION_GRANTED, session.id, session.project_id, data), actor=caller.name)
+    return ops.GrantedSession(**msgspec.structs.asdict(_reread(tx, session)))
+
+
 def _process(tx: Tx, caller: Caller, pid: int | None) -> str | None:
     """When the process started: with its pid, that tells it from a later one with the same number."""
     if pid is None:
@@ -307,12 +356,15 @@ def _process(tx: Tx, caller: Caller, pid: int | None) -> str | None:
 
 def _require_descendant(tx: Tx, caller: Caller, pid: int) -> None:
     """A session speaks for processes below its own, not for anybody's: the person's shell is none of its business."""
-    own = tx.sessions.get(caller.session_id or "")
+    own, spawn = tx.sessions.get(caller.session_id or ""), tx.spawns.get(caller.session_id or "")
+    roots = {(own.pid, own.pid_started)} if own is not None else set()
+    if spawn is not None:  # an orphan of the agent is a child of its runner
+        roots.add((spawn.runner_pid, spawn.runner_started))
     try:
         chain = {(process.pid, process.started) for process in processes.ancestry(pid)}
     except processes.ChainBroken:
         chain = set()
-    if own is None or (own.pid, own.pid_started) not in chain:
+    if not roots & chain:
         raise errors.NotPermitted("A session registers only processes that it has started itself.")
 
 

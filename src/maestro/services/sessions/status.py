@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from maestro import limits
+from maestro import limits, redaction
 from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
 from maestro.domain.sessions import Session, Signal, Source, Status, judge
@@ -30,6 +30,8 @@ def say(
 ) -> Session:
     """Take in what one source says; log it if the status changes by it, and tell it unless that was done already."""
     until = None if _stands(source, status) else tx.at + timedelta(seconds=limits.status_seconds)
+    # In a stored text, NUL characters are a sign of damage; a program may send some.
+    detail = redaction.hide(detail).replace("\0", " ")
     said = Signal(source, status, tx.at, until, detail)
     tx.sessions.put_signal(session.id, said)
     others = [signal for signal in tx.sessions.signals(session.id) if signal.source is not source]

@@ -7,8 +7,9 @@ import asyncio
 import msgspec
 
 from maestro import errors, limits
-from maestro.domain.callers import Caller, hears
+from maestro.domain.callers import Caller
 from maestro.domain.sessions import Contact, Session, Signal, Status, contact, is_lost
+from maestro.domain.sight import may_read
 from maestro.operations import sessions as ops
 from maestro.services.scope import project_of
 from maestro.services.sessions import kin
@@ -32,7 +33,7 @@ def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
     parent = tx.sessions.get(session.parent_id) if session.parent_id else None
     talk = tx.talks.get(session.id)
     siblings = _children(tx, session.parent_id) if session.parent_id else []
-    is_heard = hears(caller, session.project_id)
+    is_readable = may_read(caller, session.project_id)
     return ops.SessionDetail(
         **msgspec.structs.asdict(session),
         coordinator=_contact(tx, parent) if parent else None,
@@ -40,9 +41,9 @@ def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
         workers=[_contact(tx, worker) for worker in _children(tx, session.id)],
         held=[task.ref for task in tx.tasks.of_holder(session.id, limit=limits.page_items_default)],
         unread=tx.deliveries.count_open(session.id, reader=session.id),
-        asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default) if is_heard else [],
+        asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default) if is_readable else [],
         work=links([task for task_id in session.tasks if (task := tx.tasks.get(task_id))]),
-        usage=tx.talks.usage_of_session(session.id, limit=limits.page_items_default),
+        usage=tx.talks.usage_of_session(session.id, limit=limits.page_items_default) if is_readable else [],
         parked_until=talk.parked_until if talk else None,
     )
 
@@ -75,7 +76,9 @@ class Explaining:
 def _signals(tx: Tx, caller: Caller, session: Session) -> list[Signal]:
     """What speaks for its status; the words beside it, of asks and reports, are for its own project."""
     found = tx.sessions.signals(session.id)
-    return found if hears(caller, session.project_id) else [msgspec.structs.replace(one, detail="") for one in found]
+    if may_read(caller, session.project_id):
+        return found
+    return [msgspec.structs.replace(one, detail="") for one in found]
 
 
 def _verdict(session: Session, *, lease_is_over: bool, was_heard: bool, process_lives: bool) -> str:

@@ -8,14 +8,14 @@ from maestro import errors, ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.documents import Content, Document
 from maestro.domain.events import Change, Kind
-from maestro.domain.issues import may_read
 from maestro.domain.tasks import Task
 from maestro.operations import documents as ops
 from maestro.operations.task_shapes import OneTask
-from maestro.services.scope import may_move, task_of
+from maestro.services.scope import may_move, require_readable, task_of
 from maestro.services.tasks import moves
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
+from maestro.store.holds import Keep
 
 
 class Documents:
@@ -24,15 +24,21 @@ class Documents:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
-    def prepare(self, request: ops.AddDocument) -> Content:
+    def prepare(self, request: ops.AddDocument, keep: Keep) -> Content:
         """Before the transaction: large content is on the disk before a row names it."""
-        return self._blobs.keep(request.content)
+        return keep(request.content)
+
+    def weigh(self, request: ops.AddDocument) -> int:
+        """Return how many bytes a document takes of its project's quota."""
+        return len(request.content)
+
+    def check(self, tx: Tx, caller: Caller, request: ops.AddDocument) -> None:
+        """Refuse a document that `add` would refuse, before its content is stored."""
+        _may_add(tx, caller, task_of(tx, caller, request.id, project=request.project))
 
     def add(self, tx: Tx, caller: Caller, request: ops.AddDocument, content: Content) -> Document:
         task = moves.current(tx, caller, request.id, project=request.project)
-        may_move(tx, caller, task)
-        if tx.documents.count(task.id) >= limits.documents_of_one_task_max:
-            raise errors.Conflict(f"A task has at most {limits.documents_of_one_task_max} documents.")
+        _may_add(tx, caller, task)
         document = Document(
             id=ids.new("doc", tx.at),
             task_id=task.id,
@@ -50,15 +56,16 @@ class Documents:
 
     def list_of(self, tx: Tx, caller: Caller, request: OneTask) -> ops.DocumentList:
         task = task_of(tx, caller, request.id, project=request.project)
-        _require_sight(caller, task)
+        require_readable(caller, task)
         found = tx.documents.of_task(task.id, limit=limits.documents_of_one_task_max)
         return ops.DocumentList(documents=found)
 
     def show(self, tx: Tx, caller: Caller, request: ops.OneDocument) -> ops.DocumentContent:
         document = tx.documents.get(request.id)
-        if document is None:
+        task = tx.tasks.get(document.task_id) if document else None
+        if document is None or task is None:
             raise errors.NotFound(f"There is no document {request.id!r}.")
-        _require_sight(caller, tx.tasks.get(document.task_id))
+        require_readable(caller, task)
         content = self._blobs.load(tx.documents.content(document))
         return ops.DocumentContent(**msgspec.structs.asdict(document), content=content)
 
@@ -66,16 +73,19 @@ class Documents:
         """What a gate command said about a task."""
         result = _newest_of(tx, caller, request) if _is_task(request.id) else request.id
         found = tx.gates.output(result)
-        if found is None:
+        task = tx.tasks.get(found[0]) if found else None
+        if found is None or task is None:
             raise errors.NotFound(f"There is no gate result {result!r}.", hint="maestro task show ID lists them.")
-        _require_sight(caller, tx.tasks.get(found[0]))
+        require_readable(caller, task)
         content = self._blobs.load(found[1])
         return ops.GateOutput(id=result, task_id=found[0], content=content)
 
 
-def _require_sight(caller: Caller, task: Task | None) -> None:
-    if task is not None and not may_read(caller, task):
-        raise errors.NotPermitted(f"What belongs to {task.ref} is for the two projects of that issue.")
+def _may_add(tx: Tx, caller: Caller, task: Task) -> None:
+    """Refuse a document for a task that the caller may not change, or that has too many."""
+    may_move(tx, caller, task)
+    if tx.documents.count(task.id) >= limits.documents_of_one_task_max:
+        raise errors.Conflict(f"A task has at most {limits.documents_of_one_task_max} documents.")
 
 
 def _is_task(text: str) -> bool:
@@ -85,6 +95,7 @@ def _is_task(text: str) -> bool:
 def _newest_of(tx: Tx, caller: Caller, request: ops.OneGate) -> str:
     """Of a task, what was said last: the gate that did not pass, or the last of those that did."""
     task = task_of(tx, caller, request.id, project=request.project)
+    require_readable(caller, task)
     found = tx.gates.of_task(task.id, limit=1)
     if not found:
         raise errors.NotFound(

@@ -14,6 +14,7 @@ from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
 from maestro.errors import AlreadyHeld, Conflict, NotReady
 from maestro.operations import task_shapes as ops
+from maestro.services.runs.ownership import require_own_runs
 from maestro.services.scope import may_move, may_write, task_of
 from maestro.services.sessions import reports
 from maestro.services.tasks.consequences import Outcome
@@ -85,11 +86,13 @@ def unblock(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
 
 def fail(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
     said = (ReportKind.ERROR, request.reason or "It has failed.")
-    return _moved(tx, caller, request, lambda task: tasks.fail(task, reason=request.reason, at=tx.at), said=said)
+    return _moved(
+        tx, caller, request, lambda task: tasks.fail(task, reason=request.reason, at=tx.at), said=said, ends=True
+    )
 
 
 def cancel(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
-    return _moved(tx, caller, request, lambda task: tasks.cancel(task, reason=request.reason, at=tx.at))
+    return _moved(tx, caller, request, lambda task: tasks.cancel(task, reason=request.reason, at=tx.at), ends=True)
 
 
 def reopen(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.MovedTask:
@@ -130,6 +133,7 @@ def _reported_move(tx: Tx, caller: Caller, task: Task, request: ops.ReportTask) 
         case ReportKind.BLOCKED:
             return tasks.block(task, reason=request.text, at=tx.at)
         case ReportKind.ERROR:
+            require_own_runs(tx, caller, task)
             return tasks.fail(task, reason=request.text, at=tx.at)
 
 
@@ -159,11 +163,22 @@ def _is_to_be_merged(tx: Tx, task: Task) -> bool:
 
 
 def _moved(
-    tx: Tx, caller: Caller, request: ops.HeldTask, move: _Decide, *, said: tuple[ReportKind, str] | None = None
+    tx: Tx,
+    caller: Caller,
+    request: ops.HeldTask,
+    move: _Decide,
+    *,
+    said: tuple[ReportKind, str] | None = None,
+    ends: bool = False,
 ) -> ops.MovedTask:
-    """One move. `said`: what it tells of the session that holds the task, where that one makes it itself."""
+    """One move. `said`: what it tells of the session that holds the task, where that one makes it itself.
+
+    `ends`: the move ends the work on the task without a result, which only the owner of its run may do.
+    """
     task = current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task, fence=request.fence)
+    if ends:
+        require_own_runs(tx, caller, task)
     outcome = Outcome(tx, caller, said=said[1] if said else "")
     moved = outcome.answer(outcome.apply(move(task)))
     if said is not None and task.holder == caller.session_id:

@@ -8,14 +8,16 @@ from typing import Any
 import msgspec
 
 from maestro import errors, ids, limits
-from maestro.domain import tasks
+from maestro.domain import grants, tasks
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
-from maestro.domain.issues import as_seen, is_awaited, may_read
+from maestro.domain.issues import is_awaited
 from maestro.domain.projects import Project
+from maestro.domain.sight import may_read_task, redact_task
 from maestro.domain.tasks import Status, Task
 from maestro.operations import task_shapes as ops
 from maestro.services import cursors
+from maestro.services.runs.ownership import require_own_runs
 from maestro.services.scope import may_move, may_write, project_of, task_of
 from maestro.services.tasks import dependencies, moves
 from maestro.services.tasks.consequences import Outcome, is_open
@@ -26,7 +28,8 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     """A new task, its edges checked before it is there."""
     project = project_of(tx, caller, request.project)
     may_write(caller, project, what="create tasks")
-    _only_owners_gate(caller, request.gates)
+    if request.gates:
+        _require_gate_rights(caller)
     _known_stage(project, request.stage)
     parent = _parent(tx, caller, request.parent, project) if request.parent else None
     found_in = task_of(tx, caller, request.found_in, project=project.id) if request.found_in else None
@@ -135,7 +138,7 @@ def _changed_fields(tx: Tx, caller: Caller, request: ops.EditTask, task: Task) -
     names = ("title", "description", "priority", "accept", "gates", "archived")
     changed = {name: value for name in names if (value := getattr(request, name)) is not None}
     if request.gates is not None:
-        _only_owners_gate(caller, request.gates or ["none"])
+        _require_gate_rights(caller)
     for name in ("stage", "member"):
         if (value := getattr(request, name)) is not None:
             changed[name] = value or None
@@ -153,6 +156,7 @@ def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
     """Remove a task, unless others rest on it or wait to hear of it."""
     task = moves.current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task)
+    require_own_runs(tx, caller, task)
     if is_awaited(task):
         raise _awaited(tx, task)
     resting = tx.tasks.dependants(task.id, limit=limits.blockers_shown_max)
@@ -208,7 +212,7 @@ def ready(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
         limit=request.limit + 1,
     )
     more = len(found) > request.limit
-    found = [as_seen(caller, task) for task in found[: request.limit]]
+    found = [redact_task(caller, task) for task in found[: request.limit]]
     cursor = f"{found[-1].priority.rank}.{found[-1].number}" if more else None
     return ops.TaskList(tasks=found, cursor=cursor)
 
@@ -231,18 +235,28 @@ def show(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.TaskDetail:
     task = task_of(tx, caller, request.id, project=request.project)
     many = limits.page_items_default
     return ops.TaskDetail(
-        **msgspec.structs.asdict(as_seen(caller, task)),
+        **msgspec.structs.asdict(redact_task(caller, task)),
         **_waits(tx, task),
         dependencies=links(tx.tasks.dependencies(task.id, limit=many)),
         dependants=links(tx.tasks.dependants(task.id, limit=many)),
         children=links(tx.tasks.children(task.id, limit=many)),
         found=links(tx.tasks.found_in(task.id, limit=many)),
         origin=links([origin])[0] if (origin := _origin(tx, task)) else None,
-        reports=tx.documents.reports(task.id, limit=many) if may_read(caller, task) else [],
-        documents=tx.documents.of_task(task.id, limit=many),
-        evidence=tx.gates.of_task(task.id, limit=many),
-        usage=tx.talks.usage_of_task(task.id, limit=many),
+        **_belongings(tx, caller, task),
     )
+
+
+def _belongings(tx: Tx, caller: Caller, task: Task) -> dict[str, Any]:
+    """Return what was put to a task; nothing of it for a caller who sees only the outline."""
+    if not may_read_task(caller, task):
+        return {"reports": [], "documents": []}
+    many = limits.page_items_default
+    return {
+        "reports": tx.documents.reports(task.id, limit=many),
+        "documents": tx.documents.of_task(task.id, limit=many),
+        "evidence": tx.gates.of_task(task.id, limit=many),
+        "usage": tx.talks.usage_of_task(task.id, limit=many),
+    }
 
 
 def _origin(tx: Tx, task: Task) -> Task | None:
@@ -261,7 +275,7 @@ def tree(tx: Tx, caller: Caller, request: ops.TreeOf) -> ops.TaskTree:
     while waiting and len(nodes) < limits.tree_items_max:
         task, depth = waiting.pop()
         waits_on = tx.tasks.dependencies(task.id, limit=limits.blockers_shown_max)
-        fields = msgspec.structs.asdict(as_seen(caller, task))
+        fields = msgspec.structs.asdict(redact_task(caller, task))
         nodes.append(ops.TaskNode(**fields, depth=depth, depends_on=[other.ref for other in waits_on]))
         below = tx.tasks.children(task.id, limit=limits.tree_items_max)
         waiting.extend((child, depth + 1) for child in reversed(below))
@@ -278,7 +292,7 @@ def links(found: Sequence[Task]) -> list[ops.TaskLink]:
 
 
 def _page(caller: Caller, found: list[Task], limit: int) -> ops.TaskList:
-    shown = [as_seen(caller, task) for task in found[:limit]]
+    shown = [redact_task(caller, task) for task in found[:limit]]
     return ops.TaskList(tasks=shown, cursor=str(shown[-1].number) if len(found) > limit else None)
 
 
@@ -325,6 +339,8 @@ def _known_stage(project: Project, stage: str | None) -> None:
         )
 
 
-def _only_owners_gate(caller: Caller, gates: list[str]) -> None:
-    if gates and caller.role is Role.WORKER:
+def _require_gate_rights(caller: Caller) -> None:
+    """Refuse a caller that may not set the gates of tasks."""
+    if caller.role is Role.WORKER:
         raise errors.NotPermitted("Only the person or a coordinator sets gates.")
+    grants.require_gates(caller)

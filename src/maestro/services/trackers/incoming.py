@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import limits
+from maestro import limits, redaction
 from maestro.domain.events import Change, Kind
 from maestro.domain.issues import Issue
 from maestro.domain.messages import Message, Sender, SenderKind, Type, reply_subject
@@ -30,6 +30,7 @@ from maestro.domain.trackers import (
 from maestro.services.issues import news, sides
 from maestro.services.issues.opening import Opening, put_in
 from maestro.services.mail.post import Draft, Target, post, sender_of, small
+from maestro.services.redacting import hide_tokens
 from maestro.services.sessions import notices
 from maestro.services.tasks.consequences import Outcome
 from maestro.services.trackers.names import actor_of, from_tracker, holder_for
@@ -49,7 +50,7 @@ def adopt(tx: Tx, project_id: str, issue: TrackerIssue) -> None:
 
 def take_in(tx: Tx, project: Project, looked: Looked) -> None:
     """All that is new about an issue: that it is there, where it stands, what was said."""
-    issue = looked.issue
+    issue = hide_tokens(looked.issue)
     mirror = tx.trackers.of_ref(project.id, issue.ref) or _bring_in(tx, project, issue)
     if mirror is None:
         return
@@ -195,7 +196,7 @@ def _say(tx: Tx, project: Project, about: Issue, task: Task, comment: Comment) -
             target = sides.opener(tx, about, task) if name == about.opener else sides.receiver(tx, task)
             concerned[target.box] = target
     sender = Sender(SenderKind.TRACKER, outside(who), who, None, "", project.name)
-    text = comment.text[: limits.message_chars_max]
+    text = redaction.hide(comment.text)[: limits.message_chars_max]
     subject = reply_subject(task.title)[: limits.subject_chars_max]
     posted = post(tx, _draft(task, project, sender, list(concerned.values()), text, subject=subject, about=about))
     news.log(tx, Kind.ISSUE_COMMENTED, task, actor=outside(who), message=posted.id)

@@ -10,10 +10,12 @@ from maestro.domain.callers import Caller
 from maestro.domain.projects import Project
 from maestro.domain.trackers import Kind, Mirror
 from maestro.operations import trackers as ops
-from maestro.services.scope import project_of
+from maestro.services.scope import project_of, readable_project
 from maestro.services.trackers.keeping import Trackers
 from maestro.store.base import Store, Tx
 from maestro.trackers import known
+
+_ELSEWHERE = "`maestro issue list --project NAME` shows the issues of another project."
 
 
 class Looking:
@@ -25,7 +27,7 @@ class Looking:
         self._nudge = nudge
 
     def status(self, tx: Tx, caller: Caller, request: ops.OfProject) -> ops.TrackerStatus:
-        project = project_of(tx, caller, request.project)
+        project = readable_project(tx, caller, request.project, what="looks at the tracker", hint=_ELSEWHERE)
         choice = tx.trackers.get(project.id)
         if choice is None:
             return ops.TrackerStatus(project=project.name, kind=Kind.BUILTIN, hint=hint(tx, project))

@@ -15,19 +15,19 @@ from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain import runs as rules
 from maestro.domain import tasks as task_rules
-from maestro.domain.callers import SERVER, THE_SERVER, Caller, person
+from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.events import Change, Kind
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Strategy
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import FINAL, Status, Task
 from maestro.operations import spawning as spawn_ops
 from maestro.operations import task_shapes
-from maestro.services.mail import routing
 from maestro.services.programs.launching import Launching
 from maestro.services.programs.spawning import Spawning
 from maestro.services.programs.starting import Starts
 from maestro.services.programs.stopping import Stopping
 from maestro.services.runs import records as runs
+from maestro.services.runs import rights
 from maestro.services.runs import waits as run_waits
 from maestro.services.tasks import moves
 from maestro.services.tasks.consequences import Outcome as Outcomes
@@ -139,7 +139,7 @@ class Dispatching:
         task = tx.tasks.get(begin.task.id) or begin.task  # the whole of its text
         if run is None or run.status is not RunStatus.RUNNING:
             return None  # it was stopped just now
-        starter = _starter(tx, run)
+        starter = rights.starter_of(tx, run)
         if starter is None:
             return None  # it is looked at again when its coordinator is there
         request = spawn_ops.SpawnSession(
@@ -312,21 +312,6 @@ def _given_up(tx: Tx, run: Run) -> rules.Plan | None:
 
 def _cancelled(task: Task) -> str:
     return f"{task.ref} was cancelled" + (f": {task.reason}" if task.reason else ".")
-
-
-def _starter(tx: Tx, run: Run) -> Caller | None:
-    """In whose name a run's sessions are started: a coordinator's are its workers, or of whoever took its place.
-
-    None while that one is being started again: it is there in a moment.
-    """
-    route = tx.sessions.route(run.started_by)
-    if route is not None and route.resumes:
-        return None
-    caller = tx.sessions.caller(run.started_by)
-    session = tx.sessions.get(run.started_by) if caller is None else None
-    if session is not None:
-        caller = tx.sessions.caller(routing.to_session(tx, session.id).box) or person(session.human)
-    return caller or person(run.started_by)
 
 
 def _outcome(tx: Tx, task: Task, attempt: Attempt) -> tuple[Outcome | None, str]:

@@ -9,7 +9,9 @@ import msgspec
 
 from maestro import errors, limits, worktrees
 from maestro.domain.runs import Run
+from maestro.domain.sandboxes import Sandbox
 from maestro.domain.tasks import Task
+from maestro.services.worktrees import setup
 from maestro.store.base import Store, Tx
 
 
@@ -19,7 +21,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 @contextlib.asynccontextmanager
-async def place_of(store: Store, task: Task) -> AsyncIterator[str]:
+async def place_of(store: Store, task: Task, sandbox: Sandbox) -> AsyncIterator[str]:
     """The directory for a task's gates, for as long as they run."""
     found = await store.read(lambda tx: _found(tx, task), quick=True)
     if found is None:
@@ -29,8 +31,10 @@ async def place_of(store: Store, task: Task) -> AsyncIterator[str]:
         yield found.directory
         return
     async with worktrees.checkout(found.directory, at=commit) as tree:
-        settings = worktrees.read_settings(found.directory)
-        prepared = await worktrees.prepare(tree, settings=settings, source=found.directory)
+        allowed = await setup.read_settings(store, task.project_id, found.directory)
+        if allowed.refusal:
+            raise errors.Conflict(allowed.refusal)  # without its set-up the tree proves nothing about the work
+        prepared = await worktrees.prepare(tree, settings=allowed.settings, source=found.directory, sandbox=sandbox)
         if prepared.setup is not None and not prepared.setup.is_ok:
             raise errors.Conflict(prepared.setup.failure[: limits.report_tail_chars_max])
         yield tree

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from maestro import commands, errors, ids, limits
+from maestro import commands, errors, ids, limits, redaction, sandbox
 from maestro.agents.base import cleared
 from maestro.clock import Clock
 from maestro.domain import gates as rules
@@ -20,10 +20,12 @@ from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
 from maestro.domain.gates import GateResult
 from maestro.domain.runs import Outcome, Run, Strategy
+from maestro.domain.sandboxes import Mode, Sandbox
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.operations import task_shapes
+from maestro.services.projects.sandboxes import Sandboxes
 from maestro.services.runs import records as runs
 from maestro.services.sessions import notices, reports
 from maestro.services.tasks import moves, verdicts
@@ -32,6 +34,7 @@ from maestro.services.worktrees import conflicts
 from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
+from maestro.store.holds import Hold
 from maestro.worktrees import Conflicted, Merged, loose_ends
 
 
@@ -69,6 +72,7 @@ class Gates:
         store: Store,
         blobs: Blobs,
         worktrees: Worktrees,
+        sandboxes: Sandboxes,
         *,
         clock: Clock,
         seconds_max: float = limits.gate_seconds_max,
@@ -76,10 +80,12 @@ class Gates:
         self._store = store
         self._blobs = blobs
         self._worktrees = worktrees
+        self._sandboxes = sandboxes
         self._clock = clock
         self._seconds_max = seconds_max
         self._running: dict[str, asyncio.Task[None]] = {}
         self._asking: dict[str, Task] = {}  # whose commands run
+        self._holds: dict[str, Hold] = {}  # the outputs of a task's gates, until their rows are written
         self._merging: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.on_done: Callable[[], None] = lambda: None  # there is room for another
 
@@ -116,6 +122,14 @@ class Gates:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _judge(self, task: Task) -> None:
+        with self._blobs.hold() as hold:
+            self._holds[task.id] = hold
+            try:
+                await self._judge_holding(task)
+            finally:
+                del self._holds[task.id]
+
+    async def _judge_holding(self, task: Task) -> None:
         loose = await self._loose_ends(task)
         if loose:
             await self._store.write(lambda tx: _conclude(tx, task, [], _Clash(loose)))
@@ -140,17 +154,19 @@ class Gates:
         said: list[_Said] = []
         if not task.gates:
             return said
+        # Read once: no gate of a task runs in another mode than the gate before it.
+        within = await self._sandboxes.of_project(task.project_id)
         try:
-            async with place_of(self._store, task) as directory:
+            async with place_of(self._store, task, within) as directory:
                 for command in task.gates:
-                    said.append(await self._run(task, command, directory))
+                    said.append(await self._run(task, command, directory, within))
                     if not said[-1].result.passed:
                         break  # the rest would say nothing more
         except errors.MaestroError as error:
             if len(said) < len(task.gates) and all(one.result.passed for one in said):
                 text = f"{error} {error.hint}".strip().encode("utf-8", "replace")
                 never = commands.Ran(code=None, output=text, output_bytes=len(text), seconds=0.0)
-                said.append(await self._said(task, task.gates[len(said)], never))
+                said.append(await self._said(task, task.gates[len(said)], never, within.mode))
         return said
 
     async def _merge(self, task: Task) -> _Clash | None:
@@ -178,18 +194,19 @@ class Gates:
         except errors.MaestroError as error:
             return f"Nobody can tell whether all of it is committed: {error}"
 
-    async def _run(self, task: Task, command: str, directory: str) -> _Said:
-        ran = await commands.run(
+    async def _run(self, task: Task, command: str, directory: str, within: Sandbox) -> _Said:
+        ran = await sandbox.run(
             command,
+            sandbox=within,
             directory=directory,
             environment=cleared(os.environ) | {"MAESTRO_TASK_ID": task.id, "MAESTRO_GATE": "1"},
             seconds_max=self._seconds_max,
             bytes_max=limits.gate_output_bytes_max,
             mark=f"gate-{task.id}",
         )
-        return await self._said(task, command, ran)
+        return await self._said(task, command, ran, within.mode)
 
-    async def _said(self, task: Task, command: str, ran: commands.Ran) -> _Said:
+    async def _said(self, task: Task, command: str, ran: commands.Ran, mode: Mode) -> _Said:
         result = GateResult(
             id=ids.new("gat", self._clock.now()),
             task_id=task.id,
@@ -199,9 +216,13 @@ class Gates:
             exit_code=None if ran.is_timed_out else ran.code,
             seconds=ran.seconds,
             created_at=self._clock.now(),
+            sandbox=mode,
         )
-        output = await asyncio.to_thread(self._blobs.keep, ran.output)
-        return _Said(result, output, ran.output.decode("utf-8", "replace"), ran.is_timed_out)
+        text = ran.output.decode("utf-8", "replace")
+        is_cut = ran.output_bytes > len(ran.output)
+        hidden = redaction.hide_in_end(text) if is_cut else redaction.hide_in_terminal(text)
+        output = await asyncio.to_thread(self._holds[task.id].keep, ran.output if hidden == text else hidden.encode())
+        return _Said(result, output, hidden, ran.is_timed_out)
 
 
 def _to_be_merged(tx: Tx, task: Task) -> tuple[Session | None, Worktree | None]:
@@ -220,6 +241,7 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> No
         tx.gates.insert(one.result, one.output)
         kind = Kind.GATE_PASSED if one.result.passed else Kind.GATE_FAILED
         data = {"ref": seen.ref, "gate": one.result.id, "command": one.result.command, "code": one.result.exit_code}
+        data["sandbox"] = one.result.sandbox.value
         tx.log(Change(kind, seen.id, seen.project_id, data), actor=SERVER)
     task = tx.tasks.get(seen.id)
     if task is None or not _stands(task, seen):

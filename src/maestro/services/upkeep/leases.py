@@ -1,13 +1,14 @@
 """Takes back claims whose lease ran out, and sleeps until the next one does.
 
-Who slept with the machine, or had no server to speak to, could not renew: then claims go on for a while first.
+Who slept with the machine, or had no server to speak to, could not renew: then claims go on for a while first. The
+same holds while the disk is full.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from maestro import limits
+from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain.tasks import lease_is_over
 from maestro.services.sessions.patience import GRACE, Patience
@@ -24,13 +25,21 @@ class Leases:
         self._store = store
         self._patience = Patience(clock)
         self._is_first = True
+        self._could_not_store = False  # so nobody could renew a claim either
 
     async def run_once(self) -> datetime | None:
         await self.be_fair()
+        if self._could_not_store:
+            await self._store.write(_prolong)
+            self._could_not_store = False
         due = await self._store.read(lambda tx: (tx.tasks.next_lease(), tx.at))
         if due[0] is None or due[0] > due[1]:
             return due[0]
-        return await self._store.write(_take_back)
+        try:
+            return await self._store.write(_take_back)
+        except errors.StorageFailed:
+            self._could_not_store = True
+            raise
 
     async def be_fair(self) -> None:
         """Before anyone can be told that a lease is over: was there a server, and was the machine awake?"""

@@ -56,6 +56,9 @@ class LostSessions:
             session = tx.sessions.get(seen.id)  # read anew: it may have been heard of just now
             if session is None or session.ended_at is not None or session.lease_until > tx.at:
                 continue
+            if _has_runner(tx, session):
+                tx.sessions.defer(session.id, lease_until=tx.at + _AGAIN)
+                continue
             heard = self._presence.was_heard(session.id, seconds=sessions.lease_seconds(session.pid))
             if is_lost(lease_is_over=True, was_heard=heard, process_lives=session.id in running):
                 _lose(tx, session)
@@ -63,6 +66,12 @@ class LostSessions:
                 tx.sessions.renew(session.id, at=tx.at)
             else:
                 tx.sessions.defer(session.id, lease_until=tx.at + _AGAIN)
+
+
+def _has_runner(tx: Tx, session: Session) -> bool:
+    """Return whether a runner answers for the session: it reports the end, or `reconcile` finds that it is gone."""
+    spawn = tx.spawns.get(session.id)
+    return spawn is not None and spawn.ended_at is None
 
 
 def _lose(tx: Tx, session: Session) -> None:

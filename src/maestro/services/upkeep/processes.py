@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from maestro import limits
+from maestro import errors, limits
 from maestro.domain.sessions import Signal, Source, Status
 from maestro.services.sessions.presence import Presence
 from maestro.services.sessions.process_watch import ProcessWatch
 from maestro.store.base import Store, Tx
+
+log = logging.getLogger(__name__)
 
 
 class Processes:
@@ -41,7 +44,11 @@ class Processes:
             return
         self._told.add(session_id)
         self._presence.process_ended(session_id)  # what was heard before says nothing of now
-        await self._store.write(lambda tx: _shorten(tx, session_id))
+        try:
+            await self._store.write(lambda tx: _shorten(tx, session_id))
+        except errors.StorageFailed as problem:
+            log.warning("the end of process of %s could not be stored: %s", session_id, problem)
+            return  # its lease runs out all the same, only later
         self._shortened()
 
 

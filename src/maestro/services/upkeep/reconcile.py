@@ -7,11 +7,12 @@ session is lost, whatever still runs of its agent is ended, and a run tries agai
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import limits
+from maestro import errors, limits
 from maestro.clock import EPOCH, Clock
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Source, Status
@@ -25,6 +26,8 @@ from maestro.services.sessions import records as sessions
 from maestro.store.base import Store, Tx
 
 _EVERY = timedelta(seconds=limits.presence_seconds)
+_AFTER_STORAGE_FAILURE = timedelta(seconds=limits.storage_retry_seconds)
+log = logging.getLogger(__name__)
 
 
 class _Restarts(msgspec.Struct, frozen=True):
@@ -54,16 +57,25 @@ class Reconcile:
         self._findings = findings
         self._clock = clock
         self._after = EPOCH
+        self._storage_failed = False
         self._restarts: dict[str, _Restarts] = {}  # of runners that ended before they came to anything
 
     async def run_once(self) -> datetime | None:
         await self._findings.take_note()
         many = limits.upkeep_batch_rows_max
         found = await self._store.read(lambda tx: tx.spawns.live(after=self._after, limit=many))
-        for spawn in found:
-            if self._is_at_it(spawn) or await asyncio.to_thread(self._runners.is_alive, spawn.session_id):
-                continue
-            await self._settle(spawn)
+        try:
+            for spawn in found:
+                if self._is_at_it(spawn) or await asyncio.to_thread(self._runners.is_alive, spawn.session_id):
+                    continue
+                await self._settle(spawn)
+        except errors.StorageFailed as problem:
+            # What runners left stays on the disk, and is taken in as soon as it can be stored.
+            if not self._storage_failed:
+                log.warning("the end of a session could not be stored yet: %s", problem)
+            self._storage_failed = True
+            return self._clock.now() + _AFTER_STORAGE_FAILURE
+        self._storage_failed = False
         self._after = found[-1].created_at if len(found) == many else EPOCH
         if len(found) < many:
             self._findings.looked.set()
@@ -88,6 +100,7 @@ class Reconcile:
             if (report := runner_reports.decoded(one)) is not None and report.epoch == spawn.epoch
         ]
         if told:
+            await asyncio.to_thread(self._runners.end_orphan, spawn.session_id, epoch=spawn.epoch)
             await self._store.write(lambda tx: _take(tx, spawn, told))
             await asyncio.to_thread(self._runners.forget_spool, spawn.session_id)
         elif self._is_at_it(spawn):

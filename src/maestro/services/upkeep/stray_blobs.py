@@ -36,7 +36,7 @@ class StrayBlobs:
             self._after = ""
             return now + _EVERY
         # On the writer, so that no row can come to name a file between the look and the removal.
-        await self._store.write(lambda tx: _remove(tx, files, before))
+        await self._store.write(lambda tx: self._remove(tx, files, before))
         self._after = files[-1].name
         return now
 
@@ -45,11 +45,14 @@ class StrayBlobs:
         found = (file for file in self._blobs.all() if file.name > self._after and _is_older(file, before))
         return list(itertools.islice(found, limits.upkeep_batch_rows_max))
 
+    def _remove(self, tx: Tx, files: list[Path], before: float) -> None:
+        """Remove the files that nobody holds, no row names and nobody has kept again meanwhile."""
 
-def _remove(tx: Tx, files: list[Path], before: float) -> None:
-    for file in files:
-        if not tx.documents.uses_blob(file.name) and _is_older(file, before):
-            file.unlink(missing_ok=True)
+        def is_needed(digest: str) -> bool:
+            return tx.documents.uses_blob(digest) or not _is_older(self._blobs.path_of(digest), before)
+
+        # While a backup copies files, this removes nothing; the next round removes them.
+        self._blobs.discard([file.name for file in files], is_needed)
 
 
 def _is_older(file: Path, before: float) -> bool:

@@ -131,7 +131,8 @@ class Waking:
         was there. What only knocks, and names no mail, does no harm twice."""
         session_id = talk.session_id
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
-        said = await spending.unheard(spawn.tool, talk) if spawn is not None else ""
+        folder = str(self._runners.folder(session_id).absolute())
+        said = await spending.unheard(spawn.tool, talk, folder=folder) if spawn is not None else ""
         is_in = bool(said) and await self._store.write(lambda tx: _take_in(tx, session_id, said), quick=True)
         if is_in:
             self._came_in(session_id)

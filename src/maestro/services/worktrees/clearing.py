@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from maestro import errors, limits
 from maestro.domain.callers import Caller
+from maestro.domain.projects import Project
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.operations import worktrees as ops
 from maestro.services.runs.records import run_of
-from maestro.services.scope import project_of
+from maestro.services.scope import readable_project
 from maestro.services.sessions import kin
 from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx
@@ -54,7 +55,7 @@ class Clearing:
 def _chosen(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> list[tuple[Session, Worktree]]:
     """Those that are meant and that the caller may remove."""
     run = run_of(tx, caller, request.run, project=request.project) if request.run is not None else None
-    project_id = run.project_id if run else project_of(tx, caller, request.project).id
+    project_id = run.project_id if run else _project(tx, caller, request).id
     found: list[tuple[Session, Worktree]] = []
     after = ""
     while True:
@@ -67,6 +68,11 @@ def _chosen(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> list[tuple[
             break
         after = page[-1].session_id
     return [(session, one) for session, one in found if _may(tx, caller, session)]
+
+
+def _project(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> Project:
+    hint = "Only agents of a project remove its worktrees."
+    return readable_project(tx, caller, request.project, what="removes the worktrees", hint=hint)
 
 
 def _may(tx: Tx, caller: Caller, session: Session) -> bool:

@@ -14,11 +14,14 @@ from maestro.domain.manifests import Manifest
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import FINAL
+from maestro.git_repositories import RECORDS
 from maestro.operations import sessions as session_ops
 from maestro.operations import worktrees as ops
-from maestro.services.scope import project_of
+from maestro.services.projects import git_records
+from maestro.services.projects.sandboxes import Sandboxes
+from maestro.services.scope import readable_project
 from maestro.services.sessions import kin
-from maestro.services.worktrees import conflicts
+from maestro.services.worktrees import conflicts, setup
 from maestro.store.base import Store, Tx
 
 
@@ -33,8 +36,9 @@ class _Seen(msgspec.Struct, frozen=True):
 class Worktrees:
     """All that sessions have of their own on the disk."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, sandboxes: Sandboxes) -> None:
         self._store = store
+        self._sandboxes = sandboxes
         self._merges = worktrees.Merges()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -46,16 +50,19 @@ class Worktrees:
         place = manifest.workspace
         assert place is not None and place.branch is not None
         source = manifest.project.directory
-        settings = worktrees.read_settings(source)  # first: what is wrong there leaves no worktree behind
+        # First: settings that are wrong leave no worktree behind.
+        allowed = await setup.read_settings(self._store, manifest.project.id, source)
         async with self._lock(manifest.session.id):
             known = await self._store.read(lambda tx: tx.worktrees.get(manifest.session.id), quick=True)
             if known is None or known.removed_at is not None:
                 await self._create(manifest, merges_into=merges_into)
         # Also if it was made before the server was killed: nobody knows how far its set-up came.
-        prepared = await worktrees.prepare(place.directory, settings=settings, source=source)
+        sandbox = await self._sandboxes.of_project(manifest.project.id)
+        prepared = await worktrees.prepare(place.directory, settings=allowed.settings, source=source, sandbox=sandbox)
         if prepared.setup is not None and not prepared.setup.is_ok:
             raise errors.Conflict(prepared.setup.failure, data={"output": prepared.setup.output[-4000:]})
-        return [f"{one.path} was not copied into the worktree: {one.reason}." for one in prepared.skipped]
+        skipped = [f"{one.path} was not copied into the worktree: {one.reason}." for one in prepared.skipped]
+        return [*([allowed.refusal] if allowed.refusal else []), *skipped]
 
     async def _create(self, manifest: Manifest, *, merges_into: str | None) -> None:
         place, source = manifest.workspace, manifest.project.directory
@@ -77,7 +84,15 @@ class Worktrees:
             removed_at=None,
             created_at=await self._store.read(lambda tx: tx.at, quick=True),
         )
-        await self._store.write(lambda tx: tx.worktrees.insert(row))
+        # Nobody has worked there yet. What the repository's programs are was recorded with its main checkout.
+        record = git_records.record_of(made.path, accepts=False)
+
+        def write(tx: Tx) -> None:
+            tx.worktrees.insert(row)
+            tx.git_records.put(record)
+
+        await self._store.write(write)
+        git_records.remember(record)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         """A session's worktree is not made and removed at the same time."""
@@ -85,7 +100,8 @@ class Worktrees:
 
     async def list_page(self, caller: Caller, request: ops.ListWorktrees) -> ops.WorktreeList:
         def look(tx: Tx) -> list[_Seen]:
-            project = project_of(tx, caller, request.project)
+            hint = "Ask its agents by mail: maestro agent list --project NAME"
+            project = readable_project(tx, caller, request.project, what="lists the worktrees", hint=hint)
             found = tx.worktrees.of_project(project.id, after=request.cursor, limit=request.limit + 1)
             return [_seen(tx, one) for one in found]
 
@@ -149,7 +165,8 @@ class Worktrees:
             if live:
                 raise errors.Conflict("It was started again just now.")
             await _removed(found, keep_branch=keep_branch)
-            await self._store.write(lambda tx: tx.worktrees.removed(found.session_id, at=tx.at))
+            await self._store.write(lambda tx: _note_removed(tx, found))
+            RECORDS.drop(found.path)
 
     async def named(
         self, caller: Caller, name: str, *, project: str, what: str | None = None
@@ -158,6 +175,7 @@ class Worktrees:
 
         def look(tx: Tx) -> tuple[Session, Worktree]:
             session = kin.named(tx, caller, name, project=project)
+            kin.may_hear(tx, caller, session, what="look at its worktree")
             if what is not None:
                 kin.may_act_on(tx, caller, session, what=what)
             found = tx.worktrees.get(session.id)
@@ -181,6 +199,11 @@ async def _removed(found: Worktree, *, keep_branch: bool) -> None:
         await worktrees.remove(
             found.repository, path=found.path, branch=found.branch, merged_into="HEAD", keep_branch=keep_branch
         )
+
+
+def _note_removed(tx: Tx, found: Worktree) -> None:
+    tx.worktrees.removed(found.session_id, at=tx.at)
+    tx.git_records.drop(found.path)
 
 
 def _seen(tx: Tx, one: Worktree) -> _Seen:

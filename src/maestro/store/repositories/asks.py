@@ -8,6 +8,7 @@ import msgspec
 
 from maestro.clock import from_micros, to_micros
 from maestro.domain.asks import Ask, Kind, Status
+from maestro.domain.callers import SERVER
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
@@ -57,10 +58,35 @@ class Asks:
     def open_of_session(self, session_id: str, *, limit: int) -> list[Ask]:
         return self._many("asks_of_session", session_id=session_id, limit=limit)
 
-    def answered_at(self, at: datetime, *, project_id: str, session_id: str, limit: int) -> list[Ask]:
-        """What a session was answered in one moment."""
-        values = {"project_id": project_id, "session_id": session_id, "at": to_micros(at), "limit": limit}
-        return self._many("asks_answered_at", **values)
+    def count_open(self, session_id: str) -> int:
+        """Return how many questions of a session are open."""
+        row = self._rows.one("asks_count_of_session", session_id=session_id)
+        return int(row[0]) if row else 0
+
+    def count_open_below(self, parent_id: str) -> int:
+        """Return how many questions of all sessions with one parent are open."""
+        row = self._rows.one("asks_count_below", parent_id=parent_id)
+        return int(row[0]) if row else 0
+
+    def set_call(self, ask_id: str, digest: str) -> None:
+        """Note the tool call that an ask is about."""
+        self._rows.run("ask_set_call", id=ask_id, digest=digest)
+
+    def of_call(self, session_id: str, digest: str, *, limit: int) -> list[Ask]:
+        """Return the open and answered asks about one tool call, the newest first."""
+        return self._many("asks_of_call", session_id=session_id, digest=digest, limit=limit)
+
+    def open_of_calls(self, session_id: str, *, limit: int) -> list[Ask]:
+        """Return the open asks about tool calls of a session."""
+        return self._many("asks_of_calls_open", session_id=session_id, limit=limit)
+
+    def set_answer_message(self, ask_id: str, message_id: str) -> None:
+        self._rows.run("ask_set_answer_message", id=ask_id, message_id=message_id)
+
+    def answer_message(self, ask_id: str) -> str | None:
+        """Return the id of the message that carries an ask's answer."""
+        row = self._rows.one("ask_answer_message", id=ask_id)
+        return row[0] if row else None
 
     def close(self, ask_id: str, *, status: Status, answer: str | None, by: str, at: datetime) -> bool:
         """Whether it was open until now."""
@@ -82,7 +108,7 @@ def _ask(row: Row) -> Ask:
         id=row[0],
         project_id=row[1],
         session_id=row[2],
-        asked_by=row[3] or "",
+        asked_by=row[3] or (SERVER if row[2] is None else ""),
         kind=Kind(row[4]),
         title=row[5],
         text=row[6],

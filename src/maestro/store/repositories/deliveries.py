@@ -10,7 +10,7 @@ import msgspec
 
 from maestro import limits
 from maestro.clock import maybe_time, to_micros
-from maestro.domain.messages import Attachment, Delivery, Received, Status, Step, Type, closes, is_shared
+from maestro.domain.messages import Attachment, Delivery, Received, SenderKind, Status, Step, Type, closes, is_shared
 from maestro.domain.tasks import Priority
 from maestro.store.repositories.mail import RANKS, Mail, message_fields
 from maestro.store.rows import Row, Rows
@@ -25,6 +25,7 @@ class Wanted(msgspec.Struct, frozen=True):
     type: Type | None = None
     priority: Priority | None = None  # this urgent or more
     task_id: str | None = None
+    sender_kind: SenderKind | None = None
 
 
 class Deliveries:
@@ -167,6 +168,7 @@ def _filter(wanted: Wanted) -> dict[str, Any]:
         "type": wanted.type.value if wanted.type else None,
         "priority": RANKS[wanted.priority] if wanted.priority else _LOWEST,
         "task_id": wanted.task_id,
+        "sender_kind": wanted.sender_kind.value if wanted.sender_kind else None,
     }
 
 

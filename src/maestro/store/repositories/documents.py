@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from maestro import ids
 from maestro.clock import from_micros, to_micros
 from maestro.domain.documents import Content, Document, Report, ReportKind
 from maestro.store.rows import Row, Rows
@@ -43,6 +46,16 @@ class Documents:
     def count(self, task_id: str) -> int:
         row = self._rows.one("document_count", task_id=task_id)
         return int(row[0]) if row else 0
+
+    def bytes_since(self, at: datetime) -> dict[str, int]:
+        """Return how many bytes of documents, attachments and long bodies sessions have stored, by project."""
+        rows = self._rows.all(
+            "bytes_since",
+            first_document=ids.first("doc", at),
+            first_message=ids.first("msg", at),
+            first_attachment=ids.first("att", at),
+        )
+        return {row[0]: int(row[1]) for row in rows}
 
     def uses_blob(self, blob: str) -> bool:
         return self._rows.one("blob_in_use", blob=blob) is not None

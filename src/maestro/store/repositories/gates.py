@@ -5,6 +5,7 @@ from __future__ import annotations
 from maestro.clock import from_micros, to_micros
 from maestro.domain.documents import Content
 from maestro.domain.gates import GateResult
+from maestro.domain.sandboxes import Mode
 from maestro.store.rows import Rows
 
 
@@ -27,6 +28,7 @@ class Gates:
             output=output.body,
             blob=output.blob,
             created_at=to_micros(result.created_at),
+            sandbox=result.sandbox.value,
         )
 
     def of_task(self, task_id: str, *, limit: int) -> list[GateResult]:
@@ -42,6 +44,7 @@ class Gates:
                 exit_code=row[5],
                 seconds=row[6],
                 created_at=from_micros(row[7]),
+                sandbox=Mode(row[8]),
             )
             for row in rows
         ]

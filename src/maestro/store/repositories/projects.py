@@ -6,11 +6,12 @@ import msgspec
 
 from maestro.clock import from_micros, to_micros
 from maestro.domain.projects import Inbound, Project, Workspace
+from maestro.domain.sandboxes import Mode
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
 _REMEMBERED_MAX = 10_000
-_stages = msgspec.json.Decoder(list[str]).decode
+_strings = msgspec.json.Decoder(list[str]).decode
 
 
 class Projects:
@@ -59,6 +60,8 @@ class Projects:
             stages=_encode(project.stages).decode(),
             inbound=project.inbound.value,
             replies_reopen=project.replies_reopen,
+            sandbox=project.sandbox.value,
+            caches=_encode(project.caches).decode(),
         )
 
     def get(self, project_id: str) -> Project | None:
@@ -120,13 +123,26 @@ class Projects:
         """A checkout whose remote changed belongs to another project."""
         self._rows.run("workspace_move", id=workspace_id, project_id=project_id, name=name)
 
+    def accept_setup(self, workspace_id: str, command: str) -> None:
+        """Record the set-up command that the person took over in a checkout; an empty text for none."""
+        self._rows.run("workspace_accept_setup", id=workspace_id, setup=command)
+
+    def setup(self, workspace_id: str) -> str:
+        """Return the set-up command that the person took over in a checkout."""
+        row = self._rows.one("workspace_setup", id=workspace_id)
+        return row[0] if row else ""
+
+    def accepts_setup(self, project_id: str, command: str) -> bool:
+        """Tell whether the person took over a set-up command in one of the project's checkouts."""
+        return self._rows.one("project_accepts_setup", project_id=project_id, setup=command) is not None
+
 
 def _project(row: Row | None) -> Project | None:
     if row is None:
         return None
-    project_id, key, name, stages, created_at, inbound, replies_reopen = row
-    rules = (Inbound(inbound), bool(replies_reopen))
-    return Project(project_id, key, name, _stages(stages), from_micros(created_at), *rules)
+    project_id, key, name, stages, created_at, inbound, replies_reopen, sandbox, caches = row
+    rules = (Inbound(inbound), bool(replies_reopen), Mode(sandbox), _strings(caches))
+    return Project(project_id, key, name, _strings(stages), from_micros(created_at), *rules)
 
 
 def _workspace(row: Row | None) -> Workspace | None:

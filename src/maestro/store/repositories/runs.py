@@ -8,12 +8,14 @@ from datetime import datetime
 import msgspec
 
 from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.domain.grants import Rights
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Strategy
 from maestro.domain.talks import Rest
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
 _texts = msgspec.json.Decoder(list[str]).decode
+_rights = msgspec.json.Decoder(Rights).decode
 
 
 class Runs:
@@ -42,6 +44,7 @@ class Runs:
             created_at=to_micros(run.created_at),
             allow=_encode(run.allow).decode(),
             asks=run.asks.value,
+            rights=_encode(run.rights).decode() if run.rights else None,
         )
 
     def get(self, run_id: str) -> Run | None:
@@ -145,6 +148,7 @@ def _run(row: Row) -> Run:
         resumed_at=maybe_time(row[17]),
         allow=_texts(row[18]),
         asks=Rest(row[19]),
+        rights=_rights(row[20]) if row[20] else None,
     )
 
 

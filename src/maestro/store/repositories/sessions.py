@@ -9,6 +9,7 @@ import msgspec
 from maestro import limits
 from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.callers import Caller
+from maestro.domain.members import Permission
 from maestro.domain.sessions import Mode, Session, Signal, Source, Status, role_of
 from maestro.store.rows import Row, Rows
 
@@ -71,6 +72,7 @@ class Sessions:
             status_source=session.status_source.value,
             status_at=to_micros(session.status_at),
             seen_at=to_micros(session.seen_at),
+            grant_level=session.grant.value,
         )
 
     def get(self, session_id: str) -> Session | None:
@@ -79,6 +81,22 @@ class Sessions:
     def caller(self, session_id: str) -> Caller | None:
         """A live session as the caller it is."""
         return _caller(self._rows.one("session_caller", id=session_id))
+
+    def ids_after(self, session_id: str, *, limit: int) -> list[str]:
+        """Return the ids of sessions that follow one, in order."""
+        return [row[0] for row in self._rows.page("sessions_ids_after", after=session_id, limit=limit)]
+
+    def set_tokens(self, hashes: dict[str, str]) -> None:
+        """Replace the tokens of sessions, given as hashes by session id."""
+        self._rows.many("session_set_token", [{"id": key, "token_hash": value} for key, value in hashes.items()])
+
+    def caller_ever(self, session_id: str) -> Caller | None:
+        """Return a session as a caller, also after its end."""
+        return _caller(self._rows.one("session_caller_ever", id=session_id))
+
+    def set_grant(self, session_id: str, grant: Permission) -> None:
+        """Set a session's grant, also after its end."""
+        self._rows.run("session_set_grant", id=session_id, grant_level=grant.value)
 
     def caller_by_token(self, token_hash: str) -> Caller | None:
         return _caller(self._rows.one("session_caller_by_token", token_hash=token_hash))
@@ -91,7 +109,8 @@ class Sessions:
 
     def with_process(self) -> dict[tuple[int, str], str]:
         """Which session each recorded process (pid and start time) is or was; the last one counts."""
-        return {(row[1], row[2]): row[0] for row in self._rows.all("sessions_with_process")}
+        rows = self._rows.all("sessions_with_process") + self._rows.all("sessions_with_runner")
+        return {(row[1], row[2]): row[0] for row in rows}
 
     def live_processes(self) -> dict[str, tuple[int, str]]:
         """The process of each live session that has one, newest first."""
@@ -131,6 +150,11 @@ class Sessions:
         """Whoever was there last."""
         found = self._many("session_last_of_workspace", project_id=project_id, workspace_id=workspace_id)
         return found[0] if found else None
+
+    def count_registered(self, parent_id: str, *, limit: int) -> int:
+        """Return how many live sessions under a parent were registered, up to a limit."""
+        row = self._rows.one("sessions_count_registered", parent_id=parent_id, limit=limit)
+        return int(row[0]) if row else 0
 
     def count_live(self) -> int:
         row = self._rows.one("sessions_count_live")
@@ -286,13 +310,14 @@ def _session(row: Row) -> Session:
         status_until=maybe_time(row[21]),
         seen_at=from_micros(row[22]),
         successor_id=row[23],
+        grant=Permission(row[24]),
     )
 
 
 def _caller(row: Row | None) -> Caller | None:
     if row is None:
         return None
-    session, (member_id, allow, deny) = _session(row), row[24:27]
+    session, (member_id, allow, deny) = _session(row), row[25:28]
     return Caller(
         role_of(session.mode),
         session.id,
@@ -306,4 +331,5 @@ def _caller(row: Row | None) -> Caller | None:
         workspace_id=session.workspace_id,
         allow=frozenset(_texts(allow)) if allow else frozenset(),
         deny=frozenset(_texts(deny)) if deny else frozenset(),
+        grant=session.grant,
     )

@@ -66,8 +66,15 @@ class Spawns:
             for row in self._rows.all("spawns_dismissed", limit=limit)
         ]
 
-    def set_runner(self, session_id: str, *, pid: int, started: str) -> None:
-        self._rows.run("spawn_runner", session_id=session_id, runner_pid=pid, runner_started=started)
+    def record_runner(self, session_id: str, *, epoch: int, pid: int, started: str) -> bool:
+        """Record the runner of a start; False if the session was started again or has ended meanwhile."""
+        values = {"runner_pid": pid, "runner_started": started, "epoch": epoch}
+        return self._rows.run("spawn_runner", session_id=session_id, **values) == 1
+
+    def complete_runner(self, session_id: str, *, epoch: int, pid: int, started: str) -> None:
+        """Complete the record of a runner that an earlier version of the server started."""
+        values = {"runner_pid": pid, "runner_started": started, "epoch": epoch}
+        self._rows.run("spawn_runner_completed", session_id=session_id, **values)
 
     def set_process(self, session_id: str, *, pid: int, started: str) -> None:
         """The agent's own process is the session's."""
@@ -119,4 +126,5 @@ def _spawn(row: Row) -> Spawn:
         created_at=from_micros(row[14]),
         ended_at=maybe_time(row[15]),
         epoch=row[16],
+        has_older_runner=bool(row[17]),
     )

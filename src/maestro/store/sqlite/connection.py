@@ -20,36 +20,76 @@ from maestro.store.sqlite.steps import scripts
 
 APPLICATION_ID = 0x4D_41_45_53  # "MAES"
 _CACHED_STATEMENTS = 512
+# What the driver raises, and what decoding a stored value raises when the value is not what Maestro wrote.
+STORAGE_ERRORS = (sqlite3.Error, msgspec.DecodeError, UnicodeDecodeError)
+_NUL, _REPLACEMENT = "\0", "\ufffd"
+# Earlier versions stored NUL characters of programs' output. No text encoding ends a text with more than three.
+_NULS_OF_DAMAGE = _NUL * 4
+_NULS_OF_DAMAGE_IN_JSON = "\\u0000" * 4 + '"'
+_UNDECODABLE = "Could not decode to UTF-8"
+
+
+class DamagedText(sqlite3.DatabaseError):
+    """A stored text that Maestro cannot have written."""
 
 
 class SqliteRows:
-    """A connection that runs statements by name."""
+    """A connection that runs statements by name, and stores no NUL characters.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    SQLite cannot see that the last overflow page of a row was zeroed. The texts from there on then end with NUL
+    characters. `checks_texts`: refuse such rows. The writer does so only in a second attempt: every write would pay.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, checks_texts: bool = False) -> None:
+        self.checks_texts = checks_texts
         self._execute = connection.execute
         self._execute_many = connection.executemany
         self._sql = statements.load("sqlite")
 
     def run(self, name: str, /, **values: Any) -> int:
-        return self._execute(self._sql[name], values).rowcount
+        return self._execute(self._sql[name], _replace_nuls(values)).rowcount
 
     def many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
-        self._execute_many(self._sql[name], sets)
+        self._execute_many(self._sql[name], [_replace_nuls(values) for values in sets])
 
     def one(self, name: str, /, **values: Any) -> Row | None:
         # All rows are fetched, so that a statement that also writes (RETURNING) is finished.
-        rows = self._execute(self._sql[name], values).fetchall()
+        rows = self.all(name, **values)
         return rows[0] if rows else None
 
     def all(self, name: str, /, **values: Any) -> list[Row]:
-        return self._execute(self._sql[name], values).fetchall()
+        rows = self._execute(self._sql[name], _replace_nuls(values)).fetchall()
+        if self.checks_texts:
+            _refuse_nuls(rows)
+        return rows
 
     def page(self, name: str, /, **values: Any) -> list[Row]:
         # sqlite3 lets go of the interpreter at every row, and on a busy server has to wait for it again. As one
         # row of JSON, fifty tasks cost one such wait.
-        ((found,),) = self._execute(_as_one_row(name), values).fetchall()
+        ((found,),) = self._execute(_as_one_row(name), _replace_nuls(values)).fetchall()
         rows: list[Row] = msgspec.json.decode(found)
+        if self.checks_texts and _NULS_OF_DAMAGE_IN_JSON in found:
+            _refuse_nuls(rows)
         return rows
+
+
+def _replace_nuls(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of a statement without NUL characters in texts; the same values if there are none."""
+    for value in values.values():
+        if value.__class__ is str and _NUL in value:
+            return {name: _replace_nuls_in(value) for name, value in values.items()}
+    return values
+
+
+def _replace_nuls_in(value: Any) -> Any:
+    return value.replace(_NUL, _REPLACEMENT) if value.__class__ is str else value
+
+
+def _refuse_nuls(rows: Sequence[Row]) -> None:
+    for row in rows:
+        for value in row:
+            if value.__class__ is str and value.endswith(_NULS_OF_DAMAGE):
+                raise DamagedText("a stored text ends with NUL characters")
 
 
 @cache
@@ -80,6 +120,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     try:
         _look_before_touching(path)
         connection = _connect(path)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new database; an old one needs a VACUUM
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -141,8 +182,10 @@ def refuse_newer(path: Path, version: int) -> None:
         )
 
 
-def translated(error: sqlite3.Error, path: Path | str) -> errors.MaestroError:
-    """What a driver's error means to a caller."""
+def translated(error: Exception, path: Path | str) -> errors.StorageFailed:
+    """Return what one of `STORAGE_ERRORS` means to a caller."""
+    if not isinstance(error, sqlite3.Error):
+        return errors.StorageDamaged(f"{path} holds a damaged value: {error}.", hint=errors.DAMAGE_HINT)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return errors.StorageFull(hint="Free some space; then the same request can be sent again.")
@@ -150,9 +193,10 @@ def translated(error: sqlite3.Error, path: Path | str) -> errors.MaestroError:
         return errors.StorageReadOnly(
             f"{path} cannot be written: {error}.", hint="Check who owns it and whether its disk is read-only."
         )
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return errors.StorageFailed(
-            f"{path} is damaged or not a database: {error}.",
-            hint="It was left as it is. See: maestro restore",
-        )
+    # Python's driver raises an error without a code for text that is not UTF-8. Maestro stores no such text.
+    is_damaged_text = isinstance(error, DamagedText) or _UNDECODABLE in str(error)
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or is_damaged_text:
+        return errors.StorageDamaged(f"{path} is damaged or not a database: {error}.", hint=errors.DAMAGE_HINT)
+    if code == sqlite3.SQLITE_IOERR:
+        return errors.StorageIOFailed(f"{path}: {error}.", hint=errors.IO_HINT)
     return errors.StorageFailed(f"The database answered: {error}.")

@@ -1,10 +1,12 @@
-"""Brings a database to this version's schema, one numbered step at a time."""
+"""Brings a database to this version's schema: every numbered step that is missing, in one transaction."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
+from maestro import files
 from maestro.store.sqlite.connection import APPLICATION_ID, refuse_newer, translated
 from maestro.store.sqlite.steps import scripts
 
@@ -20,10 +22,11 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     known = scripts()
     present = version_of(connection)
     refuse_newer(path, present)
-    if 0 < present < len(known):
+    if present == len(known):
+        return
+    if present > 0:
         _keep_copy(connection, path, present)
-    for number, script in enumerate(known[present:], present + 1):
-        _apply(connection, path, number, script)
+    _apply(connection, path, len(known), " ".join(known[present:]))
 
 
 def _keep_copy(connection: sqlite3.Connection, path: Path, present: int) -> None:
@@ -34,12 +37,19 @@ def _keep_copy(connection: sqlite3.Connection, path: Path, present: int) -> None
     part = copy.with_name(f".{copy.name}.part")
     part.unlink(missing_ok=True)
     connection.execute("VACUUM INTO ?", (str(part),))
+    _flush(part)
     part.rename(copy)
+    files.flush_folder(path.parent)
 
 
-def _apply(connection: sqlite3.Connection, path: Path, number: int, script: str) -> None:
-    """One step, whole or not at all: the version moves in the same transaction."""
-    stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number};"
+def _flush(file: Path) -> None:
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
+
+
+def _apply(connection: sqlite3.Connection, path: Path, newest: int, script: str) -> None:
+    """Apply all missing steps in one transaction: a kill leaves the old or the new schema, none in between."""
+    stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {newest};"
     try:
         connection.executescript(f"BEGIN IMMEDIATE; {script} {stamp} COMMIT;")
     except sqlite3.Error as error:

@@ -3,38 +3,84 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
 import sqlite3
 import tarfile
 import tempfile
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 from maestro import errors
-from maestro.store.layout import BLOBS, DATABASE
+from maestro.store.archive import Files
+from maestro.store.blobs import Blobs
+from maestro.store.layout import BLOBS, DATABASE, MARK
+from maestro.store.mark import Mark
+from maestro.store.sqlite import replacement
+from maestro.store.sqlite.checks import last_event, named_blobs
 from maestro.store.sqlite.steps import scripts
 
 _EXPECTED = re.compile(rf"{DATABASE}|{BLOBS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 
 
-def restore(home: Path, archive: Path, *, at: datetime) -> Path | None:
-    """Put a backup in place of the data there is, which is kept aside. Where it was kept, if there was any.
+@dataclass(frozen=True)
+class Restored:
+    """A restore that is done: where the earlier data was kept, if there was any, and the files that are not sound."""
+
+    aside: Path | None
+    files: Files
+
+
+def restore(home: Path, archive: Path, *, at: datetime, allow_missing: bool = False) -> Restored:
+    """Put a backup in place of the data there is, which is kept aside.
 
     Nothing is touched before the backup was unpacked and found sound.
     """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=home, prefix="restore-") as folder:
+    replacement.finish(home)
+    with tempfile.TemporaryDirectory(dir=home, prefix=replacement.UNPACKED) as folder:
         fresh = Path(folder)
         _unpack(archive, fresh)
         _check(fresh / DATABASE)
-        aside = _set_aside(home, at)
-        (fresh / DATABASE).rename(home / DATABASE)
-        if (fresh / BLOBS).is_dir():
-            (fresh / BLOBS).rename(home / BLOBS)
-    return aside
+        files = _check_files(fresh)
+        if not allow_missing:
+            files.require_all()
+        Mark(fresh / MARK).write(last_event(fresh / DATABASE))
+        aside = _free_folder(home, f"before-restore-{at:%Y%m%d-%H%M%S}")
+        replacement.replace(home, fresh, aside)
+    return Restored(_kept(aside), files)
+
+
+def _free_folder(home: Path, name: str) -> Path:
+    """Return a folder that does not exist yet: two restores may come within one second."""
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(folder for one in names if not (folder := home / one).exists())
+
+
+def _kept(aside: Path) -> Path | None:
+    """Return the folder with the earlier data, unless there was none."""
+    if any(aside.iterdir()):
+        return aside
+    aside.rmdir()
+    return None
+
+
+def _check_files(fresh: Path) -> Files:
+    """Compare every file that the database names with its hash."""
+    files = Files()
+    blobs = Blobs(fresh / BLOBS)
+    for name in named_blobs(fresh / DATABASE):
+        try:
+            blobs.read(name)
+        except errors.FileMissing:
+            files.missing.append(name)
+        except errors.FileDamaged:
+            files.damaged.append(name)
+    return files
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -75,15 +121,3 @@ def _check(database: Path) -> None:
         raise errors.Invalid(f"The backup's database is damaged: {sound}.")
     if schema > len(scripts()):
         raise errors.StorageTooNew(f"The backup is from a newer Maestro (schema {schema}).")
-
-
-def _set_aside(home: Path, at: datetime) -> Path | None:
-    there = [home / name for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", BLOBS)]
-    there = [path for path in there if path.exists()]
-    if not there:
-        return None
-    aside = home / f"before-restore-{at:%Y%m%d-%H%M%S}"
-    aside.mkdir()
-    for path in there:
-        path.rename(aside / path.name)
-    return aside

@@ -10,11 +10,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maestro import limits
+from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain.events import Event
-from maestro.store.base import Published, Repositories, Tx, Undo
-from maestro.store.sqlite.connection import SqliteRows, connect_reader, connect_writer, translated
+from maestro.store.base import CopyChecks, Published, Repositories, Tx, Undo
+from maestro.store.health import lost_events
+from maestro.store.mark import Mark
+from maestro.store.sqlite import checks, compaction
+from maestro.store.sqlite.connection import (
+    STORAGE_ERRORS,
+    SqliteRows,
+    connect_reader,
+    connect_writer,
+    translated,
+)
+from maestro.store.sqlite.linked_files import LinkedFiles
 from maestro.store.sqlite.migrate import migrate, version_of
 from maestro.store.sqlite.writer import Job, Writer
 
@@ -24,22 +34,50 @@ T = TypeVar("T")
 class SqliteStore:
     """See `maestro.store.base.Store`."""
 
+    checks: CopyChecks = checks
+
     def __init__(self, path: Path, *, clock: Clock) -> None:
         self._path = path
         self._clock = clock
         self._listeners: list[Published] = []
+        self._fault_listener: Callable[[errors.StorageFailed], None] = lambda error: None
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._loop = asyncio.get_running_loop()
         self._connection = connect_writer(path)
         try:
-            migrate(self._connection, path)
-            self.schema = version_of(self._connection)
-            self._writer = Writer(self._connection, clock=clock, loop=self._loop, committed=self._publish)
-        except BaseException:
+            self._writer = self._open_writer()
+        except BaseException as error:
             self._connection.close()
+            if isinstance(error, STORAGE_ERRORS):
+                raise translated(error, path) from error
             raise
+        self._mark = Mark(path.with_suffix(".mark"))
+        self._mark_timer: asyncio.TimerHandle | None = None
+        self.lost_events = lost_events(self._writer.last_seq, self._mark.read())
         self._pool = ThreadPoolExecutor(limits.readers_max, thread_name_prefix="maestro-reader")
+
+    def _open_writer(self) -> Writer:
+        migrate(self._connection, self._path)
+        compaction.compact_if_small(self._connection, self._path)
+        self.schema = version_of(self._connection)
+        return Writer(
+            self._connection,
+            self._path,
+            clock=self._clock,
+            loop=self._loop,
+            committed=self._publish,
+            require_files=LinkedFiles(self._path).require,
+            failed=self._report_fault,
+        )
+
+    def on_fault(self, listener: Callable[[errors.StorageFailed], None]) -> None:
+        self._fault_listener = listener
+
+    def _report_fault(self, error: errors.StorageFailed) -> None:
+        """Tell the listener of damage and of a lost data directory, on the event loop, from whichever thread."""
+        if isinstance(error, errors.StorageDamaged | errors.StorageGone):
+            self._loop.call_soon_threadsafe(self._fault_listener, error)
 
     def on_commit(self, listener: Published) -> None:
         self._listeners.append(listener)
@@ -66,27 +104,32 @@ class SqliteStore:
 
     async def close(self) -> None:
         await self._writer.close()
+        if self._mark_timer is not None:
+            self._mark_timer.cancel()
+            self._mark.write(self._writer.last_seq)
         self._pool.shutdown(wait=True)
         for reader in self._readers:
             reader.close()
         self._connection.close()
 
     def _read(self, work: Callable[[Tx], T]) -> T:
-        connection = self._reader()
         try:
+            connection = self._reader()
             connection.execute("BEGIN")
             try:
                 return work(Tx(self._local.repositories, self._clock.now()))
             finally:
                 connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise translated(error, self._path) from error
+        except STORAGE_ERRORS as error:
+            fault = translated(error, self._path)
+            self._report_fault(fault)
+            raise fault from error
 
     def _reader(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = connect_reader(self._path)
-            self._local.repositories = Repositories(SqliteRows(connection))
+            self._local.repositories = Repositories(SqliteRows(connection, checks_texts=True))
             self._readers.append(connection)
         return connection
 
@@ -96,10 +139,21 @@ class SqliteStore:
             self._reader().backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:
-            raise translated(error, target) from error
+            fault = translated(error, target)
+            if isinstance(fault, errors.StorageDamaged):
+                fault = translated(error, self._path)
+                self._report_fault(fault)
+            raise fault from error
         finally:
             copy.close()
 
     def _publish(self, events: Sequence[Event]) -> None:
+        if self._mark_timer is None:
+            self._mark_timer = self._loop.call_later(limits.mark_milliseconds / 1000, self._write_mark)
         for listener in self._listeners:
             listener(events)
+
+    def _write_mark(self) -> None:
+        """Write the mark in a thread: nobody waits for it."""
+        self._mark_timer = None
+        self._loop.run_in_executor(self._pool, self._mark.write, self._writer.last_seq)

@@ -20,13 +20,14 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from maestro import errors, limits
 from maestro.clock import Clock
 from maestro.domain.events import VERSION, Event
-from maestro.store.base import Repositories, Tx
-from maestro.store.sqlite.connection import SqliteRows, translated
+from maestro.store.base import Repositories, Tx, Undo
+from maestro.store.sqlite.connection import STORAGE_ERRORS, SqliteRows, translated
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 class Job:
     """One caller's work and what came of it."""
 
-    __slots__ = ("answer", "error", "future", "quick", "work")
+    __slots__ = ("answer", "error", "future", "quick", "undos", "work")
 
     def __init__(self, work: Callable[[Tx], Any], future: asyncio.Future[Any], *, quick: bool) -> None:
         self.work = work
@@ -42,6 +43,17 @@ class Job:
         self.quick = quick
         self.answer: Any = None
         self.error: BaseException | None = None
+        self.undos: list[Callable[[], None]] = []
+
+    def begin(self, tx: Tx) -> None:
+        """Forget an earlier attempt."""
+        self.answer = self.error = None
+        self.undos = tx.undos
+
+    def take_back(self) -> None:
+        """Undo in memory what the work has changed there, once."""
+        while self.undos:
+            self.undos.pop()()
 
 
 _Attempt = Callable[[Job, Tx], None]
@@ -66,23 +78,35 @@ class Writer:
     def __init__(
         self,
         connection: sqlite3.Connection,
+        path: Path,
         *,
         clock: Clock,
         loop: asyncio.AbstractEventLoop,
         committed: Callable[[Sequence[Event]], None],
+        require_files: Callable[[], None],
+        failed: Callable[[errors.StorageFailed], None],
     ) -> None:
         self._connection = connection
-        self._repositories = Repositories(SqliteRows(connection), of_the_writer=True)
+        self._path = path
+        self._rows = SqliteRows(connection)
+        self._repositories = Repositories(self._rows, of_the_writer=True)
         self._last_seq = self._repositories.events.last()
         self._clock = clock
         self._loop = loop
         self._committed = committed
+        self._require_files = require_files
+        self._failed = failed
         self._waiting: deque[Job] = deque()
         self._closed = False
         self._busy = False
         self._drained = asyncio.Event()
         self._drained.set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="maestro-writer")
+
+    @property
+    def last_seq(self) -> int:
+        """The sequence number of the last committed event."""
+        return self._last_seq
 
     def submit(self, job: Job) -> None:
         """Queue one caller's work; refuse when the queue is absurdly long rather than grow without end."""
@@ -151,7 +175,15 @@ class Writer:
         done.add_done_callback(lambda ended: self._finish(batch))
 
     def _finish(self, batch: _Batch) -> None:
-        """On the event loop, after the commit: tell everyone, and go on."""
+        """On the event loop, after the commit: tell everyone, and go on.
+
+        A commit into a file that is no longer there is not acknowledged. The check is made here and not in the
+        writer's thread, which would have to wait for the interpreter after each look at a file.
+        """
+        try:
+            self._require_files()
+        except errors.StorageGone as gone:
+            self._fail_all(batch, gone)
         self._last_seq += len(batch.events)
         try:
             if batch.events:
@@ -163,6 +195,8 @@ class Writer:
     def _run(self, batch: _Batch, attempt: _Attempt) -> None:
         """All of a batch in one transaction, in the writer's thread."""
         batch.events.clear()
+        for job in batch.jobs:
+            job.take_back()  # it runs again
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._do(batch.jobs, batch, attempt)
@@ -185,9 +219,11 @@ class Writer:
         events: list[Event] = []
         for job in jobs:
             tx = Tx(self._repositories, self._clock.now())
-            job.answer = job.error = None
+            job.begin(tx)
             attempt(job, tx)
-            if job.error is None:
+            if job.error is not None:
+                job.take_back()
+            else:
                 events += _placed(tx, after=self._last_seq + len(batch.events) + len(events))
         if events:
             self._repositories.events.append(events)
@@ -201,21 +237,25 @@ class Writer:
         except Exception as error:
             if not self._connection.in_transaction:
                 raise _undone_by_itself(error) from error
-            if self._connection.total_changes != before or isinstance(error, sqlite3.Error):
+            is_expected = isinstance(error, errors.MaestroError | Undo)
+            if self._connection.total_changes != before or not is_expected:
                 self._undo("ROLLBACK")
                 raise _Halfway from error
             job.error = error
 
     def _attempt_in_savepoint(self, job: Job, tx: Tx) -> None:
-        """One caller's work, to be undone without the others'."""
+        """One caller's work, to be undone without the others'. Texts are checked: damage may be why it failed."""
         self._connection.execute("SAVEPOINT caller")
+        self._rows.checks_texts = True
         try:
             job.answer = job.work(tx)
         except Exception as error:
             if not self._connection.in_transaction:
                 raise _undone_by_itself(error) from error
             self._undo("ROLLBACK TO caller")
-            job.error = _for_the_caller(error) if isinstance(error, sqlite3.Error) else error
+            job.error = self._for_the_caller(error) if isinstance(error, STORAGE_ERRORS) else error
+        finally:
+            self._rows.checks_texts = False
         self._connection.execute("RELEASE caller")
 
     def _undo(self, statement: str) -> None:
@@ -224,15 +264,28 @@ class Writer:
 
     def _fail_all(self, batch: _Batch, error: Exception) -> None:
         """The writer's last handler: nothing of this batch was kept, so nobody in it may be told that it was."""
-        if not isinstance(error, sqlite3.Error):
+        if not isinstance(error, (*STORAGE_ERRORS, errors.StorageFailed)):
             log.error("a batch of writes failed", exc_info=error)
         batch.events.clear()
         for job in batch.jobs:
+            job.take_back()
             job.answer = None
-            job.error = _for_the_caller(error)
+            job.error = self._for_the_caller(error)
         self._repositories.forget()
         if self._connection.in_transaction:
-            self._undo("ROLLBACK")
+            try:
+                self._undo("ROLLBACK")
+            except sqlite3.Error as problem:  # a damaged database may refuse this too; the callers must be answered
+                log.error("a failed batch of writes could not be rolled back: %s", problem)
+
+    def _for_the_caller(self, error: Exception) -> errors.MaestroError:
+        """Return what a caller is told of an error, and report the error to the store."""
+        if isinstance(error, STORAGE_ERRORS):
+            error = translated(error, self._path)
+        if not isinstance(error, errors.StorageFailed):
+            return errors.StorageFailed(f"The write could not be carried out: {error}.")
+        self._failed(error)
+        return error
 
     def _answer(self, jobs: list[Job]) -> None:
         """Let callers go on, some at a time, so that a reader need not stand behind all of them."""
@@ -253,12 +306,6 @@ def _placed(tx: Tx, *, after: int) -> list[Event]:
         Event(seq, tx.at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
         for seq, (change, actor) in enumerate(tx.logged, after + 1)
     ]
-
-
-def _for_the_caller(error: Exception) -> errors.MaestroError:
-    if isinstance(error, sqlite3.Error):
-        return translated(error, "The database")
-    return errors.StorageFailed(f"The write could not be carried out: {error}.")
 
 
 def _undone_by_itself(error: Exception) -> sqlite3.Error:

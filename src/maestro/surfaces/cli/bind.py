@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -28,10 +28,14 @@ _UNITS = {"str": "characters", "bytes": "bytes", "array": "items"}
 class Values:
     """Gathers what a request needs, from the arguments and from the client."""
 
-    def __init__(self, parsed: Parsed, *, channel: Channel, directory: str) -> None:
+    def __init__(
+        self, parsed: Parsed, *, channel: Channel, directory: str, read_file: Callable[[str], Awaitable[bytes]]
+    ) -> None:
+        """`read_file` reads a file of the client's that the caller may read, or refuses."""
         self.parsed = parsed
         self.channel = channel
         self.directory = directory
+        self.read_file = read_file
         self.read_stdin = False
 
     async def gather(self) -> dict[str, Any]:
@@ -83,7 +87,7 @@ class Values:
 
     async def _content(self, path: str) -> bytes:
         if path != STDIN:
-            return await self.channel.file(path)
+            return await self.read_file(path)
         if self.read_stdin:
             raise Invalid("Standard input can be read only once.")
         self.read_stdin = True

@@ -44,6 +44,12 @@ class Channel(Protocol):
     async def file(self, path: str) -> bytes:
         """All of a file, as the client reads it."""
 
+    async def open(self, path: str) -> str:
+        """Let the client open a file or folder; return its real path, as the client's system knows the open file."""
+
+    async def opened(self) -> bytes:
+        """Return all of the file that `open` opened last."""
+
     async def waiting(self, milliseconds: int) -> None:
         """From here on the command only waits: a client that loses the server may ask again."""
 

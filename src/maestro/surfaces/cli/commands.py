@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from maestro import __version__, errors
-from maestro.domain.callers import Caller
+from maestro.domain.callers import Caller, Callers
 from maestro.domain.messages import Step
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import mail, mail_shapes
@@ -22,7 +22,7 @@ from maestro.operations.registry import REGISTRY
 from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
 from maestro.operations.worktrees import MergedWorktree
-from maestro.surfaces.cli import bind, exit_codes, handing_over, own, place
+from maestro.surfaces.cli import bind, client_files, exit_codes, handing_over, own, place
 from maestro.surfaces.cli.attention import Attention
 from maestro.surfaces.cli.channel import Channel, Gone, HandOver, Piped
 from maestro.surfaces.cli.frames import Invocation
@@ -32,6 +32,7 @@ from maestro.surfaces.cli.parse import Parsed, decode, parse, wants_help, wants_
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered
 from maestro.surfaces.cli.render.style import View, finish, indented
+from maestro.surfaces.refusals import REFUSALS
 
 TOKEN = "MAESTRO_TOKEN"
 WAIT_LEFT = "MAESTRO_WAIT_LEFT"
@@ -74,14 +75,23 @@ class CommandLine:
             arguments = decode(invocation.arguments)
             return await _Run(self, invocation, channel, peer).run(arguments)
         except errors.MaestroError as error:
+            REFUSALS.note(error)
             return await _refuse(error, channel, json=wants_json(arguments))
         except Gone:
             raise
         except Exception as problem:  # a bug must not leave the client without an answer
+            if fault := REFUSALS.fault_of(problem):
+                return await _refuse(fault, channel, json=wants_json(arguments))
             log.exception("the command `%s` failed", " ".join(arguments[:3]))
             what = f"internal error ({type(problem).__name__})"
             bug = errors.MaestroError(what, hint="The server's log says more.")
             return await _refuse(bug, channel, json=wants_json(arguments))
+
+    async def refuse(self, error: errors.MaestroError, invocation: Invocation, channel: Channel) -> int:
+        """Answer a command that the server cannot take on; return its exit code."""
+        REFUSALS.note(error)
+        words = [word.decode(errors="replace") for word in invocation.arguments]
+        return await _refuse(error, channel, json=wants_json(words))
 
 
 class _Run:
@@ -98,9 +108,11 @@ class _Run:
         self.channel = channel
         self.peer = peer
         self.view = View(channel.stdout_tty, channel.columns, channel.color)
+        self.caller: Caller | None = None
 
     async def run(self, arguments: list[str]) -> int | HandOver | None:
         if arguments and arguments[0] in own.LOCAL_WORDS and not wants_help(arguments):
+            await self._require_may_run(arguments[0])
             return None
         if arguments[:1] == [own.PIPE] and self.pipe is not None:
             # Where there is something to serve pipes, every client comes over the socket.
@@ -115,11 +127,25 @@ class _Run:
         spec = parsed.spec
         if spec.local:
             raise errors.Invalid(f"`{spec.words}` must be the first argument.", hint=f"usage: {spec.usage}")
-        values = bind.Values(parsed, channel=self.channel, directory=self.invocation.directory)
+        values = bind.Values(
+            parsed, channel=self.channel, directory=self.invocation.directory, read_file=self._read_file
+        )
         found = await values.gather()
         if spec.operation is None:
             return await self._offer(parsed, bind.request(spec, found))
         return await self._operate(spec.operation, parsed, found)
+
+    async def _require_may_run(self, word: str) -> None:
+        """Refuse a session a command that the client carries out and that is the person's."""
+        found = next((one for one in own.ALL if one.words == word), None)
+        if found is None or found.callers is not Callers.PERSON:
+            return
+        caller = await self._caller()
+        if caller.is_session:
+            raise errors.NotPermitted(
+                f"Only the person runs `maestro {word}`; this is session {caller.title or caller.name}.",
+                hint="Ask the person to run the command: maestro ask create …",
+            )
 
     async def _operate(self, operation: Operation, parsed: Parsed, found: dict[str, Any]) -> int | HandOver:
         """Call the one operation that the command stands for."""
@@ -182,8 +208,15 @@ class _Run:
         return await self._answer(answer, parsed)
 
     async def _caller(self) -> Caller:
-        given = self.invocation.environment
-        return await self.app.identify(token=given.get(TOKEN, ""), peer=self.peer, again=WAIT_LEFT in given)
+        if self.caller is None:
+            given = self.invocation.environment
+            self.caller = await self.app.identify(
+                token=given.get(TOKEN, ""), peer=self.peer, again=WAIT_LEFT in given
+            )
+        return self.caller
+
+    async def _read_file(self, path: str) -> bytes:
+        return await client_files.read(self.app, self.channel, await self._caller(), path)
 
     async def _answer(self, answer: Any, parsed: Parsed) -> int:
         if parsed.json:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from maestro import errors, limits
+from maestro import errors, limits, memory
 from maestro.surfaces.cli import exit_codes, frames, peers
 from maestro.surfaces.cli.channel import Gone, HandOver, wants_color
 from maestro.surfaces.cli.commands import CommandLine
@@ -26,15 +26,21 @@ answers_max = 16
 log = logging.getLogger(__name__)
 
 
-async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, commands: CommandLine) -> None:
-    """Serve one connection from its first frame to its last."""
+async def handle(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    commands: CommandLine,
+    *,
+    refusal: errors.MaestroError | None = None,
+) -> None:
+    """Serve one connection from its first frame to its last. With a `refusal`, answer that and nothing else."""
     try:
         async with asyncio.timeout(first_frame_seconds_max):
             kind, payload = await frames.read(reader)
         if kind != frames.REQUEST:
             raise frames.Garbled(f"a first frame of kind {kind!r}")
         connection = Connection(reader, writer, frames.invocation(payload))
-        await connection.serve(commands)
+        await connection.serve(commands, refusal)
         writer.close()
     except (frames.Garbled, TimeoutError) as problem:
         log.debug("a connection was closed: %s", problem)
@@ -66,11 +72,14 @@ class Connection:
         self._inbox: asyncio.Queue[tuple[bytes, bytes]] | None = None
         self._asked = False
         self._refused = False
+        self._opened = ""
 
-    async def serve(self, commands: CommandLine) -> None:
+    async def serve(self, commands: CommandLine, refusal: errors.MaestroError | None = None) -> None:
         """Carry out the command, unless the client goes away first."""
         if self._speaks_otherwise():
             return await self._send_away(commands.version)
+        if refusal is not None and not self._is_down():
+            return await self._end(await commands.refuse(refusal, self.invocation, self))
         if self.stderr_tty and self.invocation.version != commands.version:
             await self.err(_versions_differ(self.invocation.version, commands.version))
         peer = peers.peer_of(self._writer.get_extra_info("socket"))
@@ -111,6 +120,17 @@ class Connection:
     async def file(self, path: str) -> bytes:
         return await self._take(frames.FILE, path.encode(), most=limits.document_bytes_max, what=path)
 
+    async def open(self, path: str) -> str:
+        name = await self._take(frames.OPEN, path.encode(), most=limits.frame_bytes_max, what=path)
+        self._opened = path
+        try:
+            return name.decode()
+        except UnicodeDecodeError:
+            raise errors.Invalid(f"The real path of {path} is not valid UTF-8.") from None
+
+    async def opened(self) -> bytes:
+        return await self._take(frames.FILE, b"", most=limits.document_bytes_max, what=self._opened)
+
     async def pieces(self) -> AsyncIterator[bytes]:
         self._asked = True
         await self._put(frames.pack(frames.STDIN))
@@ -149,6 +169,8 @@ class Connection:
                 raise errors.TooLarge(f"{what} is larger than {most // 1024**2} MiB.", data={"bytes_max": most})
             kind, piece = await self._answers.get()
         self._asked = False
+        if size > limits.large_body_bytes:
+            memory.give_back_soon()
         if kind != frames.DATA:
             raise errors.Invalid(piece.decode(errors="replace") or f"{what} cannot be read.")
         return b"".join(pieces)
@@ -195,7 +217,11 @@ class Connection:
 
     def _speaks_otherwise(self) -> bool:
         # `down` is the way out of a mismatch, so it must work in spite of one.
-        return self.invocation.protocol != frames.PROTOCOL and self.invocation.arguments[:1] != [b"down"]
+        return self.invocation.protocol != frames.PROTOCOL and not self._is_down()
+
+    def _is_down(self) -> bool:
+        """Return whether the command is `down`, which must work when nothing else does."""
+        return self.invocation.arguments[:1] == [b"down"]
 
     async def _send_away(self, version: str) -> None:
         theirs, speaks = style.line(self.invocation.version), style.line(self.invocation.protocol)

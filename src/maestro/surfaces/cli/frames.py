@@ -18,6 +18,7 @@ PROTOCOL = "maestro/2"
 REQUEST, DATA, NEGATIVE, CONFIRMED = b"R", b"D", b"N", b"C"
 # To the client.
 OUT, ERR, STDIN, FILE, CONFIRM, LOCAL, WAITING, EXIT = b"O", b"E", b"I", b"F", b"C", b"L", b"W", b"X"
+OPEN = b"P"  # open a file and say its real path; an empty FILE then asks for its content
 
 columns_max = 10_000
 

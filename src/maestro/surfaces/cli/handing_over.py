@@ -14,6 +14,7 @@ from maestro.domain.callers import Caller
 from maestro.operations import runs, terminals, timeline
 from maestro.operations.app import App
 from maestro.operations.base import Operation
+from maestro.surfaces.cli import client_files
 from maestro.surfaces.cli.channel import Channel, HandOver
 
 
@@ -103,8 +104,10 @@ async def _export(app: App, asked: Asked, channel: Channel) -> HandOver:
     file, target = asked.request.file or asked.request.target, asked.request.target if asked.request.file else ""
     if not file or not (target or flags):
         raise errors.Invalid("Of what, and into which file?", hint="maestro timeline export TARGET FILE.html")
-    words = ["timeline", "export", *([target] if target else []), "-", *flags, "--project", asked.request.project]
-    return HandOver("save", {"file": file, "words": words})
+    here = ["--project", asked.request.project] if asked.request.project else []  # a session has its own project
+    words = ["timeline", "export", *([target] if target else []), "-", *flags, *here]
+    place = await client_files.place_for(app, channel, asked.caller, file)
+    return HandOver("save", {"file": file, "words": words, "folder": place})
 
 
 def _require_this_machine(channel: Channel, what: str) -> None:

@@ -118,6 +118,9 @@ class Doctor(Request, frozen=True, kw_only=True):
 
 class Restore(Request, frozen=True, kw_only=True):
     file: Path
+    allow_missing: Annotated[
+        bool, Meta(description="Restore although files of the backup are missing or damaged.")
+    ] = False
 
 
 class CommandInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.operations.app import App, Peer
 from maestro.surfaces.arrivals import Arrival, arrived
 from maestro.surfaces.hooks.answers import Answered, Hooks
+from maestro.surfaces.refusals import REFUSALS
 
 PATIENT = "--patient"  # asks again until it is answered
 _NOWHERE_MAX = 1_000
@@ -57,6 +58,7 @@ class HookCommand:
         try:
             answered = await self._hooks.answer(tool, event, await client.stdin(), who, holds=holds)
         except errors.MaestroError as error:
+            REFUSALS.note(error)
             self._hooks.failed(tool, event, error.message)
             return PATIENT not in words
         if answered.body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import msgspec
@@ -14,7 +14,9 @@ from maestro import errors, limits
 from maestro.agents.hooks.base import Happening
 from maestro.domain.callers import Caller
 from maestro.operations.app import App
+from maestro.surfaces import connections
 from maestro.surfaces.hooks.answers import Answered, Hooks, may_hold
+from maestro.surfaces.refusals import REFUSALS
 
 PREFIX = "/hooks/"
 _JSON = (b"content-type", b"application/json")
@@ -29,7 +31,7 @@ _STATUSES: tuple[tuple[type[errors.MaestroError], int], ...] = (
 class HookEndpoint:
     """Serves hooks over HTTP. A refusal is a status; programs take that for silence."""
 
-    def __init__(self, app: App, hooks: Hooks, *, guard: Callable[[dict[bytes, bytes]], None]) -> None:
+    def __init__(self, app: App, hooks: Hooks, *, guard: Callable[[Iterable[tuple[bytes, bytes]]], None]) -> None:
         self._app = app
         self._hooks = hooks
         self._guard = guard
@@ -38,14 +40,18 @@ class HookEndpoint:
         tool, _, event = scope["path"].removeprefix(PREFIX).partition("/")
         if scope["method"] != "POST":
             return await _send(send, 405, b"", (b"allow", b"POST"))
-        answered: Answered | None = None
         try:
-            answered = await self._answer(dict(scope["headers"]), tool, event, receive)
+            self._guard(scope["headers"])
+            caller = await self._caller(dict(scope["headers"]))
         except errors.MaestroError as error:
+            return await _refuse(send, error)  # without a note: anybody could fill the store with such requests
+        connections.admit(scope)
+        try:
+            answered = await self._answer(caller, tool, event, receive)
+        except errors.MaestroError as error:
+            REFUSALS.note(error)
             self._hooks.failed(tool, event, error.message)
-            status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 200)
-            said = msgspec.json.encode(error.as_dict()) if status != 200 else b"{}"
-            return await _send(send, status, said)
+            return await _refuse(send, error)
         is_out = False
         try:
             await _send(send, 200, answered.body or b"{}")
@@ -54,13 +60,14 @@ class HookEndpoint:
             with contextlib.suppress(errors.MaestroError):
                 await asyncio.shield(self._hooks.handed(answered, is_out=is_out))
 
-    async def _answer(self, headers: dict[bytes, bytes], tool: str, event: str, receive: Receive) -> Answered:
-        self._guard(headers)
+    async def _caller(self, headers: dict[bytes, bytes]) -> Caller:
+        """Return the caller that the token proves."""
         scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise errors.NotAuthenticated(hint="Send the session's token as `Authorization: Bearer …`.")
-        caller = await self._app.identify(token=token.strip(), peer=None)
+        return await self._app.identify(token=token.strip(), peer=None)
 
+    async def _answer(self, caller: Caller, tool: str, event: str, receive: Receive) -> Answered:
         async def who(happening: Happening) -> Caller:
             return caller
 
@@ -104,6 +111,12 @@ async def _body(receive: Receive) -> bytes:
         if size > limits.hook_body_bytes_max:
             raise errors.TooLarge(f"A hook sends at most {limits.hook_body_bytes_max} bytes.")
     return b"".join(parts)
+
+
+async def _refuse(send: Send, error: errors.MaestroError) -> None:
+    """Send the status that fits an error."""
+    status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 200)
+    await _send(send, status, msgspec.json.encode(error.as_dict()) if status != 200 else b"{}")
 
 
 async def _send(send: Send, status: int, body: bytes, *extra: tuple[bytes, bytes]) -> None:

@@ -20,6 +20,7 @@ from maestro.operations.app import App
 from maestro.operations.base import Effect
 from maestro.surfaces.mcp import schemas
 from maestro.surfaces.mcp.tools import BY_NAME, Tool, Use
+from maestro.surfaces.refusals import REFUSALS
 
 log = logging.getLogger(__name__)
 
@@ -94,10 +95,13 @@ class Calls:
         try:
             return await self._call(BY_NAME[name], arguments, caller, order)
         except errors.MaestroError as error:
+            REFUSALS.note(error)
             return self.refusal(error, order)
         except asyncio.CancelledError:
             raise
         except Exception as problem:
+            if fault := REFUSALS.fault_of(problem):
+                return self.refusal(fault, order)
             log.exception("the tool call %s failed", name)
             return Answer(f"Internal error ({type(problem).__name__}); the server's log has it.", is_error=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from maestro import errors
 from maestro.domain.callers import Caller
+from maestro.surfaces import connections
 from maestro.surfaces.mcp import http, requests, short
 from maestro.surfaces.mcp.calls import Calls, Order
 from maestro.surfaces.mcp.exchange import Exchange
@@ -39,7 +40,12 @@ class Endpoint:
     """MCP over HTTP."""
 
     def __init__(
-        self, host: Host, calls: Calls, *, guard: Callable[[dict[bytes, bytes]], None], words: Callable[[Any], str]
+        self,
+        host: Host,
+        calls: Calls,
+        *,
+        guard: Callable[[Iterable[tuple[bytes, bytes]]], None],
+        words: Callable[[Any], str],
     ) -> None:
         def make(module: Any) -> Engine:
             engine: Engine = module.Engine(host, calls, self.listings, words=words, ready=self.sessions.ready)
@@ -75,8 +81,10 @@ class Endpoint:
         """One request. Errors of ours become answers here."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         try:
-            self._guard(headers)
-            await self._serve(scope, receive, send, headers, await self._caller(headers))
+            self._guard(scope["headers"])
+            caller = await self._caller(headers)
+            connections.admit(scope)
+            await self._serve(scope, receive, send, headers, caller)
         except errors.NotAuthenticated as error:
             await http.answer(send, 401, http.encode(error.as_dict()), (b"www-authenticate", b"Bearer"))
         except errors.NotPermitted as error:

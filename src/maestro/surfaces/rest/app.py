@@ -17,6 +17,8 @@ from maestro.domain.messages import Step
 from maestro.operations import mail, mail_shapes, server
 from maestro.operations.app import App
 from maestro.operations.base import Effect, Operation, Request
+from maestro.surfaces import connections
+from maestro.surfaces.refusals import REFUSALS
 from maestro.surfaces.rest import events
 from maestro.surfaces.rest.guard import Guard
 from maestro.surfaces.rest.openapi import document
@@ -50,27 +52,29 @@ class Rest:
             status, body = 405, _encode(errors.Invalid(f"Use one of: {wrong}.").as_dict())
             extra = ((b"allow", str(wrong).encode()),)
         except errors.MaestroError as error:
+            REFUSALS.note(error)
             status, body = status_of(type(error)), _encode(error.as_dict())
         except asyncio.CancelledError:
             raise
-        except Exception:
+        except Exception as problem:
             # The one handler for what nobody foresaw: logged whole, told in brief.
-            log.exception("%s %s failed", scope["method"], scope["path"])
-            status, body = (
-                500,
-                _encode(errors.MaestroError("Internal error; the server's log has it.").as_dict()),
-            )
+            fault = REFUSALS.fault_of(problem)
+            if fault is None:
+                log.exception("%s %s failed", scope["method"], scope["path"])
+                fault = errors.MaestroError("Internal error; the server's log has it.")
+            status, body = status_of(type(fault)), _encode(fault.as_dict())
         if body is not None:
             await _send(send, status, body, extra)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> tuple[int, bytes | None]:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        self._guard.check(headers)
+        self._guard.check(scope["headers"])
         if scope["path"] == _OPENAPI and scope["method"] == "GET":
             return 200, self._openapi
         raw_path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
         shape, params = self._router.find(scope["method"], raw_path)
         caller = await self._caller(headers)
+        connections.admit(scope)
         if not may_call(caller, shape.operation.name, shape.operation.callers):
             # Said before a body is taken in; the dispatcher would say the same.
             await self._app.call(shape.operation, _NOTHING, caller=caller)

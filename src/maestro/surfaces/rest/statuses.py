@@ -17,6 +17,7 @@ _STATUSES: dict[type[errors.MaestroError], int] = {
     errors.StorageFull: 507,
     errors.NotConfirmed: 202,
     errors.NoServer: 503,
+    errors.Exhausted: 503,
     errors.MaestroError: 500,
 }
 

@@ -158,10 +158,11 @@ async def test_an_attachment_is_for_those_who_may_see_its_message(world: World) 
 def test_attachments_have_a_limit_together(world: World) -> None:
     half = ops.File(file_name="f", content=b"x" * limits.attachment_bytes_max)
     request = ops.SendMail(subject="s", message="b", attach=[half, half])
-    world.sending.prepare(request)
+    world.sending.prepare(request, world.blobs.keep)
     with pytest.raises(errors.TooLarge):
         world.sending.prepare(
-            msgspec.structs.replace(request, attach=[half, half, ops.File(file_name="g", content=b"x")])
+            msgspec.structs.replace(request, attach=[half, half, ops.File(file_name="g", content=b"x")]),
+            world.blobs.keep,
         )
 
 

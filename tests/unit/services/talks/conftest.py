@@ -81,7 +81,8 @@ class Talking:
 
         self.world.clock.advance(0.01)
         report = ops.RunnerReport(report=json.dumps({"kind": kind, "epoch": 1, **facts}))
-        await self.world.do(runner_reports.heard, report, by=self.caller)
+        reports = runner_reports.RunnerReports(lambda session_id, epoch: "")  # its runner was never attested
+        await self.world.do(reports.accept, report, by=self.caller)
 
     async def idle(self) -> None:
         await self.tell("turn_started")
@@ -180,8 +181,9 @@ async def deaf(world: World) -> Talking:
 
 
 @pytest.fixture
-async def in_terminal(world: World) -> Talking:
+async def in_terminal(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talking:
     """One whose program's hooks tell how it stands."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))  # where the tests put its records
     boss = await world.boss("boss")
     return Talking(world, await spoken_with(world, "w", teller=Teller.HOOKS, under=boss))
 

@@ -11,17 +11,20 @@ import pytest
 
 from maestro import errors, limits
 from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Question
+from maestro.domain.asks import Ask
 from maestro.domain.asks import Kind as AskKind
 from maestro.domain.asks import Status as AskStatus
+from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import Source, Status
 from maestro.domain.talks import Turn
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
 from maestro.services import asks
-from maestro.services.hooks.holding import request_for
+from maestro.services.hooks.holding import digest_of, request_for
 from maestro.services.sessions import reporting
 from maestro.services.talks import told
+from maestro.store.base import Tx
 
 Terminal = Any
 
@@ -242,11 +245,18 @@ async def test_what_was_asked_of_a_server_that_was_killed_is_asked_once(terminal
     assert (await first).kind is Kind.DENY
 
 
+def open_held_call(tx: Tx, caller: Caller, happening: Happening) -> Ask:
+    """Open an ask about a tool call, as a server does that holds the call."""
+    ask = asks.create(tx, caller, request_for(happening))
+    tx.asks.set_call(ask.id, digest_of(happening))
+    return ask
+
+
 async def test_an_answer_that_a_killed_server_did_not_hand_over_is_handed_over_once(terminal: Terminal) -> None:
     await terminal.fire(Moment.PROMPT)
     wanted = {"asked": "Bash: rm x", "action": "shell:rm x"}
     happening = Happening(tool="claude", event="x", moment=Moment.ASKS, **wanted)
-    ask = await terminal.world.do(asks.create, request_for(happening), by=terminal.caller)  # by the killed server
+    ask = await terminal.world.do(open_held_call, happening, by=terminal.caller)  # by the killed server
     await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
     async with asyncio.timeout(5):
         assert (await terminal.fire(Moment.ASKS, **wanted)).kind is Kind.ALLOW
@@ -262,7 +272,7 @@ async def test_an_answer_to_another_request_of_that_title_is_none(terminal: Term
     await terminal.fire(Moment.PROMPT)
     wanted = {"asked": "Write: a.txt", "action": "edit:a.txt"}
     happening = Happening(tool="claude", event="x", moment=Moment.ASKS, **wanted, details="one content")
-    ask = await terminal.world.do(asks.create, request_for(happening), by=terminal.caller)
+    ask = await terminal.world.do(open_held_call, happening, by=terminal.caller)
     await terminal.world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer="allow"))
     other = asyncio.create_task(terminal.fire(Moment.ASKS, **wanted, details="another content"))
     assert (await _asked(terminal)).text.endswith("another content")

@@ -147,10 +147,10 @@ async def test_also_if_it_is_heard_at_that_moment(away: Away, monkeypatch: pytes
     sent = await away.world.send(None, "w", message="Look here.")
     look = spending.look
 
-    async def meanwhile(talk: Any, happening: Happening, reply: Any) -> Any:
+    async def meanwhile(talk: Any, happening: Happening, reply: Any, **more: Any) -> Any:
         if happening.moment is Moment.STOP:
             await terminal.fire(Moment.PROMPT, prompt="By hand.", conversation="c1")
-        return await look(talk, happening, reply)
+        return await look(talk, happening, reply, **more)
 
     monkeypatch.setattr(spending, "look", meanwhile)
     await away.server_looks()

@@ -178,3 +178,17 @@ async def test_only_old_files_that_no_row_names_are_removed(
     clock.advance(25 * 3600)
     await job.run_once()
     assert server.blobs.all() == [kept]
+
+
+async def test_an_old_file_that_is_kept_again_stays(server: Server, clock: FakeClock) -> None:
+    """A request holds a file before it makes the file young again: the job must not come in between."""
+    job = StrayBlobs(server.store, server.blobs, clock=clock)
+    with server.blobs.hold() as hold:
+        hold.keep(b"x" * (limits.inline_bytes_max + 1))
+        (file,) = server.blobs.all()
+        os.utime(file, (clock.now().timestamp() - 25 * 3600,) * 2)
+        await job.run_once()
+        assert file.exists()
+    await job.run_once()
+    await job.run_once()
+    assert not file.exists()

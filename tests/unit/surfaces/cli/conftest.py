@@ -79,6 +79,7 @@ class FakeChannel:
     said: str = ""
     flushes: int = 0
     waits: int | None = None
+    held: str = ""
 
     async def out(self, data: str | bytes) -> None:
         self.written += data.encode() if isinstance(data, str) else data
@@ -94,6 +95,13 @@ class FakeChannel:
 
     async def file(self, path: str) -> bytes:
         return self.files[path]
+
+    async def open(self, path: str) -> str:
+        self.held = path
+        return path if path.startswith("/") else f"/src/dave/vc/{path}"
+
+    async def opened(self) -> bytes:
+        return self.files[self.held]
 
     async def waiting(self, milliseconds: int) -> None:
         self.waits = milliseconds

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from maestro import errors
+from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Event
 from maestro.operations.server import Resync
 from maestro.operations.task_shapes import MovedTask, TaskList, WaitedTasks
@@ -167,10 +168,22 @@ async def test_an_error_in_the_middle_of_a_stream(cli: Any, app: Any) -> None:
     assert ended.code == 3 and ended.out.startswith("1  ") and "Too slow." in ended.err
 
 
-@pytest.mark.parametrize("line", ["up", "up --port 1 --json", "restore x.tar", "demo", "version", "--version"])
+@pytest.mark.parametrize("line", ["version", "--version"])
 async def test_local_commands_are_left_to_the_client(cli: Any, app: Any, line: str) -> None:
     ended = await cli.run(line)
     assert ended.code is None and ended.out == "" and app.asked == []
+
+
+@pytest.mark.parametrize(
+    "line", ["up --port 1 --json", "restore x.tar", "demo", "connect claude", "disconnect codex"]
+)
+async def test_local_commands_of_the_person_are_refused_to_sessions(cli: Any, app: Any, line: str) -> None:
+    ended = await cli.run(line)
+    assert ended.code is None and ended.out == ""
+    app.caller = Caller(Role.WORKER, "ses_1", session_id="ses_1", title="parser")
+    ended = await cli.run(line)
+    assert ended.code == 4
+    assert "Only the person runs `maestro" in (ended.error["message"] if "--json" in line else ended.err)
 
 
 async def test_local_commands_have_help_and_must_come_first(cli: Any) -> None:

@@ -11,6 +11,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.messages import Received, Scope, Step, Type
 from maestro.domain.tasks import Priority
 from maestro.operations.asks import AskList
+from maestro.operations.files import Access, CheckedFile
 from maestro.operations.mail_shapes import Confirmed, File, Inbox, SentMail
 from maestro.operations.sessions import SessionList, StatusFilter, Until, WaitedSessions
 from maestro.surfaces.cli.channel import Gone
@@ -118,11 +119,14 @@ async def test_everything_a_message_can_have(cli: Any, app: Any) -> None:
 
 
 async def test_files_go_along_each_under_its_own_name(cli: Any, app: Any) -> None:
+    app.answers["file.check"] = CheckedFile(path="/", access=Access.READ)
     files = {"logs/core.log": b"\x00", "/tmp/b": b"b", "body.md": b"# Body\n"}
     await cli.run("mail send w --subject s --message m --attach logs/core.log --attach /tmp/b", files=files)
     assert app.last.request.attach == [File(file_name="core.log", content=b"\x00"), File(file_name="b", content=b"b")]
     await cli.run("mail send w --subject s --message-file body.md", files=files)
     assert app.last.request.message == "# Body"
+    checked = [call.request.path for call in app.calls if call.operation == "file.check"]
+    assert checked == ["/src/dave/vc/logs/core.log", "/tmp/b", "/src/dave/vc/body.md"]
     await cli.run("mail reply msg_1 --message -", input=b"from a pipe")
     assert app.last.request.message == "from a pipe"
 

@@ -29,11 +29,34 @@ SELECT {ask} FROM {asks}
 -- name: asks_of_session
 SELECT {ask} FROM {asks} WHERE a.session_id = :session_id AND a.status = 'open' ORDER BY a.id LIMIT :limit;
 
--- name: asks_answered_at
--- What a session was answered in one moment. Few ask for it: it has no index of its own.
+-- name: asks_count_of_session
+SELECT count(*) FROM asks WHERE session_id = :session_id AND status = 'open';
+
+-- name: asks_count_below
+-- The open questions of all sessions with the same parent.
+SELECT count(*) FROM asks a JOIN sessions s ON s.id = a.session_id
+ WHERE a.status = 'open' AND s.parent_id = :parent_id;
+
+-- name: ask_set_call
+-- The tool call that a hook asks leave for.
+UPDATE asks SET call_digest = :digest WHERE id = :id;
+
+-- name: asks_of_call
+-- The asks of a session about one tool call, the newest first.
 SELECT {ask} FROM {asks}
- WHERE a.project_id = :project_id AND a.session_id = :session_id AND a.status = 'answered' AND a.answered_at = :at
+ WHERE a.session_id = :session_id AND a.call_digest = :digest AND a.status IN ('open', 'answered')
  ORDER BY a.id DESC LIMIT :limit;
+
+-- name: asks_of_calls_open
+-- The open asks of a session that its hooks opened.
+SELECT {ask} FROM {asks}
+ WHERE a.session_id = :session_id AND a.status = 'open' AND a.call_digest IS NOT NULL ORDER BY a.id LIMIT :limit;
+
+-- name: ask_set_answer_message
+UPDATE asks SET answer_message_id = :message_id WHERE id = :id;
+
+-- name: ask_answer_message
+SELECT answer_message_id FROM asks WHERE id = :id;
 
 -- name: ask_close
 -- Answered or withdrawn, once. Whoever was told that it is open is to be told that it no longer is.

@@ -1,11 +1,12 @@
 -- name: gate_insert
 -- What a gate said.
-INSERT INTO gate_results (id, task_id, session_id, command, passed, exit_code, seconds, output, blob, created_at)
-VALUES (:id, :task_id, :session_id, :command, :passed, :exit_code, :seconds, :output, :blob, :created_at);
+INSERT INTO gate_results (id, task_id, session_id, command, passed, exit_code, seconds, output, blob, created_at,
+                          sandbox)
+VALUES (:id, :task_id, :session_id, :command, :passed, :exit_code, :seconds, :output, :blob, :created_at, :sandbox);
 
 -- name: gates_of_task
 -- What gates said about a task, newest first.
-SELECT id, task_id, session_id, command, passed, exit_code, seconds, created_at FROM gate_results
+SELECT id, task_id, session_id, command, passed, exit_code, seconds, created_at, sandbox FROM gate_results
  WHERE task_id = :task_id ORDER BY id DESC LIMIT :limit;
 
 -- name: gate_output

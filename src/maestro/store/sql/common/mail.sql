@@ -14,6 +14,7 @@ messages m LEFT JOIN projects sp ON sp.id = m.project_id
 -- fragment: is_wanted
 (d.priority, d.message_seq) > (:after_priority, :after_seq)
    AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
+   AND (:sender_kind IS NULL OR m.sender_kind = :sender_kind)
 
 -- A claim counts among those who could take it: an issue's in the receiving project, not among those who opened it.
 -- fragment: is_offered_to_reader

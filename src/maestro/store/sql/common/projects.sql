@@ -1,5 +1,5 @@
 -- fragment: project
-p.id, p.key, p.name, p.stages, p.created_at, p.inbound, p.replies_reopen
+p.id, p.key, p.name, p.stages, p.created_at, p.inbound, p.replies_reopen, p.sandbox, p.caches
 
 -- fragment: workspace
 w.id, w.project_id, w.name, p.name, w.path, w.created_at
@@ -30,7 +30,8 @@ INSERT INTO project_keys (key, project_id) VALUES (:key, :project_id) ON CONFLIC
 
 -- name: project_change
 -- Gives a project its present key, name, stages and rules.
-UPDATE projects SET key = :key, name = :name, stages = :stages, inbound = :inbound, replies_reopen = :replies_reopen
+UPDATE projects SET key = :key, name = :name, stages = :stages, inbound = :inbound, replies_reopen = :replies_reopen,
+       sandbox = :sandbox, caches = :caches
  WHERE id = :id;
 
 -- name: workspace_insert
@@ -71,3 +72,15 @@ SELECT {project} FROM workspaces w JOIN projects p ON p.id = w.project_id
 -- A project's checkout by its short name.
 SELECT {workspace} FROM workspaces w JOIN projects p ON p.id = w.project_id
  WHERE w.project_id = :project_id AND w.name = :name;
+
+-- name: workspace_accept_setup
+-- The person took over the set-up command of a checkout's settings.
+UPDATE workspaces SET setup = :setup WHERE id = :id AND setup <> :setup;
+
+-- name: workspace_setup
+-- The set-up command that the person took over in a checkout.
+SELECT setup FROM workspaces WHERE id = :id;
+
+-- name: project_accepts_setup
+-- Whether the person took over a set-up command in one of a project's checkouts.
+SELECT 1 FROM workspaces WHERE project_id = :project_id AND setup = :setup LIMIT 1;

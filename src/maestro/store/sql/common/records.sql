@@ -23,6 +23,25 @@ SELECT {document} FROM documents d WHERE d.task_id = :task_id ORDER BY d.id LIMI
 -- name: document_count
 SELECT count(*) FROM documents WHERE task_id = :task_id;
 
+-- name: bytes_since
+-- What sessions have stored since a moment, by project. Ids are in the order of time, and an index has them.
+SELECT project_id, sum(bytes) FROM (
+  SELECT s.project_id, d.bytes FROM documents d JOIN sessions s ON s.id = d.by WHERE d.id >= :first_document
+  UNION ALL
+  SELECT m.project_id, m.bytes FROM messages m
+   WHERE m.id >= :first_message AND m.blob IS NOT NULL AND m.sender_kind = 'session'
+  UNION ALL
+  SELECT m.project_id, a.bytes FROM attachments a JOIN messages m ON m.id = a.message_id
+   WHERE a.id >= :first_attachment AND m.sender_kind = 'session'
+) AS stored WHERE project_id IS NOT NULL GROUP BY project_id;
+
+-- name: blobs_named
+-- Every file beside the database that a row names, each once.
+SELECT blob FROM documents WHERE blob IS NOT NULL
+UNION SELECT blob FROM messages WHERE blob IS NOT NULL
+UNION SELECT blob FROM gate_results WHERE blob IS NOT NULL
+UNION SELECT blob FROM attachments WHERE blob IS NOT NULL ORDER BY 1;
+
 -- name: blob_in_use
 SELECT 1 FROM documents WHERE blob = :blob
 UNION ALL SELECT 1 FROM messages WHERE blob = :blob

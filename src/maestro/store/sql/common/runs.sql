@@ -1,16 +1,16 @@
 -- fragment: run
 r.id, r.project_id, r.task_id, r.strategy, r.max_parallel, r.attempts_max, r.member, r.tool, r.words, r.worktrees,
 r.directory, r.branch, r.status, r.note, r.started_by, r.created_at, r.ended_at, r.resumed_at,
-r.allow, r.asks
+r.allow, r.asks, r.rights
 
 -- fragment: attempt
 a.run_id, a.task_id, a.number, a.session_id, a.outcome, a.started_at, a.ended_at, a.note
 
 -- name: run_insert
 INSERT INTO runs (id, project_id, task_id, strategy, max_parallel, attempts_max, member, tool, words, worktrees,
-                  directory, branch, status, started_by, created_at, allow, asks)
+                  directory, branch, status, started_by, created_at, allow, asks, rights)
 VALUES (:id, :project_id, :task_id, :strategy, :max_parallel, :attempts_max, :member, :tool, :words, :worktrees,
-        :directory, :branch, :status, :started_by, :created_at, :allow, :asks);
+        :directory, :branch, :status, :started_by, :created_at, :allow, :asks, :rights);
 
 -- name: run_get
 SELECT {run} FROM runs r WHERE r.id = :id;

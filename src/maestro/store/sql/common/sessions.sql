@@ -1,7 +1,7 @@
 -- fragment: session
 s.id, s.project_id, s.workspace_id, w.name, p.name, s.name, s.mode, s.status, s.parent_id, s.human, s.pid,
 s.pid_started, s.lease_until, s.created_at, s.updated_at, s.ended_at, m.name, s.tool, s.task_ids, s.status_source,
-s.status_at, s.status_until, s.seen_at, s.successor_id
+s.status_at, s.status_until, s.seen_at, s.successor_id, s.grant_level
 
 -- fragment: sessions
 sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN workspaces w ON w.id = s.workspace_id
@@ -13,9 +13,11 @@ EXISTS (SELECT 1 FROM recoveries r WHERE r.session_id = s.id AND r.due_at IS NOT
 -- name: session_insert
 -- A new session; only the hash of its token is kept.
 INSERT INTO sessions (id, project_id, workspace_id, name, mode, status, parent_id, human, pid, pid_started, token_hash,
-                      lease_until, created_at, updated_at, member_id, tool, task_ids, status_source, status_at, seen_at)
+                      lease_until, created_at, updated_at, member_id, tool, task_ids, status_source, status_at, seen_at,
+                      grant_level)
 VALUES (:id, :project_id, :workspace_id, :name, :mode, :status, :parent_id, :human, :pid, :pid_started, :token_hash,
-        :lease_until, :created_at, :updated_at, :member_id, :tool, :task_ids, :status_source, :status_at, :seen_at);
+        :lease_until, :created_at, :updated_at, :member_id, :tool, :task_ids, :status_source, :status_at, :seen_at,
+        :grant_level);
 
 -- name: session_get
 SELECT {session} FROM {sessions} WHERE s.id = :id;
@@ -24,9 +26,25 @@ SELECT {session} FROM {sessions} WHERE s.id = :id;
 -- All that is needed to know a session as a caller.
 SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.id = :id AND s.ended_at IS NULL;
 
+-- name: session_caller_ever
+-- The same of a session that may have ended: a run that it started keeps its rights.
+SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.id = :id;
+
+-- name: session_set_grant
+-- Also of a session that has ended: runs that it started keep its rights.
+UPDATE sessions SET grant_level = :grant_level WHERE id = :id;
+
 -- name: session_caller_by_token
 -- The same by its token, which is void once the session has ended.
 SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at IS NULL;
+
+-- name: sessions_ids_after
+-- The ids of all sessions, ended ones too: they can be resumed.
+SELECT s.id FROM sessions s WHERE s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: session_set_token
+-- The session's former token is void from now on.
+UPDATE sessions SET token_hash = :token_hash WHERE id = :id;
 
 -- name: session_by_name
 SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NULL;
@@ -39,6 +57,11 @@ SELECT {session} FROM {sessions}
 -- name: sessions_with_process
 -- Every process that is or was a session, to know callers by ancestry.
 SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER BY s.created_at, s.id;
+
+-- name: sessions_with_runner
+-- The runner of every session whose program has not ended: an orphan of the program is a child of its runner.
+SELECT w.session_id, w.runner_pid, w.runner_started FROM spawns w
+ WHERE w.ended_at IS NULL AND w.runner_pid IS NOT NULL ORDER BY w.created_at;
 
 -- name: sessions_live_processes
 -- The processes of live sessions, to be watched.
@@ -74,6 +97,13 @@ SELECT {session} FROM {sessions}
 -- name: sessions_children_ever
 SELECT {session} FROM {sessions}
  WHERE s.parent_id = :parent_id AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: sessions_count_registered
+-- The live sessions under a parent that were registered, not spawned.
+SELECT count(*) FROM (SELECT 1 FROM sessions s
+                       WHERE s.parent_id = :parent_id AND s.ended_at IS NULL
+                         AND NOT EXISTS (SELECT 1 FROM spawns w WHERE w.session_id = s.id)
+                       LIMIT :limit) AS some;
 
 -- name: sessions_count_live
 SELECT count(*) FROM sessions WHERE ended_at IS NULL;

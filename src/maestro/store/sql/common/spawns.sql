@@ -1,6 +1,6 @@
 -- fragment: spawn
 w.session_id, w.tool, w.words, w.model, w.permission, w.strategy, w.template, w.directory, w.run_id, w.runner_pid,
-w.runner_started, w.exit_code, w.exit_signal, w.tail, w.created_at, w.ended_at, w.epoch
+w.runner_started, w.exit_code, w.exit_signal, w.tail, w.created_at, w.ended_at, w.epoch, w.has_older_runner
 
 -- name: spawn_insert
 -- How a session is started; written before its program is.
@@ -33,8 +33,14 @@ SELECT session_id, run_id, outcome, ended_at FROM (
  ORDER BY created_at LIMIT :limit;
 
 -- name: spawn_runner
--- Which process runs it.
-UPDATE spawns SET runner_pid = :runner_pid, runner_started = :runner_started WHERE session_id = :session_id;
+-- Record the runner that the server forked for the present start of a session.
+UPDATE spawns SET runner_pid = :runner_pid, runner_started = :runner_started, has_older_runner = 0
+ WHERE session_id = :session_id AND epoch = :epoch AND ended_at IS NULL;
+
+-- name: spawn_runner_completed
+-- Complete the record of a runner that an earlier version of the server started.
+UPDATE spawns SET runner_pid = :runner_pid, runner_started = :runner_started
+ WHERE session_id = :session_id AND epoch = :epoch AND has_older_runner = 1 AND ended_at IS NULL;
 
 -- name: spawn_ended
 -- How its program ended; only the first word counts, and only of the present start.
@@ -43,8 +49,8 @@ UPDATE spawns SET exit_code = :exit_code, exit_signal = :exit_signal, tail = :ta
 
 -- name: spawn_restart
 -- To be started once more: whoever ran it before no longer speaks for it.
-UPDATE spawns SET epoch = epoch + 1, manifest = :manifest, runner_pid = NULL, runner_started = NULL, exit_code = NULL,
-                  exit_signal = NULL, tail = NULL, ended_at = NULL
+UPDATE spawns SET epoch = epoch + 1, manifest = :manifest, runner_pid = NULL, runner_started = NULL,
+                  has_older_runner = 0, exit_code = NULL, exit_signal = NULL, tail = NULL, ended_at = NULL
  WHERE session_id = :session_id;
 
 -- name: spawns_below

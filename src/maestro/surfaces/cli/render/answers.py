@@ -18,6 +18,7 @@ from maestro.domain import tasks as domain_tasks
 from maestro.operations import agents as agent_ops
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
+from maestro.operations import files as file_ops
 from maestro.operations import hooks as hook_ops
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes as mail_ops
@@ -102,6 +103,8 @@ RENDERERS: dict[type, Renderer] = {
     session_ops.WaitedSessions: sessions.waited,
     session_ops.ReportedSession: sessions.reported,
     session_ops.Adopted: sessions.adopted,
+    session_ops.GrantedSession: sessions.granted,
+    file_ops.CheckedFile: sessions.checked_file,
     domain_runs.Run: runs.run,
     timeline_ops.Timeline: timeline.timeline,
     timeline_ops.Story: story_page.page,

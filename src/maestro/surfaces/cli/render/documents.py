@@ -43,6 +43,7 @@ def evidence(found: list[GateResult]) -> str:
             paint("passed", "green") if one.passed else paint("failed", "red"),
             f"{one.seconds:.1f} s",
             line(one.command),
+            f"sandbox: {line(one.sandbox)}",
             when(one.created_at),
         ]
         for one in found

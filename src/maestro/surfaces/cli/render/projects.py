@@ -85,6 +85,7 @@ def _facts(value: Project) -> str:
             ("id", value.id),
             ("stages", ", ".join(map(line, value.stages))),
             ("inbound", line(value.inbound) + ("" if value.replies_reopen else "; replies reopen nothing")),
+            ("sandbox", ", ".join(map(line, [value.sandbox, *value.caches]))),
             ("created", when(value.created_at)),
         ],
         indent="  ",

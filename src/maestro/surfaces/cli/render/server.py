@@ -51,6 +51,7 @@ def status(value: ServerStatus, view: View) -> Rendered:
                 ("events", str(value.events)),
                 ("sessions", str(value.sessions)),
                 ("runs", str(value.runs)),
+                *(("problem", line(problem)) for problem in value.problems),
             ]
         )
     )
@@ -88,7 +89,14 @@ def _found_run(run: FoundRun) -> str:
 
 def backup(value: BackupDone, view: View) -> Rendered:
     files = "1 file" if value.blobs == 1 else f"{value.blobs} files"
-    return Rendered(f"{line(value.file)}  ({size(value.bytes)}, with {files} from beside the database)\n")
+    verified = f"verified in {value.verification_ms:.0f} ms"
+    shown = f"{line(value.file)}  ({size(value.bytes)}, with {files} from beside the database; {verified})\n"
+    return Rendered(shown, [*_unsound("missing", value.missing), *_unsound("damaged", value.damaged)])
+
+
+def _unsound(state: str, files: list[str]) -> list[str]:
+    """Name each file that is not in a backup as it should be."""
+    return [f"{state}: blobs/{line(file[:2])}/{line(file)}" for file in files]
 
 
 def settings(value: Settings, view: View) -> Rendered:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 
 from maestro.domain.sessions import FINAL, Contact, Session, Status
+from maestro.operations.files import CheckedFile
 from maestro.operations.primer import Primer
 from maestro.operations.sessions import (
     Adopted,
     Beat,
     Explanation,
+    GrantedSession,
     Identity,
     RegisteredSession,
     ReportedSession,
@@ -83,6 +85,7 @@ def detail(value: SessionDetail, view: View) -> Rendered:
             ("agent", line(value.address or "")),
             ("member", line(f"@{value.member}" if value.member else "")),
             ("tool", line(value.tool or "")),
+            ("grant", _grant(value)),
             ("human", line(value.human)),
             ("process", str(value.pid) if value.pid else None),
             ("coordinator", _contact(value.coordinator) if value.coordinator else None),
@@ -107,6 +110,7 @@ def explanation(value: Explanation, view: View) -> Rendered:
             ("lease", f"{lease} (until {when(value.session.lease_until)})"),
             ("heard", f"{'yes' if value.was_heard else 'no'}, last seen {when(value.session.seen_at)}"),
             ("process", f"{value.session.pid} {process}" if process else None),
+            ("grant", _grant(value.session)),
         ]
     )
     said = [
@@ -133,6 +137,14 @@ def reported(value: ReportedSession, view: View) -> Rendered:
 
 def adopted(value: Adopted, view: View) -> Rendered:
     return Rendered("".join(f"{_words(one)}  adopted by {line(value.by)}\n" for one in value.sessions))
+
+
+def granted(value: GrantedSession, view: View) -> Rendered:
+    return Rendered(f"{_words(value)}  grant {_grant(value)}\n")
+
+
+def checked_file(value: CheckedFile, view: View) -> Rendered:
+    return Rendered(f"{value.access}  {line(value.path)}\n")
 
 
 def status_word(status: Status) -> str:
@@ -170,6 +182,10 @@ def identity(value: Identity, view: View) -> Rendered:
         ),
         coordinator_notes(value.coordinator),
     )
+
+
+def _grant(value: Session) -> str:
+    return f"{value.grant} (the highest level it may give to sessions it starts)"
 
 
 def _said(value: Session) -> str:

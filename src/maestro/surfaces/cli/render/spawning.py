@@ -28,12 +28,16 @@ _ABLE = {
 def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
     if value.dry_run:
         parts = [value.system_prompt or "", value.task_prompt or ""]
-        return Rendered(body("\n".join(parts)), ["a dry run: nothing was started"])
+        return Rendered(
+            body("\n".join(parts)),
+            [f"a dry run: nothing was started (permission {value.permission}, grant {value.grant})"],
+        )
     facts = pairs(
         [
             ("tool", line(value.tool or "")),
             ("template", line(value.template)),
             ("permission", value.permission),
+            ("grant", value.grant),
             ("directory", line(value.directory)),
             ("branch", line(value.branch or "")),
         ],

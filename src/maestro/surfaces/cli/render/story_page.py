@@ -105,6 +105,7 @@ def _task(task: StoryTask) -> str:
     facts = [(report.created_at, report.kind.value, report.text, "dim") for report in task.reports]
     for gate in task.gates:
         how = "passed" if gate.passed else f"failed (exit code {gate.exit_code})"
+        how += f", sandbox: {gate.sandbox}"
         facts.append((gate.created_at, f"gate {how}", f"$ {gate.command}", "good" if gate.passed else "bad"))
     for one in task.documents:
         made = f"{one.title} · {one.file_name} · {size(one.bytes)} · {one.id}"

@@ -14,16 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from maestro.unseen import spell_out
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _END = "\ufdd0"
 _STARTS = {name: chr(ord(_END) + 1 + place) for place, name in enumerate(_STYLES)}
 _SEQUENCES = {_END: "\x1b[0m", **{_STARTS[name]: f"\x1b[{code}m" for name, code in _STYLES.items()}}
 
-# Control characters but tab and newline; what turns the reading direction; separators; unpaired surrogates; tags,
-# which a model reads and a person does not see.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
 _WIDE = ("W", "F")
@@ -51,23 +48,22 @@ def paint(text: str, style: str) -> str:
 
 def finish(text: str, *, color: bool = False) -> str:
     """The text as it goes out."""
-    if _UNSAFE.search(text):
-        text = _UNSAFE.sub(_visible, text)
+    text = spell_out(text)
     return _MARKS.sub(_sequence if color else "", text)
 
 
 def line(text: str) -> str:
     """Text from elsewhere that must stay on one line."""
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
     text = _BREAKS.sub(" ", _MARKS.sub("", text))
-    return _UNSAFE.sub(_visible, text)
+    return spell_out(text)
 
 
 def body(text: str) -> str:
     """Text from elsewhere that may have many lines."""
     text = _MARKS.sub("", text.replace("\r\n", "\n"))
-    return _UNSAFE.sub(_visible, text)
+    return spell_out(text)
 
 
 def indented(text: str, by: str = "  ") -> str:
@@ -119,10 +115,3 @@ def _columns(char: str) -> int:
 
 def _sequence(found: re.Match[str]) -> str:
     return _SEQUENCES.get(found[0], "")
-
-
-def _visible(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

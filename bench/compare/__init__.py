@@ -1,0 +1,1 @@
+"""Two trees measured against each other: `make bench BASE=COMMIT`."""

@@ -1,0 +1,124 @@
+"""Grants: the highest permission level that a session may give to the sessions it starts.
+
+A grant never grows on its way down: a child gets at most the grant of the session that starts it. Only the person
+gives `full`. Pure: the services read the store and call these rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from maestro import errors
+from maestro.domain.callers import Caller, Role
+from maestro.domain.members import Permission, Tool
+from maestro.domain.sessions import Mode
+
+# From the weakest level to the strongest.
+LEVELS = (Permission.PLAN, Permission.EDIT, Permission.FULL)
+_ROLES = (Role.NOBODY, Role.WORKER, Role.COORDINATOR, Role.PERSON)
+
+
+class Rights(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller that started a run was allowed to do at that time; kept with the run."""
+
+    role: Role
+    allow: list[str]
+    deny: list[str]
+    grant: Permission
+
+
+def is_within(level: Permission, grant: Permission) -> bool:
+    """Return whether a grant is enough to give a permission level."""
+    return LEVELS.index(level) <= LEVELS.index(grant)
+
+
+def lower_level(first: Permission, second: Permission) -> Permission:
+    """Return the weaker of two permission levels."""
+    return first if is_within(first, second) else second
+
+
+def grant_of(caller: Caller) -> Permission:
+    """Return the highest level that a caller may give; the person may give every level."""
+    return Permission.FULL if caller.role is Role.PERSON else caller.grant
+
+
+def usual_level(mode: Mode, given: Permission | None) -> Permission:
+    """Return a new session's own level: its member's, else `edit` in execute mode and `plan` in the other modes."""
+    return given or (Permission.EDIT if mode is Mode.EXECUTE else Permission.PLAN)
+
+
+def default_grant(mode: Mode, level: Permission) -> Permission:
+    """Return a new session's grant where nobody named one, before the starter's own grant limits it.
+
+    A coordinator in `plan` still starts workers in `edit`; every other session gives what it has itself.
+    """
+    return Permission.EDIT if mode is Mode.COORDINATE else level
+
+
+def child_grant(caller: Caller, wanted: Permission | None, *, mode: Mode, level: Permission) -> Permission:
+    """Return the grant of a session that the caller starts or registers; refuse a wanted grant above the caller's."""
+    if wanted is None:
+        return lower_level(default_grant(mode, level), grant_of(caller))
+    if not is_within(wanted, grant_of(caller)):
+        raise _refused(caller, f"give the grant {wanted}", wanted)
+    return wanted
+
+
+def require_level(caller: Caller, level: Permission) -> None:
+    """Refuse a permission level above the caller's grant."""
+    if not is_within(level, grant_of(caller)):
+        raise _refused(caller, f"give the permission level {level}", level)
+
+
+def require_program(caller: Caller, tool: str, words: Sequence[str]) -> None:
+    """Refuse a program of the caller's choice, or arguments for a tool, unless the caller's grant is `full`.
+
+    Such a program runs outside every permission level, and a tool's arguments can switch its permission level off.
+    """
+    if (tool == Tool.COMMAND or words) and grant_of(caller) is not Permission.FULL:
+        what = "start a program of its own choice" if tool == Tool.COMMAND else f"pass arguments of its own to {tool}"
+        raise _refused(caller, what, Permission.FULL)
+
+
+def require_gates(caller: Caller) -> None:
+    """Refuse gates of a session whose grant is below `edit`: the server runs a gate as the user.
+
+    The grant `edit` is enough, because gates run what sessions with the level `edit` wrote anyway.
+    """
+    if not is_within(Permission.EDIT, grant_of(caller)):
+        raise _refused(caller, "set gates", Permission.EDIT)
+
+
+def require_patterns(caller: Caller, patterns: Collection[str], own: Collection[str]) -> None:
+    """Refuse `--allow` patterns that the caller does not have itself, unless its grant is `full`."""
+    beyond = [pattern for pattern in patterns if pattern not in own]
+    if beyond and grant_of(caller) is not Permission.FULL:
+        raise _refused(caller, f"allow {beyond[0]!r} without asking", Permission.FULL)
+
+
+def rights_of(caller: Caller) -> Rights:
+    """Return what a caller may do now."""
+    return Rights(role=caller.role, allow=sorted(caller.allow), deny=sorted(caller.deny), grant=grant_of(caller))
+
+
+def narrow_caller(caller: Caller, rights: Rights) -> Caller:
+    """Return the caller with only those of its rights that `rights` has too; what either is denied stays denied."""
+    return msgspec.structs.replace(
+        caller,
+        role=min(caller.role, rights.role, key=_ROLES.index),
+        allow=caller.allow & frozenset(rights.allow),
+        deny=caller.deny | frozenset(rights.deny),
+        grant=lower_level(grant_of(caller), rights.grant),
+    )
+
+
+def _refused(caller: Caller, what: str, needed: Permission) -> errors.NotPermitted:
+    name = caller.title or caller.name
+    grant = grant_of(caller)
+    return errors.NotPermitted(
+        f"Session {name} has the grant {grant}, so it may not {what}.",
+        hint=f"Only the person raises the grant: maestro session grant {caller.name} {needed}",
+        data={"session": caller.name, "grant": grant, "needed": needed},
+    )

@@ -1,0 +1,35 @@
+"""Gives memory of large requests back to the system. glibc keeps freed memory for itself until it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+from collections.abc import Callable
+
+_AFTER_SECONDS = 1.0  # so that many large requests at once cost one call
+_scheduled: set[asyncio.AbstractEventLoop] = set()
+
+
+def give_back_soon() -> None:
+    """Ask the C library, a moment from now, for the memory that nobody uses. Call it on the event loop."""
+    loop = asyncio.get_running_loop()
+    if _trim is not None and loop not in _scheduled:
+        _scheduled.add(loop)
+        loop.call_later(_AFTER_SECONDS, _give_back, loop, _trim)
+
+
+def _give_back(loop: asyncio.AbstractEventLoop, trim: Callable[[int], int]) -> None:
+    _scheduled.discard(loop)
+    loop.run_in_executor(None, trim, 0)
+
+
+def _find_trim() -> Callable[[int], int] | None:
+    """Return glibc's `malloc_trim`; other C libraries have none."""
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError):
+        return None
+    return found
+
+
+_trim = _find_trim()

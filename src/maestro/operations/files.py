@@ -1,0 +1,42 @@
+"""Files that a command opens on its caller's machine: the server decides whether a session's command may."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from maestro.domain.callers import Callers
+from maestro.domain.client_files import Access
+from maestro.errors import NotPermitted
+from maestro.operations import fields
+from maestro.operations.base import POST, Effect, Operation, Request
+
+
+class CheckFile(Request, frozen=True, kw_only=True):
+    path: Annotated[
+        fields.Path, Meta(description="The file's absolute path on the caller's machine, links resolved.")
+    ]
+    access: Annotated[Access, Meta(description="What the command does with the file.")] = Access.READ
+
+
+class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the caller's command may open."""
+
+    path: str
+    access: Access
+
+
+CHECK = Operation(
+    "file.check",
+    CheckFile,
+    CheckedFile,
+    callers=Callers.KNOWN,
+    http=POST("/api/files/check"),
+    summary="Say whether a session's command may open a file; the server does not open it.",
+    effect=Effect.READ,
+    errors=(NotPermitted,),
+)
+
+ALL = (CHECK,)

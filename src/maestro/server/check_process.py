@@ -1,0 +1,29 @@
+"""Runs the daily check of the stored data in a process of its own, with the lowest priority."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import msgspec
+
+from maestro import errors, subprocesses
+from maestro.server.checking import Report
+from maestro.store.health import Finding
+
+
+async def run_check(home: Path) -> list[Finding]:
+    """Check a data directory; return the damage that the check found."""
+    words = [sys.executable, "-P", "-m", "maestro.server", "--home", str(home), "--check", "--slowly"]
+    pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    process = await subprocesses.start(*words, stdin=null, stdout=pipe, stderr=null)
+    try:
+        out, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            subprocesses.kill(process)
+            await process.wait()
+    if process.returncode != 0:
+        raise errors.StorageFailed("The stored data could not be checked.", hint="Try: maestro doctor")
+    return msgspec.json.decode(out, type=Report).findings

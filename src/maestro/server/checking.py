@@ -1,0 +1,71 @@
+"""The full check of a data directory, for `maestro doctor` and for the daily check: a program of its own.
+
+It runs in another process, so that no caller of the server waits for it, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from maestro import errors, limits
+from maestro.store.blobs import Blobs
+from maestro.store.health import Finding, Health, Kind, lost_events
+from maestro.store.layout import BLOBS, DATABASE, MARK
+from maestro.store.mark import Mark
+from maestro.store.sqlite import checks
+
+_NICENESS = 19
+
+
+class Report(msgspec.Struct, frozen=True):
+    """The result of a full check."""
+
+    findings: list[Finding]
+    files: int = 0  # beside the database
+
+
+def check(home: Path, *, slowly: bool) -> Report:
+    """Check the database, the files beside it and its mark. `slowly`: with the lowest priority, and with pauses."""
+    if slowly:
+        os.nice(_NICENESS)
+    if not (home / DATABASE).exists():
+        return Report([])
+    known = [Finding(problem.kind, problem.text) for problem in Health(home).problems]
+    # The mark is read first: a server may store further events meanwhile, and the mark must not be newer than they.
+    marked = Mark(home / MARK).read()
+    try:
+        with checks.open_used(home / DATABASE) as connection:
+            lost = lost_events(checks.last_event_in(connection), marked)
+            damage = checks.find_damage(connection, slowly=slowly)
+            names = checks.blobs_in(connection)
+    except errors.StorageFailed as error:
+        rest = [one for one in known if one.kind is not Kind.DATABASE]
+        return Report([*rest, Finding(Kind.DATABASE, f"The database is damaged: {error.message}")])
+    # A loss that is known already has the right numbers: events that are stored since fill the gap.
+    found = [one for one in known if one.kind is Kind.LOST_EVENTS] or ([lost] if lost else [])
+    if damage:
+        found.append(Finding(Kind.DATABASE, f"The database is damaged: {'; '.join(damage)}."))
+    found += _check_files(home, names, slowly=slowly)
+    return Report(found, len(names))
+
+
+def _check_files(home: Path, names: list[str], *, slowly: bool) -> list[Finding]:
+    """Compare every file that a row names with its hash."""
+    blobs = Blobs(home / BLOBS)
+    broken: list[str] = []
+    for name in names:
+        try:
+            blobs.read(name)
+        except errors.StorageFailed as error:
+            broken.append(error.message)
+        if slowly:
+            time.sleep(limits.check_pause_seconds)
+    if not broken:
+        return []
+    rest = len(broken) - limits.damage_lines_max
+    more = f" {rest} more files are damaged or missing." if rest > 0 else ""
+    return [Finding(Kind.FILES, " ".join(broken[: limits.damage_lines_max]) + more)]

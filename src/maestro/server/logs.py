@@ -1,0 +1,24 @@
+"""The server's log: one line for each entry, without tokens."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from maestro import redaction
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class _Formatter(logging.Formatter):
+    """Hides tokens in entries and in the tracebacks below them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redaction.hide(super().format(record))
+
+
+def configure() -> None:
+    """Write the log to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Formatter(_FORMAT))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])

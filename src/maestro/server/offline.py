@@ -1,0 +1,76 @@
+"""A backup without a server: for a data directory on which no server can start, because it is full or read-only."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from maestro import errors
+from maestro.operations import server as ops
+from maestro.services import backups
+from maestro.store.blobs import Blobs
+from maestro.store.health import Health, lost_events
+from maestro.store.layout import BLOBS, DATABASE, LOCK, MARK
+from maestro.store.mark import Mark
+from maestro.store.sqlite import checks, replacement
+from maestro.store.sqlite.connection import translated
+
+
+def back_up(home: Path, target: Path, *, allow_missing: bool) -> ops.BackupDone:
+    """Write a backup of a data directory that no server uses, without writing into the directory."""
+    backups.require_free(target)
+    with _without_server(home), backups.workshop_beside(target) as folder:
+        replacement.require_none(home)
+        copy = folder / DATABASE
+        _copy_database(home, copy)
+        if not allow_missing:
+            _require_no_loss(home, copy)
+        return backups.finish(copy, Blobs(home / BLOBS), target, checks=checks, allow_missing=allow_missing)
+
+
+def _require_no_loss(home: Path, copy: Path) -> None:
+    """Refuse a store that is behind its mark, or was and is not accepted as such."""
+    Health(home).require_no_loss()
+    lost = lost_events(checks.last_event(copy), Mark(home / MARK).read())
+    if lost is not None:
+        raise errors.StorageDamaged(lost.text, hint="Go on without these events: --allow-missing")
+
+
+@contextlib.contextmanager
+def _without_server(home: Path) -> Iterator[None]:
+    """Keep servers from using a data directory meanwhile. A read-only directory allows a shared lock only."""
+    try:
+        descriptor = os.open(home / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield  # no server has ever used the directory
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise errors.DataInUse(f"A server uses {home}.", hint="Try again: the server writes the backup.") from error
+    finally:
+        os.close(descriptor)
+
+
+def _copy_database(home: Path, copy: Path) -> None:
+    """Copy the database with its write-ahead log, and move what is in the log into the copy."""
+    log = f"{DATABASE}-wal"
+    try:
+        shutil.copyfile(home / DATABASE, copy)
+        if (home / log).exists():
+            shutil.copyfile(home / log, copy.with_name(log))
+    except FileNotFoundError as error:
+        raise errors.NotFound(f"There is no database in {home}.") from error
+    except OSError as error:
+        raise errors.storage_fault(error, f"The database cannot be copied to {copy.parent.parent}") from error
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error as error:
+        raise translated(error, home / DATABASE) from error

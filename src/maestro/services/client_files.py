@@ -1,0 +1,51 @@
+"""Decides whether a session's command may open a file on the caller's machine."""
+
+from __future__ import annotations
+
+import os
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.client_files import Access, is_in_checkout
+from maestro.domain.grants import grant_of
+from maestro.domain.members import Permission
+from maestro.operations import files as ops
+from maestro.store.base import Tx
+
+
+def check(tx: Tx, caller: Caller, request: ops.CheckFile) -> ops.CheckedFile:
+    """Refuse a file outside the session's own checkout; the person and a session with the grant `full` are free."""
+    allowed = ops.CheckedFile(path=request.path, access=request.access)
+    if grant_of(caller) is Permission.FULL:
+        return allowed
+    directory = _checkout_of(tx, caller)
+    if directory and is_in_checkout(request.path, os.path.realpath(directory), request.access):
+        return allowed
+    name, reason = caller.title or caller.name, _reason(request, directory)
+    raise errors.NotPermitted(
+        f"Session {name} may not {request.access} {request.path}: {reason}.",
+        hint=f"Use another file of the checkout, or ask the person: maestro session grant {caller.name} full",
+        data={"path": request.path, "access": request.access, "checkout": directory},
+    )
+
+
+def _reason(request: ops.CheckFile, directory: str | None) -> str:
+    """Return why a file is not free."""
+    if directory is None:
+        return "the session has no checkout"
+    if is_in_checkout(request.path, os.path.realpath(directory), Access.READ):
+        return "the file is in a settings folder of its checkout"
+    return f"the file is outside its checkout {directory}"
+
+
+def _checkout_of(tx: Tx, caller: Caller) -> str | None:
+    """Return the worktree of a session that has its own, else the checkout that the session works in."""
+    session_id = caller.session_id or ""
+    worktree = tx.worktrees.get(session_id)
+    if worktree is not None and worktree.removed_at is None:
+        return worktree.path
+    workspace = tx.projects.workspace(caller.workspace_id) if caller.workspace_id else None
+    if workspace is not None:
+        return workspace.path
+    spawn = tx.spawns.get(session_id)
+    return spawn.directory if spawn is not None else None

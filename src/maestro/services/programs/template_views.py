@@ -1,0 +1,71 @@
+"""Show workflow templates: those of the package, and those of the checkout that the caller is in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import msgspec
+
+from maestro import errors
+from maestro.domain.callers import Caller
+from maestro.domain.manifests import Reach
+from maestro.domain.projects import Workspace
+from maestro.domain.sight import may_read
+from maestro.domain.templates import Template
+from maestro.operations import spawning as ops
+from maestro.prompts import calls, templates
+from maestro.prompts.templates import Library
+from maestro.store.base import Store, Tx
+
+
+class TemplateViews:
+    """List templates and show one. A session reads no templates of another project's checkout."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def list_all(self, caller: Caller, request: ops.ListTemplates) -> ops.TemplateList:
+        library = await self._library(caller, request.path)
+        return ops.TemplateList(templates=[_info(found) for found in library.listing()])
+
+    async def show(self, caller: Caller, request: ops.OneTemplate) -> ops.TemplateDetail:
+        found = (await self._library(caller, request.path)).get(request.name)
+        info = msgspec.structs.asdict(_info(found))
+        # Most readers follow a template with commands, so calls are spelt as commands.
+        texts = {one.name: calls.filled(one.text, Reach.COMMANDS) for one in found.phases}
+        return ops.TemplateDetail(**info, intro=calls.filled(found.intro, Reach.COMMANDS), texts=texts)
+
+    async def _library(self, caller: Caller, path: str) -> Library:
+        if path and caller.is_session:
+            real = Path(os.path.realpath(path))
+            await self._store.read(lambda tx: _require_readable(tx, caller, real), quick=True)
+        return await asyncio.to_thread(templates.load, Path(path) / templates.FOLDER if path else None)
+
+
+def _require_readable(tx: Tx, caller: Caller, path: Path) -> None:
+    """Refuse a directory in the checkout of a project that the caller may not read."""
+    workspace = _checkout_of(tx, path)
+    if workspace is None or may_read(caller, workspace.project_id):
+        return
+    raise errors.NotPermitted(
+        f"{path} is in a checkout of another project.", hint="Run the command in a checkout of your own project."
+    )
+
+
+def _checkout_of(tx: Tx, path: Path) -> Workspace | None:
+    found = (tx.projects.workspace_at(str(folder)) for folder in (path, *path.parents))
+    return next((workspace for workspace in found if workspace), None)
+
+
+def _info(found: Template) -> ops.TemplateInfo:
+    return ops.TemplateInfo(
+        name=found.name,
+        mode=found.mode,
+        strategy=found.strategy,
+        summary=found.summary,
+        phases=[phase.name for phase in found.phases],
+        source=found.source,
+        aliases=list(found.aliases),
+    )

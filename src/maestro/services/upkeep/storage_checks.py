@@ -1,0 +1,104 @@
+"""Checks the stored data once a day, and tells the person of damage, once for each kind."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+from maestro import limits
+from maestro.clock import Clock
+from maestro.domain.asks import Status
+from maestro.domain.callers import SERVER
+from maestro.errors import DAMAGE_HINT, MaestroError
+from maestro.services import asks
+from maestro.store.base import Store, Tx
+from maestro.store.health import Finding, Health, Kind, Problem
+
+log = logging.getLogger(__name__)
+ACCEPT = "accept the loss"
+_TITLES = {
+    Kind.LOST_EVENTS: "Stored events are lost: restore a backup, or accept the loss?",
+    Kind.DATABASE: "The database is damaged: restore a backup",
+    Kind.FILES: "Files beside the database are damaged or missing",
+}
+_EVERY = timedelta(hours=24)
+_AFTER_START = timedelta(seconds=limits.check_after_start_seconds)
+
+
+class StorageChecks:
+    """Runs daily, when damage was noted, and when the person has answered."""
+
+    name = "storage-checks"
+
+    def __init__(
+        self, store: Store, health: Health, *, clock: Clock, check: Callable[[], Awaitable[list[Finding]]]
+    ) -> None:
+        self._store = store
+        self._health = health
+        self._clock = clock
+        self._check = check
+        self._not_before = clock.now() + _AFTER_START
+
+    async def run_once(self) -> datetime | None:
+        await self._settle_answers()
+        now, due = self._clock.now(), self._due()
+        if now >= due:
+            await self._check_all(now)
+            due = self._due()
+        await self._tell()
+        return due
+
+    async def _check_all(self, now: datetime) -> None:
+        """Run the full check. A check that cannot run is tried again later, not at once."""
+        try:
+            findings = await self._check()
+        except MaestroError as error:
+            log.warning("the stored data was not checked: %s", error)
+            self._not_before = now + _AFTER_START
+            return
+        mended = self._health.take_check(findings, at=now)
+        if mended:
+            await self._store.write(lambda tx: _withdraw(tx, mended))
+
+    def _due(self) -> datetime:
+        checked_at = self._health.checked_at
+        return max(self._not_before, checked_at + _EVERY) if checked_at else self._not_before
+
+    async def _settle_answers(self) -> None:
+        """Forget a loss that the person has accepted."""
+        for problem in [one for one in self._health.problems if one.ask_id and one.kind is Kind.LOST_EVENTS]:
+            if await self._store.read(partial(_is_accepted, problem), quick=True):
+                self._health.clear(problem.kind)
+
+    async def _tell(self) -> None:
+        """Open an ask for each problem that has none. A store that cannot take the ask has been logged already."""
+        for problem in [one for one in self._health.problems if not one.ask_id]:
+            try:
+                ask_id = await self._store.write(partial(_ask, problem))
+            except MaestroError as error:
+                log.error("the person cannot be asked about the damage: %s", error)
+                return
+            if ask_id:
+                self._health.set_ask(problem.kind, ask_id)
+
+
+def _is_accepted(problem: Problem, tx: Tx) -> bool:
+    ask = tx.asks.get(problem.ask_id)
+    return ask is not None and ask.status is Status.ANSWERED and ask.answer == ACCEPT
+
+
+def _ask(problem: Problem, tx: Tx) -> str:
+    """Ask the person; return the ask's id, or nothing where no project exists yet that could hold an ask."""
+    projects = tx.projects.page(after="", limit=1)
+    if not projects:
+        return ""
+    choices = [ACCEPT] if problem.kind is Kind.LOST_EVENTS else []
+    text = f"{problem.text}\n\n{DAMAGE_HINT}"
+    return asks.open_for_server(tx, projects[0].id, title=_TITLES[problem.kind], text=text, choices=choices).id
+
+
+def _withdraw(tx: Tx, mended: list[Problem]) -> None:
+    for problem in mended:
+        asks.withdraw_if_open(tx, problem.ask_id, actor=SERVER)

@@ -1,0 +1,43 @@
+"""Which git directory a checkout had when Maestro recorded it, and which programs its repository named then."""
+
+from __future__ import annotations
+
+import msgspec
+
+from maestro.domain.git_programs import GitRecord
+from maestro.store.rows import Row, Rows
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[str]).decode
+
+
+class GitRecords:
+    """Records of checkouts, by path."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def put(self, record: GitRecord) -> None:
+        self._rows.run(
+            "git_record_put",
+            path=record.path,
+            git_dir=record.git_dir,
+            common_dir=record.common_dir,
+            programs=_encode(sorted(record.programs or ())).decode(),
+        )
+
+    def drop(self, path: str) -> None:
+        self._rows.run("git_record_drop", path=path)
+
+    def get(self, path: str) -> GitRecord | None:
+        row = self._rows.one("git_record_get", path=path)
+        return _record(row) if row else None
+
+    def page(self, *, after: str, limit: int) -> list[GitRecord]:
+        return [_record(row) for row in self._rows.all("git_records_page", after=after, limit=limit)]
+
+
+def _record(row: Row) -> GitRecord:
+    path, git_dir, common_dir, programs = row
+    known = frozenset(_decode(programs)) if programs is not None else None
+    return GitRecord(path=path, git_dir=git_dir, common_dir=common_dir, programs=known)

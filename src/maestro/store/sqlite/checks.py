@@ -1,0 +1,87 @@
+"""Checks of a database: of a backup's copy, and of the database itself, whether a server uses it or not."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from maestro import errors, limits
+from maestro.store import statements
+from maestro.store.sqlite.connection import translated
+
+
+def require_sound(database: Path) -> None:
+    """Refuse a copy in which SQLite's quick check finds damage."""
+    # Writable: SQLite does not know the CHECK constraints of a database that it opens read-only.
+    with _open(database, "mode=rw") as connection:
+        found = _run_check(connection, f"quick_check({limits.damage_lines_max})")
+    if found:
+        raise errors.StorageDamaged(f"The database is damaged: {'; '.join(found)}.", hint=errors.DAMAGE_HINT)
+
+
+def named_blobs(database: Path) -> list[str]:
+    """Return the names of all files beside the database that rows of a copy name."""
+    with open_unused(database) as connection:
+        return blobs_in(connection)
+
+
+def last_event(database: Path) -> int:
+    """Return the sequence number of a copy's last event."""
+    with open_unused(database) as connection:
+        return last_event_in(connection)
+
+
+def blobs_in(connection: sqlite3.Connection) -> list[str]:
+    return [row[0] for row in connection.execute(statements.load("sqlite")["blobs_named"])]
+
+
+def last_event_in(connection: sqlite3.Connection) -> int:
+    """Return the sequence number of the last event; 0 for a database without a schema."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(connection.execute(statements.load("sqlite")["events_last"]).fetchone()[0]) if version else 0
+
+
+def find_damage(connection: sqlite3.Connection, *, slowly: bool) -> list[str]:
+    """Return what SQLite's integrity check finds. `slowly`: table by table, each in a short transaction.
+
+    A long read transaction keeps the write-ahead log of a busy server from being reused.
+    """
+    if not slowly:
+        return _run_check(connection, f"integrity_check({limits.damage_lines_max})")
+    found: list[str] = []
+    for (table,) in connection.execute(statements.load("sqlite")["tables_stored"]).fetchall():
+        found += _run_check(connection, f"integrity_check('{table}')")
+        time.sleep(limits.check_pause_seconds)
+    return found[: limits.damage_lines_max]
+
+
+def _run_check(connection: sqlite3.Connection, check: str) -> list[str]:
+    found = [line for row in connection.execute(f"PRAGMA {check}") for line in row[0].splitlines()]
+    return [] if found == ["ok"] else found
+
+
+@contextlib.contextmanager
+def open_unused(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database that has no write-ahead log and that nobody else writes to, and change nothing."""
+    with _open(database, "mode=ro&immutable=1") as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def open_used(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database that a server may use, or that a killed server left with its write-ahead log."""
+    has_log = database.with_name(f"{database.name}-wal").exists()
+    with _open(database, "mode=ro" if has_log else "mode=ro&immutable=1") as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def _open(database: Path, options: str) -> Iterator[sqlite3.Connection]:
+    try:
+        with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?{options}", uri=True)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise translated(error, database) from error

@@ -1,0 +1,42 @@
+"""Lets a database of before give free pages back: VACUUM copies it once into a file that can."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+from pathlib import Path
+
+from maestro import errors, limits
+from maestro.store.sqlite.connection import connect_writer, translated
+
+log = logging.getLogger(__name__)
+_INCREMENTAL = 2
+
+
+def compact_if_small(connection: sqlite3.Connection, path: Path) -> None:
+    """Compact a small database at a start. A larger one would take longer than a client waits for the server."""
+    if _can_shrink(connection) or path.stat().st_size > limits.compact_at_start_bytes_max:
+        return
+    try:
+        connection.execute("VACUUM")
+    except sqlite3.Error as error:  # a full disk, say: the server works without
+        log.warning("the database was not compacted: %s", error)
+
+
+def compact(path: Path) -> tuple[int, int]:
+    """Compact a database that no server uses; return the bytes of its file before and after."""
+    if not path.exists():
+        raise errors.NotFound(f"There is no database {path}.")
+    before = path.stat().st_size
+    with contextlib.closing(connect_writer(path)) as connection:
+        try:
+            connection.execute("VACUUM")
+        except sqlite3.Error as error:
+            raise translated(error, path) from error
+    return before, path.stat().st_size
+
+
+def _can_shrink(connection: sqlite3.Connection) -> bool:
+    (mode,) = connection.execute("PRAGMA auto_vacuum").fetchone()
+    return bool(mode == _INCREMENTAL)

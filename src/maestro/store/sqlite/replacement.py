@@ -1,0 +1,94 @@
+"""Replaces the store of a data directory by an unpacked backup, whole or not at all, whenever the process is killed.
+
+A note in the data directory decides. Before the note is there, the old store counts; afterwards the new one. Whoever
+opens the data directory next finishes what the note says, and removes unpacked backups that no note names.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from maestro import errors, files
+from maestro.store.layout import BLOBS, DATABASE, HEALTH, MARK, REPLACEMENT
+
+UNPACKED = "restore-"  # how the names of folders with unpacked backups begin
+_DATABASE_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm")
+
+
+class _Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The folder with the unpacked backup, and the folder that gets the old store."""
+
+    unpacked: str
+    aside: str
+
+
+def replace(home: Path, unpacked: Path, aside: Path) -> None:
+    """Put the unpacked backup in place of the store, which is kept in `aside`."""
+    (unpacked / BLOBS).mkdir(exist_ok=True)  # its presence says that the old files are still in place
+    _flush_tree(unpacked)
+    aside.mkdir()
+    files.flush_folder(home)
+    note = msgspec.json.encode(_Note(unpacked.name, aside.name)).decode()
+    files.write_whole(home / REPLACEMENT, note)
+    finish(home)
+
+
+def finish(home: Path) -> None:
+    """Finish a replacement that was cut off, and remove what other restores left unpacked. Needs the lock."""
+    note = _read_note(home)
+    if note is not None:
+        _move(home, home / note.unpacked, home / note.aside)
+        (home / REPLACEMENT).unlink()
+        files.flush_folder(home)
+    for folder in home.glob(f"{UNPACKED}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_none(home: Path) -> None:
+    """Refuse a data directory whose replacement was cut off."""
+    if (home / REPLACEMENT).exists():
+        raise errors.Conflict(
+            f"A restore into {home} was cut off.", hint="Start the server: it finishes the restore first."
+        )
+
+
+def _read_note(home: Path) -> _Note | None:
+    try:
+        return msgspec.json.decode((home / REPLACEMENT).read_bytes(), type=_Note)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError as error:
+        raise errors.StorageFailed(
+            f"{home / REPLACEMENT} cannot be read: {error}.", hint="Restore the backup again."
+        ) from error
+
+
+def _move(home: Path, unpacked: Path, aside: Path) -> None:
+    """Move the old store aside and the new one in place. Every step may have been done before.
+
+    The database comes last: as long as the unpacked one is there, the database in place is the old one. Folders are
+    flushed before it moves, so that a new database never meets an old write-ahead log.
+    """
+    if not (unpacked / DATABASE).exists():
+        return
+    new = [name for name in (BLOBS, MARK) if (unpacked / name).exists()]
+    old = [*_DATABASE_FILES, HEALTH, *new]
+    for name in old:
+        if (home / name).exists():
+            (home / name).rename(aside / name)
+    files.flush_folder(aside)
+    for name in new:
+        (unpacked / name).rename(home / name)
+    files.flush_folder(home)
+    (unpacked / DATABASE).rename(home / DATABASE)
+    files.flush_folder(home)
+
+
+def _flush_tree(root: Path) -> None:
+    """Flush the names of all files below a folder; their contents are flushed when they are written."""
+    for folder in (path for path in root.rglob("*") if path.is_dir()):
+        files.flush_folder(folder)
+    files.flush_folder(root)

@@ -1,0 +1,38 @@
+"""Files that the client opens for a command: for a session, the server is asked first, with the real path."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from maestro.domain.callers import Caller, Role
+from maestro.domain.client_files import Access
+from maestro.errors import Invalid
+from maestro.operations import files
+from maestro.operations.app import App
+from maestro.surfaces.cli.channel import Channel
+
+
+async def read(app: App, channel: Channel, caller: Caller, path: str) -> bytes:
+    """Return a file's content; refuse a session a file that it may not read."""
+    if caller.role is Role.PERSON:
+        return await channel.file(path)
+    real = await channel.open(path)
+    if real.startswith("/"):  # a pipe or a socket has no path: its content comes from the caller's own processes
+        await app.call(files.CHECK, files.CheckFile(path=real, access=Access.READ), caller=caller)
+    return await channel.opened()
+
+
+async def place_for(app: App, channel: Channel, caller: Caller, path: str) -> str | None:
+    """Return the real path of the folder in which a session's client may write a file; None for the person's client.
+
+    The file itself is replaced, so a link of that name is not followed.
+    """
+    if caller.role is Role.PERSON:
+        return None
+    named = PurePosixPath(path)
+    if named.name in ("", ".."):
+        raise Invalid(f"{path!r} is not the name of a file.")
+    folder = await channel.open(str(named.parent))
+    real = str(PurePosixPath(folder, named.name))
+    await app.call(files.CHECK, files.CheckFile(path=real, access=Access.WRITE), caller=caller)
+    return folder

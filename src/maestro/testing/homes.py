@@ -1,0 +1,52 @@
+"""A data directory whose server the person's own command starts, with a supervisor."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from maestro.supervisor import LOCK
+from maestro.testing.live import LiveServer
+from maestro.testing.supervised import identity, is_there, until
+
+
+class Home:
+    """Starts and stops the server of one data directory as the person does."""
+
+    def __init__(self, live: LiveServer) -> None:
+        self.live = live
+        self.folder = live.home
+
+    def up(self, **env: str) -> int:
+        """Start the server as the person does; return its pid."""
+        done = self.live.command("up", "--port", "0", "--json", cwd="/", env=env)
+        assert done.returncode == 0, done.stderr.decode()
+        return int(json.loads(done.stdout)["pid"])
+
+    def down(self) -> None:
+        """Stop the server as the person does."""
+        assert self.live.command("down", cwd="/").returncode == 0
+
+    def supervisor(self) -> tuple[int, str]:
+        """Return the pid and start time of the supervisor."""
+        return identity(int((self.folder / LOCK).read_text()))
+
+    def server_pid(self) -> int:
+        """Return the pid of the server that answers now."""
+        return int(json.loads(self.live.command("status", "--json", cwd="/").stdout)["pid"])
+
+
+@contextlib.contextmanager
+def open_home(folder: Path) -> Iterator[Home]:
+    """Yield a data directory without a server; end its supervisor afterwards."""
+    made = Home(LiveServer(folder))
+    yield made
+    with contextlib.suppress(OSError, ValueError):
+        supervisor = made.supervisor()
+        if is_there(supervisor):
+            os.kill(supervisor[0], signal.SIGTERM)
+            until(lambda: not is_there(supervisor), what="the supervisor's end")

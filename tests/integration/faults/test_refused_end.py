@@ -1,0 +1,63 @@
+"""A server that refuses a runner's report of the end still learns the end: from the record in the runner's folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from maestro import end_record
+from maestro.store.layout import SECRET, TOKEN
+from maestro.testing.live import LiveServer
+from maestro.testing.supervised import identity, is_there, until
+from maestro.testing.workshop import Workshop
+
+SCRIPT = "echo $$ >> starts; while [ ! -e go ]; do sleep 0.01; done; exit 5"
+
+
+@pytest.fixture
+def shop(live: LiveServer, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
+    repo = make_repo("vc")
+    assert live.command("init", cwd=repo).returncode == 0
+    made = Workshop(live, repo)
+    yield made
+    made.close()
+
+
+def replace_secrets(live: LiveServer) -> None:
+    """Start the server with new secrets, as after `maestro doctor --fix`: the tokens of all runners are void."""
+    live.stop()
+    for name in (TOKEN, SECRET):
+        (live.home / name).unlink()
+    live.start()
+
+
+def test_a_program_whose_end_was_refused_is_not_run_again(shop: Workshop) -> None:
+    made = shop.spawn("--name", "one", "--", "sh", "-c", SCRIPT)
+    until(lambda: shop.lines("starts"), what="the start of the program")
+    note = json.loads((shop.folder(made["id"]) / "runner.json").read_bytes())
+    runner = (note["runner"], note["runner_started"])
+    replace_secrets(shop.live)
+    (shop.repo / "go").touch()
+    until(lambda: not is_there(runner), what="the end of the runner")
+    assert "a report was left out" in (shop.folder(made["id"]) / "runner.log").read_text()
+    assert shop.ended("one")["status"] == "failed"
+    assert "exit code 5" in json.dumps(shop.json("session", "explain", "one"))
+    until(lambda: end_record.read(shop.folder(made["id"])) is None, what="the removal of the record")
+    assert len(shop.lines("starts")) == 1
+    assert shop.maestro("events", "--json", "--limit", "500", "--kind", "session.resumed") == ""
+
+
+def test_a_program_that_ends_while_no_server_runs_is_not_run_again(shop: Workshop) -> None:
+    shop.spawn("--name", "one", "--", "sh", "-c", SCRIPT)
+    until(lambda: shop.lines("starts"), what="the start of the program")
+    program = identity(int(shop.lines("starts")[0]))
+    shop.live.stop()
+    (shop.repo / "go").touch()
+    until(lambda: not is_there(program), what="the end of the program")
+    replace_secrets(shop.live)
+    assert shop.ended("one")["status"] == "failed"
+    assert "exit code 5" in json.dumps(shop.json("session", "explain", "one"))
+    assert len(shop.lines("starts")) == 1

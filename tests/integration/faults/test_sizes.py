@@ -1,0 +1,151 @@
+"""What grows shrinks again: the database file after retention, and the logs while the server runs."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import sqlite3
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from maestro import limits
+from maestro.domain.callers import Caller
+from maestro.operations import tasks
+from maestro.operations.task_shapes import CreateTask
+from maestro.server.app import Server
+from maestro.services.upkeep.log_sizes import LogSizes
+from maestro.services.upkeep.released_space import ReleasedSpace
+from maestro.services.upkeep.retention import Retention
+from maestro.store.layout import DATABASE
+from maestro.testing.clock import FakeClock
+from maestro.testing.live import LiveServer
+
+OLD_EVENTS = 30_000
+
+
+def fill(home: Path, clock: FakeClock) -> int:
+    """Write many events, make all old, and return the size of the database file."""
+    at = int((clock.now() - timedelta(days=400)).timestamp()) * 1_000_000
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
+        database.executemany(
+            "INSERT INTO events (at, project, kind, version, actor, subject, data) VALUES (?, 'p', 'k', 1, 'a', ?, ?)",
+            [(at, f"s{number}", "x" * 500) for number in range(OLD_EVENTS)],
+        )
+        database.execute("UPDATE events SET at = ?", (at,))
+        database.commit()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return (home / DATABASE).stat().st_size
+
+
+async def let_go(server: Server) -> list[int]:
+    """Run retention and then the release of space to their ends; return the free pages before each slice."""
+    await server.upkeep.close()
+    retention, space = Retention(server.store, events_days=90), ReleasedSpace(server.store)
+    while (await retention.run_once() or server.clock.now()) <= server.clock.now():
+        pass
+    free = []
+    while True:
+        free.append((await server.store.read(lambda tx: tx.space.usage()))[0])
+        due = await space.run_once()
+        assert due is not None and len(free) < 10_000
+        if due > server.clock.now() + timedelta(seconds=1):
+            return free
+
+
+async def test_the_database_file_shrinks_after_retention(
+    server: Server, clock: FakeClock, vc: str, dana: Caller
+) -> None:
+    await server.call(tasks.CREATE, CreateTask(project=vc, title="kept"), caller=dana)
+    large = fill(server.home, clock)
+    free = await let_go(server)
+    slices = [before - after for before, after in itertools.pairwise(free)]
+    assert max(slices) <= limits.released_pages_at_once, "a slice that takes long would hold writers up"
+    await server.close()
+    assert (server.home / DATABASE).stat().st_size < large / 5
+    with contextlib.closing(sqlite3.connect(server.home / DATABASE)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert database.execute("SELECT title FROM tasks").fetchall() == [("kept",)]
+
+
+async def test_a_database_from_before_can_shrink_from_its_next_start_on(tmp_path: Path, clock: FakeClock) -> None:
+    home = tmp_path / "data"
+    home.mkdir(mode=0o700)
+    await Server(home, clock=clock).close()
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("PRAGMA auto_vacuum = NONE")
+        database.execute("VACUUM")
+    large = fill(home, clock)
+    server = Server(home, clock=clock)
+    await let_go(server)
+    await server.close()
+    assert (home / DATABASE).stat().st_size < large / 5
+
+
+async def test_a_large_database_from_before_is_compacted_by_hand(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "data"
+    home.mkdir(mode=0o700)
+    await Server(home, clock=clock).close()
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("PRAGMA auto_vacuum = NONE")
+        database.execute("VACUUM")
+    fill(home, clock)
+    monkeypatch.setattr(limits, "compact_at_start_bytes_max", 1024)
+    await Server(home, clock=clock).close()
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
+        assert database.execute("PRAGMA auto_vacuum").fetchone() == (0,), "a start waits for no large copy"
+    live = LiveServer(home)
+    done = live.command("doctor", "--compact")
+    assert done.returncode == 0, done
+    assert b"compacted" in done.stdout
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
+        assert database.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+    with live:
+        refused = live.command("doctor", "--compact")
+        assert refused.returncode == 5 and b"maestro down" in refused.stderr
+
+
+async def test_logs_are_bounded_while_they_are_written(tmp_path: Path, clock: FakeClock) -> None:
+    runs = tmp_path / "runs"
+    (runs / "ses_1").mkdir(parents=True)
+    logs = [tmp_path / "server.log", runs / "ses_1" / "runner.log"]
+    writers = [os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT) for log in logs]
+    job = LogSizes(tmp_path, runs, clock=clock)
+    try:
+        for number in range(5):
+            for log, writer in zip(logs, writers, strict=True):
+                os.write(
+                    writer, f"begin {number}\n".encode() + b"x" * limits.log_bytes_max + f"\nend {number}\n".encode()
+                )
+                clock.advance(3600)
+                await job.run_once()
+                os.write(writer, b"after\n")
+                old = log.with_name(f"{log.name}.1")
+                assert log.read_text() == "after\n"
+                assert old.stat().st_size <= limits.log_bytes_max
+                assert old.read_bytes().endswith(f"end {number}\n".encode()), "the newest lines are kept"
+                os.ftruncate(writer, 0)
+    finally:
+        for writer in writers:
+            os.close(writer)
+
+
+def test_the_log_of_a_running_server_is_cut(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    home.mkdir(mode=0o700)
+    log = home / "server.log"
+    log.write_bytes(b"x" * (limits.log_bytes_max + 1))
+    with LiveServer(home) as live:
+        deadline = time.monotonic() + 30
+        while not (home / "server.log.1").exists() or log.stat().st_size > limits.log_bytes_max:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        live.stop()
+    assert "stopping" in log.read_text(), "the server goes on writing into the same file"

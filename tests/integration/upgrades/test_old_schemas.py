@@ -1,0 +1,196 @@
+"""A data directory of any earlier schema is opened by this version: nothing is changed, and work goes on in it."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from maestro.clock import from_micros
+from maestro.domain.callers import Caller
+from maestro.operations import asks, documents, issues, mail, members, runs, sessions, tasks, teams
+from maestro.operations.base import Operation
+from maestro.server.app import Server
+from maestro.store.layout import DATABASE
+from maestro.store.sqlite.steps import scripts
+from maestro.testing.clock import FakeClock
+
+SCHEMAS = range(1, len(scripts()) + 1)
+NEWEST = len(scripts())
+Table = list[dict[str, Any]]
+WriteHome = Callable[..., Path]
+
+
+def tables_of(path: Path) -> dict[str, Table]:
+    """Return every table's rows, except of the word index and of SQLite's own tables."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.row_factory = sqlite3.Row
+        names = [row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        own = [name for name in names if not name.startswith(("message_words", "sqlite_"))]
+        return {name: [dict(row) for row in database.execute(f"SELECT * FROM {name}")] for name in own}
+
+
+def schema_of(database: sqlite3.Connection) -> dict[str, str]:
+    found = database.execute("SELECT name, sql FROM sqlite_master WHERE sql NOTNULL").fetchall()
+    return {name: " ".join(sql.split()) for name, sql in found}
+
+
+@pytest.fixture(scope="module")
+def fresh_schema() -> dict[str, str]:
+    """The schema of a database that no earlier version has written."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        for script in scripts():
+            database.executescript(script)
+        return schema_of(database)
+
+
+async def open_and_close(home: Path, rows: ModuleType) -> None:
+    server = Server(home, clock=FakeClock(from_micros(rows.AT)))
+    await server.upkeep.close()
+    await server.close()
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+async def test_every_field_is_kept(
+    schema: int, write_home: WriteHome, rows: ModuleType, fresh_schema: dict[str, str]
+) -> None:
+    home = write_home(schema)
+    before = tables_of(home / DATABASE)
+    assert all(before[name] for name in before), "a fixture has rows in every table"
+    await open_and_close(home, rows)
+    after = tables_of(home / DATABASE)
+    for name, table in before.items():
+        kept = [{key: row[key] for key in table[0]} for row in after[name]]
+        assert kept == table, f"{name} of schema {schema}"
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
+        assert schema_of(database) == fresh_schema
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert database.execute("PRAGMA user_version").fetchone() == (NEWEST,)
+    if schema < NEWEST:
+        assert tables_of(home / f"{DATABASE}.schema-{schema}") == before
+
+
+class Opened:
+    """A fixture opened by today's server, called as a person or as a session of the time."""
+
+    def __init__(self, home: Path, rows: ModuleType, person: Caller) -> None:
+        self.server = Server(home, clock=FakeClock(from_micros(rows.AT)))
+        self.rows = rows
+        self.person = person
+
+    async def session(self, session_id: str) -> Caller:
+        """Return the caller with the token that its server gave it before the upgrade."""
+        caller = await self.server.identify(token=self.rows.token_of(session_id), peer=None)
+        assert caller.session_id == session_id
+        return caller
+
+    async def call(self, operation: Operation, caller: Caller | None = None, /, **fields: Any) -> Any:
+        """Return the answer as plain values."""
+        if "project" in operation.request.__struct_fields__:
+            fields["project"] = self.rows.VC
+        request = msgspec.convert(fields, operation.request)
+        answer = await self.server.call(operation, request, caller=caller or self.person)
+        return msgspec.to_builtins(answer, builtin_types=(bytes,))
+
+    async def __aenter__(self) -> Opened:
+        await self.server.upkeep.close()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.server.close()
+
+
+def assert_same(shown: dict[str, Any], row: dict[str, Any], names: str) -> None:
+    """Compare the named fields of an answer with the row of the fixture."""
+    assert {name: shown[name] for name in names.split()} == {name: row[name] for name in names.split()}
+    assert msgspec.convert(shown["created_at"], datetime) == from_micros(row["created_at"])
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+async def test_tasks_are_shown_and_go_on(schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller) -> None:
+    home = write_home(schema)
+    names = "id number title description status stage parent_id member reason holder fence open_blockers created_by"
+    async with Opened(home, rows, dana) as old:
+        for row in rows.ROWS["tasks"]:
+            assert_same(await old.call(tasks.SHOW, id=row["id"]), row, names)
+        large = next(row for row in rows.ROWS["documents"] if row["blob"])
+        assert (await old.call(documents.SHOW, id=large["id"]))["content"] == rows.LARGE.encode()
+        await old.call(tasks.COMPLETE, await old.session(rows.ADA), id=rows.PARSER, summary="It parses.", fence=3)
+        made = await old.call(tasks.CREATE, title="New", depends_on=[rows.DOCS])
+        assert made["number"] == 6
+        content = {"title": "Large", "file_name": "large.txt", "content": b"y" * 40_000}
+        added = await old.call(documents.ADD, id=made["id"], **content)
+    async with Opened(home, rows, dana) as again:
+        assert (await again.call(tasks.SHOW, id=rows.PARSER))["status"] == "in_review"
+        assert (await again.call(documents.SHOW, id=added["id"]))["content"] == b"y" * 40_000
+
+
+@pytest.mark.parametrize("schema", [number for number in SCHEMAS if number >= 2])
+async def test_mail_is_shown_and_goes_on(schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller) -> None:
+    home = write_home(schema)
+    async with Opened(home, rows, dana) as old:
+        ben, lead = await old.session(rows.BEN), await old.session(rows.LEAD)
+        page = await old.call(mail.INBOX, ben)
+        assert {one["id"] for one in page["messages"]} == {rows.NEWS, rows.LONG_MAIL}
+        assert (await old.call(mail.SHOW, ben, id=rows.LONG_MAIL))["body"] == rows.LARGE
+        for row in rows.ROWS["messages"][:2]:
+            names = "id thread_id type subject body task_id"
+            assert_same(await old.call(mail.SHOW, id=row["id"]), row, names)
+        found = await old.call(mail.SEARCH, lead, query="grammar")
+        assert [one["id"] for one in found["messages"]] == [rows.NEWS]
+        await old.call(mail.REPLY, ben, id=rows.NEWS, message="Seen.")
+        assert "Seen." in {one["body"] for one in (await old.call(mail.INBOX, lead))["messages"]}
+        for row in rows.ROWS["asks"]:
+            names = "id kind title text task_id status answer answered_by"
+            assert_same(await old.call(asks.SHOW, id=row["id"]), row, names)
+        await old.call(asks.ANSWER, id=rows.PERMISSION, answer="yes")
+        (member,) = (await old.call(members.LIST))["members"]
+        assert_same(member, rows.ROWS["members"][0], "id name role model tool permission")
+        assert [one["name"] for one in (await old.call(teams.LIST))["teams"]] == ["core"]
+
+
+@pytest.mark.parametrize("schema", [number for number in SCHEMAS if number >= 3])
+async def test_sessions_and_runs_are_shown(
+    schema: int, write_home: WriteHome, rows: ModuleType, dana: Caller
+) -> None:
+    home = write_home(schema)
+    async with Opened(home, rows, dana) as old:
+        for row in rows.ROWS["sessions"]:
+            shown = await old.call(sessions.SHOW, id=row["id"])
+            assert_same(shown, row, "id name mode status parent_id human tool")
+        (run,) = rows.ROWS["runs"]
+        assert_same(await old.call(runs.SHOW, id=rows.RUN), run, "id strategy status note tool max_parallel branch")
+        if schema >= 7:
+            issue = await old.call(issues.SHOW, id=rows.ISSUE)
+            assert_same(issue, rows.ROWS["tasks"][-1], "id title description status")
+
+
+async def test_sessions_from_before_grants_get_the_default_grant(write_home: WriteHome, rows: ModuleType) -> None:
+    home = write_home(13)
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database, database:
+        database.execute("UPDATE spawns SET permission = 'full' WHERE session_id = ?", [rows.ADA])
+        database.execute("UPDATE sessions SET mode = 'plan' WHERE id = ?", [rows.GONE])
+    await open_and_close(home, rows)
+    found = {row["id"]: row["grant_level"] for row in tables_of(home / DATABASE)["sessions"]}
+    expected = {rows.LEAD: "edit", rows.ADA: "edit", rows.BEN: "edit", rows.GONE: "plan"}
+    assert found == expected, "full comes only from the person, and ada has a coordinator"
+
+
+async def test_a_session_in_full_that_the_person_started_keeps_that_grant(
+    write_home: WriteHome, rows: ModuleType
+) -> None:
+    home = write_home(13)
+    with contextlib.closing(sqlite3.connect(home / DATABASE)) as database, database:
+        database.execute("UPDATE spawns SET permission = 'full' WHERE session_id = ?", [rows.ADA])
+        database.execute("UPDATE sessions SET parent_id = NULL WHERE id = ?", [rows.ADA])
+    await open_and_close(home, rows)
+    found = {row["id"]: row["grant_level"] for row in tables_of(home / DATABASE)["sessions"]}
+    assert found[rows.ADA] == "full"

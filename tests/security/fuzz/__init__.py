@@ -1,0 +1,1 @@
+"""Random and mutated requests and frames."""

@@ -1,0 +1,161 @@
+"""Send one request of the table over REST or as an MCP tool, and tell its outcome and the marked secrets in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import httpx
+from tests.security.sweep.world import World, find_markers
+
+from maestro import errors
+from maestro.operations.base import Operation
+from maestro.operations.registry import REGISTRY
+from maestro.surfaces.mcp import schemas, tools
+from maestro.surfaces.mcp.calls import STRUCTURED
+from maestro.testing.mcp_wire import Wire, call, message_of
+
+_REF = re.compile(r"\{([a-z]+\.[a-z-]+)\}")
+_OUTCOMES: dict[type[errors.MaestroError], str] = {
+    errors.NotAuthenticated: "unknown",
+    errors.NotPermitted: "refused",
+    errors.NotFound: "missing",
+    errors.Conflict: "conflict",
+    errors.Invalid: "invalid",
+    errors.TimedOut: "late",
+}
+PROJECT = "project"
+OFFERED = {use.operation.name: (tool, use) for tool in tools.ALL for use in tool.uses}
+
+
+class Outcome(NamedTuple):
+    """What came of a request: a word of the table, and the secrets in the whole answer."""
+
+    word: str
+    markers: frozenset[str]
+    text: str
+
+
+def fill(world: World, value: Any) -> Any:
+    """Put the ids of the world in place of their names."""
+    if isinstance(value, dict):
+        return {name: fill(world, one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [fill(world, one) for one in value]
+    return _REF.sub(lambda match: world.refs[match[1]], value) if isinstance(value, str) else value
+
+
+def ask_rest(world: World, caller: str, name: str, fields: dict[str, Any]) -> Outcome:
+    """Call an operation over HTTP."""
+    route = REGISTRY[name].http
+    given, path = fill(world, fields), route.path
+    for parameter in route.parameters:
+        path = path.replace(f"{{{parameter}}}", quote(str(given.pop(parameter)), safe=""))
+    content: dict[str, Any] = {"params": _query(given)} if route.verb in ("GET", "DELETE") else {"json": given}
+    token = world.tokens[caller]
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    answer = world.http.request(route.verb, path, headers=headers, **content)
+    return _outcome(answer.json(), answer.text, is_error=answer.status_code != 200)
+
+
+def _query(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}
+
+
+def tool_call(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return an operation's request as a call of a tool, or None where no tool takes it."""
+    if name not in OFFERED:
+        return None
+    tool, use = OFFERED[name]
+    arguments = {use.field_of(argument): argument for argument in use.shows}
+    said: dict[str, Any] = {"action": use.action} if use.action else {}
+    for field, value in fields.items():
+        if field not in arguments and field != PROJECT:
+            return None
+        said[arguments.get(field, field)] = _written(REGISTRY[name], field, value)
+    return tool.name, said
+
+
+def names_project(name: str) -> bool:
+    """Return whether the tool that offers an operation lets a session name a project."""
+    use = OFFERED[name][1]
+    return PROJECT in {use.field_of(argument) for argument in use.shows}
+
+
+def _written(operation: Operation, field: str, value: Any) -> Any:
+    return value / 1000 if schemas.fields(operation.request)[field].is_duration else value
+
+
+class Mcp:
+    """MCP sessions, one for each caller, opened when first needed."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._open: dict[str, tuple[Wire, dict[str, str]]] = {}
+
+    def ask(self, caller: str, tool: str, arguments: dict[str, Any]) -> Outcome:
+        """Call a tool. A tool that the caller does not have is refused."""
+        return self._outcome(caller, call(tool, fill(self._world, arguments), _meta={STRUCTURED: True}))
+
+    def read(self, caller: str, uri: str) -> Outcome:
+        params = {"uri": fill(self._world, uri)}
+        return self._outcome(caller, {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params})
+
+    def _outcome(self, caller: str, request: dict[str, Any]) -> Outcome:
+        try:
+            wire, headers = self._session(caller)
+        except Refused as refused:
+            return _outcome(refused.body, json.dumps(refused.body), is_error=True)
+        answer = wire.post(request, headers=headers)
+        if answer.status_code != 200:
+            return _outcome(answer.json(), answer.text, is_error=True)
+        message = message_of(answer)
+        if "error" in message:
+            return _protocol_error(message["error"], answer.text)
+        result = message["result"]
+        body = result.get("structuredContent") or {}
+        return _outcome(body, answer.text, is_error="code" in body and "retryable" in body)
+
+    def _session(self, caller: str) -> tuple[Wire, dict[str, str]]:
+        if caller not in self._open:
+            wire = Wire(self._world.live, self._world.tokens[caller] or "none")
+            params = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "b", "version": "1"},
+            }
+            hello = wire.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+            if hello.status_code == httpx.codes.UNAUTHORIZED:
+                wire.http.close()
+                raise Refused(hello.json())
+            self._open[caller] = (wire, wire.hello())
+        return self._open[caller]
+
+    def close(self) -> None:
+        for wire, _ in self._open.values():
+            wire.http.close()
+
+
+class Refused(Exception):
+    """The server did not let a client in."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__(str(body))
+        self.body = body
+
+
+def _protocol_error(error: dict[str, Any], text: str) -> Outcome:
+    said = str(error["message"])
+    word = "refused" if said.startswith("Unknown tool") else "missing" if "no " in said else said
+    return Outcome(word, frozenset(find_markers(text)), text)
+
+
+def _outcome(body: Any, text: str, *, is_error: bool) -> Outcome:
+    markers = frozenset(find_markers(text))
+    if not is_error:
+        return Outcome("ok", markers, text)
+    kind = errors.every_error()[body["code"]]
+    word = next((_OUTCOMES[one] for one in kind.__mro__ if one in _OUTCOMES), body["code"])
+    return Outcome(word, markers, text)

@@ -1,0 +1,199 @@
+"""A process that a spawned agent started is that agent's session, however the process hides (H1, M1)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from maestro.runner import tree
+from maestro.server.secrets import Secrets
+from maestro.testing.live import LiveServer
+from maestro.testing.supervised import is_there, until
+from maestro.testing.workshop import MAESTRO, Workshop
+
+# Each way starts the probe below the agent and lets the agent go on.
+WAYS = {
+    "a child": "{probe}",
+    "without its token": "env -u MAESTRO_TOKEN {probe}",
+    "an orphan": "(env -u MAESTRO_TOKEN sh -c 'sleep 0.3; {probe}' &)",
+    "an orphan in a session of its own": "(env -u MAESTRO_TOKEN setsid sh -c 'sleep 0.3; {probe}' &)",
+    "a double fork": "(setsid sh -c '(env -u MAESTRO_TOKEN sh -c \"sleep 0.3; {probe}\" &)' &)",
+    "an emptied environment": "(setsid env -i MAESTRO_SOCKET=$MAESTRO_SOCKET PATH=$PATH sh -c 'sleep 0.3; {probe}' &)",
+}
+
+
+def answer_in(file: Path) -> dict[str, Any]:
+    """Return what `maestro whoami` wrote, once the answer is complete."""
+
+    def look() -> dict[str, Any] | None:
+        text = file.read_text() if file.exists() else ""
+        return json.loads(text) if text.endswith("}\n") else None
+
+    found: dict[str, Any] = until(look, what=f"an answer in {file.name}")
+    return found
+
+
+def probe(file: str) -> str:
+    """Return a command that writes who its caller is."""
+    return f"{MAESTRO} whoami --json > {file}.part 2>&1; mv {file}.part {file}"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_descendant_of_a_spawned_agent_is_its_session(shop: Workshop, way: str) -> None:
+    script = WAYS[way].format(probe=probe("who"))
+    made = shop.spawn("--name", "ada", "--", "sh", "-c", f"{script}; exec sleep 60")
+    answer = answer_in(shop.repo / "who")
+    assert answer["role"] == "worker", answer
+    assert answer["session"]["id"] == made["id"]
+
+
+def test_an_agent_does_not_answer_its_own_permission_request_through_an_orphan(shop: Workshop) -> None:
+    orphan = (
+        f"(env -u MAESTRO_TOKEN setsid sh -c 'sleep 0.3; {MAESTRO} ask answer $id allow > told 2>&1; touch over' &)"
+    )
+    script = (
+        f'{MAESTRO} ask create --kind permission --json "May I?" > ask; '
+        f'id=$({sys.executable} -c \'import json; print(json.load(open("ask"))["id"])\'); export id; {orphan}; exec sleep 60'
+    )
+    shop.spawn("--name", "ada", "--", "sh", "-c", script)
+    until((shop.repo / "over").exists, what="the orphan's end")
+    (ask,) = shop.json("ask", "list")["asks"]
+    assert ask["status"] == "open", (shop.repo / "told").read_text()
+
+
+WAITING = "(setsid env -i MAESTRO_SOCKET=$MAESTRO_SOCKET PATH=$PATH sh -c 'until test -e go; do sleep 0.05; done; {probe}' &)"
+
+
+def begin_waiting_orphan(shop: Workshop) -> dict[str, Any]:
+    """Spawn an agent that leaves an orphan, which asks who it is once the file `go` is there; return the session.
+
+    An agent that is started again leaves no second orphan.
+    """
+    orphan = WAITING.format(probe=probe("who"))
+    script = f"test -e begun || {{ touch begun; {orphan}; }}; exec sleep 60"
+    made = shop.spawn("--name", "ada", "--", "sh", "-c", script)
+    until((shop.repo / "begun").exists, what="the orphan's start")
+    until(lambda: shop.session("ada")["status"] == "working", what="the agent's start")
+    return made
+
+
+def test_an_orphan_stays_its_session_when_the_server_was_killed(supervised: Workshop) -> None:
+    made = begin_waiting_orphan(supervised)
+    supervised.live.kill()
+    (supervised.repo / "go").touch()
+    answer = answer_in(supervised.repo / "who")
+    assert (answer["role"], answer["session"]["id"]) == ("worker", made["id"])
+
+
+def test_an_orphan_of_a_killed_runner_is_nobody(supervised: Workshop) -> None:
+    """The supervisor adopts the orphan, and the agent is started again under another runner."""
+    begin_waiting_orphan(supervised)
+    (note,) = supervised.notes()
+    os.kill(note["runner"], signal.SIGKILL)
+    until(lambda: not is_there((note["runner"], note["runner_started"])), what="the runner's end")
+    (supervised.repo / "go").touch()
+    answer = answer_in(supervised.repo / "who")
+    assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
+
+
+class Reporter:
+    """An agent that reports to the server as its runner would, with the session's own token."""
+
+    def __init__(self, shop: Workshop, name: str) -> None:
+        self._shop = shop
+        shop.spawn(
+            "--name",
+            name,
+            "--",
+            "sh",
+            "-c",
+            "printenv MAESTRO_TOKEN > token.part; mv token.part token; exec sleep 60",
+        )
+        until((shop.repo / "token").exists, what="the token")
+        self.token = (shop.repo / "token").read_text().strip()
+        until(lambda: shop.session(name)["status"] == "working", what="the agent's start")
+
+    def report(self, **facts: Any) -> httpx.Response:
+        body = {"report": json.dumps({"epoch": 1, **facts})}
+        head = {"Authorization": f"Bearer {self.token}"}
+        return httpx.post(f"{self._shop.live.url}/api/runners/report", json=body, headers=head)
+
+
+def test_an_agent_cannot_name_another_process_as_its_own(shop: Workshop) -> None:
+    """A report that names this test's process would make the person's commands the agent's."""
+    agent = Reporter(shop, "ada")
+    started = tree.started(os.getpid())
+    answer = agent.report(kind="started", pid=os.getpid(), pid_started=started, runner=1, runner_started="1")
+    assert answer.status_code in (401, 403), answer.text
+    assert shop.json("whoami")["role"] == "person"
+
+
+def test_an_agent_cannot_report_its_own_end(shop: Workshop) -> None:
+    agent = Reporter(shop, "ada")
+    assert agent.report(kind="exited", code=0).status_code in (401, 403)
+    assert shop.session("ada")["ended_at"] is None
+
+
+def test_the_environment_of_an_agent_does_not_hold_its_runners_secret(shop: Workshop) -> None:
+    shop.spawn("--name", "ada", "--", "sh", "-c", "env > all.part; mv all.part all; exec sleep 60")
+    until((shop.repo / "all").exists, what="the environment")
+    session = shop.session("ada")["id"]
+    secret = Secrets(shop.live.home).runner_secret(session, 1)
+    assert secret and secret not in (shop.repo / "all").read_text()
+
+
+def test_an_orphan_of_a_runner_from_before_the_upgrade_is_its_session(shop: Workshop) -> None:
+    """A runner of an earlier version reported its pid without its start time."""
+    made = begin_waiting_orphan(shop)
+    shop.live.kill()
+    with contextlib.closing(sqlite3.connect(shop.live.home / "maestro.db")) as database, database:
+        database.execute("UPDATE spawns SET runner_started = '', has_older_runner = 1")
+    shop.live.start()
+    (shop.repo / "go").touch()
+    answer = answer_in(shop.repo / "who")
+    assert (answer["role"], answer["session"]["id"]) == ("worker", made["id"])
+
+
+def test_an_agent_that_the_store_does_not_know_is_nobody(shop: Workshop) -> None:
+    """The data directory was put back to an earlier state by hand while the agent ran on."""
+    database, earlier = shop.live.home / "maestro.db", shop.live.home / "earlier.db"
+    shop.json("status")
+    with (
+        contextlib.closing(sqlite3.connect(database)) as source,
+        contextlib.closing(sqlite3.connect(earlier)) as copy,
+    ):
+        source.backup(copy)
+    begin_waiting_orphan(shop)
+    shop.live.kill()
+    for name in ("maestro.db-wal", "maestro.db-shm", "maestro.mark"):
+        (shop.live.home / name).unlink(missing_ok=True)
+    earlier.rename(database)
+    shop.live.start()
+    (shop.repo / "go").touch()
+    answer = answer_in(shop.repo / "who")
+    assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
+
+
+def test_an_agent_of_another_data_directory_is_nobody(supervised: Workshop, tmp_path: Path) -> None:
+    with LiveServer(tmp_path / "other") as other:
+        hidden = f"(setsid env -i MAESTRO_HOME={other.home} PATH=$PATH sh -c '{probe('who')}' &)"
+        supervised.spawn("--name", "ada", "--", "sh", "-c", f"{hidden}; exec sleep 60")
+        answer = answer_in(supervised.repo / "who")
+    assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
+
+
+def test_an_agent_is_the_person_of_a_server_that_it_has_started(supervised: Workshop, tmp_path: Path) -> None:
+    """An agent may work on Maestro itself and run its tests. Such a server knows nothing of the agent's own."""
+    own = f"env -i MAESTRO_HOME={tmp_path / 'own'} HOME=$HOME PATH=$PATH"
+    script = f"{own} {MAESTRO} up --port 0; {own} sh -c '{probe('who')}'; {own} {MAESTRO} down; exec sleep 60"
+    supervised.spawn("--name", "ada", "--", "sh", "-c", script)
+    assert answer_in(supervised.repo / "who")["role"] == "person"

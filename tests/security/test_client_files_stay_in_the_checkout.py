@@ -1,0 +1,180 @@
+"""A session's command reads and writes files of the session's own checkout, and no others without the person's leave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+import maestro
+from maestro.client import script
+from maestro.client.native import build
+from maestro.testing.supervised import until
+from maestro.testing.workshop import Workshop
+
+REFUSED = 4
+SECRET = "the person's secret\n"
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Put both clients side by side, as an installation does."""
+    folder = tmp_path_factory.mktemp("bin")
+    python = folder / "maestro-py"
+    python.write_text(Path(script.__file__).read_text().replace("#!python", f"#!{sys.executable}", 1))
+    python.chmod(0o755)
+    (folder / "python").symlink_to(sys.executable)
+    found = {"python": python}
+    if build.compiler():
+        found["native"] = folder / "maestro"
+        assert build.compile_client(found["native"], version=maestro.__version__)
+    return found
+
+
+@pytest.fixture(params=["python", "native"])
+def program(request: pytest.FixtureRequest, programs: dict[str, Path]) -> Path:
+    if request.param not in programs:
+        pytest.skip("no C compiler on this machine")
+    return programs[request.param]
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "secrets" / "id_rsa"
+    path.parent.mkdir()
+    path.write_text(SECRET)
+    yield path
+    assert path.read_text() == SECRET
+
+
+def send(path: Path | str) -> tuple[str, ...]:
+    return ("mail", "send", "human", "--subject", "s", "--message", "m", "--attach", str(path))
+
+
+def test_files_outside_the_checkout_are_not_read(shop: Workshop, program: Path, secret: Path) -> None:
+    (shop.repo / "link").symlink_to(secret)
+    (shop.repo / "folder").symlink_to(secret.parent)
+    shop.task("Work")
+    lead = shop.join("lead", "--mode", "coordinate")
+    shop.call_as(lead, "task", "start", "#1")
+    above = os.path.relpath(secret, shop.repo)
+    for path in (secret, "link", "folder/id_rsa", above):
+        for words in (
+            send(path),
+            ("mail", "send", "human", "--subject", "s", "--message-file", str(path)),
+            ("task", "docs", "add", "#1", "Key", "--file", str(path)),
+            ("task", "create", "T", "--description-file", str(path)),
+        ):
+            told = shop.call_as(lead, *words, exits=REFUSED, program=program)
+            assert f"may not read {secret}" in told and f"maestro session grant {lead['id']} full" in told
+    assert shop.json("mail", "inbox")["messages"] == []
+    assert len(shop.json("task", "list")["tasks"]) == 1
+
+
+def test_files_outside_the_checkout_are_not_written(shop: Workshop, program: Path, secret: Path) -> None:
+    (shop.repo / "folder").symlink_to(secret.parent)
+    shop.task("Work")
+    lead = shop.join("lead", "--mode", "coordinate")
+    hook = shop.repo / ".git" / "hooks" / "post-commit"
+    for path in (secret, "folder/id_rsa", secret.parent / "new", hook, ".maestro/config.toml"):
+        (shop.repo / ".maestro").mkdir(exist_ok=True)
+        told = shop.call_as(lead, "timeline", "export", "#1", str(path), exits=REFUSED, program=program)
+        assert "may not write" in told
+    assert not hook.exists() and list(secret.parent.iterdir()) == [secret]
+
+
+def test_a_link_of_the_files_name_is_replaced_and_not_followed(shop: Workshop, program: Path, secret: Path) -> None:
+    (shop.repo / "story.html").symlink_to(secret)
+    shop.task("Work")
+    lead = shop.join("lead", "--mode", "coordinate")
+    shop.call_as(lead, "timeline", "export", "#1", "story.html", program=program)
+    assert not (shop.repo / "story.html").is_symlink() and "<html" in (shop.repo / "story.html").read_text()
+
+
+def test_files_of_the_checkout_are_free(shop: Workshop, program: Path) -> None:
+    (shop.repo / "docs").mkdir()
+    (shop.repo / "docs" / "notes.md").write_text("notes\n")
+    (shop.repo / "link").symlink_to("docs/notes.md")
+    shop.task("Work")
+    lead = shop.join("lead", "--mode", "coordinate")
+    for path in ("docs/notes.md", "link", shop.repo / "docs" / "notes.md"):
+        shop.call_as(lead, *send(path), program=program)
+    shop.call_as(lead, *send("notes.md"), cwd=shop.repo / "docs", program=program)
+    shop.call_as(lead, "timeline", "export", "#1", "docs/story.html", program=program)
+    assert "<html" in (shop.repo / "docs" / "story.html").read_text()
+    assert len(shop.json("mail", "inbox", "--peek")["messages"]) == 4
+
+
+def test_the_person_is_free_and_gives_leave(shop: Workshop, program: Path, secret: Path, tmp_path: Path) -> None:
+    shop.task("Work")
+    worker = shop.join("worker")
+    shop.call_as(worker, *send(secret), exits=REFUSED, program=program)
+    shop.maestro("session", "grant", "worker", "full")
+    shop.call_as(worker, *send(secret), program=program)
+    shop.maestro("task", "docs", "add", "#1", "Key", "--file", str(secret))
+    shop.maestro("timeline", "export", "#1", str(tmp_path / "story.html"))
+    assert "<html" in (tmp_path / "story.html").read_text()
+
+
+def test_a_pipe_has_no_path_and_is_free(shop: Workshop, program: Path) -> None:
+    worker = shop.join("worker")
+    environment = shop.live.environment(MAESTRO_TOKEN=worker["token"])
+    words = " ".join(send("/dev/stdin"))
+    done = subprocess.run(
+        ["sh", "-c", f"echo piped | {program} {words}"],
+        cwd=shop.repo,
+        env=environment,
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_worker_in_a_worktree_reads_its_worktree_only(shop: Workshop) -> None:
+    (shop.repo / "main-only").write_text("x\n")
+    script = "echo own > own; maestro {ok} && ! maestro {bad} && echo held > held; sleep 1000"
+    filled = script.format(ok=" ".join(send("own")), bad=" ".join(send(shop.repo / "main-only")))
+    worker = shop.spawn("--name", "w", "--worktree", "--", "sh", "-c", filled)
+    until(lambda: (Path(worker["directory"]) / "held").exists(), what="the refusal")
+    (letter,) = shop.json("mail", "inbox")["messages"]
+    assert letter["attachments"][0]["file_name"] == "own"
+
+
+def test_a_client_without_a_socket_asks_too(shop: Workshop, programs: dict[str, Path], secret: Path) -> None:
+    (shop.repo / "notes.md").write_text("notes\n")
+    worker = shop.join("worker")
+    environment = shop.live.environment(
+        MAESTRO_TOKEN=worker["token"], MAESTRO_SERVER_URL=shop.live.url, MAESTRO_HOME="/nowhere"
+    )
+
+    def run(path: Path) -> subprocess.CompletedProcess[bytes]:
+        words = [programs["python"], *send(path)]
+        return subprocess.run(words, cwd=shop.repo, env=environment, capture_output=True, timeout=60, check=False)
+
+    refused = run(secret)
+    assert refused.returncode == REFUSED and b"may not read" in refused.stderr
+    assert run(shop.repo / "notes.md").returncode == 0
+
+
+def test_the_question_itself_over_rest(shop: Workshop, secret: Path) -> None:
+    worker = shop.join("worker")
+
+    def ask(token: str, path: Path, access: str) -> int:
+        answer = httpx.post(
+            f"{shop.live.url}/api/files/check",
+            json={"path": str(path), "access": access},
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        return answer.status_code
+
+    assert ask(worker["token"], shop.repo / "README", "read") == 200
+    assert ask(worker["token"], shop.repo / "README", "write") == 200
+    assert ask(worker["token"], shop.repo / ".git" / "config", "write") == 403
+    assert ask(worker["token"], shop.repo / ".." / "x", "read") == 403
+    assert ask(worker["token"], secret, "read") == 403
+    assert ask(shop.live.token, secret, "write") == 200

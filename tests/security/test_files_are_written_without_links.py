@@ -1,0 +1,125 @@
+"""Maestro writes into checkouts without following links that agents put there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from maestro import checkout_files, worktrees
+from maestro.errors import Invalid
+from maestro.testing.live import LiveServer
+from maestro.worktrees import records
+
+MakeRepo = Callable[..., Path]
+HOSTILE = 'x = "$(touch pwned)"\n'
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+class Coordinator:
+    """A coordinator's session in one checkout, over HTTP."""
+
+    def __init__(self, live: LiveServer, checkout: Path) -> None:
+        self.live, self.checkout = live, checkout
+        done = live.command("session", "register", "--name", "c", "--mode", "coordinate", "--json", cwd=checkout)
+        assert done.returncode == 0, done.stderr.decode()
+        self.token = json.loads(done.stdout)["token"]
+
+    def link(self, **more: Any) -> httpx.Response:
+        body = {"name": "zz", "remote": "https://github.com/a/b", "directory": str(self.checkout), **more}
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return httpx.post(f"{self.live.url}/api/links", json=body, headers=headers, timeout=30)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """A file of the person outside of any checkout."""
+    file = tmp_path / "bashrc"
+    file.write_text("# the person's own\n")
+    return file
+
+
+@pytest.fixture
+def coordinator(live: LiveServer, make_repo: MakeRepo) -> Coordinator:
+    checkout = make_repo("vc")
+    (checkout / ".maestro").mkdir()
+    (checkout / ".maestro" / "config.toml").write_text(HOSTILE)
+    return Coordinator(live, checkout)
+
+
+def test_a_link_in_the_place_of_a_part_file_is_not_written_through(coordinator: Coordinator, target: Path) -> None:
+    (coordinator.checkout / ".maestro" / ".config.toml.part").symlink_to(target)
+    assert coordinator.link().status_code == 200
+    assert target.read_text() == "# the person's own\n"
+    assert "[projects.zz]" in (coordinator.checkout / ".maestro" / "config.toml").read_text()
+
+
+@pytest.mark.parametrize("name", [".maestro/config.toml", ".maestro/local.toml", ".maestro/.gitignore"])
+def test_a_file_that_is_a_link_is_refused(coordinator: Coordinator, target: Path, name: str) -> None:
+    file = coordinator.checkout / name
+    file.unlink(missing_ok=True)
+    file.symlink_to(target)
+    answer = coordinator.link(local=name != ".maestro/config.toml")
+    assert answer.status_code == 400 and "symbolic link" in answer.json()["message"]
+    assert target.read_text() == "# the person's own\n"
+    assert file.is_symlink()
+
+
+def test_a_maestro_folder_that_is_a_link_is_refused(coordinator: Coordinator, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (coordinator.checkout / ".maestro").rename(elsewhere)
+    (coordinator.checkout / ".maestro").symlink_to(elsewhere)
+    answer = coordinator.link()
+    assert answer.status_code == 400 and "symbolic link" in answer.json()["message"]
+    assert names_in(elsewhere) == ["config.toml"] and (elsewhere / "config.toml").read_text() == HOSTILE
+
+
+def test_a_folder_link_that_appears_while_maestro_writes_leads_nowhere(tmp_path: Path) -> None:
+    top, elsewhere = tmp_path / "top", tmp_path / "elsewhere"
+    (top / "sub").mkdir(parents=True)
+    elsewhere.mkdir()
+    with checkout_files.open_folder(str(top), "sub") as folder:
+        (top / "sub").rename(top / "moved")
+        (top / "sub").symlink_to(elsewhere)
+        os.close(os.open("file", os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=folder))
+    assert names_in(elsewhere) == [] and names_in(top / "moved") == ["file"]
+
+
+def test_a_path_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "top").mkdir()
+    with pytest.raises(Invalid):
+        checkout_files.write_file(str(tmp_path / "top"), "../out", b"x")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_pipe_in_the_place_of_a_settings_file_is_refused_at_once(coordinator: Coordinator) -> None:
+    file = coordinator.checkout / ".maestro" / "config.toml"
+    file.unlink()
+    os.mkfifo(file)
+    assert coordinator.link().status_code == 400
+
+
+async def test_the_record_of_a_worktree_is_not_written_through_a_link(make_repo: MakeRepo, target: Path) -> None:
+    repo = make_repo("vc")
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "first"], cwd=repo, check=True)
+    made = await worktrees.create(str(repo), path=str(repo.parent / "tree"), branch="b")
+    git_dir = Path((Path(made.path) / ".git").read_text().removeprefix("gitdir: ").strip())
+    (git_dir / "maestro.json.part").symlink_to(target)
+    records.write(str(git_dir), records.Record(base=made.base_commit, copied={"$(touch pwned)": "x"}))
+    assert target.read_text() == "# the person's own\n"
+    assert records.read(str(git_dir)).copied == {"$(touch pwned)": "x"}
+
+
+async def test_a_pipe_in_the_place_of_a_record_stops_nobody(make_repo: MakeRepo) -> None:
+    repo = make_repo("vc")
+    os.mkfifo(repo / "maestro.json")
+    assert records.read(str(repo)) == records.Record()

@@ -1,0 +1,193 @@
+"""A session starts nothing that may do more than its grant allows, on any way; only the person raises a grant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from maestro.agents.policy import Policy
+from maestro.testing.workshop import Workshop
+
+REFUSED = 4
+
+
+def test_a_coordinator_in_plan_starts_nobody_in_full(shop: Workshop) -> None:
+    lead = shop.spawn("--name", "lead", "--mode", "coordinate", "--permission", "plan", "--", "sleep", "1000")
+    assert lead["grant"] == "edit"
+    lead["token"] = _token(shop, "lead")
+    told = shop.call_as(
+        lead, "session", "spawn", "--tool", "claude", "--permission", "full", "--dry-run", exits=REFUSED
+    )
+    assert "Session lead has the grant edit, so it may not give the permission level full." in told
+    assert f"maestro session grant {lead['id']} full" in told
+    shop.call_as(lead, "session", "spawn", "--tool", "claude", "--permission", "edit", "--dry-run")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("session", "spawn", "--", "sh", "-c", "touch ran"),
+        ("session", "spawn", "--tool", "command", "--", "touch", "ran"),
+        ("session", "spawn", "--tool", "command"),
+        ("session", "spawn", "--tool", "claude", "--", "--dangerously-skip-permissions"),
+        ("session", "spawn", "--tool", "claude", "--allow", "shell:*"),
+        ("session", "spawn", "--tool", "claude", "--grant", "full"),
+        ("session", "spawn", "--member", "runs-anything"),
+        ("session", "spawn", "--tool", "claude", "--member", "may-all"),
+        ("session", "register", "--grant", "full"),
+        ("run", "#1", "--detach", "--", "touch", "ran"),
+        ("run", "#1", "--detach", "--tool", "command"),
+        ("run", "#1", "--detach", "--tool", "claude", "--allow", "shell:*"),
+        ("run", "#1", "--detach", "--tool", "claude", "--member", "may-all"),
+        ("member", "create", "eve", "--role", "x", "--tool", "command"),
+        ("member", "create", "eve", "--role", "x", "--permission", "full"),
+        ("member", "edit", "ada", "--tool", "command"),
+        ("member", "edit", "ada", "--permission", "full"),
+    ],
+    ids=" ".join,
+)
+def test_what_the_grant_edit_does_not_cover_is_refused(shop: Workshop, words: tuple[str, ...]) -> None:
+    shop.task("Work")
+    for name, flags in (("ada", ()), ("may-all", ("--permission", "full")), ("runs-anything", ("--tool", "command"))):
+        shop.maestro("member", "create", name, "--role", "x", *flags)
+    lead = shop.join("lead", "--mode", "coordinate")
+    told = shop.call_as(lead, *words, exits=REFUSED)
+    assert "has the grant edit" in told and f"maestro session grant {lead['id']} full" in told
+    assert not (shop.repo / "ran").exists()
+    assert [one["name"] for one in shop.json("session", "list", "--active")["sessions"]] == ["lead"]
+    assert shop.json("run", "list")["runs"] == []
+
+
+def test_the_person_raises_and_lowers_a_grant_at_once(shop: Workshop) -> None:
+    lead = shop.join("lead", "--mode", "coordinate")
+    worker = shop.join("worker")
+    program = ("session", "spawn", "--name", "one", "--", "touch", "ran")
+    shop.call_as(lead, *program, exits=REFUSED)
+    for session in (lead, worker):
+        shop.call_as(session, "session", "grant", "lead", "full", exits=REFUSED)
+    told = shop.maestro("session", "grant", "lead", "full")
+    assert "grant full" in told
+    assert "full (the highest level" in shop.maestro("session", "show", "lead")
+    assert "full (the highest level" in shop.maestro("session", "explain", "lead")
+    shop.call_as(lead, *program)
+    shop.ended("one")
+    assert (shop.repo / "ran").exists()
+    shop.maestro("session", "grant", "lead", "edit")
+    shop.call_as(lead, "session", "spawn", "--name", "two", "--", "true", exits=REFUSED)
+
+
+def test_no_child_has_a_higher_grant_than_its_parent(shop: Workshop) -> None:
+    low = shop.join("low", "--mode", "coordinate", "--grant", "plan")
+    made = json.loads(shop.call_as(low, "session", "register", "--name", "child", "--mode", "coordinate", "--json"))
+    assert (low["grant"], made["grant"]) == ("plan", "plan")
+    shop.call_as(low, "session", "spawn", "--tool", "claude", "--dry-run", exits=REFUSED)  # its usual level is edit
+    full = shop.lead()
+    spawned = json.loads(shop.call_as(full, "session", "spawn", "--name", "w", "--json", "--", "sleep", "1000"))
+    assert (spawned["permission"], spawned["grant"]) == ("edit", "edit")
+    dry = json.loads(
+        shop.call_as(full, "session", "spawn", "--tool", "claude", "--grant", "full", "--dry-run", "--json")
+    )
+    assert (dry["grant"], dry["manifest"]["grant"]) == ("full", "full")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("task", "create", "t", "--gate", "touch ran"),
+        ("task", "edit", "#1", "--gate", "touch ran"),
+        ("task", "edit", "#2", "--gate", ""),
+    ],
+    ids=" ".join,
+)
+def test_a_session_with_the_grant_plan_sets_no_gate(shop: Workshop, words: tuple[str, ...]) -> None:
+    """The server runs a gate as the user: a gate is a program of the session's choice."""
+    shop.task("Work")
+    shop.task("Guarded", "--gate", "make test")
+    low = shop.join("low", "--mode", "coordinate", "--grant", "plan")
+    told = shop.call_as(low, *words, exits=REFUSED)
+    assert "Session low has the grant plan, so it may not set gates." in told
+    assert f"maestro session grant {low['id']} edit" in told
+    assert [shop.json("task", "show", ref)["gates"] for ref in ("#1", "#2")] == [[], ["make test"]]
+    shop.maestro("session", "grant", "low", "edit")
+    shop.call_as(low, "task", "create", "t", "--gate", "true")
+
+
+def test_a_worker_registers_only_as_itself_and_where_it_is(shop: Workshop, tmp_path: Path) -> None:
+    shop.maestro("member", "create", "ada", "--role", "x")
+    shop.maestro("member", "create", "bob", "--role", "x")
+    other = tmp_path / "other" / "vc"
+    shop.git("clone", "-q", str(shop.repo), str(other))
+    shop.git("-C", str(other), "remote", "set-url", "origin", shop.git("remote", "get-url", "origin").strip())
+    assert shop.live.command("init", cwd=other).returncode == 0
+    worker = shop.join("worker", "--member", "ada")
+    shop.maestro("mail", "send", "@bob", "--subject", "For bob", "--message", "Secret.")
+    told = shop.call_as(worker, "session", "register", "--name", "spy", "--member", "bob", exits=REFUSED)
+    assert "as its own member or as none" in told
+    told = shop.call_as(worker, "session", "register", "--name", "spy", exits=REFUSED, cwd=other)
+    assert "in its own checkout" in told
+    shop.call_as(worker, "session", "register", "--name", "helper", "--member", "ada")
+    shop.call_as(worker, "session", "register", "--name", "plain")
+    lead = shop.join("lead", "--mode", "coordinate")
+    shop.call_as(lead, "session", "register", "--name", "bobs", "--member", "bob")
+
+
+def test_an_agent_starts_inside_the_checkout_whatever_path_is_given(shop: Workshop, tmp_path: Path) -> None:
+    lead = shop.join("lead", "--mode", "coordinate")
+    (shop.repo / "docs").mkdir()
+    (shop.repo / "out").symlink_to(tmp_path)
+    for path, expected in (
+        (shop.repo / "docs", shop.repo / "docs"),
+        (shop.repo / "docs" / ".." / ".." / "..", shop.repo),
+        (shop.repo / "out", shop.repo),
+        (tmp_path, shop.repo),
+    ):
+        answer = httpx.post(
+            f"{shop.live.url}/api/sessions/spawn",
+            json={"tool": "claude", "dry_run": True, "path": str(path)},
+            headers={"Authorization": f"Bearer {lead['token']}"},
+        )
+        assert (answer.status_code, answer.json()["directory"]) == (200, str(expected))
+
+
+def test_connecting_agents_is_the_persons(shop: Workshop) -> None:
+    lead = shop.lead()
+    for words in (("connect", "claude"), ("disconnect", "claude"), ("connect", "codex", "--dry-run")):
+        assert "Only the person runs" in shop.call_as(lead, *words, exits=REFUSED)
+
+
+def test_a_backup_to_a_path_of_the_server_is_the_persons(shop: Workshop, tmp_path: Path) -> None:
+    lead = shop.lead()
+    target = tmp_path / "stolen.tar"
+    answer = httpx.post(
+        f"{shop.live.url}/api/backup",
+        json={"file": str(target)},
+        headers={"Authorization": f"Bearer {lead['token']}"},
+    )
+    assert answer.status_code == 403 and not target.exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "maestro x && rm -r y",
+        "maestro x; rm y",
+        "maestro x | sh",
+        "maestro x\nrm y",
+        "maestro $(rm y)",
+        "maestro x > y",
+    ],
+)
+def test_no_compound_command_is_free(command: str) -> None:
+    policy = Policy(("shell:maestro *",))
+    assert policy.decide(f"shell:{command}") is None
+    assert policy.decide("shell:maestro task list") is True
+
+
+def _token(shop: Workshop, name: str) -> str:
+    """Return the token of a spawned session, from its program's environment."""
+    pid = shop.session(name)["pid"]
+    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return next(one.partition(b"=")[2].decode() for one in variables if one.startswith(b"MAESTRO_TOKEN="))

@@ -1,0 +1,98 @@
+"""Two tool calls that wait for the person are two asks, however alike they read; one call is one ask."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from unittest import mock
+
+from maestro.agents.hooks import base, known
+from maestro.agents.hooks.base import Happening, Kind, Moment, Reply
+from maestro.domain.asks import Ask
+from maestro.domain.callers import Caller
+from maestro.events.hub import EVERYTHING
+from maestro.operations import asks as ops
+from maestro.services import asks
+from maestro.services.hooks.holding import Holding, withdraw_left
+from maestro.testing.supervised import SECONDS_MAX
+
+SAME = "x" * 8000
+
+
+async def read_asks(server: Any, caller: Caller) -> list[Ask]:
+    found: list[Ask] = await server.store.read(lambda tx: tx.asks.open_of_session(caller.name, limit=10))
+    return found
+
+
+async def until_asked(server: Any, caller: Caller, count: int) -> list[Ask]:
+    with server.hub.subscribe([EVERYTHING]) as changes:
+        async with asyncio.timeout(SECONDS_MAX):
+            while len(found := await read_asks(server, caller)) < count:
+                await changes.wait()
+                changes.take()
+    return found
+
+
+def wants(command: str) -> Happening:
+    payload = b'{"tool_name": "Bash", "tool_input": {"command": "%s"}}' % command.encode()
+    found = known.DIALECTS["claude"].read("PermissionRequest", base.decode(payload))
+    assert found is not None and found.moment is Moment.ASKS and found.call
+    return found
+
+
+async def answer(server: Any, dana: Caller, ask: Ask, text: str) -> None:
+    await server.store.write(lambda tx: asks.answer(tx, dana, ops.AnswerAsk(id=ask.id, answer=text)))
+
+
+async def test_calls_that_differ_after_the_shown_part_are_two_asks(server: Any, dana: Caller, join: Any) -> None:
+    caller = await join("ada")
+    holding = Holding(server.store, server.hub)
+    good, bad = (asyncio.ensure_future(holding.hold(caller, wants(SAME + end))) for end in ("good", "evil"))
+    first, second = await until_asked(server, caller, 2)
+    assert (first.title, first.text) == (second.title, second.text)
+    await answer(server, dana, first, "allow")
+    await answer(server, dana, second, "deny")
+    replies: list[Reply] = [await good, await bad]
+    assert {reply.kind for reply in replies} == {Kind.ALLOW, Kind.DENY}  # the asks read alike: either may be first
+
+
+async def test_a_call_is_not_asked_about_twice_after_a_restart(server: Any, dana: Caller, join: Any) -> None:
+    caller = await join("ada")
+    lost = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME)))
+    (ask,) = await until_asked(server, caller, 1)
+    after = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME)))
+    other = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME + "!")))
+    await until_asked(server, caller, 2)
+    await answer(server, dana, ask, "allow")
+    assert {(await lost).kind, (await after).kind} == {Kind.ALLOW}
+    assert not other.done()  # the answer to one call is no answer to another
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
+
+
+async def test_an_answer_that_nobody_took_is_found_by_its_call(server: Any, dana: Caller, join: Any) -> None:
+    caller = await join("ada")
+    died = Holding(server.store, server.hub)
+    died._take_back = mock.AsyncMock()  # type: ignore[method-assign]  # a server that is killed takes nothing back
+    lost = asyncio.ensure_future(died.hold(caller, wants(SAME)))
+    (ask,) = await until_asked(server, caller, 1)
+    lost.cancel()
+    await asyncio.gather(lost, return_exceptions=True)
+    await answer(server, dana, ask, "allow")
+    other = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME + "!")))
+    await until_asked(server, caller, 1)
+    assert not other.done()
+    reply = await Holding(server.store, server.hub).hold(caller, wants(SAME))
+    assert reply.kind is Kind.ALLOW
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
+
+
+async def test_only_a_programs_own_requests_are_taken_back(server: Any, join: Any) -> None:
+    caller = await join("ada")
+    like = ops.CreateAsk(
+        title="May it use Bash?", message="claude asks before it goes on.", kind=ops.Kind.PERMISSION, choice=[]
+    )
+    await server.store.write(lambda tx: asks.create(tx, caller, like))
+    await server.store.write(lambda tx: withdraw_left(tx, caller))
+    assert len(await read_asks(server, caller)) == 1  # the agent asked for this itself

@@ -1,0 +1,163 @@
+"""Children gain a sender nothing: mail is counted by session, by family and by project. No agent stops another's work
+again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import errors, limits
+from maestro.agents.hooks.base import Happening, Kind, Moment, Reply
+from maestro.domain.callers import Caller
+from maestro.domain.tasks import Priority
+from maestro.operations import mail as mail_ops
+from maestro.operations import mail_shapes
+from maestro.operations import projects as project_ops
+from maestro.operations import sessions as session_ops
+from maestro.server.app import Server
+from maestro.testing.clock import FakeClock
+
+Join = Callable[..., Any]
+FAMILY_MAX, PROJECT_MAX = 1_200, 3_000
+
+
+async def send(server: Server, sender: Caller, to: str, **fields: Any) -> mail_shapes.SentMail:
+    values: dict[str, Any] = {"subject": "s", "message": "b"} | fields
+    sent: mail_shapes.SentMail = await server.call(
+        mail_ops.SEND, mail_shapes.SendMail(to=[to], **values), caller=sender
+    )
+    return sent
+
+
+async def flood(server: Server, sender: Caller, to: str, *, most: int, **fields: Any) -> int:
+    """Send until the server refuses; how many messages went out."""
+    for count in range(most):
+        try:
+            await send(server, sender, to, **fields)
+        except errors.TooFast:
+            return count
+    return most
+
+
+async def child_of(server: Server, parent: Caller, name: str) -> Caller:
+    made = await server.call(session_ops.REGISTER, session_ops.RegisterSession(name=name), caller=parent)
+    return await server.identify(token=made.token, peer=None)
+
+
+async def test_a_worker_with_500_children_gains_nothing(server: Server, join: Join) -> None:
+    victim, worker = await join("victim"), await join("worker")
+    children = []
+    with contextlib.suppress(errors.LimitReached):
+        for number in range(500):
+            children.append(await child_of(server, worker, f"child-{number}"))
+    sent = sum(await asyncio.gather(*(flood(server, child, victim.name, most=6) for child in children)))
+    assert len(children) * 6 > FAMILY_MAX and sent <= FAMILY_MAX
+
+
+async def test_a_chain_of_children_is_one_family(server: Server, join: Join) -> None:
+    victim, youngest = await join("victim"), await join("worker")
+    sent = 0
+    for number in range(limits.ancestry_depth_max + 6):
+        youngest = await child_of(server, youngest, f"child-{number}")
+        sent += await flood(server, youngest, victim.name, most=20)
+    assert sent <= FAMILY_MAX
+
+
+async def test_many_families_of_a_project_are_bounded_together(server: Server, join: Join) -> None:
+    victim = await join("victim")
+    workers = [await join(f"worker-{number}") for number in range(30)]
+    sent = sum(await asyncio.gather(*(flood(server, worker, victim.name, most=110) for worker in workers)))
+    assert sent == PROJECT_MAX
+
+
+async def test_a_run_of_50_workers_that_finish_together_meets_no_refusal(server: Server, join: Join) -> None:
+    boss = await join("boss", mode="coordinate")
+    workers = [await child_of(server, boss, f"worker-{number}") for number in range(50)]
+    for worker in workers:
+        assert await flood(server, worker, boss.name, most=20) == 20
+        await server.call(session_ops.END, session_ops.EndSession(), caller=worker)
+
+
+async def test_the_refusal_says_who_was_counted(server: Server, join: Join, dana: Caller) -> None:
+    victim, worker = await join("victim"), await join("worker")
+    with pytest.raises(errors.TooFast) as refused:
+        for number in range(20):
+            child = await child_of(server, worker, f"child-{number}")
+            for _ in range(100):
+                await send(server, child, victim.name)
+    assert refused.value.data["counted"] == "family" and refused.value.data["per_minute"] == FAMILY_MAX
+
+
+# Critical mail
+
+
+class Agent:
+    """An agent whose hooks fire, and to which every answer comes out."""
+
+    def __init__(self, server: Server, caller: Caller) -> None:
+        self._desk = server.hook_desk
+        self.caller = caller
+
+    async def calls_a_tool(self, *, is_aside: bool = False) -> Reply:
+        happening = Happening(tool="claude", event="PreToolUse", moment=Moment.BEFORE_TOOL, is_aside=is_aside)
+        reply = await self._desk.happened(self.caller, happening)
+        await self._desk.handed(self.caller, reply, is_out=True)
+        return reply
+
+
+@pytest.fixture
+async def other(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> str:
+    """Another project."""
+    request = project_ops.LocateProject(path=str(make_repo("other")))
+    place = await server.call(project_ops.LOCATE, request, caller=dana)
+    found: str = place.project.id
+    return found
+
+
+async def refusals(server: Server, agent: Agent, sender: Caller, *, calls: int = 12, is_aside: bool = False) -> int:
+    """Send critical mail before each of some tool calls; how many of them were refused."""
+    refused = 0
+    for _ in range(calls):
+        await send(server, sender, agent.caller.name, priority=Priority.CRITICAL)
+        refused += (await agent.calls_a_tool(is_aside=is_aside)).kind is Kind.REFUSE
+    return refused
+
+
+async def test_critical_mail_of_another_project_refuses_no_tool_call(server: Server, join: Join, other: str) -> None:
+    agent, stranger = Agent(server, await join("coder")), await join("stranger", project=other)
+    assert await refusals(server, agent, stranger) == 0
+    inbox = await server.call(mail_ops.INBOX, mail_shapes.ReadInbox(peek=True), caller=agent.caller)
+    assert {message.priority for message in inbox.messages} == {Priority.HIGH}
+
+
+async def test_a_critical_issue_of_another_project_refuses_no_tool_call(
+    server: Server, join: Join, other: str
+) -> None:
+    agent, stranger = Agent(server, await join("coder")), await join("stranger", project=other)
+    request = mail_shapes.SendMail(to=["vc"], subject="s", message="b", priority=Priority.CRITICAL)
+    opened = await server.call(mail_ops.SEND, request, caller=stranger)
+    assert opened.issue and (await agent.calls_a_tool()).kind is Kind.NOTHING
+    await send(server, stranger, opened.issue, priority=Priority.CRITICAL)
+    assert (await agent.calls_a_tool()).kind is Kind.NOTHING
+
+
+@pytest.mark.parametrize("is_aside", [False, True])
+async def test_critical_mail_of_agents_refuses_one_tool_call_a_minute(
+    server: Server, join: Join, clock: FakeClock, is_aside: bool
+) -> None:
+    agent, sibling, another = Agent(server, await join("coder")), await join("sibling"), await join("another")
+    assert await refusals(server, agent, sibling, is_aside=is_aside) == 1
+    assert await refusals(server, agent, another, is_aside=is_aside) == 0  # counted for the recipient
+    clock.advance(61)
+    assert await refusals(server, agent, sibling, is_aside=is_aside) == 1
+
+
+async def test_critical_mail_of_the_person_is_not_limited(server: Server, join: Join, dana: Caller) -> None:
+    agent, sibling = Agent(server, await join("coder")), await join("sibling")
+    assert await refusals(server, agent, sibling) == 1
+    assert await refusals(server, agent, dana) == 12

@@ -1,0 +1,235 @@
+"""A refused request leaves no file, and takes none away from a request that was not refused."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro import errors, limits
+from maestro.domain.callers import Caller
+from maestro.operations import documents as document_ops
+from maestro.operations import issues as issue_ops
+from maestro.operations import mail as mail_ops
+from maestro.operations import mail_shapes
+from maestro.operations import projects as project_ops
+from maestro.operations import tasks as task_ops
+from maestro.server.app import Server
+from maestro.store.blobs import Blobs
+
+Join = Callable[..., Any]
+BIG = b"x" * (limits.inline_bytes_max + 1)
+
+
+@pytest.fixture
+async def other(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> str:
+    """Another project."""
+    request = project_ops.LocateProject(path=str(make_repo("other")))
+    place = await server.call(project_ops.LOCATE, request, caller=dana)
+    found: str = place.project.id
+    return found
+
+
+def stored(server: Server) -> list[Path]:
+    """Return everything in the folder of large contents, folders too."""
+    return sorted((server.home / "blobs").rglob("*"))
+
+
+def files(server: Server) -> list[Path]:
+    return [path for path in stored(server) if path.is_file()]
+
+
+def letter(*to: str, content: bytes = BIG, **fields: Any) -> mail_shapes.SendMail:
+    attach = [mail_shapes.File(file_name="log.txt", content=content)]
+    return mail_shapes.SendMail(to=list(to), subject="s", message="b", attach=attach, **fields)
+
+
+async def make_task(server: Server, dana: Caller, project: str) -> Any:
+    return await server.call(task_ops.CREATE, task_ops.CreateTask(project=project, title="t"), caller=dana)
+
+
+# Refused before anything is stored
+
+
+async def test_a_document_for_another_projects_task(server: Server, dana: Caller, join: Join, other: str) -> None:
+    stranger, task = await join("stranger"), await make_task(server, dana, other)
+    request = document_ops.AddDocument(id=task.id, title="d", file_name="d.txt", content=BIG)
+    with pytest.raises(errors.NotPermitted):
+        await server.call(document_ops.ADD, request, caller=stranger)
+    assert stored(server) == []
+
+
+async def test_a_document_for_a_task_that_another_holds(server: Server, dana: Caller, join: Join, vc: str) -> None:
+    worker, task = await join("worker"), await make_task(server, dana, vc)
+    request = document_ops.AddDocument(id=task.id, title="d", file_name="d.txt", content=BIG)
+    with pytest.raises(errors.NotHeld):
+        await server.call(document_ops.ADD, request, caller=worker)
+    assert stored(server) == []
+
+
+async def test_mail_to_nobody(server: Server, join: Join) -> None:
+    worker = await join("worker")
+    with pytest.raises(errors.NotFound):
+        await server.call(mail_ops.SEND, letter("nobody-at-all"), caller=worker)
+    assert stored(server) == []
+
+
+async def test_a_long_body_to_nobody(server: Server, join: Join) -> None:
+    request = mail_shapes.SendMail(to=["nobody-at-all"], subject="s", message="x" * limits.message_chars_max)
+    with pytest.raises(errors.NotFound):
+        await server.call(mail_ops.SEND, request, caller=await join("worker"))
+    assert stored(server) == []
+
+
+async def test_mail_past_its_rate(server: Server, join: Join) -> None:
+    worker, victim = await join("worker"), await join("victim")
+    for _ in range(limits.mail_per_minute_default):
+        request = mail_shapes.SendMail(to=[victim.name], subject="s", message="b")
+        await server.call(mail_ops.SEND, request, caller=worker)
+    with pytest.raises(errors.TooFast):
+        await server.call(mail_ops.SEND, letter(victim.name), caller=worker)
+    assert stored(server) == []
+
+
+async def test_mail_that_its_receiver_does_not_take(server: Server, dana: Caller, join: Join, other: str) -> None:
+    await server.call(
+        project_ops.EDIT, project_ops.EditProject(project=other, inbound=project_ops.Inbound.CLOSED), caller=dana
+    )
+    worker = await join("worker")
+    opening = issue_ops.OpenIssue(to="other", title="t", message="b", attach=letter().attach)
+    with pytest.raises(errors.NotPermitted):
+        await server.call(issue_ops.OPEN, opening, caller=worker)
+    with pytest.raises(errors.NotPermitted):
+        await server.call(mail_ops.SEND, letter("other"), caller=worker)
+    assert stored(server) == []
+
+
+async def test_an_answer_to_what_one_may_not_see(server: Server, dana: Caller, join: Join, other: str) -> None:
+    worker, stranger = await join("worker"), await join("stranger", project=other)
+    sent = await server.call(
+        mail_ops.SEND, mail_shapes.SendMail(to=[worker.name], subject="s", message="b"), caller=dana
+    )
+    request = mail_shapes.Reply(id=sent.id, message="b", attach=letter().attach)
+    with pytest.raises(errors.NotFound):
+        await server.call(mail_ops.REPLY, request, caller=stranger)
+    assert stored(server) == []
+
+
+async def test_a_broadcast_that_reaches_nobody(server: Server, join: Join) -> None:
+    request = mail_shapes.Broadcast(scope="my-workers", subject="s", message="b", attach=letter().attach)
+    with pytest.raises(errors.NotFound):
+        await server.call(mail_ops.BROADCAST, request, caller=await join("boss", mode="coordinate"))
+    assert stored(server) == []
+
+
+# Refused only with its rows
+
+
+async def looped(server: Server, join: Join) -> tuple[Caller, str]:
+    """Let two agents answer each other until the server stops them; who is refused, and the last message."""
+    one, two = await join("one"), await join("two")
+    last = await server.call(mail_ops.SEND, mail_shapes.SendMail(to=[two.name], subject="s", message="b"), caller=one)
+    for _ in range(limits.mail_hops_max):
+        one, two = two, one
+        last = await server.call(mail_ops.REPLY, mail_shapes.Reply(id=last.id, message="b"), caller=one)
+    return two, last.id
+
+
+async def test_what_was_stored_and_then_refused_is_removed(server: Server, join: Join) -> None:
+    refused, last = await looped(server, join)
+    request = mail_shapes.Reply(id=last, message="b", attach=letter().attach)
+    with pytest.raises(errors.Looping):
+        await server.call(mail_ops.REPLY, request, caller=refused)
+    assert files(server) == []
+
+
+async def test_a_refused_request_takes_no_file_from_another(server: Server, join: Join) -> None:
+    """The same content comes in a refused and in an accepted request at the same moment, in every order."""
+    refused, last = await looped(server, join)
+    sender, receiver = await join("sender"), await join("receiver")
+
+    async def fail(content: bytes) -> None:
+        attach = [mail_shapes.File(file_name="f", content=content)]
+        with contextlib.suppress(errors.Looping):
+            await server.call(mail_ops.REPLY, mail_shapes.Reply(id=last, message="b", attach=attach), caller=refused)
+
+    for number in range(30):
+        content = BIG + str(number).encode()
+        good = server.call(mail_ops.SEND, letter(receiver.name, content=content), caller=sender)
+        calls = [fail(content), good, fail(content)]
+        done = await asyncio.gather(*calls[number % 3 :], *calls[: number % 3])
+        sent = next(one for one in done if one is not None)
+        message = await server.store.read(lambda tx, sent=sent: tx.mail.get(sent.id))
+        request = mail_shapes.OneAttachment(id=message.attachments[0].id)
+        found = await server.call(mail_ops.ATTACHMENT, request, caller=receiver)
+        assert found.content == content
+    assert len(files(server)) == 30
+
+
+async def test_content_that_a_row_names_survives_a_refusal(server: Server, join: Join) -> None:
+    refused, last = await looped(server, join)
+    await server.call(mail_ops.SEND, letter("human"), caller=refused)
+    with pytest.raises(errors.Looping):
+        request = mail_shapes.Reply(id=last, message="b", attach=letter().attach)
+        await server.call(mail_ops.REPLY, request, caller=refused)
+    assert len(files(server)) == 1
+
+
+async def test_a_caller_that_goes_away_leaves_rows_and_files_that_agree(
+    server: Server, dana: Caller, vc: str
+) -> None:
+    task = await make_task(server, dana, vc)
+    for number in range(10):
+        content = BIG + str(number).encode()
+        request = document_ops.AddDocument(id=task.id, title="d", file_name="d.txt", content=content)
+        call = asyncio.create_task(server.call(document_ops.ADD, request, caller=dana))
+        for _ in range(number):
+            await asyncio.sleep(0)
+        call.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await call
+    uploads = [task for task in asyncio.all_tasks() if "_upload" in str(task.get_coro())]
+    await asyncio.gather(*uploads, return_exceptions=True)
+    added = (await server.call(document_ops.LIST, task_ops.OneTask(id=task.id), caller=dana)).documents
+    assert added and len(added) == len(files(server))
+    for document in added:
+        shown = await server.call(document_ops.SHOW, document_ops.OneDocument(id=document.id), caller=dana)
+        assert shown.content.startswith(BIG)
+
+
+async def test_an_upload_that_was_answered_is_answered_again_though_it_would_be_refused_now(
+    server: Server, join: Join
+) -> None:
+    worker, victim = await join("worker"), await join("victim")
+    first = await server.call(mail_ops.SEND, letter(victim.name), caller=worker, key="once")
+    with pytest.raises(errors.TooFast):
+        while True:
+            request = mail_shapes.SendMail(to=[victim.name], subject="s", message="b")
+            await server.call(mail_ops.SEND, request, caller=worker)
+    again = await server.call(mail_ops.SEND, letter(victim.name), caller=worker, key="once")
+    assert again.id == first.id and len(files(server)) == 1
+
+
+# Holds
+
+
+def test_a_file_goes_only_when_nobody_holds_it_and_no_row_names_it(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs")
+    one, two = blobs.hold(), blobs.hold()
+    with one:
+        kept = one.keep(BIG)
+        with two:
+            two.keep(BIG)
+            one.keep(BIG)
+            blobs.discard(one.digests, lambda digest: False)
+            assert blobs.all()
+        blobs.discard(one.digests, lambda digest: False)
+        assert blobs.all()  # one has it still
+    blobs.discard(one.digests, lambda digest: True)
+    assert blobs.load(kept) == BIG
+    blobs.discard(two.digests, lambda digest: False)
+    assert blobs.all() == []

@@ -1,0 +1,86 @@
+"""A set-up command of a checkout's file runs only after the person came by and took the command over (H2)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from maestro.testing.supervised import until
+from maestro.testing.workshop import OVER, Workshop
+
+
+def write_setup(checkout: Path, command: str) -> None:
+    """Write a set-up command into the settings of a checkout, as an agent could."""
+    (checkout / ".maestro").mkdir(exist_ok=True)
+    (checkout / ".maestro" / "config.toml").write_text(f"[worktree]\nsetup = {json.dumps(command)}\n")
+
+
+def spawned_by(shop: Workshop, lead: dict[str, str], name: str) -> list[str]:
+    """Let a coordinator spawn a session with a worktree; return the warnings that the coordinator gets."""
+    made = shop.call_as(lead, "session", "spawn", "--name", name, "--worktree", "--json", "--", "sleep", "60")
+    return list(json.loads(made)["warnings"])
+
+
+def test_a_session_cannot_have_its_own_set_up_command_run(shop: Workshop) -> None:
+    shop.maestro("init")
+    lead = shop.lead()
+    write_setup(shop.repo, f"touch {shop.repo}/ran")
+    warnings = spawned_by(shop, lead, "ada")
+    assert not (shop.repo / "ran").exists()
+    assert [f"touch {shop.repo}/ran" in one and "maestro init" in one for one in warnings] == [True]
+
+    shop.maestro("init")  # the person comes by
+    assert spawned_by(shop, lead, "bob") == []
+    assert (shop.repo / "ran").exists()
+
+
+def test_any_command_of_the_person_takes_a_set_up_command_over(shop: Workshop) -> None:
+    lead = shop.lead()
+    write_setup(shop.repo, f"touch {shop.repo}/ran")
+    shop.call_as(lead, "task", "list")  # a session that reads the changed file first accepts nothing
+    shop.maestro("task", "list")
+    assert spawned_by(shop, lead, "ada") == []
+    assert (shop.repo / "ran").exists()
+
+
+def test_a_changed_set_up_command_needs_the_person_again(shop: Workshop) -> None:
+    write_setup(shop.repo, f"touch {shop.repo}/first")
+    shop.maestro("init")
+    lead = shop.lead()
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "settings")
+    write_setup(shop.repo, f"touch {shop.repo}/second")
+    shop.git("commit", "-qam", "a merge brings another command")
+    assert len(spawned_by(shop, lead, "ada")) == 1
+    assert not (shop.repo / "first").exists()
+    assert not (shop.repo / "second").exists()
+
+
+def test_an_accepted_set_up_command_outlives_the_server(shop: Workshop) -> None:
+    write_setup(shop.repo, f"touch {shop.repo}/ran")
+    shop.maestro("init")
+    lead = shop.lead()
+    shop.live.kill()
+    shop.live.start()
+    assert spawned_by(shop, lead, "ada") == []
+    assert (shop.repo / "ran").exists()
+    write_setup(shop.repo, f"touch {shop.repo}/other")
+    assert len(spawned_by(shop, lead, "bob")) == 1
+    assert not (shop.repo / "other").exists()
+
+
+def _run_status(shop: Workshop, lead: dict[str, str], run_id: str) -> str:
+    """Ask as the coordinator: a command of the person would take the set-up command over."""
+    return str(json.loads(shop.call_as(lead, "run", "show", run_id, "--json"))["status"])
+
+
+def test_the_gates_of_a_run_do_not_run_a_set_up_command_without_the_person(shop: Workshop) -> None:
+    lead = shop.lead()
+    parent = shop.task("Parser", "--gate", "test -e README")
+    shop.task("Lexer", "--parent", parent["ref"])
+    write_setup(shop.repo, f"touch {shop.repo}/ran")
+    run = json.loads(
+        shop.call_as(lead, "run", parent["ref"], "--detach", "--worktree", "--json", "--", "sh", "-c", "exit 0")
+    )
+    until(lambda: _run_status(shop, lead, run["id"]) in OVER, what="the end of the run")
+    assert not (shop.repo / "ran").exists()

@@ -1,0 +1,189 @@
+"""Only the user can reach the data directory: an open one is refused, named, and mended on request."""
+
+import json
+import os
+import stat
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from maestro.testing.live import PYTHON_CLIENT, LiveServer
+from maestro.testing.supervised import until
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "data"
+    yield folder
+    run(folder, "down")
+
+
+def run(home: Path, *words: str, umask: int = 0o022, **extra: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
+    return subprocess.run(
+        [*PYTHON_CLIENT, *words],
+        env=kept | {"MAESTRO_HOME": str(home)} | extra,
+        cwd=home.parent,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        umask=umask,
+    )
+
+
+def status_of(live: LiveServer, token: str) -> int:
+    request = urllib.request.Request(f"{live.url}/api/whoami", headers={"Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_an_open_directory_with_a_known_token_is_refused(home: Path) -> None:
+    home.mkdir()
+    home.chmod(0o777)
+    (home / "token").write_text("known\n")
+    done = run(home, "up", "--port", "0")
+    assert done.returncode == 8
+    assert f"{home}" in done.stderr and "0777" in done.stderr and "maestro doctor --fix" in done.stderr
+    assert sorted(path.name for path in home.iterdir()) == ["token"]  # nothing was written there
+
+
+def test_the_server_itself_refuses_an_open_directory(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "server.log").touch()
+    home.chmod(0o755)
+    live = LiveServer(home)
+    with pytest.raises(RuntimeError, match=r"0755.*maestro doctor --fix"):
+        live.start()
+    assert live.process is not None and live.process.wait(30) == 1
+
+
+def test_an_empty_directory_of_the_user_is_closed_without_a_word(home: Path) -> None:
+    home.mkdir()
+    home.chmod(0o755)
+    done = run(home, "up", "--port", "0")
+    assert done.returncode == 0, done.stderr
+    assert mode(home) == 0o700
+
+
+@as_root
+def test_a_directory_of_another_user_is_refused(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    os.chown(home, NOBODY, -1)
+    done = run(home, "up", "--port", "0")
+    assert done.returncode == 8
+    assert "nobody" in done.stderr and "MAESTRO_HOME" in done.stderr
+    assert list(home.iterdir()) == []
+    assert "nobody" in run(home, "doctor").stdout
+
+
+@as_root
+def test_a_file_of_another_user_is_refused(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("")
+    os.chown(home / "config.toml", NOBODY, -1)
+    done = run(home, "up", "--port", "0")
+    assert done.returncode == 8 and str(home / "config.toml") in done.stderr and "nobody" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["token", "secret"])
+def test_a_secret_that_others_could_read_is_refused(home: Path, name: str) -> None:
+    with LiveServer(home) as live:
+        live.stop()
+    (home / name).chmod(0o644)
+    done = run(home, "up", "--port", "0")
+    assert done.returncode == 8
+    assert str(home / name) in done.stderr and "0644" in done.stderr and "maestro doctor --fix" in done.stderr
+
+
+def test_a_secret_that_is_a_link_is_refused(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("known\n")
+    home.mkdir(mode=0o700)
+    (home / "token").symlink_to(tmp_path / "elsewhere")
+    done = run(home, "up", "--port", "0")
+    assert done.returncode == 8 and "symbolic link" in done.stderr
+
+
+def test_doctor_names_what_is_open_and_changes_nothing(home: Path) -> None:
+    with LiveServer(home) as live:
+        live.stop()
+    for path, wide in ((home, 0o755), (home / "token", 0o644), (home / "blobs", 0o755)):
+        if path.name == "blobs":
+            path.mkdir(exist_ok=True)
+        path.chmod(wide)
+    (home / "blobs" / "aa").write_text("x")
+    (home / "blobs" / "aa").chmod(0o644)
+    done = run(home, "doctor")
+    assert done.returncode == 1
+    for named in (str(home), "0755", str(home / "token"), "0644", str(home / "blobs" / "aa")):
+        assert named in done.stdout
+    assert mode(home) == 0o755 and mode(home / "token") == 0o644
+
+
+def test_doctor_closes_the_directory_and_replaces_exposed_secrets(home: Path) -> None:
+    with LiveServer(home) as live:
+        old, session = live.token, register(live)
+        secret = (home / "secret").read_text()
+        assert status_of(live, session) == 200
+        live.stop()
+    home.chmod(0o777)
+    done = run(home, "doctor", "--fix")
+    assert mode(home) == 0o700
+    assert "token" in done.stdout and "register again" in done.stdout, done.stdout
+    until(lambda: (home / "server.json").exists())
+    with_new = LiveServer(home)
+    assert with_new.token != old and (home / "secret").read_text() != secret
+    assert (status_of(with_new, old), status_of(with_new, session)) == (401, 401)
+    assert status_of(with_new, with_new.token) == 200
+    assert run(home, "doctor").stdout.count(str(home / "token")) == 0
+
+
+def test_doctor_keeps_secrets_that_nobody_else_could_reach(home: Path) -> None:
+    with LiveServer(home) as live:
+        old = live.token
+        live.stop()
+    home.chmod(0o755)  # others could look into the directory, but neither read nor replace the token
+    run(home, "doctor", "--fix")
+    assert mode(home) == 0o700 and (home / "token").read_text().strip() == old
+
+
+def test_doctor_replaces_no_secret_of_a_running_server(home: Path) -> None:
+    with LiveServer(home) as live:
+        old = live.token
+        home.chmod(0o777)
+        done = run(home, "doctor", "--fix")
+        assert done.returncode == 1 and "maestro down" in done.stdout
+        assert mode(home) == 0o777 and live.token == old  # the traces stay until the secrets are replaced
+
+
+def test_a_session_does_not_mend_the_directory(home: Path) -> None:
+    with LiveServer(home) as live:
+        live.stop()
+    home.chmod(0o777)
+    assert run(home, "doctor", "--fix", MAESTRO_TOKEN="mst_x").returncode == 4
+    assert mode(home) == 0o777
+
+
+def register(live: LiveServer) -> str:
+    (live.home.parent / "repo").mkdir()
+    subprocess.run(["git", "init", "-q", live.home.parent / "repo"], check=True)
+    here = live.home.parent / "repo"
+    assert live.command("init", cwd=here).returncode == 0
+    done = live.command("session", "register", "--name", "ada", "--json", cwd=here)
+    token: str = json.loads(done.stdout)["token"]
+    return token

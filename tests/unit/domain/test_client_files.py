@@ -1,0 +1,33 @@
+"""Which paths are inside a checkout, for reading and for writing."""
+
+from __future__ import annotations
+
+import pytest
+
+from maestro.domain.client_files import Access, is_in_checkout
+
+TOP = "/src/dave/vc"
+
+
+@pytest.mark.parametrize(
+    ("path", "reads", "writes"),
+    [
+        ("/src/dave/vc/notes.md", True, True),
+        ("/src/dave/vc/docs/a/b.html", True, True),
+        ("/src/dave/vc", False, False),
+        ("/src/dave/vc2/notes.md", False, False),
+        ("/src/dave", False, False),
+        ("/src/dave/vc/../secret", False, False),
+        ("/home/dana/.ssh/id_rsa", False, False),
+        ("notes.md", False, False),
+        ("pipe:[123]", False, False),
+        ("/src/dave/vc/.git/hooks/pre-commit", True, False),
+        ("/src/dave/vc/lib/.GIT/config", True, False),
+        ("/src/dave/vc/.claude/settings.json", True, False),
+        ("/src/dave/vc/.maestro/config.toml", True, False),
+        ("/src/dave/vc/.github/x.yml", True, True),
+    ],
+)
+def test_paths(path: str, reads: bool, writes: bool) -> None:
+    assert is_in_checkout(path, TOP, Access.READ) is reads
+    assert is_in_checkout(path, TOP, Access.WRITE) is writes

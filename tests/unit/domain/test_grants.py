@@ -1,0 +1,127 @@
+"""Grants: every combination of who starts, what is wanted and what comes of it."""
+
+from __future__ import annotations
+
+import itertools
+
+import msgspec
+import pytest
+
+from maestro import errors
+from maestro.domain import grants
+from maestro.domain.callers import THE_SERVER, Caller, Role, nobody, person
+from maestro.domain.members import Permission, Tool
+from maestro.domain.sessions import Mode
+
+PLAN, EDIT, FULL = Permission.PLAN, Permission.EDIT, Permission.FULL
+DANA = person("dana")
+
+
+def session(grant: Permission, role: Role = Role.COORDINATOR, **fields: frozenset[str]) -> Caller:
+    return Caller(role, "ses_1", session_id="ses_1", title="lead", grant=grant, **fields)  # type: ignore[arg-type]
+
+
+# The grant of a child whose starter has the grant of the row, by the child's mode and level; nobody named a grant.
+DEFAULTS = """
+starter  coordinate/plan  coordinate/edit  coordinate/full  execute/plan  execute/edit  execute/full  plan/plan
+plan     plan             plan             plan             plan          plan          plan          plan
+edit     edit             edit             edit             plan          edit          edit          plan
+full     edit             edit             edit             plan          edit          full          plan
+person   edit             edit             edit             plan          edit          full          plan
+"""
+
+
+def rows() -> list[tuple[str, str, str]]:
+    head, *lines = (line.split() for line in DEFAULTS.strip().splitlines())
+    return [(line[0], child, cell) for line in lines for child, cell in zip(head[1:], line[1:], strict=True)]
+
+
+@pytest.mark.parametrize(("starter", "child", "expected"), rows())
+def test_the_default_grant_of_a_child(starter: str, child: str, expected: str) -> None:
+    caller = DANA if starter == "person" else session(Permission(starter))
+    mode, level = child.split("/")
+    assert grants.child_grant(caller, None, mode=Mode(mode), level=Permission(level)) == expected
+
+
+@pytest.mark.parametrize(("own", "wanted", "mode"), list(itertools.product(grants.LEVELS, grants.LEVELS, Mode)))
+def test_a_wanted_grant_is_at_most_the_starters(own: Permission, wanted: Permission, mode: Mode) -> None:
+    if grants.LEVELS.index(wanted) <= grants.LEVELS.index(own):
+        assert grants.child_grant(session(own), wanted, mode=mode, level=PLAN) is wanted
+    else:
+        with pytest.raises(errors.NotPermitted, match=f"has the grant {own}"):
+            grants.child_grant(session(own), wanted, mode=mode, level=PLAN)
+    assert grants.child_grant(DANA, wanted, mode=mode, level=PLAN) is wanted
+
+
+@pytest.mark.parametrize(("own", "level"), list(itertools.product(grants.LEVELS, grants.LEVELS)))
+def test_a_level_is_at_most_the_grant(own: Permission, level: Permission) -> None:
+    grants.require_level(DANA, level)
+    if grants.LEVELS.index(level) <= grants.LEVELS.index(own):
+        grants.require_level(session(own), level)
+        return
+    with pytest.raises(errors.NotPermitted) as refused:
+        grants.require_level(session(own), level)
+    assert str(refused.value) == f"Session lead has the grant {own}, so it may not give the permission level {level}."
+    assert refused.value.hint.endswith(f"maestro session grant ses_1 {level}")
+
+
+@pytest.mark.parametrize("own", grants.LEVELS)
+@pytest.mark.parametrize("tool", Tool)
+@pytest.mark.parametrize("words", [(), ("--dangerously-skip-permissions",)])
+def test_programs_and_arguments_need_the_grant_full(own: Permission, tool: Tool, words: tuple[str, ...]) -> None:
+    grants.require_program(DANA, tool, words)
+    if own is FULL or (tool is not Tool.COMMAND and not words):
+        grants.require_program(session(own), tool, words)
+    else:
+        with pytest.raises(errors.NotPermitted, match=r"may not (start a program|pass arguments)"):
+            grants.require_program(session(own), tool, words)
+
+
+@pytest.mark.parametrize("own", grants.LEVELS)
+def test_gates_need_the_grant_edit(own: Permission) -> None:
+    grants.require_gates(DANA)
+    grants.require_gates(THE_SERVER)
+    if own is not PLAN:
+        grants.require_gates(session(own))
+        return
+    with pytest.raises(errors.NotPermitted, match="has the grant plan, so it may not set gates"):
+        grants.require_gates(session(own))
+
+
+def test_patterns_come_from_the_starters_own() -> None:
+    for caller in (DANA, session(FULL)):
+        grants.require_patterns(caller, ["shell:*"], [])
+    grants.require_patterns(session(EDIT), ["shell:git *"], ["shell:git *", "edit:*"])
+    with pytest.raises(errors.NotPermitted, match=r"allow 'shell:\*' without asking"):
+        grants.require_patterns(session(EDIT), ["shell:git *", "shell:*"], ["shell:git *"])
+
+
+@pytest.mark.parametrize("caller", [DANA, THE_SERVER])
+def test_the_person_and_the_server_give_every_level(caller: Caller) -> None:
+    assert grants.grant_of(caller) is FULL
+    assert grants.grant_of(nobody()) is PLAN
+
+
+@pytest.mark.parametrize(("mode", "given"), list(itertools.product(Mode, (None, *grants.LEVELS))))
+def test_the_usual_level_is_the_members_or_the_modes(mode: Mode, given: Permission | None) -> None:
+    usual = {Mode.EXECUTE: EDIT, Mode.COORDINATE: PLAN, Mode.PLAN: PLAN}
+    assert grants.usual_level(mode, given) is (given or usual[mode])
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(grants.LEVELS, grants.LEVELS)))
+def test_narrowing_keeps_what_both_have(first: Permission, second: Permission) -> None:
+    starter = session(first, allow=frozenset({"config.set", "mail.broadcast"}), deny=frozenset({"task.cancel"}))
+    heir = session(second, allow=frozenset({"config.set", "server.stop"}), deny=frozenset({"task.delete"}))
+    heir = msgspec.structs.replace(heir, name="ses_2", session_id="ses_2")
+    narrowed = grants.narrow_caller(heir, grants.rights_of(starter))
+    assert narrowed.allow == {"config.set"} and narrowed.deny == {"task.cancel", "task.delete"}
+    assert narrowed.grant is grants.lower_level(first, second)
+    assert (narrowed.name, narrowed.session_id, narrowed.role) == ("ses_2", "ses_2", Role.COORDINATOR)
+
+
+@pytest.mark.parametrize(("own", "kept"), list(itertools.product(Role, Role)))
+def test_narrowing_keeps_the_lower_role(own: Role, kept: Role) -> None:
+    order = [Role.NOBODY, Role.WORKER, Role.COORDINATOR, Role.PERSON]
+    rights = grants.Rights(role=kept, allow=[], deny=[], grant=FULL)
+    expected = order[min(order.index(own), order.index(kept))]
+    assert grants.narrow_caller(session(FULL, own), rights).role is expected

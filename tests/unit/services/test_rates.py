@@ -1,0 +1,35 @@
+"""So many within a minute, for each key by itself."""
+
+from __future__ import annotations
+
+from maestro.services.rates import Rate
+from maestro.testing.clock import FakeClock
+
+
+def is_full(rate: Rate, key: str, clock: FakeClock) -> bool:
+    window = rate.window(key, clock.now())
+    return window.count >= window.most
+
+
+def test_a_full_minute_ends(clock: FakeClock) -> None:
+    rate = Rate(2)
+    for _ in range(2):
+        assert not is_full(rate, "a", clock)
+        rate.window("a", clock.now()).count += 1
+    assert is_full(rate, "a", clock) and not is_full(rate, "b", clock)
+    clock.advance(59)
+    assert is_full(rate, "a", clock)
+    clock.advance(1)
+    assert not is_full(rate, "a", clock)
+
+
+def test_a_clock_that_goes_back_begins_anew(clock: FakeClock) -> None:
+    rate = Rate(1)
+    later, now = rate.window("a", clock.now().replace(year=2030)), rate.window("a", clock.now())
+    assert now is not later
+
+
+def test_zero_is_without_limit(clock: FakeClock) -> None:
+    rate = Rate(0)
+    rate.window("a", clock.now()).count += 1_000_000
+    assert not is_full(rate, "a", clock)

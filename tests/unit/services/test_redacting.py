@@ -1,0 +1,45 @@
+"""Requests are stored without tokens, whatever field holds them."""
+
+import msgspec
+
+from maestro.redaction import HIDDEN
+from maestro.services.redacting import hide_tokens
+
+TOKEN = "mst_" + "x" * 43
+
+
+class Part(msgspec.Struct, frozen=True):
+    name: str
+    data: bytes = b""
+
+
+class Whole(msgspec.Struct, frozen=True, kw_only=True):
+    title: str = ""
+    number: int = 0
+    names: list[str] = []
+    parts: list[Part] = []
+    part: Part | None = None
+    facts: dict[str, str] = {}
+
+
+def test_a_request_without_tokens_stays_the_same_object() -> None:
+    whole = Whole(title="mst", names=["a"], parts=[Part("b", b"c")], part=Part("d"), facts={"e": "f"})
+    assert hide_tokens(whole) is whole
+    assert hide_tokens(Part("x")) is not None
+
+
+def test_every_field_is_looked_at() -> None:
+    data = f"a {TOKEN}".encode()
+    for given, hidden in (
+        (Whole(title=TOKEN, number=3), Whole(title=HIDDEN, number=3)),
+        (Whole(names=["a", TOKEN]), Whole(names=["a", HIDDEN])),
+        (Whole(parts=[Part("b", data)]), Whole(parts=[Part("b", f"a {HIDDEN}".encode())])),
+        (Whole(part=Part(TOKEN)), Whole(part=Part(HIDDEN))),
+        (Whole(facts={"e": TOKEN}), Whole(facts={"e": HIDDEN})),
+    ):
+        assert hide_tokens(given) == hidden
+
+
+def test_binary_data_stays_as_it_is() -> None:
+    part = Part("b", b"\xff\x00" + TOKEN.encode())
+    assert hide_tokens(part) == part

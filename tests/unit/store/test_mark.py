@@ -1,0 +1,51 @@
+"""The mark beside the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from maestro.store.health import lost_events
+from maestro.store.mark import Mark
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Mark:
+    return Mark(tmp_path / "maestro.mark")
+
+
+def test_a_mark_is_read_as_it_was_written(mark: Mark) -> None:
+    assert mark.read() is None
+    for seq in (0, 7, 10**15, 3):
+        mark.write(seq)
+        assert mark.read() == seq
+
+
+@pytest.mark.parametrize("length", range(30))
+def test_half_a_mark_is_no_mark(mark: Mark, tmp_path: Path, length: int) -> None:
+    """Whatever a crash leaves, a number that was never written is not read."""
+    mark.write(12345)
+    file = tmp_path / "maestro.mark"
+    file.write_bytes(file.read_bytes()[:length])
+    assert mark.read() is None
+
+
+def test_a_changed_mark_is_no_mark(mark: Mark, tmp_path: Path) -> None:
+    mark.write(12345)
+    file = tmp_path / "maestro.mark"
+    file.write_bytes(file.read_bytes().replace(b"12345", b"92345"))
+    assert mark.read() is None
+    mark.write(12346)
+    assert mark.read() == 12346
+
+
+def test_a_mark_that_cannot_be_written_harms_nobody(tmp_path: Path) -> None:
+    Mark(tmp_path / "nowhere" / "maestro.mark").write(1)
+
+
+@pytest.mark.parametrize(
+    ("last", "marked", "is_lost"), [(5, None, False), (5, 5, False), (6, 5, False), (4, 5, True)]
+)
+def test_only_a_store_behind_its_mark_lost_events(last: int, marked: int | None, is_lost: bool) -> None:
+    assert (lost_events(last, marked) is not None) is is_lost

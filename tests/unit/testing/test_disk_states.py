@@ -1,0 +1,64 @@
+"""What a disk may hold after a power loss: flushed parts always, all other parts perhaps."""
+
+from __future__ import annotations
+
+import random
+
+from maestro.testing.disk_states import Disk, Kind, Record, State
+
+
+def create(path: str, inode: int = 1) -> Record:
+    return Record(Kind.CREATE, inode, 0, path, "", b"")
+
+
+def write(path: str, data: bytes, *, offset: int = 0, inode: int = 1) -> Record:
+    return Record(Kind.WRITE, inode, offset, path, "", data)
+
+
+def flush(path: str, inode: int = 1) -> list[Record]:
+    return [Record(kind, inode, 0, path, "", b"") for kind in (Kind.FLUSH_BEGIN, Kind.FLUSH_END)]
+
+
+def states(*records: Record) -> list[State]:
+    disk, chance = Disk(), random.Random(7)
+    for record in records:
+        disk.take(record)
+    return [disk.keep(chance) for _ in range(200)]
+
+
+FOLDER = flush("", inode=9)
+
+
+def test_a_flushed_file_with_a_flushed_name_is_always_there() -> None:
+    found = states(create("/a"), write("/a", b"text"), *flush("/a"), *FOLDER)
+    assert all(state == {"/a": b"text"} for state in found)
+
+
+def test_a_file_whose_folder_was_not_flushed_may_be_missing() -> None:
+    found = states(create("/a"), write("/a", b"text"), *flush("/a"))
+    assert {state.get("/a") for state in found} == {None, b"text"}
+
+
+def test_a_write_after_the_flush_may_be_lost_or_torn() -> None:
+    old, new = b"o" * 1024, b"n" * 1024
+    found = states(create("/a"), write("/a", old), *flush("/a"), *FOLDER, write("/a", new))
+    contents = {state["/a"] for state in found}
+    assert {old, new, old[:512] + new[512:], new[:512] + old[512:]} == contents
+
+
+def test_a_write_during_a_flush_is_not_covered_by_it() -> None:
+    begin, end = flush("/a")
+    found = states(create("/a"), *FOLDER, begin, write("/a", b"late"), end)
+    assert {state["/a"] for state in found} == {b"", b"late"}
+
+
+def test_a_rename_before_the_flush_of_its_content_may_leave_an_empty_file() -> None:
+    moved = Record(Kind.RENAME, 0, 0, "/part", "/a", b"")
+    found = states(create("/part"), write("/part", b"text"), moved, *FOLDER)
+    assert {state["/a"] for state in found} == {b"", b"text"}
+
+
+def test_a_lost_folder_takes_its_files_with_it() -> None:
+    folder = Record(Kind.MAKE_FOLDER, 0, 0, "/f", "", b"")
+    found = states(folder, create("/f/a"), write("/f/a", b"x"), *flush("/f/a"), *flush("/f", inode=2))
+    assert {tuple(sorted(state)) for state in found} == {(), ("/f", "/f/a")}
