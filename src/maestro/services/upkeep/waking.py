@@ -175,7 +175,7 @@ def _next(tx: Tx, session_id: str) -> Push | None:
     if not unread:
         tx.talks.forget_wake(session_id)
         return _reminder(tx, session, talk)
-    known = tx.talks.wake(session_id)
+    known = _open_wake(tx, session_id, unread)
     match next_wake(known, tx.at):
         case Next.WAIT:
             return None
@@ -188,6 +188,17 @@ def _next(tx: Tx, session_id: str) -> Push | None:
     wake = Wake(session_id=session_id, id=push_id, receipt=receipt, tries=tries, pushed_at=tx.at)
     tx.talks.put_wake(wake)
     return Push(said_as(wake), _text(tx, talk, unread), talk.heard, receipt, known)
+
+
+def _open_wake(tx: Tx, session_id: str, unread: list[Received]) -> Wake | None:
+    """Return the last push while the session still has to read a message of that push; forget the push otherwise.
+
+    A program that shows mail through its hooks may read the pushed messages without confirming the push."""
+    wake = tx.talks.wake(session_id)
+    if wake is None or receipts.places(wake.receipt) & {message.seq for message in unread}:
+        return wake
+    tx.talks.forget_wake(session_id)
+    return None
 
 
 def _take_in(tx: Tx, session_id: str, said: str) -> bool:

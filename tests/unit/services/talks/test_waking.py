@@ -52,6 +52,16 @@ async def test_mail_that_was_read_meanwhile_wakes_nobody(talking: Talking) -> No
     assert await wake(talking) == []
 
 
+async def test_new_mail_does_not_wait_for_a_push_whose_mail_was_read(talking: Talking) -> None:
+    await talking.idle()
+    await talking.world.send(None, "w")
+    assert len(await wake(talking)) == 1
+    await talking.world.read(talking.caller)
+    await talking.world.send(None, "w", message="Second.")
+    (_, second) = await wake(talking)
+    assert "Second." in second["text"]
+
+
 async def test_one_that_is_at_work_by_now_gets_it_when_it_is_idle_again(talking: Talking) -> None:
     await talking.idle()
     sent = await talking.world.send(None, "w")
