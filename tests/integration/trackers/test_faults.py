@@ -85,6 +85,16 @@ def test_mail_flows_while_the_tracker_is_in_trouble(
     assert world.status()["problem"] == "" and world.status()["failures"] == 0
 
 
+def test_issues_opened_while_the_tracker_is_away_are_counted(newest: str, make_world: Callable[..., World]) -> None:
+    world = make_world(settings=HASTY)
+    finder = world.vc.join("finder")
+    world.in_step()
+    troubles(world)["is gone"]()
+    until(lambda: world.status()["failures"], what="a failure")
+    world.open(finder, "Second")
+    until(lambda: world.status()["behind_issues"] == 1, what="the issue being counted")
+
+
 @pytest.mark.parametrize("generation", ["0.46.0", "0.50.3", "1.0.5"])
 def test_an_answer_that_comes_too_late_is_found_again(
     generation: str, make_world: Callable[..., World], newest: str, monkeypatch: pytest.MonkeyPatch

@@ -101,10 +101,11 @@ class Trackers:
             return
         tracker, began = self._make(choice), self._clock.now()
         turn = self._turns[project.id] = self._turns.get(project.id, -1) + 1
+        one = Round(self._store, tracker, project, turn=turn)
+        more = await one.collect()
         try:
             version = await tracker.version() if whole or not choice.version else choice.version
-            one = Round(self._store, tracker, project, turn=turn)
-            more = await one.run(whole=whole)
+            more = await one.run(whole=whole) or more
         except TrackerFault as fault:
             await self._failed(project.id, str(fault))
             return

@@ -33,9 +33,13 @@ class Round:
         self._turn = turn
         self.note = ""  # what the person should know of it, although all went well
 
+    async def collect(self) -> bool:
+        """Mark the issues that the log names. Return whether the log has more. Needs no tracker, so issues that wait
+        for an unreachable tracker are counted too."""
+        return await self._store.write(self._collect)
+
     async def run(self, *, whole: bool) -> bool:
         """`whole`: also read all issues of the tracker. Whether something is left for another round at once."""
-        more = await self._store.write(self._collect)
         wanted: list[str] = []
         unsure = await self._store.read(lambda tx: tx.trackers.is_unsure(self._project.id))
         if whole or unsure:
@@ -46,7 +50,7 @@ class Round:
         telling = Outgoing(self._store, self._tracker, self._project)
         for mirror in due:
             await telling.tell(mirror.task_id)
-        return more or len(wanted) > limits.tracker_looks_max or len(due) == limits.tracker_steps_max
+        return len(wanted) > limits.tracker_looks_max or len(due) == limits.tracker_steps_max
 
     def _due(self, tx: Tx) -> list[Mirror]:
         return tx.trackers.dirty(self._project.id, at=tx.at, limit=limits.tracker_steps_max)
