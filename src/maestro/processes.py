@@ -158,7 +158,7 @@ def _from_proc(pid: int) -> Process | None:
         os.close(descriptor)
     # The name in brackets may itself contain brackets and spaces.
     end = text.rindex(b")")
-    fields = text[end + 2 :].split()
+    fields = text[end + 2 :].split(maxsplit=20)
     name = text[text.index(b"(") + 1 : end].decode(errors="replace")
     return Process(pid, int(fields[1]), boots.since(fields[19].decode()), fields[0] in (b"Z", b"X"), name)
 

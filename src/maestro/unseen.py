@@ -27,10 +27,14 @@ _UNSEEN = re.compile(f"(?P<ordinary>{'|'.join(_ORDINARY)})|[{_CONTROLS}{_NO_WIDT
 
 def spell_out(text: str) -> str:
     """Return the text with each unseen character written as an escape, such as `\\u200b`."""
-    is_printable = text.replace("\n", "").replace("\t", "").isprintable()
-    if is_printable and (text.isascii() or not _PRINTABLE.search(text)):
+    if is_all_seen(text.replace("\n", "").replace("\t", "")):
         return text  # nearly every text, and found out quickly
     return _UNSEEN.sub(_spelled, text)
+
+
+def is_all_seen(line: str) -> bool:
+    """Return whether a reader sees every character of a line."""
+    return line.isprintable() and (line.isascii() or not _PRINTABLE.search(line))
 
 
 def _spelled(found: re.Match[str]) -> str:

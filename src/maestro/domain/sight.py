@@ -53,6 +53,11 @@ def redact_task(caller: Caller, task: Task) -> Task:
     return msgspec.structs.replace(task, description="", reason="", accept=[], gates=[])
 
 
+def redact_tasks(caller: Caller, tasks: list[Task]) -> list[Task]:
+    """Return a page of tasks as the caller may see them."""
+    return tasks if caller.role is Role.PERSON else [redact_task(caller, task) for task in tasks]
+
+
 def redact_member(caller: Caller, member: Member) -> Member:
     """Return the member as the caller may see it: of another project's, the name and the role."""
     if may_read(caller, member.project_id):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -13,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from maestro import limits, memory
 from maestro.errors import Invalid, LimitReached, TimedOut, TooLarge
 from maestro.server import descriptors
+from maestro.server.joined_writes import JoinedWrites
 from maestro.server.strangers import Strangers
 from maestro.surfaces.connections import ADMIT
 from maestro.surfaces.mcp.http import FATE
@@ -75,11 +77,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, strangers: Strangers, **named: Any) -> None:
         super().__init__(*args, **named)
         self._strangers = strangers
-        self._cycles: list[RequestResponseCycle] = []  # requests that are not answered yet
+        self._cycles: deque[RequestResponseCycle] = deque()  # requests that are not answered yet
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._fate = Fate()
-        super().connection_made(transport)
+        super().connection_made(JoinedWrites(transport, self.loop))
         refusal = descriptors.refusal(transport.get_extra_info("socket").fileno())
         if refusal is not None:
             REFUSALS.note(refusal)
@@ -158,7 +160,14 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_stranger:
             self.scope[ADMIT] = self.admit  # type: ignore[literal-required]
         super().on_headers_complete()
-        self._cycles = [cycle for cycle in (*self._cycles, self.cycle) if cycle and not cycle.response_complete]
+        self._keep_cycle()
+
+    def _keep_cycle(self) -> None:
+        """Remember the new request and forget the answered ones: answers come in the order of requests."""
+        while self._cycles and self._cycles[0].response_complete:
+            self._cycles.popleft()
+        if self.cycle is not None:
+            self._cycles.append(self.cycle)
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)

@@ -25,5 +25,7 @@ def process_name(home: str) -> str:
 
 def is_supervisor_name(name: str) -> bool:
     """Return whether a process has the name of a supervisor, of any data directory."""
+    if not name.startswith(_PREFIX):
+        return False
     digits = name.removeprefix(_PREFIX)
-    return len(digits) == _NAME_HEX_DIGITS < len(name) and all(digit in "0123456789abcdef" for digit in digits)
+    return len(digits) == _NAME_HEX_DIGITS and all(digit in "0123456789abcdef" for digit in digits)

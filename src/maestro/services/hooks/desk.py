@@ -111,7 +111,7 @@ class Desk:
         now_read: set[int] = set()
         is_noted = False
         try:
-            spent = await spending.look(seen.talk, happening, reply, folder=self._waiting.folder(caller.name))
+            spent = await spending.look(seen.talk, happening, reply, folder_of=self._waiting.folder)
             others = memory.being_read
             work = self._consequences(caller, happening, seen, memory, reply)
             now_read = memory.being_read - others

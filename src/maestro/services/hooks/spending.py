@@ -8,6 +8,7 @@ How such a record is written, the program's dialect knows.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import msgspec
 
@@ -32,15 +33,21 @@ class Spent(msgspec.Struct, frozen=True):
     turns: int
 
 
-async def look(talk: Talk | None, happening: Happening, reply: Reply, *, folder: str = "") -> Spent | None:
-    """What is new at the end of a turn; None if nobody keeps a record. `folder` is the session's own folder."""
+async def look(
+    talk: Talk | None, happening: Happening, reply: Reply, *, folder_of: Callable[[str], str]
+) -> Spent | None:
+    """Return what is new at the end of a turn; None if nobody keeps a record.
+
+    `folder_of` returns the folder that Maestro keeps for a session. Most hooks need no folder and do not ask for it.
+    """
     if talk is None or talk.teller is not Teller.HOOKS or happening.is_aside or not happening.transcript:
         return None
-    folders = _folders(happening.tool, folder)
-    if happening.moment is Moment.STARTS and happening.beginning is Beginning.RESUMED:
-        return await _passed_over(talk, happening.transcript, folders)
-    if happening.moment not in _MOMENTS:
+    is_resumed = happening.moment is Moment.STARTS and happening.beginning is Beginning.RESUMED
+    if not is_resumed and happening.moment not in _MOMENTS:
         return None
+    folders = _folders(happening.tool, folder_of(talk.session_id))
+    if is_resumed:
+        return await _passed_over(talk, happening.transcript, folders)
     # What is new later belongs to a turn that has ended, and one that is told to go on has not ended yet.
     count = 1 if happening.moment in _OF_A_TURN and reply.kind is not Kind.GO_ON else 0
     start = talk.heard if talk.record in (None, happening.transcript) else 0  # another conversation has its own file

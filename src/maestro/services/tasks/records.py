@@ -13,7 +13,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.issues import is_awaited
 from maestro.domain.projects import Project
-from maestro.domain.sight import may_read_task, redact_task
+from maestro.domain.sight import may_read_task, redact_task, redact_tasks
 from maestro.domain.tasks import Status, Task
 from maestro.operations import task_shapes as ops
 from maestro.services import cursors
@@ -212,7 +212,7 @@ def ready(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
         limit=request.limit + 1,
     )
     more = len(found) > request.limit
-    found = [redact_task(caller, task) for task in found[: request.limit]]
+    found = redact_tasks(caller, found[: request.limit])
     cursor = f"{found[-1].priority.rank}.{found[-1].number}" if more else None
     return ops.TaskList(tasks=found, cursor=cursor)
 
@@ -292,7 +292,7 @@ def links(found: Sequence[Task]) -> list[ops.TaskLink]:
 
 
 def _page(caller: Caller, found: list[Task], limit: int) -> ops.TaskList:
-    shown = [redact_task(caller, task) for task in found[:limit]]
+    shown = redact_tasks(caller, found[:limit])
     return ops.TaskList(tasks=shown, cursor=str(shown[-1].number) if len(found) > limit else None)
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 from maestro import errors
 from maestro.domain.callers import Caller
-from maestro.domain.sight import redact_task
+from maestro.domain.sight import redact_tasks
 from maestro.domain.tasks import FINAL, Status, Task
 from maestro.events.hub import Hub, Subscription
 from maestro.operations import task_shapes as ops
@@ -46,7 +46,7 @@ class TaskWaits:
                         now = await self._store.read(look, quick=True)
             except TimeoutError:
                 raise _timed_out(request, now) from None
-        return ops.WaitedTasks(tasks=[redact_task(caller, task) for task in now], reached=reached)
+        return ops.WaitedTasks(tasks=redact_tasks(caller, now), reached=reached)
 
 
 def _heard(subscription: Subscription, tasks: list[Task]) -> bool:

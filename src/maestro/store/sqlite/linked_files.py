@@ -7,8 +7,6 @@ from pathlib import Path
 
 from maestro import errors
 
-_Identity = tuple[int, int]  # device and inode
-
 
 class LinkedFiles:
     """The database and its write-ahead log, by device and inode as they were when the store was opened.
@@ -17,26 +15,28 @@ class LinkedFiles:
     """
 
     def __init__(self, database: Path) -> None:
-        path = str(database.absolute())  # the server's working directory moves along with a renamed data directory
-        self._expected = {name: _identity(name) for name in (path, f"{path}-wal")}
-
-        self._gone: str | None = None
+        # An absolute path: the server's working directory moves along with a renamed data directory.
+        self._database = str(database.absolute())
+        self._log = f"{self._database}-wal"
+        self._expected = self._identities()
+        self._is_gone = False
 
     def require(self) -> None:
         """Refuse to go on once one of the files was removed or replaced, also when it comes back later."""
-        for name, expected in self._expected.items():
-            if _identity(name) != expected:
-                self._gone = name
-        if self._gone is not None:
+        found = self._identities()
+        if self._is_gone or not found or found != self._expected:
+            self._is_gone = True
             raise errors.StorageGone(
-                f"{self._gone} was removed or replaced while the server used it. The server stops.",
+                f"{self._database} or its write-ahead log was removed or replaced while the server used it. "
+                "The server stops.",
                 hint="Put the data directory back, or restore a backup: maestro restore FILE",
             )
 
-
-def _identity(name: str) -> _Identity | None:
-    try:
-        found = os.stat(name)  # noqa: PTH116 (runs once for every batch of writes)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    def _identities(self) -> tuple[int, ...]:
+        """Return device and inode of both files; nothing if one of them is not there."""
+        try:
+            # Not through `Path`: this runs for every batch of writes.
+            database, log = os.stat(self._database), os.stat(self._log)  # noqa: PTH116
+        except OSError:
+            return ()
+        return database.st_dev, database.st_ino, log.st_dev, log.st_ino

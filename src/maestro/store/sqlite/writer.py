@@ -19,7 +19,6 @@ import logging
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from maestro.clock import Clock
 from maestro.domain.events import VERSION, Event
 from maestro.store.base import Repositories, Tx, Undo
 from maestro.store.sqlite.connection import STORAGE_ERRORS, SqliteRows, translated
+from maestro.store.sqlite.writer_thread import WriterThread
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Writer:
         self._busy = False
         self._drained = asyncio.Event()
         self._drained.set()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="maestro-writer")
+        self._thread: WriterThread[_Batch] = WriterThread(loop)
 
     @property
     def last_seq(self) -> int:
@@ -124,7 +124,7 @@ class Writer:
         """Finish what is queued, then stop."""
         self._closed = True
         await self._drained.wait()
-        self._thread.shutdown()
+        self._thread.close()
 
     def _begin(self) -> None:
         """Start the next batch, if there is one. One is under way at a time."""
@@ -136,7 +136,7 @@ class Writer:
         else:
             batch = _Batch(self._connection.total_changes)
             batch.jobs = self._take(limits.write_batch_max)
-            self._in_thread(lambda: self._run(batch, self._attempt), batch)
+            self._thread.run(self._run, batch, then=self._finish)
 
     def _go_on(self, batch: _Batch) -> None:
         """The next few quick jobs of a batch, on the event loop; in between, whoever reads gets a turn."""
@@ -147,7 +147,7 @@ class Writer:
                 self._connection.execute("BEGIN IMMEDIATE")
             self._do(jobs, batch, self._attempt)
         except _Halfway:
-            self._in_thread(lambda: self._run(batch, self._attempt_in_savepoint), batch)
+            self._thread.run(self._run_in_savepoints, batch, then=self._finish)
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
             self._finish(batch)
@@ -161,7 +161,7 @@ class Writer:
             self._commit(batch)  # nothing to flush, so nothing to wait for
             self._finish(batch)
         else:
-            self._in_thread(lambda: self._commit(batch), batch)
+            self._thread.run(self._commit, batch, then=self._finish)
 
     def _take(self, many: int, *, quick: bool = False) -> list[Job]:
         """The next jobs; `quick`: only as far as they are."""
@@ -169,10 +169,6 @@ class Writer:
         while self._waiting and len(jobs) < many and (self._waiting[0].quick or not quick):
             jobs.append(self._waiting.popleft())
         return jobs
-
-    def _in_thread(self, work: Callable[[], None], batch: _Batch) -> None:
-        done = self._loop.run_in_executor(self._thread, work)
-        done.add_done_callback(lambda ended: self._finish(batch))
 
     def _finish(self, batch: _Batch) -> None:
         """On the event loop, after the commit: tell everyone, and go on.
@@ -192,8 +188,15 @@ class Writer:
             self._answer(batch.jobs)  # what is stored is answered, whatever a listener makes of it
             self._loop.call_soon(self._begin)
 
-    def _run(self, batch: _Batch, attempt: _Attempt) -> None:
-        """All of a batch in one transaction, in the writer's thread."""
+    def _run(self, batch: _Batch) -> None:
+        """Run a batch in one transaction, in the writer's thread."""
+        self._run_with(batch, self._attempt)
+
+    def _run_in_savepoints(self, batch: _Batch) -> None:
+        """Run a batch again, each caller's work in a savepoint."""
+        self._run_with(batch, self._attempt_in_savepoint)
+
+    def _run_with(self, batch: _Batch, attempt: _Attempt) -> None:
         batch.events.clear()
         for job in batch.jobs:
             job.take_back()  # it runs again
@@ -201,7 +204,7 @@ class Writer:
             self._connection.execute("BEGIN IMMEDIATE")
             self._do(batch.jobs, batch, attempt)
         except _Halfway:
-            self._run(batch, self._attempt_in_savepoint)
+            self._run_in_savepoints(batch)
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
         else:
