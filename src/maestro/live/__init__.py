@@ -1,4 +1,4 @@
-"""What a person looks at while it goes on: an agent's terminal, its transcript, a run.
+"""What a person looks at while it goes on: an agent's terminal, its transcript, a run, the end of the server.
 
 Runs in the client after the server has done its part (the frame `L` of docs/frames.md), and outlives it.
 """
@@ -10,7 +10,7 @@ import json
 
 from maestro.client import thin
 
-_VIEWS = {"attach": "attach", "logs": "logs", "run": "run", "save": "save"}
+_VIEWS = {"attach": "attach", "down": "down", "logs": "logs", "run": "run", "save": "save"}
 
 
 def run(handed: bytes) -> int:

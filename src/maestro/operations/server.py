@@ -77,8 +77,11 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """The server that was told to stop."""
+
     pid: int
     sessions: int = 0  # that go on without it
+    home: str = ""  # the data directory
 
 
 class Backup(Request, frozen=True, kw_only=True):

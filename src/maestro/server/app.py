@@ -338,7 +338,7 @@ class Server:
     async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:
         left = await self.store.read(lambda tx: tx.sessions.count_live(), quick=True)
         self.stopping.set()
-        return ops.Stopped(pid=os.getpid(), sessions=left)
+        return ops.Stopped(pid=os.getpid(), sessions=left, home=str(self.home))
 
     async def config_get(self, caller: Caller, request: ops.GetConfig) -> ops.Settings:
         shown = msgspec.structs.asdict(settings.load(self.home))

@@ -58,7 +58,7 @@ class Connection:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, invocation: frames.Invocation
     ) -> None:
         self.invocation = invocation
-        self.can_go_on = True
+        self.can_go_on = invocation.protocol == frames.PROTOCOL
         self.stdin_tty = invocation.stdin_tty
         self.stdout_tty = invocation.stdout_tty
         self.stderr_tty = invocation.stderr_tty

@@ -11,11 +11,14 @@ from typing import Any
 
 from maestro import errors
 from maestro.domain.callers import Caller
-from maestro.operations import runs, terminals, timeline
+from maestro.operations import runs, server, terminals, timeline
 from maestro.operations.app import App
 from maestro.operations.base import Operation
 from maestro.surfaces.cli import client_files
 from maestro.surfaces.cli.channel import Channel, HandOver
+from maestro.surfaces.cli.render import answers
+from maestro.surfaces.cli.render import server as render
+from maestro.surfaces.cli.render.style import View
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Asked:
 def wanted(operation: Operation, request: Any, *, json: bool) -> bool:
     """Whether this is such a command, asked for in such a way."""
     match operation.name:
+        case server.STOP.name:
+            return True
         case terminals.ATTACH.name:
             return not json
         case terminals.LOGS.name:
@@ -54,6 +59,16 @@ def follows_run(operation: Operation, request: Any) -> bool:
 async def hand_over(app: App, asked: Asked, channel: Channel) -> HandOver | None:
     """The server's part, and what is left to the client; None where the client cannot."""
     return await _PARTS[asked.operation.name](app, asked, channel)
+
+
+async def _stop(app: App, asked: Asked, channel: Channel) -> HandOver | None:
+    """Stop the server. The client waits for the end of the server, so that the data can be copied afterwards."""
+    if not channel.can_go_on:
+        return None
+    stopped: server.Stopped = await app.call(asked.operation, asked.request, caller=asked.caller)
+    view = View(channel.stdout_tty, channel.columns, channel.color)
+    said = answers.as_json(stopped, pretty=view.tty).decode() if asked.json else render.stopped(stopped, view).out
+    return HandOver("down", {"home": stopped.home, "pid": stopped.pid, "said": said})
 
 
 async def _attach(app: App, asked: Asked, channel: Channel) -> HandOver:
@@ -116,6 +131,7 @@ def _require_this_machine(channel: Channel, what: str) -> None:
 
 
 _PARTS: dict[str, Callable[[App, Asked, Channel], Awaitable[HandOver | None]]] = {
+    server.STOP.name: _stop,
     terminals.ATTACH.name: _attach,
     terminals.LOGS.name: _logs,
     runs.START.name: _run,
