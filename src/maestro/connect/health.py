@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import time
 from collections.abc import Iterator
@@ -49,8 +50,10 @@ class Findings:
 
 def run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="maestro doctor", description="Say what is wrong, and mend it.")
-    parser.add_argument("--fix", action="store_true", help="mend what can be mended")
-    parser.add_argument(
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--fix", action="store_true", help="mend what can be mended")
+    way.add_argument("--json", action="store_true", help="answer in JSON")
+    way.add_argument(
         "--compact", action="store_true", help="copy the database into a smaller file; no server may run"
     )
     chosen = parser.parse_args(arguments)
@@ -58,9 +61,18 @@ def run(arguments: list[str]) -> int:
         place.require_person("compacts the database")
         start.become("--compact")
     found = look()
+    if chosen.json:
+        say(_as_json(found))
+    else:
+        found = _say_all(found, mends=chosen.fix)
+    return 1 if found.problems else 0
+
+
+def _say_all(found: Findings, *, mends: bool) -> Findings:
+    """Print the findings, mend them if asked to, and return what is still wrong."""
     for line in found.lines:
         say(line)
-    if chosen.fix and found.problems:
+    if mends and found.problems:
         place.require_person("mends settings")
         _mend(found.problems)
         found = look()
@@ -69,7 +81,12 @@ def run(arguments: list[str]) -> int:
     say("" if found.problems else "nothing is wrong")
     for problem in found.problems:
         say(f"! {problem.what}" + (f"\n  {problem.remedy}" if problem.remedy else ""))
-    return 1 if found.problems else 0
+    return found
+
+
+def _as_json(found: Findings) -> str:
+    problems = [{"problem": problem.what, "remedy": problem.remedy} for problem in found.problems]
+    return json.dumps({"findings": [line.strip() for line in found.lines], "problems": problems})
 
 
 def look() -> Findings:

@@ -139,6 +139,14 @@ def test_the_doctor_says_what_is_wrong_and_mends_it(person: Person) -> None:
     assert not log.exists()
 
 
+def test_the_doctor_answers_in_json(person: Person) -> None:
+    assert json.loads(person.runs("doctor", "--json"))["problems"] == []
+    person.runs("down")
+    told = json.loads(person.runs("doctor", "--json", code=1))
+    assert "no server runs" in [problem["problem"] for problem in told["problems"]]
+    assert any(line.startswith("server") for line in told["findings"])
+
+
 def test_the_doctor_starts_a_server_only_when_asked_to_mend(person: Person) -> None:
     person.live.stop()
     assert "no server runs" in person.runs("doctor", code=1)

@@ -114,6 +114,7 @@ class Disconnect(Request, frozen=True, kw_only=True):
 
 class Doctor(Request, frozen=True, kw_only=True):
     fix: Annotated[bool, Meta(description="Mend what can be mended.")] = False
+    compact: Annotated[bool, Meta(description="Copy the database into a smaller file, while no server runs.")] = False
 
 
 class Restore(Request, frozen=True, kw_only=True):
@@ -244,7 +245,7 @@ DOCTOR = Own(
     Doctor,
     "Say which agent programs there are, how they are connected, and what is wrong.",
     callers=Callers.PERSON,
-    examples=("maestro doctor", "maestro doctor --fix"),
+    examples=("maestro doctor", "maestro doctor --fix", "maestro doctor --json"),
     local=True,
 )
 DEMO = Own("demo", Nothing, "See Maestro at work.", callers=Callers.PERSON, examples=("maestro demo",), local=True)
