@@ -38,7 +38,9 @@ def test_any_command_of_the_person_takes_a_set_up_command_over(shop: Workshop) -
     lead = shop.lead()
     write_setup(shop.repo, f"touch {shop.repo}/ran")
     shop.call_as(lead, "task", "list")  # a session that reads the changed file first accepts nothing
-    shop.maestro("task", "list")
+    told = shop.live.command("task", "list", cwd=shop.repo).stderr.decode()
+    assert f"new worktrees run the set-up command `touch {shop.repo}/ran`" in told
+    assert "set-up command" not in shop.live.command("task", "list", cwd=shop.repo).stderr.decode()
     assert spawned_by(shop, lead, "ada") == []
     assert (shop.repo / "ran").exists()
 

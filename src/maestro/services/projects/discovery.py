@@ -50,7 +50,7 @@ class Discovery:
         self._met: dict[tuple[str | None, ...], list[Workspace]] = {}  # names that were known, where they were said
 
     async def refresh(self, caller: Caller, workspace: Workspace) -> list[str]:
-        """Take over what a checkout's files say, if they changed; what is wrong in them."""
+        """Take over what a checkout's files say, if they changed. Return what the caller should know of them."""
         seen = stamps(workspace.path)
         if self._read.get(workspace.id) == seen and not self.owes(caller, workspace):
             return []
@@ -66,7 +66,9 @@ class Discovery:
             self._owed.discard(workspace.id)
             if rules or tracker or await self._has_tracker(workspace):
                 await self._store.write(lambda tx: _settle_rules(tx, caller, workspace, rules, tracker))
-            await self._accept_setup(workspace, await asyncio.to_thread(setup_in, texts[Source.CONFIG]))
+            command = await asyncio.to_thread(setup_in, texts[Source.CONFIG])
+            if await self._accept_setup(workspace, command) and command:
+                wrong.append(f"{Source.CONFIG.value}: new worktrees run the set-up command `{command}` from now on")
         self._read[workspace.id] = seen
         return wrong
 
@@ -142,10 +144,15 @@ class Discovery:
     async def _has_tracker(self, workspace: Workspace) -> bool:
         return await self._store.read(lambda tx: tx.trackers.get(workspace.project_id) is not None, quick=True)
 
-    async def _accept_setup(self, workspace: Workspace, command: str) -> None:
-        """Record the set-up command of a checkout. Only after this may the command run in new worktrees."""
-        if await self._store.read(lambda tx: tx.projects.setup(workspace.id), quick=True) != command:
+    async def _accept_setup(self, workspace: Workspace, command: str) -> bool:
+        """Record the set-up command of a checkout, and return whether it is another one than before.
+
+        Only after this may the command run in new worktrees.
+        """
+        is_new = await self._store.read(lambda tx: tx.projects.setup(workspace.id), quick=True) != command
+        if is_new:
             await self._store.write(lambda tx: tx.projects.accept_setup(workspace.id, command))
+        return is_new
 
     async def _has_links(self, workspace: Workspace) -> bool:
         return await self._store.read(lambda tx: bool(tx.links.of_workspace(workspace.id)), quick=True)
