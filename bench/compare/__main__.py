@@ -57,9 +57,11 @@ def _compare(name: str, base: Measured, new: Measured, *, rounds: int) -> Ratio:
     times: dict[str, list[list[float]]] = {"base": [], "new": []}
     for tree in (base, new):
         tree.measure(name)  # sets the case up; the first round is not counted
+    sides = [("base", base), ("new", new)]
     for number in range(rounds):
-        for side, tree in (("base", base), ("new", new)):
+        for side, tree in sides:
             times[side].append(tree.measure(name))
+        sides.reverse()  # the second one of a round may have to wait while the system writes what the first one left
         raw = {side: [round(second, 7) for second in found[-1]] for side, found in times.items()}
         print(json.dumps({"case": name, "round": number, **raw}), flush=True)
     return compare_rounds(times["base"], times["new"])

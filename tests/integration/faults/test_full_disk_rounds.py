@@ -164,12 +164,24 @@ class Round:
         try:
             shown = until(lambda: one if (one := self._session(api, agent))["ended_at"] else None)
         except AssertionError:
-            self.counts.unknown.append(f"{agent.name} {agent.fate} {agent.code}: not ended")
+            self.counts.unknown.append(
+                f"{agent.name} {agent.fate} {agent.code}: not ended: {self._state(api, agent)}"
+            )
             return
         if shown["status"] not in agent.expected():
             self.counts.unknown.append(f"{agent.name} {agent.fate} {agent.code}: {shown['status']}")
         self.counts.stopped += agent.fate == "stop"
         self.counts.ended += agent.fate == "end"
+
+    def _state(self, api: Any, agent: Agent) -> str:
+        """Return what is known of a session whose end is not known."""
+        session = self._session(api, agent)
+        folder = self.shop.live.home / "runs" / session["id"]
+        files = sorted(f"{file.name} ({file.stat().st_size})" for file in folder.iterdir())
+        notes = [note for note in self.shop.notes() if str(note["agent"]) in agent.starts]
+        runners = [(note, is_there((note["runner"], note["runner_started"]))) for note in notes]
+        log = (folder / "runner.log").read_text()[-500:]
+        return f"{session['id']} is {session['status']}; {files}; runners {runners}; {log}"
 
     def _session(self, api: Any, agent: Agent) -> dict[str, Any]:
         """Return the session of an agent: of several with its name, the one that was started first."""
