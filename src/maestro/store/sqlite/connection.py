@@ -27,6 +27,12 @@ _NUL, _REPLACEMENT = "\0", "\ufffd"
 _NULS_OF_DAMAGE = _NUL * 4
 _NULS_OF_DAMAGE_IN_JSON = "\\u0000" * 4 + '"'
 _UNDECODABLE = "Could not decode to UTF-8"
+_PARAMETER = re.compile(r":(\w+)")
+_WRITES = re.compile(r"\s*(?!SELECT\b)", re.IGNORECASE)
+_OWN_VALUES = frozenset(
+    {"id", "at", "seq", "message_seq", "box", "blob", "bytes", "hops", "attachments", "version"}
+    | {"status", "type", "kind", "priority", "scope", "sender_kind"}
+)
 
 
 class DamagedText(sqlite3.DatabaseError):
@@ -47,10 +53,10 @@ class SqliteRows:
         self._sql = statements.load("sqlite")
 
     def run(self, name: str, /, **values: Any) -> int:
-        return self._execute(self._sql[name], _replace_nuls(values)).rowcount
+        return self._execute(self._sql[name], _replace_nuls(name, values)).rowcount
 
     def many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
-        self._execute_many(self._sql[name], [_replace_nuls(values) for values in sets])
+        self._execute_many(self._sql[name], [_replace_nuls(name, values) for values in sets])
 
     def one(self, name: str, /, **values: Any) -> Row | None:
         # All rows are fetched, so that a statement that also writes (RETURNING) is finished.
@@ -58,7 +64,7 @@ class SqliteRows:
         return rows[0] if rows else None
 
     def all(self, name: str, /, **values: Any) -> list[Row]:
-        rows = self._execute(self._sql[name], _replace_nuls(values)).fetchall()
+        rows = self._execute(self._sql[name], _replace_nuls(name, values)).fetchall()
         if self.checks_texts:
             _refuse_nuls(rows)
         return rows
@@ -66,19 +72,34 @@ class SqliteRows:
     def page(self, name: str, /, **values: Any) -> list[Row]:
         # sqlite3 lets go of the interpreter at every row, and on a busy server has to wait for it again. As one
         # row of JSON, fifty tasks cost one such wait.
-        ((found,),) = self._execute(_as_one_row(name), _replace_nuls(values)).fetchall()
+        ((found,),) = self._execute(_as_one_row(name), values).fetchall()
         rows: list[Row] = msgspec.json.decode(found)
         if self.checks_texts and _NULS_OF_DAMAGE_IN_JSON in found:
             _refuse_nuls(rows)
         return rows
 
 
-def _replace_nuls(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _replace_nuls(statement: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values of a statement without NUL characters in texts; the same values if there are none."""
-    for value in values.values():
+    for name in _text_parameters(statement):
+        value = values[name]
         if value.__class__ is str and _NUL in value:
             return {name: _replace_nuls_in(value) for name, value in values.items()}
     return values
+
+
+@cache
+def _text_parameters(statement: str) -> tuple[str, ...]:
+    """Return the parameters of a statement through which texts of others reach the database.
+
+    A statement that only reads has none. Ids, times and states are Maestro's own: to look at them in every write
+    would cost more than the rest of the look.
+    """
+    sql = statements.load("sqlite")[statement]
+    if not _WRITES.match(sql):
+        return ()
+    names = dict.fromkeys(_PARAMETER.findall(sql))
+    return tuple(name for name in names if name not in _OWN_VALUES and not name.endswith(("_id", "_at")))
 
 
 def _replace_nuls_in(value: Any) -> Any:
@@ -103,7 +124,7 @@ def _as_one_row(name: str) -> str:
 
 def _column_count(sql: str) -> int:
     """How many columns a statement gives: the database itself is asked, with an empty schema of ours."""
-    anything = dict.fromkeys(re.findall(r":(\w+)", sql), 0)
+    anything = dict.fromkeys(_PARAMETER.findall(sql), 0)
     return len(_empty().execute(sql, anything).description)
 
 
