@@ -15,26 +15,21 @@ import re
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufffe\uffff"
 # What takes no room: tags, joiners, selectors of variants, marks of the byte order.
 _NO_WIDTH = "\u034f\u180b-\u180f\u200b-\u200d\u2060-\u2065\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
-_PRINTABLE = re.compile("[\u034f\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # to Python, though unseen
 _SHOWN = f"[^\x00-\xa0{_CONTROLS}{_NO_WIDTH}]"
 _ORDINARY = (
     f"(?<={_SHOWN})[\ufe0e\ufe0f]",
     "(?<=[0-9#*])\ufe0f(?=\u20e3)",
     f"(?<=[^\x00-\xa0{_CONTROLS}])[\u200c\u200d](?={_SHOWN})",
 )
+_ANY_UNSEEN = re.compile(f"[{_CONTROLS}{_NO_WIDTH}]")
 _UNSEEN = re.compile(f"(?P<ordinary>{'|'.join(_ORDINARY)})|[{_CONTROLS}{_NO_WIDTH}]")
 
 
 def spell_out(text: str) -> str:
     """Return the text with each unseen character written as an escape, such as `\\u200b`."""
-    if is_all_seen(text.replace("\n", "").replace("\t", "")):
+    if _ANY_UNSEEN.search(text) is None:
         return text  # nearly every text, and found out quickly
     return _UNSEEN.sub(_spelled, text)
-
-
-def is_all_seen(line: str) -> bool:
-    """Return whether a reader sees every character of a line."""
-    return line.isprintable() and (line.isascii() or not _PRINTABLE.search(line))
 
 
 def _spelled(found: re.Match[str]) -> str:

@@ -30,6 +30,7 @@ class Identities:
         self._presence = presence
         self._human = human
         self._supervisor = process_name(str(home))
+        self._pid = os.getpid()
         self._above = _own_ancestors()
         self._unknown: dict[tuple[int, str], str] = {}
         self._processes: dict[tuple[int, str], str] | None = None
@@ -118,7 +119,7 @@ class Identities:
             session_id = known.get((process.pid, process.started))
             if session_id is not None:  # the nearest counts; one that has ended is nobody
                 return await self._by_session(session_id)
-            if process.pid == os.getpid() or self._is_foreign_supervisor(process):
+            if process.pid == self._pid or self._is_foreign_supervisor(process):
                 return nobody()
         return person(self._human)
 

@@ -136,6 +136,7 @@ class SqliteStore:
     def _copy(self, target: Path) -> None:
         copy = sqlite3.connect(target)
         try:
+            copy.execute("PRAGMA synchronous = OFF")  # the caller flushes what it makes of the copy
             self._reader().backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from maestro.unseen import is_all_seen, spell_out
+from maestro.unseen import spell_out
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _END = "\ufdd0"
@@ -54,7 +54,7 @@ def finish(text: str, *, color: bool = False) -> str:
 
 def line(text: str) -> str:
     """Text from elsewhere that must stay on one line."""
-    if is_all_seen(text):
+    if text.isascii() and text.isprintable():
         return text
     text = _BREAKS.sub(" ", _MARKS.sub("", text))
     return spell_out(text)
