@@ -82,7 +82,7 @@ _CALLS_AS = {
 
 def permits(callers: Callers, role: Role) -> bool:
     """Whether a role may call at all; a HOLDER's hold is checked where the task is read."""
-    return bool(callers.value & _CALLS_AS[role])
+    return bool(callers._value_ & _CALLS_AS[role])  # not `value`, which is ten times as slow
 
 
 def may_call(caller: Caller, operation: str, callers: Callers) -> bool:

@@ -26,6 +26,8 @@ from maestro.store.holds import Keep
 
 T = TypeVar("T", bound=msgspec.Struct)
 _encode = msgspec.json.Encoder().encode
+# Every call looks at these, and Python takes long to find a member of an enum.
+_READ, _SCAN, _WRITE = Effect.READ, Effect.SCAN, Effect.WRITE
 
 
 @dataclass(frozen=True)
@@ -68,19 +70,17 @@ class Dispatcher:
         """Carry out one operation."""
         permit(operation, caller)
         binding = self._bindings[operation.name]
-        match operation.effect:
-            case Effect.READ | Effect.SCAN:
-                quick = operation.effect is Effect.READ
-                return await self._store.read(lambda tx: binding.do(tx, caller, request), quick=quick)
-            case Effect.WRITE:
-                request = hide_tokens(request)
-                if binding.before is not None:
-                    await binding.before(caller, request)
-                answer = await self._write(operation, binding, request, caller, key)
-                return await binding.after(caller, request, answer) if binding.after else answer
-            case _:
-                action: Awaitable[Any] = binding.do(caller, hide_tokens(request))
-                return await action
+        effect = operation.effect
+        if effect is _WRITE:
+            request = hide_tokens(request)
+            if binding.before is not None:
+                await binding.before(caller, request)
+            answer = await self._write(operation, binding, request, caller, key)
+            return await binding.after(caller, request, answer) if binding.after else answer
+        if effect is _READ or effect is _SCAN:
+            return await self._store.read(lambda tx: binding.do(tx, caller, request), quick=effect is _READ)
+        action: Awaitable[Any] = binding.do(caller, hide_tokens(request))
+        return await action
 
     def stream(self, operation: Operation, request: Any, *, caller: Caller) -> AsyncIterator[Any]:
         """Carry out an operation with many answers."""

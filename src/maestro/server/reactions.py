@@ -33,6 +33,8 @@ class Reactions:
         server = self._server
         for job in NUDGED.get(kind, ()):
             server.upkeep.nudge(job)
+        if kind.startswith("mail."):
+            return  # the most frequent events by far, after which all that is remembered stays true
         if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # that one is about several
             server.identities.forget()
         if kind == Kind.SESSION_ADOPTED:

@@ -25,6 +25,8 @@ from maestro.domain.trackers import OUTSIDE, is_outside
 from maestro.store.base import Tx
 from maestro.store.repositories.mail import Letter
 
+_CRITICAL = Priority.CRITICAL  # looked at for every message, and Python takes long to find a member of an enum
+
 
 class Target(msgspec.Struct, frozen=True):
     """A box that a message goes to, and why if it is not the one it was sent to."""
@@ -66,7 +68,7 @@ class Posted(msgspec.Struct, frozen=True):
 
 def post(tx: Tx, draft: Draft) -> Posted:
     """Store a message and hand it to every box."""
-    if draft.priority is Priority.CRITICAL:
+    if draft.priority is _CRITICAL:
         draft = msgspec.structs.replace(draft, priority=_counted_priority(draft))
     message_id = ids.new("msg", tx.at)
     thread_id = draft.thread_id or (draft.parent.thread_id if draft.parent else message_id)
@@ -114,8 +116,8 @@ def _log(tx: Tx, draft: Draft, message_id: str, thread_id: str, boxes: list[str]
     data = {
         "from": draft.sender.id,
         "to": boxes,
-        "type": draft.type.value,
-        "priority": draft.priority.value,
+        "type": draft.type._value_,
+        "priority": draft.priority._value_,
         "subject": draft.subject,
         "thread": thread_id,
     }

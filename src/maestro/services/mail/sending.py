@@ -35,6 +35,8 @@ from maestro.services.scope import project_of, task_of
 from maestro.store.base import Tx
 from maestro.store.holds import Keep
 
+_QUERY = Type.QUERY
+
 
 class Enclosed(msgspec.Struct, frozen=True):
     """Contents that were put on the disk before the transaction began."""
@@ -329,7 +331,7 @@ class Sending:
 
 
 def _asks_the_person(caller: Caller, draft: Draft) -> bool:
-    return draft.type is Type.QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets)
+    return draft.type is _QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets)
 
 
 def _addresses(request: ops.SendMail) -> list[str]:

@@ -44,7 +44,7 @@ class Deliveries:
         self, seq: int, to: Iterable[tuple[str, str | None, str | None]], *, priority: Priority, type: Type
     ) -> None:
         """Put a message into boxes, each with its project and why it came there."""
-        rank, kind = RANKS[priority], type.value
+        rank, kind = RANKS[priority], type._value_
         rows = [
             {
                 "box": box,
