@@ -46,6 +46,7 @@ class Agent:
         self.name = name
         self.fate = chance.choice(["stop", "end", "end", "stay"])
         self.code = chance.choice([0, 5])
+        self.has_ended = False  # a session that a full disk kept from starting starts later, and has no end yet
         self._folder = folder
         self._starts = folder / f"{name}.starts"
 
@@ -131,6 +132,7 @@ class Round:
             return not agent.is_running
 
         until(is_over, what=f"the end of {agent.name}")
+        agent.has_ended = True
 
     def _ask_to_stop(self, agent: Agent) -> None:
         api = self.connect(self.shop.live)
@@ -152,7 +154,7 @@ class Round:
     def _check(self) -> None:
         api = self.connect(self.shop.live)
         for agent in self.agents:
-            if agent.starts and agent.fate != "stay":
+            if agent.has_ended:
                 self._check_end(api, agent)
         self._stop_the_rest(api)
         for agent in self.agents:
