@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench.report import Figure
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import person
 from maestro.operations import projects, tasks
 from maestro.operations.task_shapes import CreateTask, DependTask, ReadyTasks

@@ -15,7 +15,7 @@ from agent_programs.gemini import Gemini
 from agent_programs.stage import WAYS, Stage, Way, stage
 from scripted_model import ScriptedModel
 
-from maestro import leftovers
+from maestro.system import stray_processes
 from maestro.testing.live import LiveServer
 
 PROGRAMS: dict[str, Program] = {
@@ -63,7 +63,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     home.mkdir()
     work.mkdir()
     yield Room(home, work)
-    leftovers.end("HOME", str(home))
+    stray_processes.end("HOME", str(home))
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from agent_programs import by_hand, installed
 from agent_programs.base import Launch, Room, run
 from scripted_model import Say, ScriptedModel, Seen, Shell
 
-from maestro.agents.hooks import wiring
 from maestro.server.secrets import Secrets
 from maestro.testing.live import LiveServer
+from maestro.tools.hooks import wiring
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(120)]
 Step = Any

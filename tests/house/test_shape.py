@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import maestro
-from maestro import errors
+from maestro.core import errors
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "maestro"

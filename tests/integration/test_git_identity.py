@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from maestro import git, limits
+from maestro.core import limits
+from maestro.core.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut, TooLarge
 from maestro.domain.identity import Checkout, Identity, identify
-from maestro.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut, TooLarge
-from maestro.git_fingerprint import Fingerprint, fingerprint
+from maestro.git import git_program
+from maestro.git.fingerprint import Fingerprint, fingerprint
 
 VC = "github.com/steveyegge/vc"
 URL = "git@github.com:steveyegge/vc.git"
@@ -60,7 +61,7 @@ def set_global(name: str, value: str, *, cwd: Path) -> None:
 
 
 async def checkout(path: Path) -> Checkout:
-    found = await git.checkout_at(str(path))
+    found = await git_program.checkout_at(str(path))
     assert found is not None
     return found
 
@@ -184,7 +185,7 @@ async def test_an_ssh_nickname_is_the_host_it_stands_for(place: Path) -> None:
     ],
 )
 def test_plain_names_are_read_from_the_ssh_configuration(config: str, hosts: dict[str, str]) -> None:
-    assert git.ssh_hosts(config) == hosts
+    assert git_program.ssh_hosts(config) == hosts
 
 
 # Kinds of checkouts
@@ -267,7 +268,7 @@ async def test_names_that_are_hard_to_read(place: Path) -> None:
     assert (await checkout(root)).toplevel == str(root)
     assert (await project(root)).key.isascii()
     with pytest.raises(Invalid):
-        await git.checkout_at(str(repository(place / "two\nlines", commits=0)))
+        await git_program.checkout_at(str(repository(place / "two\nlines", commits=0)))
 
 
 async def test_names_that_are_not_text(place: Path) -> None:
@@ -324,7 +325,7 @@ async def test_the_root_survives_what_people_do(place: Path, monkeypatch: pytest
 
 async def test_a_root_that_takes_too_long_gives_way_to_the_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = repository(place / "vc")
-    monkeypatch.setattr(git, "root_seconds_max", 0.0)
+    monkeypatch.setattr(git_program, "root_seconds_max", 0.0)
     assert (await project(root)).source == "path"
 
 
@@ -332,32 +333,32 @@ async def test_a_root_that_takes_too_long_gives_way_to_the_path(place: Path, mon
 
 
 async def test_outside_of_any_repository_there_is_no_checkout(place: Path) -> None:
-    assert await git.checkout_at(str(place)) is None
+    assert await git_program.checkout_at(str(place)) is None
     assert fingerprint(str(place)) is None
 
 
 async def test_a_git_folder_that_is_none_is_no_repository(place: Path) -> None:
     (place / ".git").mkdir()
-    assert await git.checkout_at(str(place)) is None
+    assert await git_program.checkout_at(str(place)) is None
     assert fingerprint(str(place)) is None
 
 
 async def test_a_deleted_directory_is_named(place: Path) -> None:
     with pytest.raises(NotFound, match="gone"):
-        await git.checkout_at(str(place / "gone"))
+        await git_program.checkout_at(str(place / "gone"))
     assert fingerprint(str(place / "gone")) is None
 
 
 async def test_a_file_is_no_directory(place: Path) -> None:
     (place / "file").write_text("")
     with pytest.raises(NotFound):
-        await git.checkout_at(str(place / "file"))
+        await git_program.checkout_at(str(place / "file"))
     assert fingerprint(str(place / "file")) is None
 
 
 async def test_a_null_byte_is_refused(place: Path) -> None:
     with pytest.raises(Invalid):
-        await git.checkout_at(f"{place}\0")
+        await git_program.checkout_at(f"{place}\0")
     assert fingerprint(f"{place}\0") is None
 
 
@@ -367,7 +368,7 @@ async def test_a_directory_that_may_not_be_entered(place: Path) -> None:
     closed.chmod(0)
     try:
         with pytest.raises(NotPermitted):
-            await git.checkout_at(str(closed))
+            await git_program.checkout_at(str(closed))
     finally:
         closed.chmod(0o700)
 
@@ -378,7 +379,7 @@ async def test_a_repository_of_another_user_names_the_remedy(place: Path) -> Non
     for path in (root, root / ".git"):
         os.chown(path, 12345, 12345)
     with pytest.raises(NotPermitted) as refused:
-        await git.checkout_at(str(root))
+        await git_program.checkout_at(str(root))
     assert f"git config --global --add safe.directory {root}" in refused.value.hint
     set_global("safe.directory", str(root), cwd=place)
     assert (await project(root)).key == VC
@@ -387,7 +388,7 @@ async def test_a_repository_of_another_user_names_the_remedy(place: Path) -> Non
 async def test_git_not_being_installed_is_said(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(place))
     with pytest.raises(MaestroError, match="git is not installed"):
-        await git.checkout_at(str(place))
+        await git_program.checkout_at(str(place))
 
 
 @pytest.mark.parametrize(
@@ -404,7 +405,7 @@ async def test_a_broken_repository_is_told_in_gits_words(place: Path, broken: st
         shutil.rmtree(root / ".git")
     (root / broken).write_text(content)
     with pytest.raises(MaestroError, match=said):
-        await git.checkout_at(str(root))
+        await git_program.checkout_at(str(root))
 
 
 async def test_a_branch_that_leads_nowhere_leaves_the_path(place: Path) -> None:
@@ -418,9 +419,9 @@ async def test_a_branch_that_leads_nowhere_leaves_the_path(place: Path) -> None:
 
 async def test_output_comes_back_and_failure_is_an_error(place: Path) -> None:
     root = repository(place / "vc")
-    assert await git.run("symbolic-ref", "HEAD", cwd=str(root)) == "refs/heads/main\n"
+    assert await git_program.run("symbolic-ref", "HEAD", cwd=str(root)) == "refs/heads/main\n"
     with pytest.raises(MaestroError, match=r"git cat-file: .*nothing") as failed:
-        await git.run("cat-file", "-t", "nothing", cwd=str(root))
+        await git_program.run("cat-file", "-t", "nothing", cwd=str(root))
     assert failed.value.data == {"exit_code": 128}
 
 
@@ -432,21 +433,21 @@ async def test_output_without_bounds_is_refused_and_never_cut(
     monkeypatch.setattr(limits, "git_output_bytes_max", 10_000)
     to = "" if stream == "out" else " >&2"
     few, many = (f"alias.say=!head -c {count} /dev/zero{to}; true" for count in (10_000, 10_001))
-    assert len(await git.run("-c", few, "say", cwd=str(repo))) == (10_000 if stream == "out" else 0)
+    assert len(await git_program.run("-c", few, "say", cwd=str(repo))) == (10_000 if stream == "out" else 0)
     with pytest.raises(TooLarge, match="10000 bytes"):
-        await git.run("-c", many, "say", cwd=str(repo))
+        await git_program.run("-c", many, "say", cwd=str(repo))
 
 
 async def test_git_that_prints_without_end_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = repository(place / "vc")
     monkeypatch.setattr(limits, "git_output_bytes_max", 10_000)
     with pytest.raises(TooLarge):
-        await git.run("-c", "alias.say=!yes", "say", cwd=str(repo), timeout_seconds=60)
+        await git_program.run("-c", "alias.say=!yes", "say", cwd=str(repo), timeout_seconds=60)
 
 
 async def test_no_password_gets_into_an_error(place: Path) -> None:
     with pytest.raises(MaestroError) as failed:
-        await git.run("ls-remote", "https://dave:secret@localhost:1/vc", cwd=str(place))
+        await git_program.run("ls-remote", "https://dave:secret@localhost:1/vc", cwd=str(place))
     assert "secret" not in str(failed.value.as_dict())
 
 
@@ -462,7 +463,7 @@ async def test_a_variable_of_a_hook_does_not_lead_astray(place: Path, monkeypatc
 
 def test_git_runs_in_a_clean_environment() -> None:
     caller = {"GIT_DIR": "x", "GIT_CONFIG_KEY_0": "k", "GIT_SSH_COMMAND": "s", "LC_ALL": "de_DE", "PATH": "p"}
-    assert git.environment(caller) == {
+    assert git_program.environment(caller) == {
         "GIT_CONFIG_KEY_0": "k",
         "GIT_SSH_COMMAND": "s",
         "PATH": "p",
@@ -492,13 +493,13 @@ def put_first_on_path(place: Path, script: str, monkeypatch: pytest.MonkeyPatch)
 async def test_time_that_runs_out_ends_git_and_its_children(place: Path, endless: Path) -> None:
     everything_said = asyncio.create_task(asyncio.to_thread(endless.read_text))
     with pytest.raises(TimedOut, match="git status"):
-        await git.run("status", cwd=str(place), timeout_seconds=1)
+        await git_program.run("status", cwd=str(place), timeout_seconds=1)
     async with asyncio.timeout(20):
         assert await everything_said == "started\n"  # a pipe ends when nobody holds it any more
 
 
 async def test_a_cancelled_caller_ends_git_too(place: Path, endless: Path) -> None:
-    asked = asyncio.create_task(git.run("status", cwd=str(place)))
+    asked = asyncio.create_task(git_program.run("status", cwd=str(place)))
     with await asyncio.to_thread(endless.open) as pipe:
         assert await asyncio.to_thread(pipe.readline) == "started\n"
         asked.cancel()

@@ -12,10 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
-from maestro import checkout_files, worktrees
-from maestro.errors import Invalid
+from maestro.core.errors import Invalid
+from maestro.git import worktrees
+from maestro.git.worktrees import records
+from maestro.system import checkout_files
 from maestro.testing.live import LiveServer
-from maestro.worktrees import records
 
 MakeRepo = Callable[..., Path]
 HOSTILE = 'x = "$(touch pwned)"\n'

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from maestro import sandbox
+from maestro.core.errors import Conflict
 from maestro.domain.callers import Callers
 from maestro.domain.sandboxes import Mode, Sandbox
-from maestro.errors import Conflict
+from maestro.git import sandbox
 from maestro.operations import projects as project_ops
 from maestro.testing.supervised import until
 from maestro.testing.workshop import MAESTRO, Workshop

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from maestro.agents.policy import Policy
 from maestro.testing.workshop import Workshop
+from maestro.tools.policy import Policy
 
 REFUSED = 4
 

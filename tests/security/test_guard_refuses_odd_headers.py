@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.surfaces.rest.guard import Guard
 from maestro.testing.live import LiveServer
 

@@ -6,8 +6,6 @@ import asyncio
 from typing import Any
 from unittest import mock
 
-from maestro.agents.hooks import base, known
-from maestro.agents.hooks.base import Happening, Kind, Moment, Reply
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
 from maestro.events.hub import EVERYTHING
@@ -15,6 +13,8 @@ from maestro.operations import asks as ops
 from maestro.services import asks
 from maestro.services.hooks.holding import Holding, withdraw_left
 from maestro.testing.supervised import SECONDS_MAX
+from maestro.tools.hooks import base, known
+from maestro.tools.hooks.base import Happening, Kind, Moment, Reply
 
 SAME = "x" * 8000
 

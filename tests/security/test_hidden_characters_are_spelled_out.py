@@ -4,7 +4,7 @@ import pytest
 
 from maestro.prompts import xml
 from maestro.surfaces.cli.render import style
-from maestro.terminals import Lines
+from maestro.text.terminal_text import Lines
 
 HIDDEN = [
     *range(0x200B, 0x200E),

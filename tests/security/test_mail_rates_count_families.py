@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import Happening, Kind, Moment, Reply
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.tasks import Priority
 from maestro.operations import mail as mail_ops
@@ -21,6 +20,7 @@ from maestro.operations import projects as project_ops
 from maestro.operations import sessions as session_ops
 from maestro.server.app import Server
 from maestro.testing.clock import FakeClock
+from maestro.tools.hooks.base import Happening, Kind, Moment, Reply
 
 Join = Callable[..., Any]
 FAMILY_MAX, PROJECT_MAX = 1_200, 3_000

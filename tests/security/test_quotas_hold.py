@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import Happening, Moment
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.messages import Type
 from maestro.domain.trackers import OUTSIDE
@@ -27,6 +26,7 @@ from maestro.services.families import Families
 from maestro.services.hooks.holding import Holding
 from maestro.store.base import Tx
 from maestro.testing.clock import FakeClock
+from maestro.tools.hooks.base import Happening, Moment
 
 Join = Callable[..., Any]
 BIG = b"x" * (limits.inline_bytes_max + 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations import documents as document_ops
 from maestro.operations import issues as issue_ops

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from maestro.redaction import HIDDEN
 from maestro.server.secrets import Secrets
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 from maestro.testing.supervised import until
+from maestro.text.redaction import HIDDEN
 
 MAESTRO = shlex.join(PYTHON_CLIENT)
 # What a careless agent does. Each line ends well, else the agent leaves no `done`.

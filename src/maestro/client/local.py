@@ -33,7 +33,7 @@ def run(arguments: list[str]) -> int:
 def go_on(handed: bytes) -> int:
     """Goes on with what the server left to this side: something that a person looks at, and that outlives it."""
     os.environ.pop("MAESTRO_LOCAL", None)
-    return int(importlib.import_module("maestro.live").run(handed))
+    return int(importlib.import_module("maestro.client.live").run(handed))
 
 
 def after_silence(arguments: list[str]) -> int:
@@ -104,7 +104,7 @@ def wait_for_server(path: str, problem: OSError) -> _socket.socket:
 
 def ask_elsewhere(arguments: list[str]) -> int:
     """Asks the server at MAESTRO_SERVER_URL."""
-    return int(importlib.import_module("maestro.remote").run(arguments))
+    return int(importlib.import_module("maestro.client.remote").run(arguments))
 
 
 def up(arguments: list[str]) -> int:
@@ -139,15 +139,15 @@ def mcp(arguments: list[str]) -> int:
 
 
 def connect(arguments: list[str]) -> int:
-    return int(importlib.import_module("maestro.connect").connect(arguments))
+    return int(importlib.import_module("maestro.client.connect").connect(arguments))
 
 
 def disconnect(arguments: list[str]) -> int:
-    return int(importlib.import_module("maestro.connect").disconnect(arguments))
+    return int(importlib.import_module("maestro.client.connect").disconnect(arguments))
 
 
 def doctor(arguments: list[str]) -> int:
-    return int(importlib.import_module("maestro.connect").doctor(arguments))
+    return int(importlib.import_module("maestro.client.connect").doctor(arguments))
 
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {

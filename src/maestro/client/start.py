@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from maestro.client import call, private_home, server_locks, thin
+from maestro.client import call, server_locks, thin
+from maestro.system import private_home
 
 START_SECONDS_MAX = 15.0
 RETRY_SECONDS = 0.02

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from maestro import limits
+from maestro.core import limits
 from maestro.demo.agent import say, title
 from maestro.demo.world import World, command, indented
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Callers
 from maestro.domain.events import Kind
 from maestro.operations.registry import REGISTRY

@@ -15,7 +15,7 @@ import re
 
 import msgspec
 
-from maestro import errors, ids
+from maestro.core import errors, ids
 
 
 class Kind(enum.StrEnum):

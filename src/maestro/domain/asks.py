@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 
 
 class Kind(enum.StrEnum):

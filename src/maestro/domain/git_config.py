@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from maestro import limits
-from maestro.errors import Invalid
+from maestro.core import limits
+from maestro.core.errors import Invalid
 
 _KEY = frozenset(string.ascii_letters + string.digits + "-")
 _SPACE = frozenset(" \t\r\n")

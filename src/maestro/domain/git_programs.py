@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from maestro.core.errors import Invalid
 from maestro.domain.git_config import Setting
-from maestro.errors import Invalid
 
 _NAMED = {
     "filter": frozenset({"clean", "smudge", "process"}),

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.domain.members import Permission, Tool
 from maestro.domain.sessions import Mode

@@ -1,4 +1,4 @@
-"""Which project a checkout belongs to, from the facts that `maestro.git` gathered about it. Pure."""
+"""Which project a checkout belongs to, from the facts that `maestro.git.git_program` gathered about it. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 
 import msgspec
 
-from maestro import ids, limits
+from maestro.core import ids, limits
+from maestro.core.errors import Invalid
 from maestro.domain import remotes
-from maestro.errors import Invalid
 
 # Words that mean something in an address, and so can name nothing.
 RESERVED = frozenset(

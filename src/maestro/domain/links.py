@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from maestro import bounded_toml, limits
-from maestro.errors import Invalid
+from maestro.core import limits
+from maestro.core.errors import Invalid
+from maestro.text import bounded_toml
 
 
 class Source(enum.StrEnum):

@@ -9,7 +9,7 @@ import enum
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.members import Permission
 from maestro.domain.messages import SenderKind, Type
 from maestro.domain.sessions import Mode

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import errors, ids
+from maestro.core import errors, ids
 from maestro.domain.identity import RESERVED
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.sessions import FINAL, Mode, Session, Source, Status
 from maestro.domain.spawns import Spawn
 

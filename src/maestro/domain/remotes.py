@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from maestro.errors import Invalid
+from maestro.core.errors import Invalid
 
 # What an address alone cannot tell:
 # - Own servers that publish a repository under one path for http and another for ssh (Bitbucket's /scm/,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.members import Permission
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 
 _TIME = "."  # between the id of a push and which time it is; no id has one
 

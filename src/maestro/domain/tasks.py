@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.events import Change, Kind
 
 

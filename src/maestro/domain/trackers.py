@@ -13,10 +13,11 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import bounded_toml, limits
+from maestro.core import limits
 from maestro.domain import tasks
 from maestro.domain.links import Source
 from maestro.domain.tasks import FINAL, Move, Status, Task
+from maestro.text import bounded_toml
 
 
 class Kind(enum.StrEnum):

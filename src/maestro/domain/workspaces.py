@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import NameTaken
 from maestro.domain.identity import clean_name
-from maestro.errors import NameTaken
 
 MAIN = "main"
 same_name_max = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.events import Event
 from maestro.events.hub import EVERYTHING, Hub, Subscription
 from maestro.store.base import Store, Tx

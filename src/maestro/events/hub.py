@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.events import Event
 
 EVERYTHING = "*"

@@ -7,10 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import NotFound
 from maestro.domain.callers import Callers
 from maestro.domain.presence import Agent
-from maestro.errors import NotFound
 from maestro.operations import fields
 from maestro.operations.base import GET, Command, Effect, InProject, Operation
 

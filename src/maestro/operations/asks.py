@@ -6,10 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Conflict, NotFound, NotPermitted, TimedOut
 from maestro.domain.asks import Ask, Kind
 from maestro.domain.callers import Callers
-from maestro.errors import Conflict, NotFound, NotPermitted, TimedOut
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
 

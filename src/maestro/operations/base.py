@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Callers
 from maestro.operations import fields
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Ambiguous, ClaimLost, Conflict, NotFound, NotPermitted, TooLarge
 from maestro.domain.callers import Callers
 from maestro.domain.documents import Document
-from maestro.errors import Ambiguous, ClaimLost, Conflict, NotFound, NotPermitted, TooLarge
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
 from maestro.operations.task_shapes import OneTask

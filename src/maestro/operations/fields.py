@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.identity import RESERVED
 from maestro.domain.members import Permission
 from maestro.domain.talks import Rest

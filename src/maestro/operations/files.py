@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from maestro.core.errors import NotPermitted
 from maestro.domain.callers import Callers
 from maestro.domain.client_files import Access
-from maestro.errors import NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import POST, Effect, Operation, Request
 

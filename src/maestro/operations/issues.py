@@ -7,12 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from maestro import limits
-from maestro.domain.callers import Callers
-from maestro.domain.documents import Document
-from maestro.domain.messages import Message, Step, Type
-from maestro.domain.tasks import Priority, Task
-from maestro.errors import (
+from maestro.core import limits
+from maestro.core.errors import (
     Ambiguous,
     ClaimLost,
     Conflict,
@@ -26,6 +22,10 @@ from maestro.errors import (
     TooFast,
     TooLarge,
 )
+from maestro.domain.callers import Callers
+from maestro.domain.documents import Document
+from maestro.domain.messages import Message, Step, Type
+from maestro.domain.tasks import Priority, Task
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
 from maestro.operations.mail_shapes import Body, Files, Recipient, SentMail

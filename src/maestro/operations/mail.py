@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from maestro.domain.callers import Callers
-from maestro.errors import (
+from maestro.core.errors import (
     Ambiguous,
     Conflict,
     Looping,
@@ -14,6 +13,7 @@ from maestro.errors import (
     TooFast,
     TooLarge,
 )
+from maestro.domain.callers import Callers
 from maestro.operations import mail_shapes as shapes
 from maestro.operations.base import GET, POST, Command, Effect, Operation
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.messages import Attachment, Delivery, Message, Received, Scope, Step, Type
 from maestro.domain.sessions import Contact
 from maestro.domain.tasks import Priority

@@ -8,10 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Conflict, NameTaken, NotFound, NotPermitted
 from maestro.domain.callers import Callers
 from maestro.domain.members import Member, Permission, Tool
-from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, InProject, Operation
 

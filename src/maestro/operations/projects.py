@@ -7,13 +7,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Ambiguous, Conflict, NameTaken, NotFound, NotPermitted
 from maestro.domain.callers import Callers
 from maestro.domain.links import Link
 from maestro.domain.projects import Inbound, Project, Workspace
 from maestro.domain.sandboxes import Mode
 from maestro.domain.trackers import Kind
-from maestro.errors import Ambiguous, Conflict, NameTaken, NotFound, NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, InProject, Operation, Request
 

@@ -8,13 +8,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Conflict, NotFound, NotPermitted
 from maestro.domain.callers import Callers
 from maestro.domain.runs import Run, Strategy
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.talks import Rest
 from maestro.domain.tasks import Status
-from maestro.errors import Conflict, NotFound, NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
 from maestro.operations.task_shapes import TaskLink

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from maestro.core.errors import Conflict, Invalid, NotFound, NotPermitted, StorageFailed
 from maestro.domain.callers import Callers
 from maestro.domain.events import Event, Kind
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode
 from maestro.domain.sessions import Status as SessionStatus
-from maestro.errors import Conflict, Invalid, NotFound, NotPermitted, StorageFailed
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
 

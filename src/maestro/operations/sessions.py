@@ -9,14 +9,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Conflict, NameTaken, NotFound, NotPermitted, TimedOut
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers, Role
 from maestro.domain.documents import ReportKind
 from maestro.domain.members import Permission
 from maestro.domain.sessions import Contact, Mode, Session, Signal, Status
 from maestro.domain.talks import Used
-from maestro.errors import Conflict, NameTaken, NotFound, NotPermitted, TimedOut
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
 from maestro.operations.task_shapes import MovedTask, TaskLink

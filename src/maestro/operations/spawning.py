@@ -7,14 +7,23 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import (
+    Conflict,
+    Invalid,
+    NotConfirmed,
+    NotFound,
+    NotPermitted,
+    NotReady,
+    NotStarted,
+    TimedOut,
+)
 from maestro.domain.callers import Callers
 from maestro.domain.manifests import Manifest
 from maestro.domain.members import Permission
 from maestro.domain.messages import Step
 from maestro.domain.sessions import Mode, Session
 from maestro.domain.talks import Driver, Rest
-from maestro.errors import Conflict, Invalid, NotConfirmed, NotFound, NotPermitted, NotReady, NotStarted, TimedOut
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation, Request
 from maestro.operations.mail_shapes import SentMail

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.documents import Document, Report, ReportKind
 from maestro.domain.gates import GateResult
 from maestro.domain.talks import Used

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from maestro.domain.callers import Callers
-from maestro.errors import (
+from maestro.core.errors import (
     Ambiguous,
     ClaimLost,
     Conflict,
@@ -14,6 +13,7 @@ from maestro.errors import (
     NotReady,
     TimedOut,
 )
+from maestro.domain.callers import Callers
 from maestro.operations.base import DELETE, GET, PATCH, POST, Command, Effect, Operation
 from maestro.operations.task_shapes import (
     BlockTask,

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from maestro.core.errors import Conflict, NotFound, NotPermitted
 from maestro.domain.callers import Callers
-from maestro.errors import Conflict, NotFound, NotPermitted
 from maestro.operations.base import GET, Command, Effect, Operation
 from maestro.operations.sessions import OneSession
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from maestro.core.errors import Invalid, NotFound
 from maestro.domain.callers import Callers
 from maestro.domain.documents import Document, Report
 from maestro.domain.gates import GateResult
 from maestro.domain.sessions import Mode
 from maestro.domain.sessions import Status as SessionStatus
 from maestro.domain.tasks import Status
-from maestro.errors import Invalid, NotFound
 from maestro.operations import fields
 from maestro.operations.base import GET, Command, Effect, InProject, Operation
 

@@ -6,9 +6,9 @@ from datetime import datetime
 
 import msgspec
 
+from maestro.core.errors import Ambiguous, Conflict, NotFound
 from maestro.domain.callers import Callers
 from maestro.domain.trackers import Kind
-from maestro.errors import Ambiguous, Conflict, NotFound
 from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation
 
 

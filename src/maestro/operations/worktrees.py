@@ -7,11 +7,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Conflict, Invalid, NotFound, NotPermitted
 from maestro.domain.callers import Callers
 from maestro.domain.conditions import Condition
 from maestro.domain.spawns import Worktree
-from maestro.errors import Conflict, Invalid, NotFound, NotPermitted
 from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
 from maestro.operations.sessions import OneSession, SessionRef

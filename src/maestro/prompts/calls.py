@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.manifests import Reach
 
 PROGRAM = "maestro"

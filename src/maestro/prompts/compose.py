@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.manifests import Command, Manifest, Reach, Skill
 from maestro.domain.members import Permission
 from maestro.domain.sessions import Mode

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.manifests import Reach
 from maestro.domain.messages import Received, Sender, SenderKind
 from maestro.prompts import calls, xml

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.manifests import Reach
 from maestro.prompts import calls, xml
 from maestro.prompts.xml import Attributes, Markup, element, fill, group, hole, inside, shortened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.manifests import Coordinator, Directive, Letter, Manifest, Resumed, Sibling, TeamMember
 from maestro.domain.sessions import Mode
 from maestro.prompts.parts import Parts, Where

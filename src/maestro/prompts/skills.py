@@ -17,10 +17,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.manifests import Skill
-from maestro.files import read_small
 from maestro.prompts import sources
+from maestro.system.small_files import read_small
 
 PROJECT, OWN = ".maestro/skills", "skills"  # below a project's directory, below the data directory
 FILE = "SKILL.md"

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.sessions import MODE_ALIASES, Mode
 from maestro.domain.templates import Phase, Template
 from maestro.prompts import calls, xml

@@ -12,11 +12,11 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.sessions import Mode
 from maestro.domain.templates import PACKAGED, Template, serves, template_name
-from maestro.files import read_small
 from maestro.prompts import sources
+from maestro.system.small_files import read_small
 
 FOLDER = ".maestro/templates"  # below a project's directory
 _ENDING = ".md"

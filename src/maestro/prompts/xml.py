@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from maestro.unseen import spell_out
+from maestro.text.unseen import spell_out
 
 Attributes = Mapping[str, str | None]
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from maestro.agents import places
 from maestro.runner import agent as agents
 from maestro.runner.inlet import Inlet
 from maestro.runner.order import Order
+from maestro.tools import places
 
 _TRIES_MAX = 3  # in a row
 _AGAIN_SECONDS = 1.0

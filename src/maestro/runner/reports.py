@@ -10,10 +10,10 @@ import threading
 from collections import deque
 from typing import Any
 
-from maestro import limits
 from maestro.client import call
-from maestro.end_record import EndRecord
+from maestro.core import limits
 from maestro.runner.order import Order
+from maestro.wire.end_record import EndRecord
 
 SPOOL = "spool.json"
 _PAUSE_SECONDS = 0.2

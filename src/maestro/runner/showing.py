@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from maestro import redaction
 from maestro.runner.control import Control
 from maestro.runner.order import Order
 from maestro.runner.screen import Screen
 from maestro.runner.transcript import Transcript
+from maestro.text import redaction
 
 _TAIL_BYTES = 4096
 _ASIDE_BYTES = 1024

@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from maestro import redaction
-from maestro.agents.conversation import Conversation, Opening, Prompt
-from maestro.agents.happenings import Said, as_report
 from maestro.runner.order import Order
 from maestro.runner.reports import Reports
+from maestro.text import redaction
+from maestro.tools.conversation import Conversation, Opening, Prompt
+from maestro.tools.happenings import Said, as_report
 
 RAW = "conversation.jsonl"  # what was said, word for word, for whoever looks for a mistake
 RAW_OLDER = "conversation-older.jsonl"
@@ -31,7 +31,7 @@ class Talk:
         write: Callable[[bytes], None],
         join: Callable[[str], None] = lambda conversation: None,
     ) -> None:
-        found = importlib.import_module(f"maestro.agents.{order.conversation}.conversation")
+        found = importlib.import_module(f"maestro.tools.{order.conversation}.conversation")
         self._conversation: Conversation = found.TALK(Opening(**order.opening))
         self._reports = reports
         self._show = show

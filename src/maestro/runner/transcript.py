@@ -11,7 +11,7 @@ import json
 import os
 import time
 
-from maestro import redaction
+from maestro.text import redaction
 
 FILE = "transcript.cast"
 OLDER = "transcript-older.cast"

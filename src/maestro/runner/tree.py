@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from maestro import boots
+from maestro.system import boot_id
 
 _PR_SET_CHILD_SUBREAPER = 36
 _END_SECONDS = 2.0
@@ -98,7 +98,7 @@ def started(pid: int) -> str:
 
 def _started_by_proc(pid: int) -> str:
     fields = _stat(pid)
-    return boots.since(fields[19].decode()) if fields else ""
+    return boot_id.since(fields[19].decode()) if fields else ""
 
 
 def _parents() -> list[tuple[int, int]]:

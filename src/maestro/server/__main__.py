@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, umasks
 from maestro.client import thin
-from maestro.clock import SystemClock
+from maestro.core import errors
+from maestro.core.clock import SystemClock
 from maestro.server import checking, logs, offline
 from maestro.server import home as homes
 from maestro.server.left_agents import require_no_agents
@@ -23,6 +23,7 @@ from maestro.store.sqlite.compaction import compact
 from maestro.store.sqlite.restore import restore
 from maestro.surfaces.cli.render import server as render
 from maestro.surfaces.cli.render.style import View
+from maestro.system import umasks
 
 
 def main() -> int:

@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from maestro import __version__, errors, limits
-from maestro.clock import Clock, SystemClock
+from maestro import __version__
+from maestro.core import errors, limits
+from maestro.core.clock import Clock, SystemClock
 from maestro.domain.callers import Caller, Role
 from maestro.domain.spawns import Bounds
 from maestro.domain.trackers import Choice

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, subprocesses
+from maestro.core import errors
 from maestro.server.checking import Report
 from maestro.store.health import Finding
+from maestro.system import subprocesses
 
 
 async def run_check(home: Path) -> list[Finding]:

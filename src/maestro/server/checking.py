@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.store.blobs import Blobs
 from maestro.store.health import Finding, Health, Kind, lost_events
 from maestro.store.layout import BLOBS, DATABASE, MARK

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from maestro import limits
+from maestro.core import limits
 from maestro.store.layout import SOCKET
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 
 
 def refusal(descriptor: int) -> errors.OutOfDescriptors | None:

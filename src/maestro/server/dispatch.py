@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role, permits
 from maestro.operations.base import Effect, Operation
 from maestro.services.quotas import Quotas

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from maestro import errors, limits
-from maestro.client import private_home
+from maestro.core import errors, limits
 from maestro.store.layout import DATABASE, LOCK, SOCKET
+from maestro.system import private_home
 
 _RETRY_SECONDS = 0.02
 _LOOK_SECONDS_MAX = 0.5  # that a command may hold the lock only to learn whether a server does

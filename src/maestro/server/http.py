@@ -17,7 +17,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from maestro import __version__, errors
+from maestro import __version__
+from maestro.core import errors
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
 from maestro.server.http_protocol import BoundedProtocol

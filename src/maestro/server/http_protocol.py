@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from maestro import limits, memory
-from maestro.errors import Invalid, LimitReached, TimedOut, TooLarge
+from maestro.core import limits
+from maestro.core.errors import Invalid, LimitReached, TimedOut, TooLarge
 from maestro.server import descriptors
 from maestro.server.joined_writes import JoinedWrites
 from maestro.server.strangers import Strangers
 from maestro.surfaces.connections import ADMIT
 from maestro.surfaces.mcp.http import FATE
 from maestro.surfaces.refusals import REFUSALS
+from maestro.system import memory
 
 if TYPE_CHECKING:
-    from maestro.errors import MaestroError
+    from maestro.core.errors import MaestroError
 
 
 def _refusal(status: str, error: MaestroError) -> bytes:

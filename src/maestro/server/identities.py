@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from maestro import errors, processes
+from maestro.core import errors
 from maestro.domain.callers import Caller, nobody, person
 from maestro.operations.app import Peer
 from maestro.server.secrets import Secrets
@@ -19,6 +19,7 @@ from maestro.services.sessions.presence import Presence
 from maestro.services.sessions.records import hash_token, revive
 from maestro.store.base import Store, Tx
 from maestro.supervisor import is_supervisor_name, process_name
+from maestro.system import processes
 
 
 class Identities:

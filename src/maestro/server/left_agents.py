@@ -11,7 +11,7 @@ import signal
 import time
 from pathlib import Path
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.services.programs.runners import Runners
 
 _LOOK_SECONDS = 0.05

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import __version__, limits
+from maestro import __version__
+from maestro.core import limits
 from maestro.server import descriptors, hooks, http, mcp
 from maestro.server.app import Server
 from maestro.server.command_socket import CommandSocket

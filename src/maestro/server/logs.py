@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from maestro import redaction
+from maestro.text import redaction
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 

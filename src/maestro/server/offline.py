@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations import server as ops
 from maestro.services import backups
 from maestro.store.blobs import Blobs

@@ -15,9 +15,9 @@ import stat
 from pathlib import Path
 from typing import TextIO
 
-from maestro import errors, files
-from maestro.client import private_home
+from maestro.core import errors
 from maestro.store.layout import SECRET, TOKEN
+from maestro.system import private_home, small_files
 
 _CHARS_MIN = 32  # a shorter secret was cut off
 _REPLACE = f"Replace it: {private_home.FIX}"
@@ -63,7 +63,7 @@ def _write(file: Path, fresh: str) -> str:
         out.flush()
         os.fsync(out.fileno())
     part.rename(file)
-    files.flush_folder(file.parent)
+    small_files.flush_folder(file.parent)
     return fresh
 
 

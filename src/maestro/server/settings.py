@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from maestro import errors, files, limits
+from maestro.core import errors, limits
 from maestro.store.layout import SETTINGS
+from maestro.system import small_files
 
 DEFAULT_PORT = 4747
 
@@ -101,7 +102,7 @@ def change(home: Path, name: str, value: str) -> Settings:
     default = msgspec.structs.asdict(Settings())
     lines = [f"{key} = {_toml(given)}\n" for key, given in present.items() if given != default[key]]
     try:
-        files.write_whole(home / SETTINGS, "".join(lines))
+        small_files.write_whole(home / SETTINGS, "".join(lines))
     except OSError as error:
         raise errors.storage_fault(error, f"{home / SETTINGS} cannot be written") from error
     return settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from maestro import limits
+from maestro.core import limits
 
 
 class SparseLog(logging.Filter):

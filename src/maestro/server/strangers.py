@@ -6,7 +6,7 @@ import resource
 from collections import OrderedDict
 from typing import Protocol
 
-from maestro import limits
+from maestro.core import limits
 
 
 class Connection(Protocol):

@@ -16,8 +16,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from maestro import processes
 from maestro.supervisor import process_name
+from maestro.system import processes
 
 log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.events import Kind
 from maestro.server.check_process import run_check
 from maestro.services.mail.search import Search

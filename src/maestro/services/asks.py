@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from maestro import errors, ids, limits, redaction
+from maestro.core import errors, ids, limits
 from maestro.domain import asks
 from maestro.domain.asks import Ask, Status
 from maestro.domain.callers import SERVER, Caller, Role
@@ -23,6 +23,7 @@ from maestro.services.scope import readable_project, task_of
 from maestro.services.sessions import kin, status
 from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
+from maestro.text import redaction
 
 
 def create(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask:

@@ -9,15 +9,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
-from maestro.files import flush_folder
 from maestro.operations import server as ops
 from maestro.store import archive
 from maestro.store.base import CopyChecks, Store
 from maestro.store.blobs import Blobs
 from maestro.store.health import Health
 from maestro.store.layout import DATABASE
+from maestro.system.small_files import flush_folder
 
 _ARCHIVE = "backup.tar"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.client_files import Access, is_in_checkout
 from maestro.domain.grants import grant_of

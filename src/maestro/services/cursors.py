@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors
+from maestro.core import errors
 
 NEWEST = 2**62
 _DIGITS_MAX = 18

@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 from datetime import datetime, timedelta
 
-from maestro import limits
+from maestro.core import limits
 
 _MINUTE = timedelta(minutes=1)
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from maestro import redaction
+from maestro.text import redaction
 
 T = TypeVar("T", bound=msgspec.Struct)
 _PREFIX_BYTES = redaction.PREFIX.encode()

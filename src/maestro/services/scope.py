@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from maestro import errors, ids
+from maestro.core import errors, ids
 from maestro.domain.callers import Caller, Role
 from maestro.domain.issues import is_issue
 from maestro.domain.projects import Project

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.events import Event, Kind
 from maestro.domain.sessions import Session

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.store.blobs import Blobs
 from maestro.store.layout import BLOBS, DATABASE
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from maestro.core.errors import StorageFailed
 from maestro.domain.events import Change, Event
-from maestro.errors import StorageFailed
 from maestro.store.repositories.asks import Asks
 from maestro.store.repositories.deliveries import Deliveries
 from maestro.store.repositories.documents import Documents

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.documents import Content
 from maestro.store.holds import Hold, Holds
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.store.layout import HEALTH
 
 log = logging.getLogger(__name__)

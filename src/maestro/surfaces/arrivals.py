@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from maestro import errors, processes
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import Mode
 from maestro.operations import projects, sessions
 from maestro.operations.app import App, Peer
+from maestro.system import processes
 
 _NAME_TRIES = 5
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "ksh"})

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 
 log = logging.getLogger(__name__)
 _OURS = (errors.StorageFailed, errors.Exhausted)

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from maestro.terminals import plain
 from maestro.testing.supervised import SECONDS_MAX
+from maestro.text.terminal_text import plain
 
 
 class Console:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from maestro import ids
+from maestro.core import ids
 from maestro.domain.asks import Ask
 from maestro.domain.asks import Kind as AskKind
 from maestro.domain.asks import Status as AskStatus

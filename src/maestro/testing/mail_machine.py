@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, person
 from maestro.domain.messages import Scope
 from maestro.domain.projects import Project

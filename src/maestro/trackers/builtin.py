@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from maestro import __version__, errors, limits
+from maestro import __version__
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, person
 from maestro.domain.tasks import Task
 from maestro.domain.trackers import Kind, Stand, State, stand_of

@@ -18,7 +18,7 @@ from scripted_model import ScriptedModel, Seen
 from agent_programs import screens
 from agent_programs.base import KEY, Room
 from agent_programs.person import MODELS, settle
-from maestro import leftovers
+from maestro.system import stray_processes
 from maestro.testing.live import LiveServer
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ def stage(tool: str, folder: Path, model: ScriptedModel, *, driver: str = "proto
             _end_all(api)
     finally:
         live.stop()
-        leftovers.end("HOME", str(room.home))  # agents outlive a server: those of a test that failed would stay
+        stray_processes.end("HOME", str(room.home))  # agents outlive a server: those of a test that failed would stay
 
 
 def _end_all(api: httpx.Client) -> None:

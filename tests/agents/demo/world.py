@@ -6,9 +6,9 @@ from agent_programs.base import Room
 from agent_programs.person import settle
 from scripted_model import ScriptedModel, Step
 
-from maestro import leftovers
 from maestro.demo.world import World
-from maestro.processes import with_variable
+from maestro.system import stray_processes
+from maestro.system.processes import with_variable
 
 _FILES = {
     "README.md": '# Kettle\n\n`sh display.sh "$(sh sensor.sh 96560)"` prints `96.6 °C`.\n',
@@ -51,7 +51,7 @@ class Kettle(World):
 
     def __exit__(self, *_: object) -> None:
         self.try_maestro("down")
-        leftovers.end("HOME", str(self.home))  # agents outlive a server: those that something went wrong with
+        stray_processes.end("HOME", str(self.home))  # agents outlive a server: those that something went wrong with
         super().__exit__()
 
     def programs(self) -> list[int]:

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
-from maestro.agents import known, levels, places
-from maestro.agents.base import Agent, Launch, Start, cleared
+from maestro.core import errors
 from maestro.domain.manifests import Reach
 from maestro.domain.members import Permission, Tool
 from maestro.domain.talks import Driver, Teller
 from maestro.runner.talk import Talk
+from maestro.tools import levels, places, registry
+from maestro.tools.base import Agent, Launch, Start, cleared
 
 TOKEN = "mst_a-secret"
 ENVIRONMENT = {"PATH": "/bin", "HOME": "/home/dana", "MAESTRO_TOKEN": TOKEN, "MAESTRO_SESSION_ID": "ses_1"}
 
 
-WAYS = [(name, driver) for name, tool in known.TOOLS.items() for driver in tool.abilities.drivers]
+WAYS = [(name, driver) for name, tool in registry.TOOLS.items() for driver in tool.abilities.drivers]
 
 
 @pytest.fixture(params=WAYS, ids="-".join)
@@ -31,7 +31,7 @@ def way(request: pytest.FixtureRequest) -> tuple[str, Driver]:
 
 @pytest.fixture
 def agent(way: tuple[str, Driver]) -> Agent:
-    return known.TOOLS[way[0]]
+    return registry.TOOLS[way[0]]
 
 
 @pytest.fixture
@@ -59,10 +59,10 @@ def written_in(folder: Path) -> str:
 
 
 def test_every_tool_that_a_member_can_prefer_is_there() -> None:
-    assert set(known.TOOLS) == {tool.value for tool in Tool}
-    assert known.find("claude-code").name == "claude"
+    assert set(registry.TOOLS) == {tool.value for tool in Tool}
+    assert registry.find("claude-code").name == "claude"
     with pytest.raises(errors.NotFound):
-        known.find("nobody")
+        registry.find("nobody")
 
 
 def test_it_gets_the_environment_and_its_words(agent: Agent, driver: Driver, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_tier_means_a_model_and_a_user_may_say_which(tmp_path: Path) -> None:
     assert levels.of("claude", tmp_path).model_for("fast") == "haiku"
     assert levels.of("claude", tmp_path).model_for("a-full-name") == "a-full-name"
     assert levels.of("claude", tmp_path).model_for(None) is None
-    assert launched(known.find("codex"), tmp_path, Driver.PROTOCOL).words[0] == "/opt/codex"
+    assert launched(registry.find("codex"), tmp_path, Driver.PROTOCOL).words[0] == "/opt/codex"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_what_is_wrong_in_the_users_file_is_said(text: str, tmp_path: Path) -> N
 
 
 def test_a_sandbox_leaves_codex_its_mcp_servers() -> None:
-    assert {known.find("codex").reach(level) for level in Permission} == {Reach.MCP}
+    assert {registry.find("codex").reach(level) for level in Permission} == {Reach.MCP}
 
 
 def test_nothing_of_another_agents_run_is_passed_on() -> None:

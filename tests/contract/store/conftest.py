@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maestro import ids
+from maestro.core import ids
 from maestro.domain.documents import Content
 from maestro.domain.messages import Sender, SenderKind, Type
 from maestro.domain.projects import Project

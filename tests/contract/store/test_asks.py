@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from maestro import ids
+from maestro.core import ids
 from maestro.domain.asks import Ask, Status
 from maestro.domain.sessions import Session
 from maestro.store.base import Store

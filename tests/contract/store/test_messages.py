@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from maestro import ids, limits
+from maestro.core import ids, limits
 from maestro.domain.documents import Content
 from maestro.domain.messages import Attachment, Step, Type
 from maestro.domain.tasks import Priority

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Role
 from maestro.domain.sessions import Mode, Session, Signal, Source, Status
 from maestro.store.base import Store, Tx

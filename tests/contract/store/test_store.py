@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.events import Change, Event, Kind
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Status

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations.sessions import END, HEARTBEAT, REGISTER, WHOAMI
 from maestro.operations.tasks import CANCEL, COMPLETE, CREATE, EDIT, LIST, SHOW, START
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.operations import mail, members, sessions, tasks
 
 Surface = Any

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations import documents
 from maestro.operations.tasks import (
     BLOCK,

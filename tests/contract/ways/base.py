@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any, Protocol
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations.base import Operation
 
 

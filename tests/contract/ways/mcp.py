@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations.base import Operation
 from maestro.surfaces.mcp import schemas, tools
 from maestro.surfaces.mcp.calls import STRUCTURED

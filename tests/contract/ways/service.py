@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations.base import Operation
 from maestro.server.app import Server
 

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from maestro.agents.hooks import wiring
+from maestro.tools.hooks import wiring
 
 PATIENT = ("hook", "--patient", "claude", "PermissionRequest")
 PAYLOAD = b'{"tool_name": "Bash", "tool_input": {"command": "' + b"x" * 200_000 + b'"}}'

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.store.layout import BLOBS, DATABASE
 from maestro.store.sqlite.restore import restore
 from maestro.testing.live import LiveServer

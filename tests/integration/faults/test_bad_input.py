@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.store.layout import DATABASE
 from maestro.testing.live import LiveServer
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations import documents as ops
 from maestro.operations import tasks as task_ops

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.operations import projects as project_ops
 from maestro.operations import spawning as spawn_ops

@@ -20,14 +20,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as evolve
 
-from maestro import limits, processes
-from maestro.clock import to_micros
+from maestro.core import limits
+from maestro.core.clock import to_micros
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import Session, Status
 from maestro.operations import sessions as ops
 from maestro.server.app import Server
 from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.signs_of_life import SignsOfLife
+from maestro.system import processes
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_session
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Step
 from maestro.operations import mail

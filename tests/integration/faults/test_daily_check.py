@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
 from maestro.operations import asks as ask_ops

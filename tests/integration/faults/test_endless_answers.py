@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations import mail
 from maestro.operations import mail_shapes as shapes

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.testing import disks
 from maestro.testing.live import LiveServer
 from maestro.testing.supervised import until

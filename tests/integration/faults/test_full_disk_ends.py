@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from maestro import end_record
 from maestro.testing import disks
 from maestro.testing.live import LiveServer
 from maestro.testing.supervised import Supervised, identity, is_there, until
 from maestro.testing.workshop import Workshop
+from maestro.wire import end_record
 
 WRITES_MAX = 2_000
 

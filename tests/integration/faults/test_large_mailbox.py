@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from maestro import ids, limits
+from maestro.core import ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Sender, SenderKind, Type
 from maestro.domain.sessions import Status

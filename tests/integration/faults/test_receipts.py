@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
 from maestro.client import thin
+from maestro.core import limits
 from maestro.store.layout import SOCKET
 from maestro.testing.raw import RawCommand
 

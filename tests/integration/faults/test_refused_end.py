@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from maestro import end_record
 from maestro.store.layout import SECRET, TOKEN
 from maestro.testing.live import LiveServer
 from maestro.testing.supervised import identity, is_there, until
 from maestro.testing.workshop import Workshop
+from maestro.wire import end_record
 
 SCRIPT = "echo $$ >> starts; while [ ! -e go ]; do sleep 0.01; done; exit 5"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.operations import tasks
 from maestro.operations.task_shapes import CreateTask

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.operations import documents as document_ops

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.store.layout import DATABASE
 from maestro.testing import rounds
 from maestro.testing.mail_machine import LONG, PRIORITIES, SEATS, TO, Machine

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro.connect import entries
+from maestro.client.connect import entries
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
 
 SETTINGS = '{\n  // mine\n  "ui": {"theme": "dark"},\n}\n'

@@ -37,7 +37,7 @@ def test_down_names_a_server_that_does_not_end(server: LiveServer, monkeypatch: 
     """The server hears of the stop, and is then held up before its end."""
     assert server.process is not None
     from maestro.client import thin
-    from maestro.live import down
+    from maestro.client.live import down
 
     monkeypatch.setattr(down, "_SECONDS_MAX", 0.1)
     server.process.send_signal(signal.SIGSTOP)

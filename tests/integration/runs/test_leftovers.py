@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maestro.processes import Process, look_up
+from maestro.system.processes import Process, look_up
 from maestro.testing.supervised import until
 from maestro.testing.workshop import Workshop
 

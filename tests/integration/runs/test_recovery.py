@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
 from maestro.client.start import AGENT_MARKS
+from maestro.core import limits
 from maestro.server.secrets import Secrets
 from maestro.testing.live import PYTHON_CLIENT
 from maestro.testing.supervised import identity, until

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from maestro import processes
+from maestro.system import processes
 from maestro.testing import rounds
 from maestro.testing.homes import Home
 from maestro.testing.live import PYTHON_CLIENT

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from maestro.clock import from_micros
+from maestro.core.clock import from_micros
 from maestro.domain.callers import Caller
 from maestro.operations import asks, documents, issues, mail, members, runs, sessions, tasks, teams
 from maestro.operations.base import Operation

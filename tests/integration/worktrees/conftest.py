@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import git_repositories, worktrees
+from maestro.git import repositories, worktrees
 
 
 def names_in(folder: Path) -> list[str]:
@@ -65,7 +65,7 @@ class Repo:
 @pytest.fixture(autouse=True)
 def accepted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The person accepted every program that these repositories name; tests/security has those that nobody did."""
-    monkeypatch.setattr(git_repositories.Records, "accepts", lambda *_: True)
+    monkeypatch.setattr(repositories.Records, "accepts", lambda *_: True)
 
 
 @pytest.fixture

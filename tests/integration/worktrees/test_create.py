@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from maestro import worktrees
-from maestro.errors import Conflict, Invalid, MaestroError, NameTaken, NotFound
+from maestro.core.errors import Conflict, Invalid, MaestroError, NameTaken, NotFound
+from maestro.git import worktrees
 
 
 async def test_a_worktree_begins_at_the_head(repo, tmp_path):

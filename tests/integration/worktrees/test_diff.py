@@ -6,9 +6,10 @@ import os
 
 import pytest
 
-from maestro import limits, worktrees
-from maestro.errors import NotFound
-from maestro.worktrees import FileStat, Settings
+from maestro.core import limits
+from maestro.core.errors import NotFound
+from maestro.git import worktrees
+from maestro.git.worktrees import FileStat, Settings
 
 LONG = "a line that git knows again\n" * 20
 

@@ -7,9 +7,10 @@ import os
 
 import pytest
 
-from maestro import limits, worktrees
-from maestro.errors import Conflict, Invalid, MaestroError, NotFound
-from maestro.worktrees import Author, Conflicted, Merged
+from maestro.core import limits
+from maestro.core.errors import Conflict, Invalid, MaestroError, NotFound
+from maestro.git import worktrees
+from maestro.git.worktrees import Author, Conflicted, Merged
 
 BOT = Author("Maestro Bot", "bot@example.org")
 

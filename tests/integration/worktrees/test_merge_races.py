@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
-from maestro import limits, worktrees
-from maestro.errors import Conflict, NotFound, TimedOut
-from maestro.worktrees import Author, Merges
+from maestro.core import limits
+from maestro.core.errors import Conflict, NotFound, TimedOut
+from maestro.git import worktrees
+from maestro.git.worktrees import Author, Merges
 
 BOT = Author("Maestro Bot", "bot@example.org")
 

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
-from maestro import limits, worktrees
-from maestro.errors import Invalid, NotFound, TooLarge
-from maestro.worktrees import Settings
+from maestro.core import limits
+from maestro.core.errors import Invalid, NotFound, TooLarge
+from maestro.git import worktrees
+from maestro.git.worktrees import Settings
 
 
 def configure(repo, text: str | bytes) -> None:

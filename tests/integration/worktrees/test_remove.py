@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from maestro import worktrees
-from maestro.errors import Conflict, NotFound
-from maestro.worktrees import Author, Settings
+from maestro.core.errors import Conflict, NotFound
+from maestro.git import worktrees
+from maestro.git.worktrees import Author, Settings
 
 
 async def remove(repo, tree, branch: str = "x", into: str = "main", **more) -> worktrees.Removed:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 from tests.security.sweep.world import World, find_markers
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.mcp import schemas, tools

@@ -51,7 +51,7 @@ def test_the_demo_gets_its_arguments(variables):
 
 
 def test_a_server_elsewhere_is_asked(variables):
-    stand_in(variables, "maestro.remote", run=lambda arguments: 6 if arguments == ["x"] else 0)
+    stand_in(variables, "maestro.client.remote", run=lambda arguments: 6 if arguments == ["x"] else 0)
     variables.setenv("MAESTRO_SERVER_URL", "http://127.0.0.1:1")
     with pytest.raises(SystemExit) as left:
         local.without_server(["x"], path="p", problem=None)

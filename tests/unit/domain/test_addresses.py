@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.addresses import Kind, parse
 
 # Always the same ones: tests are named after them, and workers that share them out must agree on the names.

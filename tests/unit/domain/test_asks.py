@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.asks import Kind, Status, chosen, require_open
 from maestro.testing.factories import make_ask
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Invalid
 from maestro.domain import git_config, git_programs
 from maestro.domain.git_config import Setting, parse
-from maestro.errors import Invalid
 
 PIECES = st.sampled_from(
     ["[a]", '[a "b c"]', "[A.b]", '[a "\\"x\\\\"]', "x", "Y-1", " = ", "=", '"', "\\", "\\n", "\n", "\r\n", "\t", " ", "#", ";", "v", "ä"]

@@ -7,7 +7,7 @@ import itertools
 import msgspec
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain import grants
 from maestro.domain.callers import THE_SERVER, Caller, Role, nobody, person
 from maestro.domain.members import Permission, Tool

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro import ids
-from maestro.clock import EPOCH
+from maestro.core import ids
+from maestro.core.clock import EPOCH
 from maestro.domain import identity
 from maestro.domain.identity import RESERVED, Checkout, clean_name, identify
 

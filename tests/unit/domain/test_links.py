@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maestro.core.errors import Invalid
 from maestro.domain.links import Source, checked_name, entries, without, written
-from maestro.errors import Invalid
 
 CONFIG, LOCAL = Source.CONFIG, Source.LOCAL
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from maestro.core.errors import Invalid
 from maestro.domain import manifests
 from maestro.domain.sessions import Mode
-from maestro.errors import Invalid
 from maestro.testing.manifests import make_manifest
 
 

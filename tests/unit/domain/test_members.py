@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from maestro.core.errors import Invalid
 from maestro.domain.identity import RESERVED
 from maestro.domain.members import check_rights, name_of
-from maestro.errors import Invalid
 
 
 def test_names_are_kept_in_lower_case() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain import recovery
 from maestro.domain.members import Permission
 from maestro.domain.recovery import Recovery

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, example, given, note, settings
 from hypothesis import strategies as st
 
+from maestro.core.errors import Invalid
 from maestro.domain import remotes
 from maestro.domain.remotes import canonical
-from maestro.errors import Invalid
 
 VC = "github.com/steveyegge/vc"
 

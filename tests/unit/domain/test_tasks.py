@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain import tasks
 from maestro.domain.tasks import MOVES, TRANSITIONS, Status, Task
 from maestro.testing.factories import make_task

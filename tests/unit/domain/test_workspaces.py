@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import NameTaken
 from maestro.domain.workspaces import COLLECTING, next_free, same_name_max, workspace_name
-from maestro.errors import NameTaken
 
 HOME = "/home/dave"
 

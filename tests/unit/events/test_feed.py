@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.events import Change, Event, Kind
 from maestro.events.feed import Feed, PastHorizon
 from maestro.events.hub import EVERYTHING, Hub

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, Callers, Role
 from maestro.operations.registry import REGISTRY
 from maestro.server.dispatch import permit

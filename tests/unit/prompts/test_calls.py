@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from maestro.core.errors import Invalid
 from maestro.domain.callers import Caller, Role
 from maestro.domain.manifests import Reach
 from maestro.domain.sessions import Mode
-from maestro.errors import Invalid
 from maestro.operations.registry import REGISTRY
 from maestro.prompts import calls, standing
 from maestro.prompts.templates import packaged

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.manifests import Command, Document, Letter, Manifest, Reach, Resumed, Sibling, Skill
 from maestro.domain.messages import Type
 from maestro.domain.sessions import Mode, Status

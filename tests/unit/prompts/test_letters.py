@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.manifests import Reach
 from maestro.domain.messages import Received, Sender, SenderKind, Status, Type
 from maestro.domain.tasks import Priority

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.manifests import Skill
 from maestro.prompts import skills
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
+from maestro.core.errors import Invalid
 from maestro.domain.sessions import Mode
 from maestro.domain.templates import Phase, Template
-from maestro.errors import Invalid
 from maestro.prompts import sources
 
 GOOD = """---

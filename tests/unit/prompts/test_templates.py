@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.sessions import Mode
 from maestro.prompts import templates
 from maestro.prompts.templates import Library, load, packaged

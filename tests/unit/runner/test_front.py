@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from maestro.agents import places
 from maestro.runner import front as fronts
 from maestro.runner.agent import Agent
 from maestro.runner.front import Front
 from maestro.runner.order import Order
 from maestro.testing.supervised import until
+from maestro.tools import places
 
 
 class Stand:

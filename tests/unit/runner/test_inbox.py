@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from maestro.agents import sockets
 from maestro.runner.inbox import Inbox
 from maestro.runner.order import Order
+from maestro.tools import sockets
 
-SPELT_BY = "maestro.agents.claude.inbox"
+SPELT_BY = "maestro.tools.claude.inbox"
 
 
 class Program:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.runner import reports
 from maestro.runner.order import Order
 from maestro.testing.frames import Connection, FrameServer, Request

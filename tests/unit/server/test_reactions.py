@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.events.hub import EVERYTHING
 from maestro.operations import mail, mail_shapes, sessions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.server import settings
 from maestro.server.secrets import Secrets
 from maestro.server.settings import Settings

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations import sessions as ops
 from maestro.services.sessions import adoption
 

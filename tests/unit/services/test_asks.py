@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.asks import Ask, Kind, Status
 from maestro.domain.messages import HUMAN, Type
 from maestro.operations import asks as ops

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.domain.tasks import Status
 from maestro.operations import projects, sessions, tasks

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, Callers
 from maestro.operations import issues, projects, tasks
 from maestro.operations.registry import REGISTRY

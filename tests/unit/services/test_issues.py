@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.services.conftest import OTHER, VC, World
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
 from maestro.domain.gates import GateResult

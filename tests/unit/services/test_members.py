@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.members import Permission, Tool
 from maestro.operations.members import CreateMember, EditMember, ListMembers, OneMember
 from maestro.operations.task_shapes import CreateTask

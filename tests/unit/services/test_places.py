@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from maestro import errors, git
+from maestro.core import errors
 from maestro.domain.callers import Caller
+from maestro.git import git_program
 from maestro.operations import projects
 from maestro.operations.projects import EditProject, InitProject, LocateProject, Place
 from maestro.server.app import Server
@@ -48,13 +49,13 @@ async def test_git_is_asked_only_when_something_changed(
     repo = make_repo("vc")
     await locate(server, dana, repo)
     asked = []
-    real = git.checkout_at
+    real = git_program.checkout_at
 
     async def counted(directory: str, *, asks_root: bool) -> object:
         asked.append(directory)
         return await real(directory, asks_root=asks_root)
 
-    monkeypatch.setattr(git, "checkout_at", counted)
+    monkeypatch.setattr(git_program, "checkout_at", counted)
     for _ in range(3):
         await locate(server, dana, repo)
     assert asked == []

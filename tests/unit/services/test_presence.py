@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.services.sessions.presence import Presence
 from maestro.testing.clock import FakeClock
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain import manifests
 from maestro.domain.callers import Caller
 from maestro.domain.members import Permission

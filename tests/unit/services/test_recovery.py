@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.asks import Ask
 from maestro.domain.callers import THE_SERVER, Caller
 from maestro.domain.recovery import Recovery, Step

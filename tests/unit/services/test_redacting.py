@@ -2,8 +2,8 @@
 
 import msgspec
 
-from maestro.redaction import HIDDEN
 from maestro.services.redacting import hide_tokens
+from maestro.text.redaction import HIDDEN
 
 TOKEN = "mst_" + "x" * 43
 

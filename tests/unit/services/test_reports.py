@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.documents import ReportKind
 from maestro.domain.messages import Type
 from maestro.operations import sessions as ops

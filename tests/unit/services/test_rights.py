@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from maestro.core.errors import Invalid, NotPermitted
 from maestro.domain.callers import Caller, Role, person
-from maestro.errors import Invalid, NotPermitted
 from maestro.services.members.rights import granted, named
 
 DANA = person("dana")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import runs as ops

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as ops

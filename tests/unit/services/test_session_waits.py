@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as ops
 from maestro.operations.sessions import Until

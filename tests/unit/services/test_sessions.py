@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.members import Tool
 from maestro.domain.sessions import FINAL, Mode, Source, Status
 from maestro.operations import mail_shapes

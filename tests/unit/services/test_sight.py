@@ -11,7 +11,7 @@ import pytest
 from tests.unit.services.conftest import OTHER, VC, World
 from tests.unit.services.talks.conftest import spoken_with
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
 from maestro.domain.events import Kind

@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from maestro import errors
-from maestro.clock import to_micros
+from maestro.core import errors
+from maestro.core.clock import to_micros
 from maestro.domain.callers import Caller, person
 from maestro.domain.documents import ReportKind
 from maestro.domain.projects import Project

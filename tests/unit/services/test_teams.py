@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.operations.members import CreateMember, OneMember
 from maestro.operations.teams import AddToTeam, CreateTeam, ListTeams, OneTeam, RemoveFromTeam
 from maestro.services.members import records as members

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.events import Change, Kind
 from maestro.operations import runs as run_ops
 from maestro.operations import timeline as ops

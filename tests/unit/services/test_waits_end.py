@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.store.health import Finding, Health, Kind
 from maestro.store.layout import HEALTH
 from maestro.testing.clock import FakeClock

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from maestro import ids, limits
+from maestro.core import ids, limits
 from maestro.domain.members import Permission, Team, Tool
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Status

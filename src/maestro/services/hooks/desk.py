@@ -12,8 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import SenderKind, Step
 from maestro.domain.sessions import FINAL, Session, Status
@@ -29,6 +28,7 @@ from maestro.services.hooks.waiting import Waiting
 from maestro.services.mail import receipts
 from maestro.services.sessions import kin
 from maestro.store.base import Store, Tx
+from maestro.tools.hooks.base import NOTHING, Happening, Kind, Moment, Reply
 
 _VIA = "hook"
 _ASSUMED = "assumed"  # the agent went on, and its program does not say whether its model was asked in between

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
-from maestro import limits, redaction
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 from maestro.domain.callers import Caller
 from maestro.domain.hooks import Firing
 from maestro.operations import hooks as ops
 from maestro.store.base import Store, Tx
+from maestro.text import redaction
 
 
 class Firings:

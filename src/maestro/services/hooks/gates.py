@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maestro.agents.hooks.base import Happening, Touch
-from maestro.agents.policy import Policy
 from maestro.domain.members import Permission
 from maestro.domain.spawns import Spawn
+from maestro.tools.hooks.base import Happening, Touch
+from maestro.tools.policy import Policy
 
 # What a session may do at Maestro, the server decides.
 _OURS = Policy(("shell:maestro *",))

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from maestro import limits
-from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Reply
+from maestro.core import limits
 from maestro.domain import asks as rules
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
@@ -21,6 +20,7 @@ from maestro.services.mail import receipts
 from maestro.services.sessions import kin
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
+from maestro.tools.hooks.base import NOTHING, Happening, Kind, Moment, Reply
 
 _ALLOW, _DENY = "allow", "deny"
 _SAME_SECONDS = 2.0  # within which two hooks of one moment fire

@@ -6,9 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import limits
-from maestro.agents import known
-from maestro.agents.hooks.base import Beginning, Happening, Moment
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Reach
 from maestro.domain.messages import Received, SenderKind
@@ -24,6 +22,8 @@ from maestro.services.sessions import kin, primers
 from maestro.services.talks import told
 from maestro.store.base import Tx
 from maestro.store.repositories.deliveries import Wanted
+from maestro.tools import registry
+from maestro.tools.hooks.base import Beginning, Happening, Moment
 
 _ANY, _CRITICAL = Wanted(), Wanted(priority=Priority.CRITICAL)
 _CRITICAL_OF_PERSON = Wanted(priority=Priority.CRITICAL, sender_kind=SenderKind.PERSON)
@@ -61,7 +61,7 @@ def look(tx: Tx, caller: Caller, happening: Happening, memory: Remembered) -> Se
         memory.pending = tx.hooks.answers_of(session.id)
     talk = tx.talks.get(session.id)
     mail = _mail(tx, caller, happening, memory, talk)
-    if talk is not None and known.waiter(happening.tool, talk.driver) is None:
+    if talk is not None and registry.waiter(happening.tool, talk.driver) is None:
         mail = told.not_yet(tx, session, mail, prompts_too=not is_driven(talk))
     elif talk is not None:  # what wakes it says only that there is mail
         mail = told.not_at_start(tx, session, mail)
@@ -114,5 +114,5 @@ def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool,
 
 def _reach(spawn: Spawn | None) -> Reach:
     """Whoever was connected has the tools; of who was spawned, its tool says."""
-    tool = known.TOOLS.get(spawn.tool) if spawn is not None else None
+    tool = registry.TOOLS.get(spawn.tool) if spawn is not None else None
     return tool.abilities.reach if tool is not None else Reach.MCP

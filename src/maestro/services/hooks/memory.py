@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from maestro import limits
+from maestro.core import limits
 from maestro.services.mail import receipts
 
 

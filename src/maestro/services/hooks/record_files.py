@@ -14,8 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import checkout_files, limits
-from maestro.errors import Invalid
+from maestro.core import limits
+from maestro.core.errors import Invalid
+from maestro.system import checkout_files
 
 _pool = ThreadPoolExecutor(limits.record_threads_max, thread_name_prefix="records")
 

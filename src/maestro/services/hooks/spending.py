@@ -12,8 +12,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from maestro.agents.hooks import known
-from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Recorded, Reply
 from maestro.domain.callers import Caller
 from maestro.domain.talks import Talk, Teller
 from maestro.services.hooks import record_files
@@ -21,6 +19,8 @@ from maestro.services.hooks.turns import came_in
 from maestro.services.sessions import kin
 from maestro.services.talks import taking, words
 from maestro.store.base import Tx
+from maestro.tools.hooks import known
+from maestro.tools.hooks.base import Beginning, Happening, Kind, Moment, Recorded, Reply
 
 _MOMENTS = (Moment.STOP, Moment.FAILS, Moment.WAITS, Moment.ENDS)
 _OF_A_TURN = (Moment.STOP, Moment.FAILS)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from maestro import limits
-from maestro.agents.hooks.base import Beginning, Happening, Kind, Moment, Reply
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import FINAL, Source, Status
 from maestro.services.hooks.looking import Seen
 from maestro.services.sessions import kin, status
 from maestro.services.sessions import records as sessions
 from maestro.store.base import Tx
+from maestro.tools.hooks.base import Beginning, Happening, Kind, Moment, Reply
 
 _AFTER = {
     Moment.PROMPT: Status.WORKING,

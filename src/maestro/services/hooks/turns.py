@@ -9,9 +9,6 @@ from datetime import timedelta
 
 import msgspec
 
-from maestro.agents.hooks.base import Happening, Kind, Moment, Reply
-from maestro.agents.hooks.resets import reset_at
-from maestro.agents.policy import Policy
 from maestro.domain.callers import Caller
 from maestro.domain.members import Permission
 from maestro.domain.messages import Message
@@ -23,6 +20,9 @@ from maestro.services.mail import receipts
 from maestro.services.sessions import kin
 from maestro.services.talks import taking, told, words
 from maestro.store.base import Tx
+from maestro.tools.hooks.base import Happening, Kind, Moment, Reply
+from maestro.tools.hooks.resets import reset_at
+from maestro.tools.policy import Policy
 
 _GOES_ON_BY_ITSELF = timedelta(minutes=2)  # such a program's own word comes first
 _NOT_ALLOWED = "This run does not allow that."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from maestro import errors
-from maestro.agents.hooks.base import Happening, Moment
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.talks import Talk, Teller, Turn
 from maestro.services.hooks.memory import Remembered
 from maestro.store.base import Tx
+from maestro.tools.hooks.base import Happening, Moment
 
 Work = list[Callable[[Tx], None]]
 _ENDS_A_TURN = (Moment.STOP, Moment.FAILS)

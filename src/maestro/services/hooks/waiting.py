@@ -3,12 +3,12 @@ told if not. How it waits, its tool knows."""
 
 from __future__ import annotations
 
-from maestro import errors
-from maestro.agents import known
-from maestro.agents.hooks.base import Happening
-from maestro.agents.policy import SHELL
+from maestro.core import errors
 from maestro.domain.talks import Talk
 from maestro.services.programs.runners import Runners
+from maestro.tools import registry
+from maestro.tools.hooks.base import Happening
+from maestro.tools.policy import SHELL
 
 
 class Waiting:
@@ -19,18 +19,20 @@ class Waiting:
 
     def has_waiter(self, talk: Talk | None, happening: Happening) -> bool:
         """Whether a session is such an agent, and this a word of its own."""
-        return talk is not None and not happening.is_aside and known.waiter(happening.tool, talk.driver) is not None
+        return (
+            talk is not None and not happening.is_aside and registry.waiter(happening.tool, talk.driver) is not None
+        )
 
     def is_own(self, talk: Talk | None, happening: Happening) -> bool:
         """Whether a tool call is that very command: it needs nobody's leave."""
-        waiter = known.waiter(happening.tool, talk.driver) if talk is not None else None
+        waiter = registry.waiter(happening.tool, talk.driver) if talk is not None else None
         if talk is None or waiter is None:
             return False
         return happening.action == SHELL + waiter.command(self.folder(talk.session_id))
 
     async def owed(self, talk: Talk | None, happening: Happening) -> str:
         """What one that is about to stop must be told, because nothing waits; '' if nothing need be said."""
-        waiter = known.waiter(happening.tool, talk.driver) if talk is not None else None
+        waiter = registry.waiter(happening.tool, talk.driver) if talk is not None else None
         if talk is None or waiter is None or happening.is_aside:
             return ""
         try:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain import tasks
 from maestro.domain.callers import Caller
 from maestro.domain.documents import Content

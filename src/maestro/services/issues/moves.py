@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain import tasks
 from maestro.domain.callers import Caller, Role
 from maestro.domain.issues import Issue, Side, is_closed

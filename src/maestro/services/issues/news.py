@@ -5,7 +5,7 @@ Called with the move, in its transaction; so the task is the truth, and the conv
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import THE_SERVER, Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.issues import Issue, Side, is_closed, side_of

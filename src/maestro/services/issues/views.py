@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import ids, limits
+from maestro.core import ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.issues import Issue
 from maestro.domain.messages import Message

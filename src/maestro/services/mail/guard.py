@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Message, next_hops
 from maestro.services.families import Families

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import ids, limits, redaction
+from maestro.core import ids, limits
 from maestro.domain.callers import SERVER, Caller, Role
 from maestro.domain.documents import Content
 from maestro.domain.events import Change, Kind
@@ -24,6 +24,7 @@ from maestro.domain.tasks import Priority
 from maestro.domain.trackers import OUTSIDE, is_outside
 from maestro.store.base import Tx
 from maestro.store.repositories.mail import Letter
+from maestro.text import redaction
 
 _CRITICAL = Priority.CRITICAL  # looked at for every message, and Python takes long to find a member of an enum
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.documents import Content
 from maestro.domain.messages import Message, Received, Status

@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors
-from maestro.agents import known
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Delivery, Message, Received, Status, Step, has_reached, is_shared
@@ -24,6 +23,7 @@ from maestro.services.mail.labels import label
 from maestro.services.mail.post import Draft, Posted, Target, own_boxes
 from maestro.services.mail.threads import message_of
 from maestro.store.base import Store, Tx
+from maestro.tools import registry
 
 _KINDS = {Step.DELIVERED: Kind.MAIL_DELIVERED, Step.READ: Kind.MAIL_READ, Step.ACKNOWLEDGED: Kind.MAIL_ACKNOWLEDGED}
 _PREFIX = "r1:"
@@ -144,7 +144,7 @@ def _unseen(tx: Tx, target: Target, name: str) -> ops.Recipient:
 def _held_up(tx: Tx, box: str, name: str) -> str | None:
     """Why a recipient does not hear of it now, if its program lets nothing in before its turn is over."""
     route = tx.sessions.route(box) if box.startswith("ses_") else None
-    deaf = known.deaf_at_work(route.tool) if route is not None else ()
+    deaf = registry.deaf_at_work(route.tool) if route is not None else ()
     talk = tx.talks.get(box) if deaf else None
     if talk is None or talk.driver not in deaf or talk.turn not in (Turn.WORKING, Turn.ASKING):
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain import addresses
 from maestro.domain.addresses import Address, Kind
 from maestro.domain.callers import Caller

@@ -7,8 +7,8 @@ import logging
 import re
 from datetime import datetime
 
-from maestro import errors, limits
-from maestro.clock import Clock
+from maestro.core import errors, limits
+from maestro.core.clock import Clock
 from maestro.domain.callers import Caller, Role
 from maestro.domain.documents import Content
 from maestro.domain.sight import may_read

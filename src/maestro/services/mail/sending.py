@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.documents import Content
 from maestro.domain.issues import Issue

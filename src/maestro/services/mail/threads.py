@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors, ids, limits
+from maestro.core import errors, ids, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Message

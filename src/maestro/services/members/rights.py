@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from functools import cache
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain import grants
 from maestro.domain.callers import Caller, Role
 from maestro.domain.members import Permission, Tool, check_rights

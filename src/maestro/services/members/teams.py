@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from maestro import errors, ids, limits
+from maestro.core import errors, ids, limits
 from maestro.domain import members
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from maestro import errors, limits
-from maestro.agents import known
-from maestro.agents.base import Agent
+from maestro.core import errors, limits
 from maestro.domain import grants
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Skill
@@ -20,18 +18,20 @@ from maestro.domain.templates import Template
 from maestro.operations import spawning as ops
 from maestro.prompts import skills, templates
 from maestro.store.base import Tx
+from maestro.tools import registry
+from maestro.tools.base import Agent
 
 
 def tool_of(tx: Tx, project: Project, tool: str | None, words: Sequence[str], members: Sequence[str]) -> Agent:
     """The agent program: the one named, a program of one's own, or what a member prefers."""
     if tool:
-        return known.find(tool)
+        return registry.find(tool)
     if words:
-        return known.find("command")
+        return registry.find("command")
     for name in members:
         member = tx.members.by_name(project.id, name.lower())
         if member is not None and member.tool is not None:
-            return known.find(member.tool.value)
+            return registry.find(member.tool.value)
     raise errors.Invalid(
         "Which agent program is to run?", hint="Say --tool claude, codex or gemini; or a program: -- PROGRAM ARGS…"
     )

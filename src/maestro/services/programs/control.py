@@ -8,9 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors
-from maestro.agents import known
-from maestro.agents.conversation import WAITS_FOR_ANSWER
+from maestro.core import errors
 from maestro.domain import manifests as shapes
 from maestro.domain import prompts
 from maestro.domain.callers import Caller
@@ -34,6 +32,8 @@ from maestro.services.sessions.views import require_live
 from maestro.services.talks import taking
 from maestro.services.talks.saying import Saying
 from maestro.store.base import Store, Tx
+from maestro.tools import registry
+from maestro.tools.conversation import WAITS_FOR_ANSWER
 
 
 def prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.SentMail:
@@ -98,7 +98,7 @@ class Control:
             await (self._say(session_id, sent) if talk.teller is Teller.RUNNER else self._leave(talk, sent))
             return await self._waits.after(caller, request, await self._waits.look(sent))
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
-        data = known.find(spawn.tool).prompt(request.text) if spawn else None
+        data = registry.find(spawn.tool).prompt(request.text) if spawn else None
         if data is not None:
             await self._type(session_id, sent, data)
             await self._store.write(lambda tx: _handed_over(tx, session_id, sent.id), quick=True)

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits, umasks, worktrees
-from maestro.agents import known
-from maestro.agents.base import Launch, Start, cleared
+from maestro.core import errors, limits
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.manifests import Manifest
@@ -21,13 +19,17 @@ from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Mode, Source, Status
 from maestro.domain.spawns import Spawn
 from maestro.domain.talks import Driver, Talk
-from maestro.files import write
-from maestro.processes import Process
+from maestro.git import worktrees
 from maestro.prompts import compose, templates
 from maestro.services.programs.runners import Runners
 from maestro.services.sessions import records as sessions
 from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx
+from maestro.system import umasks
+from maestro.system.processes import Process
+from maestro.system.small_files import write
+from maestro.tools import registry
+from maestro.tools.base import Launch, Start, cleared
 from maestro.trackers import known as trackers
 
 _SYSTEM, _TASK = "system-prompt.xml", "task-prompt.xml"
@@ -163,7 +165,7 @@ class Launching:
             rest=talk.rest.value if talk else "ask",
         )
         environment = self._environment(manifest, folder) | await self._tracker_words(manifest)
-        launch = known.find(spawn.tool).launch(start, environment | (_temporary(folder) if talk else {}))
+        launch = registry.find(spawn.tool).launch(start, environment | (_temporary(folder) if talk else {}))
         await self._begin(launch, spawn)
         await self._stop_if_over(spawn)
         return warnings

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import THE_SERVER, Caller, may_call
 from maestro.domain.documents import Document

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from maestro import limits, processes
+from maestro.core import limits
+from maestro.system import processes
 
 # Stores the process of a runner that waits for leave to begin; False: the runner is no longer wanted.
 Record = Callable[[processes.Process], Awaitable[bool]]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 
-from maestro import limits, processes
-from maestro.clock import EPOCH
+from maestro.core import limits
+from maestro.core.clock import EPOCH
 from maestro.domain.spawns import Spawn
 from maestro.services.programs.runners import Note, Runners
 from maestro.store.base import Store, Tx
+from maestro.system import processes
 
 
 async def record_older_runners(store: Store, runners: Runners) -> None:

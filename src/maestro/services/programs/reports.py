@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors, limits, processes, terminals
-from maestro.agents import known
+from maestro.core import errors, limits
 from maestro.domain import manifests
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
@@ -26,6 +25,9 @@ from maestro.services.sessions import records as sessions
 from maestro.services.talks import taking, words
 from maestro.services.tasks import moves
 from maestro.store.base import Tx
+from maestro.system import processes
+from maestro.text import terminal_text
+from maestro.tools import registry
 
 
 class Started(msgspec.Struct, frozen=True, tag="started", tag_field="kind"):
@@ -154,7 +156,7 @@ def _told_at_start(tx: Tx, session: Session) -> None:
 
 def _close(tx: Tx, session: Session, spawn: Spawn, told: Exited, actor: Caller) -> None:
     """What a program's end means: for its tasks, where it speaks for them; and for the session."""
-    if known.find(spawn.tool).abilities.exit_means_done and not told.asked:
+    if registry.find(spawn.tool).abilities.exit_means_done and not told.asked:
         _report_tasks(tx, session, told, actor)
     said = tx.sessions.get(session.id) or session
     sessions.finish(tx, said, _final(said, told), source=Source.PROCESS, actor=actor, detail=_words(told))
@@ -199,7 +201,7 @@ def _words(told: Exited) -> str:
     if told.asked and told.code is None:
         return f"It was stopped by {told.asked}. Its runner ended before it could tell the exit code."
     how = f"signal {told.signal}" if told.signal else f"exit code {told.code}"
-    end = terminals.plain(told.tail).strip().splitlines()[-5:]
+    end = terminal_text.plain(told.tail).strip().splitlines()[-5:]
     return f"Its program ended with {how}." + (("\n\n" + "\n".join(end)) if end else "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind

@@ -17,9 +17,11 @@ from typing import Any
 
 import msgspec
 
-from maestro import end_record, errors, leftovers, limits
-from maestro.processes import Process, below, look_up, with_variable
+from maestro.core import errors, limits
 from maestro.services.programs.nursery import Nursery, Record
+from maestro.system import stray_processes
+from maestro.system.processes import Process, below, look_up, with_variable
+from maestro.wire import end_record
 
 FOLDER = "runs"
 CONTROL = "control.sock"
@@ -119,7 +121,7 @@ class Runners:
             if not left:
                 return ended
             ended = True
-            leftovers.kill(left)
+            stray_processes.kill(left)
             time.sleep(_ROUND_SECONDS)
         return ended
 

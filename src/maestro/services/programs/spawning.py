@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits
-from maestro.agents.base import Agent
+from maestro.core import errors, limits
 from maestro.domain import manifests as shapes
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Manifest
@@ -54,6 +53,7 @@ from maestro.services.sessions import kin
 from maestro.services.sessions import records as sessions
 from maestro.services.tasks import moves
 from maestro.store.base import Store, Tx, Undo
+from maestro.tools.base import Agent
 
 WORKTREES = "worktrees"
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from maestro import errors
+from maestro.core import errors
 from maestro.services.programs.launching import Launching
 
 log = logging.getLogger(__name__)

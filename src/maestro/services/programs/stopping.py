@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from maestro import errors
+from maestro.core import errors
 from maestro.services.programs.launching import Launching
 from maestro.services.programs.runners import Runners
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Reach
 from maestro.domain.projects import Workspace

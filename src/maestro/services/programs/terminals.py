@@ -8,13 +8,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from maestro import errors, redaction
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import Session
 from maestro.operations import terminals as ops
 from maestro.services.programs.runners import Runners
 from maestro.services.sessions import kin
 from maestro.store.base import Store, Tx
+from maestro.text import redaction
 
 _FILES = ("transcript-older.cast", "transcript.cast")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from maestro.agents import known
-from maestro.agents.base import Agent
 from maestro.domain.callers import Caller
 from maestro.operations import tools as ops
 from maestro.store.base import Tx
+from maestro.tools import registry
+from maestro.tools.base import Agent
 
 
 def _abilities(agent: Agent) -> dict[str, Any]:
@@ -21,6 +21,7 @@ def _abilities(agent: Agent) -> dict[str, Any]:
 def list_all(tx: Tx, caller: Caller, request: ops.ListTools) -> ops.ToolList:
     return ops.ToolList(
         tools=[
-            ops.ToolInfo(name=one.name, aliases=list(one.aliases), **_abilities(one)) for one in known.TOOLS.values()
+            ops.ToolInfo(name=one.name, aliases=list(one.aliases), **_abilities(one))
+            for one in registry.TOOLS.values()
         ]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.issues import admits
 from maestro.domain.projects import Inbound, Project

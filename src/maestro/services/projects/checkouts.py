@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
-from maestro import git, git_repositories
 from maestro.domain import git_config, remotes
 from maestro.domain.git_config import Setting
 from maestro.domain.identity import Checkout, place
-from maestro.git_repositories import Repository
+from maestro.git import git_program, repositories
+from maestro.git.repositories import Repository
 from maestro.store.base import Store, Tx
 
 
@@ -20,13 +20,13 @@ async def read_checkout(store: Store, directory: str) -> Checkout | None:
 
     The first commit is looked for only where a project is known by it. The person's `init` asks for it elsewhere.
     """
-    found = git_repositories.find_repository(directory)
+    found = repositories.find_repository(directory)
     if found is None:
         return None
     facts = Checkout(toplevel=found.top, git_dir=found.git_dir, common_dir=found.common_dir)
     is_known, has_root = await store.read(lambda tx: _knows(tx, facts), quick=True)
     if is_known or has_root or not _is_own(found):
-        return await git.checkout_at(directory, asks_root=has_root)
+        return await git_program.checkout_at(directory, asks_root=has_root)
     return await _read_facts(found, facts)
 
 
@@ -42,9 +42,9 @@ def _is_own(found: Repository) -> bool:
 
 
 async def _read_facts(found: Repository, facts: Checkout) -> Checkout:
-    settings = git_repositories.read_config(f"{found.common_dir}/config")
+    settings = repositories.read_config(f"{found.common_dir}/config")
     if any(one.key == "extensions.worktreeconfig" and one.is_true for one in settings):
-        settings += git_repositories.read_config(f"{found.git_dir}/config.worktree")
+        settings += repositories.read_config(f"{found.git_dir}/config.worktree")
     addresses = git_config.remote_addresses(settings)
     if addresses:
         rules = [*await _persons_rules(), *settings]
@@ -53,14 +53,14 @@ async def _read_facts(found: Repository, facts: Checkout) -> Checkout:
         toplevel=facts.toplevel,
         git_dir=facts.git_dir,
         common_dir=facts.common_dir,
-        remotes=git.settle_addresses(facts, addresses),
+        remotes=git_program.settle_addresses(facts, addresses),
         is_shallow=_has_text(f"{found.common_dir}/shallow"),
     )
 
 
 async def _persons_rules() -> list[Setting]:
     """Return the `insteadOf` rules outside of any repository: git reads them, since they may include other files."""
-    printed = await git.run_anywhere("config", "--null", "--get-regexp", r"^url\..*\.insteadof$")
+    printed = await git_program.run_anywhere("config", "--null", "--get-regexp", r"^url\..*\.insteadof$")
     pairs = [entry.partition("\n") for entry in printed.split("\0") if entry]
     return [Setting(key, value) for key, _, value in pairs]
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from maestro import bounded_toml, errors, ids, limits
+from maestro.core import errors, ids, limits
 from maestro.domain import remotes
 from maestro.domain.callers import THE_SERVER, Caller
 from maestro.domain.identity import RESERVED, Identity, identify
 from maestro.domain.links import Entry, Link, Source, entries
 from maestro.domain.projects import Inbound, Project, Workspace
 from maestro.domain.trackers import Kind, chosen
-from maestro.files import read_small
+from maestro.git.worktrees import setup_in
 from maestro.operations import issues as issue_ops
 from maestro.operations import mail_shapes, task_shapes
 from maestro.services.projects import records as projects
@@ -31,7 +31,8 @@ from maestro.services.projects.places import found_project
 from maestro.services.scope import linked
 from maestro.services.trackers import choosing
 from maestro.store.base import Store, Tx
-from maestro.worktrees import setup_in
+from maestro.system.small_files import read_small
+from maestro.text import bounded_toml
 
 FILES = (Source.CONFIG, Source.LOCAL)
 _CHECKOUTS_MAX = 5

@@ -6,11 +6,12 @@ import contextlib
 import os
 from functools import partial
 
-from maestro import errors, git_repositories, limits
+from maestro.core import errors, limits
 from maestro.domain import git_programs
 from maestro.domain.callers import Caller
 from maestro.domain.git_programs import GitRecord
-from maestro.git_repositories import RECORDS, Repository
+from maestro.git import repositories
+from maestro.git.repositories import RECORDS, Repository
 from maestro.store.base import Store, Tx
 
 
@@ -37,13 +38,13 @@ def _put(tx: Tx, record: GitRecord) -> None:
 
 def record_of(path: str, *, accepts: bool) -> GitRecord:
     """Return the record of a checkout as it is now; with `accepts`, with the programs that its repository names."""
-    found = git_repositories.find_repository(path)
+    found = repositories.find_repository(path)
     if found is None or found.top != os.path.realpath(path):
         return GitRecord(path=path, git_dir="", common_dir="", programs=frozenset())
     programs: frozenset[str] = frozenset()
     if accepts:
         with contextlib.suppress(errors.Invalid, errors.TooLarge):  # nothing is accepted from what nobody can read
-            programs = frozenset(map(git_programs.fingerprint, git_repositories.named_programs(found)))
+            programs = frozenset(map(git_programs.fingerprint, repositories.named_programs(found)))
     return GitRecord(path=path, git_dir=found.git_dir, common_dir=found.common_dir, programs=programs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
-from maestro import checkout_files, errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.links import Entry, Source, checked_name, entries, without, written
 from maestro.domain.projects import Workspace
@@ -12,6 +12,7 @@ from maestro.operations import projects as ops
 from maestro.services.projects.discovery import Discovery, identity_of
 from maestro.services.projects.places import Places
 from maestro.store.base import Store
+from maestro.system import checkout_files
 
 _IGNORE = "local.toml"
 

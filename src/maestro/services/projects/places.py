@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import bounded_toml, errors, git, ids
+from maestro.core import errors, ids
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.git_programs import GitRecord
@@ -21,11 +21,13 @@ from maestro.domain.projects import Project, Workspace
 from maestro.domain.remotes import path_in_key
 from maestro.domain.tasks import DEFAULT_STAGES
 from maestro.domain.workspaces import next_free, workspace_name
-from maestro.files import read_small
-from maestro.git_fingerprint import Fingerprint, fingerprint
+from maestro.git import git_program
+from maestro.git.fingerprint import Fingerprint, fingerprint
 from maestro.operations import projects as ops
 from maestro.services.projects import checkouts, git_records
 from maestro.store.base import Store, Tx
+from maestro.system.small_files import read_small
+from maestro.text import bounded_toml
 
 _NO_REMOTE = (
     "This checkout has no remote: only its path names its project. The person's `maestro init` here mends that."
@@ -97,7 +99,7 @@ class Places:
 
     async def _identity(self, caller: Caller, path: str, *, is_init: bool) -> tuple[str, Identity]:
         by_person = is_init and not caller.is_session
-        checkout = await (git.checkout_at(path) if by_person else checkouts.read_checkout(self._store, path))
+        checkout = await (git_program.checkout_at(path) if by_person else checkouts.read_checkout(self._store, path))
         if checkout is None:
             real = os.path.realpath(path)
             if not Path(real).is_dir():

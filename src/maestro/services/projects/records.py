@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change
 from maestro.domain.events import Kind as EventKind

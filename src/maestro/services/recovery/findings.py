@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from maestro import boots, limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 from maestro.domain.callers import Caller
 from maestro.domain.runs import Run
 from maestro.domain.sessions import Session, Status
@@ -20,6 +20,7 @@ from maestro.services.sessions import notices
 from maestro.services.sessions import records as sessions
 from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
+from maestro.system import boot_id
 
 _LOOK_SECONDS_MAX = 10
 
@@ -56,7 +57,7 @@ class Findings:
     def _note(self, tx: Tx) -> list[_Noted]:
         found = tx.sessions.live_anywhere(limit=limits.found_sessions_max)
         self._runs = [run.id for run in tx.runs.live(limit=limits.found_sessions_max)]
-        self._rebooted = any(boots.is_earlier(session.pid_started) for session in found)
+        self._rebooted = any(boot_id.is_earlier(session.pid_started) for session in found)
         spawns = {session.id: tx.spawns.get(session.id) for session in found}
         return [_Noted(one.id, spawn.epoch if (spawn := spawns[one.id]) else None) for one in found]
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.messages import HUMAN
 from maestro.domain.recovery import Recovery

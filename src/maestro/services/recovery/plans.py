@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain import recovery as rules
 from maestro.domain.asks import Ask
 from maestro.domain.recovery import Recovery, Step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.runs import Run
 from maestro.domain.tasks import Task

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from maestro import errors, ids, limits, worktrees
+from maestro.core import errors, ids, limits
 from maestro.domain.callers import SERVER, Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.grants import rights_of
@@ -16,6 +16,7 @@ from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Standing, Stra
 from maestro.domain.sight import may_read
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.events.hub import Hub
+from maestro.git import worktrees
 from maestro.operations import runs as ops
 from maestro.operations import task_shapes
 from maestro.services.programs.choices import directory_of, members_of, tool_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from maestro import errors, ids
+from maestro.core import errors, ids
 from maestro.domain import grants
 from maestro.domain.callers import Caller, person
 from maestro.domain.runs import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.runs import Run, Standing
 from maestro.domain.tasks import Status, Task
 from maestro.store.base import Tx

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind
 from maestro.domain.sessions import Mode, Session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.presence import Agent, Work, presence
 from maestro.domain.presence import Presence as Near

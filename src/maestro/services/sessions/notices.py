@@ -5,7 +5,7 @@ Posted in the transaction of what it tells about, so that one `mail wait` hears 
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.messages import HUMAN, Sender, SenderKind, Type
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session, Status

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 
 GRACE = timedelta(seconds=limits.sleep_grace_seconds)
 # More than this between the two clocks is no drift.

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 
 
 class Presence:

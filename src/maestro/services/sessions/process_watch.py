@@ -10,8 +10,9 @@ import contextlib
 import os
 from collections.abc import Awaitable, Callable
 
-from maestro import limits, processes
+from maestro.core import limits
 from maestro.store.base import Store
+from maestro.system import processes
 
 Gone = Callable[[str], Awaitable[None]]
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from maestro import errors, ids, limits, processes
+from maestro.core import errors, ids, limits
 from maestro.domain import grants
 from maestro.domain import tasks as task_rules
 from maestro.domain.callers import Caller, Role
@@ -30,6 +30,7 @@ from maestro.services.scope import may_write, project_of, task_of
 from maestro.services.sessions import kin, notices, status
 from maestro.services.tasks.consequences import Outcome
 from maestro.store.base import Store, Tx
+from maestro.system import processes
 
 
 def hash_token(token: str) -> str:

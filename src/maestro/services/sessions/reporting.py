@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.sessions import Session

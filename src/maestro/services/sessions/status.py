@@ -6,12 +6,13 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from maestro import limits, redaction
+from maestro.core import limits
 from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
 from maestro.domain.sessions import Session, Signal, Source, Status, judge
 from maestro.services.sessions import notices
 from maestro.store.base import Tx
+from maestro.text import redaction
 
 # A word of one's own stands until it is taken back, and so does what its program tells of each turn; what others
 # observe grows old.

@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import Contact, Session, Signal, Status, contact, is_lost
 from maestro.domain.sight import may_read

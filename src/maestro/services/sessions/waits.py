@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.sessions import FINAL, Session
 from maestro.events.hub import Hub

@@ -6,8 +6,7 @@ session goes on.
 
 from __future__ import annotations
 
-from maestro import limits
-from maestro.agents.happenings import ALLOW, DENY, PERMISSION, PUT_ASIDE
+from maestro.core import limits
 from maestro.domain import asks as rules
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
@@ -18,6 +17,7 @@ from maestro.services import asks
 from maestro.services.sessions import status
 from maestro.services.talks import words
 from maestro.store.base import Tx
+from maestro.tools.happenings import ALLOW, DENY, PERMISSION, PUT_ASIDE
 
 
 def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Caller) -> None:

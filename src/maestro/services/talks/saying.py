@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.messages import Step
 from maestro.domain.talks import Talk
 from maestro.prompts import pushes

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import limits
-from maestro.agents.happenings import START
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.domain.events import Change, Kind
 from maestro.domain.messages import Step
@@ -21,6 +20,7 @@ from maestro.services.mail import receipts
 from maestro.services.sessions import notices, reports, status
 from maestro.services.talks import asking, told, words
 from maestro.store.base import Tx
+from maestro.tools.happenings import START
 
 
 def take(tx: Tx, session: Session, spawn: Spawn, word: words.Word, actor: Caller) -> None:

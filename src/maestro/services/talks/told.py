@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain import manifests
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Received

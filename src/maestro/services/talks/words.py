@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import msgspec
 
-from maestro.agents import happenings
+from maestro.tools import happenings
 
 
 class _Word(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):

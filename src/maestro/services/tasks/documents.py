@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import errors, ids, limits
+from maestro.core import errors, ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.documents import Content, Document
 from maestro.domain.events import Change, Kind

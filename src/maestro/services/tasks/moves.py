@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from maestro import ids, limits
+from maestro.core import ids, limits
+from maestro.core.errors import AlreadyHeld, Conflict, NotReady
 from maestro.domain import tasks
 from maestro.domain.callers import THE_SERVER, Caller, Role
 from maestro.domain.documents import Report, ReportKind
 from maestro.domain.events import Change, Kind
 from maestro.domain.tasks import Move, Status, Task
-from maestro.errors import AlreadyHeld, Conflict, NotReady
 from maestro.operations import task_shapes as ops
 from maestro.services.runs.ownership import require_own_runs
 from maestro.services.scope import may_move, may_write, task_of

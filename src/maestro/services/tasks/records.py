@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors, ids, limits
+from maestro.core import errors, ids, limits
 from maestro.domain import grants, tasks
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Change, Kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.sight import redact_tasks
 from maestro.domain.tasks import FINAL, Status, Task

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import limits, redaction
+from maestro.core import limits
 from maestro.domain.events import Change, Kind
 from maestro.domain.issues import Issue
 from maestro.domain.messages import Message, Sender, SenderKind, Type, reply_subject
@@ -35,6 +35,7 @@ from maestro.services.sessions import notices
 from maestro.services.tasks.consequences import Outcome
 from maestro.services.trackers.names import actor_of, from_tracker, holder_for
 from maestro.store.base import Tx
+from maestro.text import redaction
 from maestro.trackers.base import Comment, Looked, TrackerIssue
 
 _MOVES_MAX = 8  # from any status to any other

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 from maestro.domain.trackers import Choice
 from maestro.services.trackers.round import Round, is_behind
 from maestro.store.base import Store, Tx

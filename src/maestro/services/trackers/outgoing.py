@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import SERVER
 from maestro.domain.messages import Message, SenderKind
 from maestro.domain.projects import Project

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.events import Event, Kind
 from maestro.domain.projects import Project
 from maestro.domain.trackers import Choice, Mirror, State, is_outside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.projects import Project
 from maestro.domain.trackers import Kind, Mirror

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.messages import Message
 from maestro.domain.tasks import Status, Task
 from maestro.domain.trackers import marked

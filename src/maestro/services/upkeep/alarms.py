@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from maestro.core.errors import MaestroError
 from maestro.domain.callers import SERVER
 from maestro.domain.events import Change, Kind
-from maestro.errors import MaestroError
 from maestro.services.mail.guard import Alarm, Guard
 from maestro.services.sessions import notices
 from maestro.store.base import Store, Tx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain import manifests
 from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.events import Change, Kind

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from maestro import errors, limits
-from maestro.clock import Clock
+from maestro.core import errors, limits
+from maestro.core.clock import Clock
 from maestro.domain.runs import Outcome
 from maestro.services.programs.stopping import Stopping
 from maestro.store.base import Store

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import errors, limits
-from maestro.clock import Clock
+from maestro.core import errors, limits
+from maestro.core.clock import Clock
 from maestro.domain import runs as rules
 from maestro.domain import tasks as task_rules
 from maestro.domain.callers import SERVER, THE_SERVER

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from maestro import errors, limits, worktrees
+from maestro.core import errors, limits
 from maestro.domain.runs import Run
 from maestro.domain.sandboxes import Sandbox
 from maestro.domain.tasks import Task
+from maestro.git import worktrees
 from maestro.services.worktrees import setup
 from maestro.store.base import Store, Tx
 

@@ -11,9 +11,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from maestro import commands, errors, ids, limits, redaction, sandbox
-from maestro.agents.base import cleared
-from maestro.clock import Clock
+from maestro.core import errors, ids, limits
+from maestro.core.clock import Clock
 from maestro.domain import gates as rules
 from maestro.domain.callers import SERVER, THE_SERVER
 from maestro.domain.documents import Content
@@ -24,6 +23,8 @@ from maestro.domain.sandboxes import Mode, Sandbox
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import Priority, Status, Task
+from maestro.git import sandbox
+from maestro.git.worktrees import Conflicted, Merged, loose_ends
 from maestro.operations import task_shapes
 from maestro.services.projects.sandboxes import Sandboxes
 from maestro.services.runs import records as runs
@@ -35,7 +36,9 @@ from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 from maestro.store.holds import Hold
-from maestro.worktrees import Conflicted, Merged, loose_ends
+from maestro.system import shell_command
+from maestro.text import redaction
+from maestro.tools.base import cleared
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -165,7 +168,7 @@ class Gates:
         except errors.MaestroError as error:
             if len(said) < len(task.gates) and all(one.result.passed for one in said):
                 text = f"{error} {error.hint}".strip().encode("utf-8", "replace")
-                never = commands.Ran(code=None, output=text, output_bytes=len(text), seconds=0.0)
+                never = shell_command.Ran(code=None, output=text, output_bytes=len(text), seconds=0.0)
                 said.append(await self._said(task, task.gates[len(said)], never, within.mode))
         return said
 
@@ -206,7 +209,7 @@ class Gates:
         )
         return await self._said(task, command, ran, within.mode)
 
-    async def _said(self, task: Task, command: str, ran: commands.Ran, mode: Mode) -> _Said:
+    async def _said(self, task: Task, command: str, ran: shell_command.Ran, mode: Mode) -> _Said:
         result = GateResult(
             id=ids.new("gat", self._clock.now()),
             task_id=task.id,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from maestro import errors, limits
-from maestro.clock import Clock
+from maestro.core import errors, limits
+from maestro.core.clock import Clock
 from maestro.domain.tasks import lease_is_over
 from maestro.services.sessions.patience import GRACE, Patience
 from maestro.services.tasks import moves

@@ -11,8 +11,8 @@ import contextlib
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 
 _EVERY = timedelta(minutes=1)
 _SERVER_LOG, _RUNNER_LOG = "server.log", "runner.log"

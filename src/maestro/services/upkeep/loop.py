@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from maestro.clock import Clock
-from maestro.errors import MaestroError
+from maestro.core.clock import Clock
+from maestro.core.errors import MaestroError
 
 log = logging.getLogger(__name__)
 _SECONDS_AFTER_FAILURE = 10.0

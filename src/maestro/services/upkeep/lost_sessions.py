@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import FINAL, Session, Source, Status, is_lost
 from maestro.services.sessions import records as sessions

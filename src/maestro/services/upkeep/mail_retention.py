@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from maestro import limits
+from maestro.core import limits
 from maestro.services.mail.search import Search
 from maestro.store.base import Store, Tx
 

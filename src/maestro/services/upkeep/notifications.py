@@ -15,7 +15,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.asks import Ask, Status
 from maestro.store.base import Store, Tx
 

@@ -8,8 +8,8 @@ import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 from maestro.store.base import Store, Tx
 
 _EVERY = timedelta(hours=6)

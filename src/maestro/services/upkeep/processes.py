@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.sessions import Signal, Source, Status
 from maestro.services.sessions.presence import Presence
 from maestro.services.sessions.process_watch import ProcessWatch

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import errors, limits
-from maestro.clock import EPOCH, Clock
+from maestro.core import errors, limits
+from maestro.core.clock import EPOCH, Clock
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Source, Status
 from maestro.domain.spawns import Spawn

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.recovery import Recovery, Step
 from maestro.domain.sessions import Mode, Session

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
+from maestro.core.errors import DAMAGE_HINT, MaestroError
 from maestro.domain.asks import Status
 from maestro.domain.callers import SERVER
-from maestro.errors import DAMAGE_HINT, MaestroError
 from maestro.services import asks
 from maestro.store.base import Store, Tx
 from maestro.store.health import Finding, Health, Kind, Problem

@@ -7,8 +7,8 @@ import itertools
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from maestro import limits
-from maestro.clock import Clock
+from maestro.core import limits
+from maestro.core.clock import Clock
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.spawns import Worktree
 from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, limits
-from maestro.agents.hooks import base, known
-from maestro.clock import Clock, from_micros
+from maestro.core import errors, limits
+from maestro.core.clock import Clock, from_micros
 from maestro.domain.callers import Caller
 from maestro.services.hooks.desk import Desk
 from maestro.services.sessions.records import hash_token
 from maestro.store.base import Store
+from maestro.tools.hooks import base, known
 
 FOLDER = "hooks"
 _FORMAT = b"maestro-hook/1"

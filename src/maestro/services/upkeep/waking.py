@@ -13,9 +13,8 @@ from functools import partial
 
 import msgspec
 
-from maestro import errors, ids, limits
-from maestro.agents import known as tools
-from maestro.clock import Clock
+from maestro.core import errors, ids, limits
+from maestro.core.clock import Clock
 from maestro.domain.callers import Caller
 from maestro.domain.manifests import Reach, decode
 from maestro.domain.messages import Received, Step
@@ -32,6 +31,7 @@ from maestro.services.sessions import notices, reports
 from maestro.services.talks.saying import Saying
 from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
+from maestro.tools import registry as tools
 
 _GO_ON = "Your provider's limit is over. Go on where you were."
 _DONE = (Status.COMPLETED, Status.FAILED)

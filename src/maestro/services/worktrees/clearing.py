@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Session

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import FINAL, Priority, Status, Task
+from maestro.git.worktrees import Conflicted
 from maestro.operations import task_shapes
 from maestro.services.sessions import notices
 from maestro.services.tasks import moves
 from maestro.services.tasks import records as task_service
 from maestro.store.base import Tx
-from maestro.worktrees import Conflicted
 
 
 def go_back(tx: Tx, session: Session, found: Worktree, clash: Conflicted, *, of: Task | None = None) -> Task:

@@ -7,14 +7,15 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from maestro import errors, worktrees
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.conditions import condition
 from maestro.domain.manifests import Manifest
 from maestro.domain.sessions import Session
 from maestro.domain.spawns import Worktree
 from maestro.domain.tasks import FINAL
-from maestro.git_repositories import RECORDS
+from maestro.git import worktrees
+from maestro.git.repositories import RECORDS
 from maestro.operations import sessions as session_ops
 from maestro.operations import worktrees as ops
 from maestro.services.projects import git_records

@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from maestro import worktrees
+from maestro.git import worktrees
 from maestro.store.base import Store
 
 

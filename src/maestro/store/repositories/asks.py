@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.clock import from_micros, to_micros
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.asks import Ask, Kind, Status
 from maestro.domain.callers import SERVER
 from maestro.store.rows import Row, Rows

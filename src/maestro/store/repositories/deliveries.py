@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from maestro import limits
-from maestro.clock import maybe_time, to_micros
+from maestro.core import limits
+from maestro.core.clock import maybe_time, to_micros
 from maestro.domain.messages import Attachment, Delivery, Received, SenderKind, Status, Step, Type, closes, is_shared
 from maestro.domain.tasks import Priority
 from maestro.store.repositories.mail import RANKS, Mail, message_fields

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from maestro import ids
-from maestro.clock import from_micros, to_micros
+from maestro.core import ids
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.documents import Content, Document, Report, ReportKind
 from maestro.store.rows import Row, Rows
 

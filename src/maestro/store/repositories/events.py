@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.clock import from_micros, to_micros
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.events import Event
 from maestro.store.rows import Row, Rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro.clock import from_micros, to_micros
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.documents import Content
 from maestro.domain.gates import GateResult
 from maestro.domain.sandboxes import Mode

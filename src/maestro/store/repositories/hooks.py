@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from maestro import limits
-from maestro.clock import maybe_time, to_micros
+from maestro.core import limits
+from maestro.core.clock import maybe_time, to_micros
 from maestro.domain.hooks import Firing
 from maestro.store.rows import Rows
 

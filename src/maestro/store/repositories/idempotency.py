@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from maestro.clock import to_micros
+from maestro.core.clock import to_micros
 from maestro.store.rows import Rows
 
 

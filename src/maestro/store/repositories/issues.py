@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.issues import Issue
 from maestro.domain.tasks import Task
 from maestro.store.repositories.tasks import task_of_row

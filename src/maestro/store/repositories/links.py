@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.links import Link, Source
 from maestro.store.rows import Row, Rows
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from maestro import limits
-from maestro.clock import from_micros, to_micros
+from maestro.core import limits
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.documents import Content
 from maestro.domain.messages import Attachment, Message, Scope, Sender, SenderKind, Type
 from maestro.domain.tasks import Priority

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import limits
-from maestro.clock import from_micros, to_micros
+from maestro.core import limits
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.members import Member, Permission, Tool
 from maestro.store.repositories.teams import Teams
 from maestro.store.rows import Row, Rows

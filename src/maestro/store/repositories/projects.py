@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro.clock import from_micros, to_micros
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.projects import Inbound, Project, Workspace
 from maestro.domain.sandboxes import Mode
 from maestro.store.rows import Row, Rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.core.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.recovery import Recovery, Step
 from maestro.store.rows import Row, Rows
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.core.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.grants import Rights
 from maestro.domain.runs import Attempt, Outcome, Run, RunStatus, Strategy
 from maestro.domain.talks import Rest

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import limits
-from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.core import limits
+from maestro.core.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.callers import Caller
 from maestro.domain.members import Permission
 from maestro.domain.sessions import Mode, Session, Signal, Source, Status, role_of

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.clock import from_micros, maybe_time, to_micros
+from maestro.core.clock import from_micros, maybe_time, to_micros
 from maestro.domain.members import Permission
 from maestro.domain.runs import Outcome
 from maestro.domain.spawns import Spawn

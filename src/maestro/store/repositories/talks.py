@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.core.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.talks import Driver, Reminded, Rest, Talk, Teller, ToolAsk, Turn, Used, Wake
 from maestro.store.rows import Row, Rows
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from maestro import errors, limits
-from maestro.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.core import errors, limits
+from maestro.core.clock import from_micros, maybe_micros, maybe_time, to_micros
 from maestro.domain.graph import RANK_STEP
 from maestro.domain.tasks import Priority, Status, Task
 from maestro.store.repositories.graph import TaskGraph

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro.clock import from_micros, to_micros
+from maestro.core.clock import from_micros, to_micros
 from maestro.domain.members import Team
 from maestro.store.rows import Row, Rows
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.clock import maybe_micros, maybe_time, to_micros
+from maestro.core.clock import maybe_micros, maybe_time, to_micros
 from maestro.domain.links import Source
 from maestro.domain.trackers import Choice, Kind, Mirror, State
 from maestro.store.rows import Row, Rows

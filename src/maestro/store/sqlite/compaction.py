@@ -7,7 +7,7 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.store.sqlite.connection import connect_writer, translated
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.store import statements
 from maestro.store.rows import Row
 from maestro.store.sqlite.steps import scripts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from maestro import errors
+from maestro.core import errors
 
 
 class LinkedFiles:

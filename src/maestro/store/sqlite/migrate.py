@@ -6,9 +6,9 @@ import os
 import sqlite3
 from pathlib import Path
 
-from maestro import files
 from maestro.store.sqlite.connection import APPLICATION_ID, refuse_newer, translated
 from maestro.store.sqlite.steps import scripts
+from maestro.system import small_files
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -39,7 +39,7 @@ def _keep_copy(connection: sqlite3.Connection, path: Path, present: int) -> None
     connection.execute("VACUUM INTO ?", (str(part),))
     _flush(part)
     part.rename(copy)
-    files.flush_folder(path.parent)
+    small_files.flush_folder(path.parent)
 
 
 def _flush(file: Path) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from maestro import errors, files
+from maestro.core import errors
 from maestro.store.layout import BLOBS, DATABASE, HEALTH, MARK, REPLACEMENT
+from maestro.system import small_files
 
 UNPACKED = "restore-"  # how the names of folders with unpacked backups begin
 _DATABASE_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm")
@@ -30,9 +31,9 @@ def replace(home: Path, unpacked: Path, aside: Path) -> None:
     (unpacked / BLOBS).mkdir(exist_ok=True)  # its presence says that the old files are still in place
     _flush_tree(unpacked)
     aside.mkdir()
-    files.flush_folder(home)
+    small_files.flush_folder(home)
     note = msgspec.json.encode(_Note(unpacked.name, aside.name)).decode()
-    files.write_whole(home / REPLACEMENT, note)
+    small_files.write_whole(home / REPLACEMENT, note)
     finish(home)
 
 
@@ -42,7 +43,7 @@ def finish(home: Path) -> None:
     if note is not None:
         _move(home, home / note.unpacked, home / note.aside)
         (home / REPLACEMENT).unlink()
-        files.flush_folder(home)
+        small_files.flush_folder(home)
     for folder in home.glob(f"{UNPACKED}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -79,16 +80,16 @@ def _move(home: Path, unpacked: Path, aside: Path) -> None:
     for name in old:
         if (home / name).exists():
             (home / name).rename(aside / name)
-    files.flush_folder(aside)
+    small_files.flush_folder(aside)
     for name in new:
         (unpacked / name).rename(home / name)
-    files.flush_folder(home)
+    small_files.flush_folder(home)
     (unpacked / DATABASE).rename(home / DATABASE)
-    files.flush_folder(home)
+    small_files.flush_folder(home)
 
 
 def _flush_tree(root: Path) -> None:
     """Flush the names of all files below a folder; their contents are flushed when they are written."""
     for folder in (path for path in root.rglob("*") if path.is_dir()):
-        files.flush_folder(folder)
-    files.flush_folder(root)
+        small_files.flush_folder(folder)
+    small_files.flush_folder(root)

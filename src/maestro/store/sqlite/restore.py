@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from maestro import errors
+from maestro.core import errors
 from maestro.store.archive import Files
 from maestro.store.blobs import Blobs
 from maestro.store.layout import BLOBS, DATABASE, MARK

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maestro import errors, limits
-from maestro.clock import Clock
+from maestro.core import errors, limits
+from maestro.core.clock import Clock
 from maestro.domain.events import Event
 from maestro.store.base import CopyChecks, Published, Repositories, Tx, Undo
 from maestro.store.health import lost_events

@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from maestro import errors, limits
-from maestro.clock import Clock
+from maestro.core import errors, limits
+from maestro.core.clock import Clock
 from maestro.domain.events import VERSION, Event
 from maestro.store.base import Repositories, Tx, Undo
 from maestro.store.sqlite.connection import STORAGE_ERRORS, SqliteRows, translated

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from maestro import limits
-from maestro.errors import Invalid, TooLarge
+from maestro.core import limits
+from maestro.core.errors import Invalid, TooLarge
 from maestro.surfaces.cli import values
 from maestro.surfaces.cli.channel import Channel
 from maestro.surfaces.cli.grammar import Spec

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from maestro.core.errors import NotFound
 from maestro.domain.callers import Caller, Role
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Status
-from maestro.errors import NotFound
 from maestro.operations import asks, projects, runs, sessions, task_shapes, tasks
 from maestro.operations.app import App
 from maestro.surfaces.cli import place

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from maestro.core.errors import Invalid
 from maestro.domain.callers import Caller, Role
 from maestro.domain.client_files import Access
-from maestro.errors import Invalid
 from maestro.operations import files
 from maestro.operations.app import App
 from maestro.surfaces.cli.channel import Channel

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import msgspec
 
-from maestro import __version__, errors
+from maestro import __version__
+from maestro.core import errors
 from maestro.domain.callers import Caller, Callers
 from maestro.domain.messages import Step
 from maestro.domain.runs import Run, RunStatus

@@ -12,11 +12,12 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from maestro import errors, limits, memory
+from maestro.core import errors, limits
 from maestro.surfaces.cli import exit_codes, frames, peers
 from maestro.surfaces.cli.channel import Gone, HandOver, wants_color
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.render import style
+from maestro.system import memory
 
 first_frame_seconds_max = 10
 linger_seconds_max = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors
+from maestro.core import errors
 
 DONE = 0
 FAILED = 1

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from maestro import limits
+from maestro.core import limits
 
 PROTOCOL = "maestro/2"
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.operations import runs, server, terminals, timeline
 from maestro.operations.app import App

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from maestro.core.errors import MaestroError, NotFound, NotPermitted
 from maestro.domain.callers import Caller, Callers, Role, may_call
-from maestro.errors import MaestroError, NotFound, NotPermitted
 from maestro.operations import members, projects, task_shapes, tasks, teams
 from maestro.operations.app import App
 from maestro.surfaces.cli import help, own, place, shells

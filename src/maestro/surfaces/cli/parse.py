@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from maestro.errors import Invalid
+from maestro.core.errors import Invalid
 from maestro.surfaces.cli import suggest, values
 from maestro.surfaces.cli.grammar import EVERYWHERE, PROGRAM, PROJECT, Flag, Gives, Grammar, Node, Spec
 from maestro.surfaces.cli.parameters import Kind, Parameter

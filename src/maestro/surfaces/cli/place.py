@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from maestro import ids
+from maestro.core import ids
+from maestro.core.errors import Invalid, MaestroError, NotFound
 from maestro.domain.callers import Caller, may_call
-from maestro.errors import Invalid, MaestroError, NotFound
 from maestro.operations.app import App
 from maestro.operations.projects import LOCATE, LocateProject, Place
 from maestro.surfaces.cli.frames import Invocation

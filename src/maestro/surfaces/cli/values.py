@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from maestro.errors import Invalid
+from maestro.core.errors import Invalid
 from maestro.surfaces.cli import suggest
 from maestro.surfaces.cli.parameters import Kind, Parameter
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from maestro import errors
-from maestro.agents.hooks import base, known
-from maestro.agents.hooks.base import Happening, Moment, Payload, Reply
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.surfaces.hooks.ports import Desk, Notes, Waits
+from maestro.tools.hooks import base, known
+from maestro.tools.hooks.base import Happening, Moment, Payload, Reply
 
 _encode = msgspec.json.encode
 

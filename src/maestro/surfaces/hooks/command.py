@@ -11,13 +11,13 @@ import contextlib
 import time
 from typing import Protocol
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import Happening
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.operations.app import App, Peer
 from maestro.surfaces.arrivals import Arrival, arrived
 from maestro.surfaces.hooks.answers import Answered, Hooks
 from maestro.surfaces.refusals import REFUSALS
+from maestro.tools.hooks.base import Happening
 
 PATIENT = "--patient"  # asks again until it is answered
 _NOWHERE_MAX = 1_000

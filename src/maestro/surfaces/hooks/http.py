@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import Happening
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations.app import App
 from maestro.surfaces import connections
 from maestro.surfaces.hooks.answers import Answered, Hooks, may_hold
 from maestro.surfaces.refusals import REFUSALS
+from maestro.tools.hooks.base import Happening
 
 PREFIX = "/hooks/"
 _JSON = (b"content-type", b"application/json")

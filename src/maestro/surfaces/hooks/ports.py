@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from maestro.agents.hooks.base import Happening, Reply
 from maestro.domain.callers import Caller
+from maestro.tools.hooks.base import Happening, Reply
 
 Waits = Callable[[], Awaitable[None]]
 

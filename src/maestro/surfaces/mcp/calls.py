@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.operations.app import App
 from maestro.operations.base import Effect

@@ -11,7 +11,7 @@ import msgspec
 from starlette.types import Message as Asgi
 from starlette.types import Receive, Scope, Send
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.surfaces import connections
 from maestro.surfaces.mcp import http, requests, short

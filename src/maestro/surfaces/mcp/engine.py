@@ -25,7 +25,8 @@ from mcp.shared.message import SessionMessage
 from sse_starlette import sse
 from starlette.types import Receive, Scope, Send
 
-from maestro import __version__, errors, limits
+from maestro import __version__
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import resources, short
 from maestro.surfaces.mcp.calls import STRUCTURED, Answer, Calls

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Step
 from maestro.operations import mail, mail_shapes

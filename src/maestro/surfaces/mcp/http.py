@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 
 encode = msgspec.json.Encoder().encode
 FATE = "maestro.fate"  # where a request's scope says what becomes of its connection

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp.handing import Handing
 from maestro.surfaces.mcp.lines import tool_of

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.events import Event
 from maestro.operations import mail, mail_shapes, primer, sessions, task_shapes, tasks

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp.handing import Handing
 from maestro.surfaces.mcp.known import Known, Register

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from maestro import __version__, errors
+from maestro import __version__
+from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.surfaces.mcp import requests, resources, schemas
 from maestro.surfaces.mcp.calls import STRUCTURED, Answer, Calls, Order

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
 from maestro.domain.identity import RESERVED
 from maestro.domain.sessions import Mode

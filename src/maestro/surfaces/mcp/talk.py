@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.messages import Step
 from maestro.surfaces.mcp import requests, short

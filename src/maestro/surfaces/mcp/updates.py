@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import resources
 from maestro.surfaces.mcp.ports import Host, Listener

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller, may_call
 from maestro.domain.messages import Step
 from maestro.operations import mail, mail_shapes, server

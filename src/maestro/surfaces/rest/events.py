@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from starlette.types import Receive, Send
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.domain.events import Event
 from maestro.operations.app import App

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from maestro import errors
+from maestro.core import errors
 
 Headers = Iterable[tuple[bytes, bytes]]
 

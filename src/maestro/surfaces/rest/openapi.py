@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations.base import Effect
 from maestro.operations.server import EVENTS
 from maestro.surfaces.rest.shapes import Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from maestro import errors
+from maestro.core import errors
 from maestro.surfaces.rest.shapes import Shape
 
 _ANY = "{}"

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from maestro import errors
+from maestro.core import errors
 from maestro.operations.base import Operation
 
 

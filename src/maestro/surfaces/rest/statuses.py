@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro import errors
+from maestro.core import errors
 
 _STATUSES: dict[type[errors.MaestroError], int] = {
     errors.Invalid: 400,

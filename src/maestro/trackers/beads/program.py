@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from maestro import limits, subprocesses
+from maestro.core import limits
+from maestro.system import subprocesses
 from maestro.trackers.base import Refused, Unreachable
 from maestro.trackers.beads import commands
 from maestro.trackers.beads.shapes import Printed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.trackers import Kind, Stand, State
 from maestro.trackers.base import Comment, Looked, NewIssue, Refused, Taken, TrackerIssue, Unreachable
 from maestro.trackers.beads import commands, generations, shapes

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply
+from maestro.core import errors, limits
 from maestro.domain.asks import Status as AskStatus
 from maestro.domain.sessions import Source, Status
 from maestro.domain.tasks import Priority
@@ -19,6 +18,7 @@ from maestro.services.hooks.desk import Desk
 from maestro.services.hooks.holding import Holding
 from maestro.services.hooks.waiting import Waiting
 from maestro.services.programs.runners import Runners
+from maestro.tools.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply
 
 World = Any
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maestro import limits
+from maestro.core import limits
 from maestro.operations.hooks import HookList, ListHooks
 from maestro.services.hooks.firings import Firings
 

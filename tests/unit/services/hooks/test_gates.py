@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from maestro.agents.hooks.base import Happening, Moment, Touch
-from maestro.clock import SystemClock
+from maestro.core.clock import SystemClock
 from maestro.domain.members import Permission
 from maestro.domain.spawns import Spawn
 from maestro.services.hooks import gates
+from maestro.tools.hooks.base import Happening, Moment, Touch
 
 PLAN, EDIT, FULL = Permission.PLAN, Permission.EDIT, Permission.FULL
 SHELL, FILE, LOOK = Touch.ANYTHING, Touch.A_FILE, Touch.NOTHING

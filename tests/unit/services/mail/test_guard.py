@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.messages import Scope
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail.guard import Guard

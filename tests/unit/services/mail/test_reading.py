@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.messages import HUMAN, Type
 from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.messages import HUMAN, Step
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import receipts

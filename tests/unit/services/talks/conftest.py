@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
-from maestro.agents.hooks.base import Happening, Kind, Moment, Reply, Touch
+from maestro.core import errors
 from maestro.domain import manifests
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Caller
@@ -29,6 +28,7 @@ from maestro.services.upkeep.answering import Answering
 from maestro.services.upkeep.waking import Waking
 from maestro.store.base import Tx
 from maestro.testing.manifests import make_manifest
+from maestro.tools.hooks.base import Happening, Kind, Moment, Reply, Touch
 
 World = Any
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from maestro.agents.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply
 from maestro.domain.tasks import Priority
 from maestro.operations import spawning as ops
 from maestro.services.hooks.desk import Desk
@@ -14,6 +13,7 @@ from maestro.services.hooks.holding import Holding
 from maestro.services.hooks.waiting import Waiting
 from maestro.services.programs import control
 from maestro.services.talks import taking
+from maestro.tools.hooks.base import NOTHING, Beginning, Happening, Kind, Moment, Reply
 
 Talking = Any
 

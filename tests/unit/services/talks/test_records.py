@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from maestro import limits
-from maestro.agents.hooks.base import NOTHING, Beginning, Moment
+from maestro.core import limits
+from maestro.tools.hooks.base import NOTHING, Beginning, Moment
 
 Terminal = Any
 

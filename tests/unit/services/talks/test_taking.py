@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
-from maestro.agents.happenings import PUT_ASIDE
+from maestro.core import limits
 from maestro.domain.asks import Status as AskStatus
 from maestro.domain.documents import ReportKind
 from maestro.operations import asks as ask_ops
@@ -16,6 +15,7 @@ from maestro.operations import sessions as session_ops
 from maestro.services import asks
 from maestro.services.sessions import reporting as session_reports
 from maestro.services.talks.asking import choice_of
+from maestro.tools.happenings import PUT_ASIDE
 
 Talking = Any
 ASKED = {

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment, Question
+from maestro.core import errors, limits
 from maestro.domain.asks import Ask
 from maestro.domain.asks import Kind as AskKind
 from maestro.domain.asks import Status as AskStatus
@@ -25,6 +24,7 @@ from maestro.services.hooks.holding import digest_of, request_for
 from maestro.services.sessions import reporting
 from maestro.services.talks import told
 from maestro.store.base import Tx
+from maestro.tools.hooks.base import NOTHING, Happening, Kind, Moment, Question
 
 Terminal = Any
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
-from maestro.agents.hooks.base import NOTHING, Happening, Kind, Moment
-from maestro.clock import to_micros
+from maestro.core import errors
+from maestro.core.clock import to_micros
 from maestro.domain.callers import THE_SERVER
 from maestro.domain.sessions import Source, Status
 from maestro.domain.talks import Turn
@@ -20,6 +19,7 @@ from maestro.services.programs import resuming
 from maestro.services.sessions import records
 from maestro.services.upkeep.unheard_hooks import FOLDER, UnheardHooks
 from maestro.store.base import Tx
+from maestro.tools.hooks.base import NOTHING, Happening, Kind, Moment
 
 Terminal = Any
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, limits
-from maestro.agents.hooks.base import NOTHING, Kind, Moment, Touch
+from maestro.core import errors, limits
 from maestro.domain.documents import ReportKind
 from maestro.domain.talks import Turn
 from maestro.domain.tasks import Priority
@@ -17,6 +16,7 @@ from maestro.operations import sessions as session_ops
 from maestro.services import asks
 from maestro.services.programs.control import Control
 from maestro.services.sessions import reporting
+from maestro.tools.hooks.base import NOTHING, Kind, Moment, Touch
 
 Talking = Any
 Terminal = Any

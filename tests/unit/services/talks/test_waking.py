@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as session_ops
 from maestro.services.sessions import reporting as session_reports

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.documents import ReportKind
 from maestro.domain.messages import HUMAN, Type
 from maestro.domain.tasks import Priority

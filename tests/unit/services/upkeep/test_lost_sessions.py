@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors, ids, limits
+from maestro.core import errors, ids, limits
 from maestro.domain.documents import ReportKind
 from maestro.domain.sessions import Status
 from maestro.operations.sessions import ReportSession

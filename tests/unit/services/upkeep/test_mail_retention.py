@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import receipts
 from maestro.services.mail.search import Search

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.events import Kind
 from maestro.domain.sessions import Source, Status
 from maestro.services.sessions import status

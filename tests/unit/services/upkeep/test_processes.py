@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.services.upkeep.lost_sessions import LostSessions
 from maestro.services.upkeep.processes import Processes
 

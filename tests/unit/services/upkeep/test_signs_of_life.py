@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from maestro import limits
+from maestro.core import limits
 from maestro.services.upkeep.signs_of_life import SignsOfLife
 
 World = Any

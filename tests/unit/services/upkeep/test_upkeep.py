@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from maestro import errors, limits
+from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations import documents, sessions, tasks
 from maestro.operations import server as server_ops

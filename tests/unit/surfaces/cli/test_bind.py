@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.sessions import Mode
 from maestro.domain.tasks import Priority
 from maestro.operations.task_shapes import TaskList, Until

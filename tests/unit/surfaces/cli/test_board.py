@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from maestro.core.errors import NotFound
 from maestro.domain.callers import Caller, Role
 from maestro.domain.sessions import Status
-from maestro.errors import NotFound
 from maestro.operations.asks import AskList
 from maestro.operations.projects import ProjectDetail
 from maestro.operations.runs import RunList

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.domain.events import Event
 from maestro.operations.server import Resync

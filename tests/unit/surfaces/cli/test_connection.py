@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.operations.asks import AskList
 from maestro.operations.server import Stopped
 from maestro.operations.task_shapes import TaskList

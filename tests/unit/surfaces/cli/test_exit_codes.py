@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.surfaces.cli import exit_codes
 
 EXPECTED = {

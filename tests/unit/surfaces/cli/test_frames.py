@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from maestro import limits
+from maestro.core import limits
 from maestro.surfaces.cli import frames
 
 HEAD = b"maestro/2\0python\x000.1.0\x00011\x00120\0/src/vc\0MAESTRO_TOKEN=secret\0TERM=xterm"

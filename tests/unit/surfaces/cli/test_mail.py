@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro import errors
+from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.domain.messages import Received, Scope, Step, Type
 from maestro.domain.tasks import Priority

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from maestro.core.errors import NotFound
 from maestro.domain.callers import Caller, Role
-from maestro.errors import NotFound
 from maestro.operations.registry import REGISTRY
 from maestro.operations.task_shapes import TaskList
 from maestro.testing.factories import make_task

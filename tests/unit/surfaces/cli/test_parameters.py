@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro.errors import Invalid
+from maestro.core.errors import Invalid
 from maestro.operations.members import CreateMember, EditMember
 from maestro.surfaces.cli import values
 from maestro.surfaces.cli.parameters import Kind, Parameter, parameters

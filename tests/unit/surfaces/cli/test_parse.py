@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from maestro.errors import Invalid
+from maestro.core.errors import Invalid
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.cli.grammar import Grammar
 from maestro.surfaces.cli.parse import Parsed, decode, parse, wants_json

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from maestro.core.errors import Conflict, NotFound, NotPermitted
 from maestro.domain.callers import Caller, Role
-from maestro.errors import Conflict, NotFound, NotPermitted
 from maestro.operations.projects import ProjectDetail
 from maestro.operations.task_shapes import TaskList
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro.errors import Invalid
+from maestro.core.errors import Invalid
 from maestro.surfaces.cli import values
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Scope
 
-from maestro import limits
+from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.operations import mail, mail_shapes, sessions
 from maestro.server import mcp

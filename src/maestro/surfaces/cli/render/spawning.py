@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro import terminals
 from maestro.domain.manifests import Manifest
 from maestro.operations import spawning as ops
 from maestro.operations.terminals import AgentTerminal, Logs
@@ -12,6 +11,7 @@ from maestro.operations.tools import ToolList
 from maestro.surfaces.cli.render.base import Rendered, pairs
 from maestro.surfaces.cli.render.sessions import status_word
 from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
+from maestro.text import terminal_text
 
 _ABLE = {
     "prompt_while_busy": "takes prompts while busy",
@@ -57,7 +57,7 @@ def manifest(value: Manifest, view: View) -> Rendered:
 
 def logs(value: Logs, view: View) -> Rendered:
     """The text of a terminal, as lines that can be read; nothing in it commands this one."""
-    lines = terminals.Lines()
+    lines = terminal_text.Lines()
     text = lines.take(value.text) + lines.rest()
     if not text:
         return Rendered("", [f"{line(value.name)} has shown nothing"])

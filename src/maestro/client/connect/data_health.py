@@ -1,0 +1,29 @@
+"""The part of `maestro doctor` that checks the stored data. The server program does it, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from maestro.client import start
+from maestro.client.connect import place
+
+_DATABASE = "maestro.db"
+REMEDY = "docs/recovery.md says how to go back to a backup: maestro down, maestro restore FILE"
+
+
+def describe() -> tuple[list[str], list[str]]:
+    """Return the lines that say how the data is, and the problems of the data."""
+    if not (place.home() / _DATABASE).exists():
+        return [], []
+    command = start.program("server", place.home(), "--check")
+    done = subprocess.run(
+        command, env=start.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        return [], [f"the data cannot be checked: {done.stderr.strip()}"]
+    report: dict[str, Any] = json.loads(done.stdout)
+    problems = [str(finding["text"]) for finding in report["findings"]]
+    files = "1 file" if report["files"] == 1 else f"{report['files']} files"
+    return ([] if problems else [f"data      sound: the database and {files} beside it"]), problems

@@ -1,0 +1,1 @@
+"""What every part of Maestro may import: errors, limits, ids and the clock."""

@@ -1,0 +1,99 @@
+"""What stands against a merge, file by file, read from the worktree it was tried in: for whoever has to mend it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from maestro.core import limits
+from maestro.git.worktrees import commands, plain_files
+
+# By the versions that git kept: 1 is the common one, 2 that of the integration branch, 3 that of the merged one.
+_KINDS = {
+    "123": "changed on both sides",
+    "23": "added on both sides",
+    "12": "deleted in the branch, changed in the integration branch",
+    "13": "changed in the branch, deleted in the integration branch",
+    "1": "renamed or deleted on both sides",
+    "2": "its place is taken in the branch",
+    "3": "its place is taken in the integration branch",
+}
+_LINK, _SUBMODULE = "120000", "160000"
+
+
+class FileConflict(msgspec.Struct, frozen=True):
+    """One file: what happened to it, and the places that clash, with both sides and where they came from."""
+
+    path: str
+    kind: str
+    text: str = ""
+
+
+class Unmerged(msgspec.Struct, frozen=True):
+    """A file that git could not merge, with the versions and kinds of file it kept."""
+
+    name: str
+    stages: str
+    modes: frozenset[str]
+
+
+async def unmerged(tree: str) -> list[Unmerged]:
+    """Every file that git could not merge."""
+    printed = await commands.run("ls-files", "--unmerged", "-z", cwd=tree)
+    stages: dict[str, str] = {}
+    modes: dict[str, set[str]] = {}
+    for entry in filter(None, printed.split("\0")):
+        facts, _, name = entry.partition("\t")
+        mode, _, stage = facts.split(" ")
+        stages[name] = stages.get(name, "") + stage
+        modes.setdefault(name, set()).add(mode)
+    return [Unmerged(name, stages[name], frozenset(modes[name])) for name in stages]
+
+
+def described(tree: str, file: Unmerged) -> FileConflict:
+    """A conflict in words, and in the lines that git marked."""
+    kind = _KINDS.get(file.stages, "not merged")
+    if _SUBMODULE in file.modes:
+        kind = f"submodule, {kind}"
+    elif _LINK in file.modes:
+        kind = f"symbolic link, {kind}"
+    data = _beginning(Path(tree, file.name), inside=tree)
+    if b"\0" in data:
+        return FileConflict(commands.shown(file.name), f"binary file, {kind}")
+    return FileConflict(commands.shown(file.name), kind, _bounded(marked_places(data)))
+
+
+def marked_places(data: bytes) -> bytes:
+    """The lines between git's conflict marks, each place with the number of its first line."""
+    places: list[bytes] = []
+    is_inside = False
+    for number, line in enumerate(data.splitlines(keepends=True), 1):
+        if line.startswith(b"<<<<<<< ") and not is_inside:
+            is_inside = True
+            places.append(b"line %d:\n" % number)
+        if is_inside:
+            places.append(line)
+            is_inside = not line.startswith(b">>>>>>> ")
+    return b"".join(places)
+
+
+def _bounded(text: bytes) -> str:
+    kept = text[: limits.conflict_bytes_max]
+    note = f"\n… cut here: {len(kept)} of {len(text)} bytes …\n" if len(kept) < len(text) else ""
+    return kept.decode("utf-8", "replace") + note
+
+
+def _beginning(path: Path, *, inside: str) -> bytes:
+    """A plain file's first part. Never through a link: a branch may hold one that leads anywhere."""
+    if not os.path.realpath(path.parent).startswith(os.path.realpath(inside)):
+        return b""
+    try:
+        opened = plain_files.open_plain(str(path))
+    except OSError:
+        return b""
+    if opened is None:
+        return b""
+    with opened as file:
+        return file.read(limits.conflict_read_bytes_max)

@@ -1,0 +1,66 @@
+"""What a project wants done in each new worktree: the `[worktree]` table of `.maestro/config.toml`."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from maestro.core import limits
+from maestro.core.errors import Invalid
+from maestro.system import small_files
+from maestro.text import bounded_toml
+
+FILE = ".maestro/config.toml"
+
+_Pattern = Annotated[str, Meta(min_length=1, max_length=limits.copy_pattern_chars_max)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Files to copy from the source checkout, and a command to run then."""
+
+    setup: Annotated[str, Meta(max_length=limits.command_chars_max)] = ""
+    # Patterns relative to the checkout: `*` and `?` within one name, `**` for any folders between.
+    copy: Annotated[tuple[_Pattern, ...], Meta(max_length=limits.copy_patterns_max)] = ()
+    setup_seconds: Annotated[int, Meta(ge=1, le=limits.setup_seconds_max)] = limits.setup_seconds_default
+
+    def __post_init__(self) -> None:
+        if "\0" in self.setup:
+            raise ValueError("the command holds a null byte")
+        for pattern in self.copy:
+            parts = PurePosixPath(pattern).parts
+            if not parts or pattern.startswith(("/", "~")) or ".." in parts or ".git" in parts or "\0" in pattern:
+                raise ValueError(f"{pattern!r} must name files inside the checkout")
+
+
+def read_settings(checkout: str) -> Settings:
+    """A checkout's settings; the defaults when it has none. What is wrong in the file is said, not guessed around."""
+    file = Path(checkout, FILE)
+    text = small_files.read_small(str(file))
+    if text is None:
+        if file.exists():
+            raise _unusable(file, "it is not a file that can be read")
+        return Settings()
+    if len(text) >= limits.checkout_settings_bytes_max:
+        raise _unusable(file, f"it is larger than {limits.checkout_settings_bytes_max} bytes")
+    try:
+        table: Any = bounded_toml.parse(text.decode()).get("worktree", {})
+        return msgspec.convert(table, Settings)
+    except msgspec.ValidationError as error:
+        raise _unusable(file, f"in [worktree]: {error}") from error
+    except (UnicodeDecodeError, bounded_toml.Unreadable) as error:
+        raise _unusable(file, str(error)) from error
+
+
+def setup_in(text: str) -> str:
+    """Return the set-up command in the text of a settings file; an empty text where that text is wrong."""
+    try:
+        return msgspec.convert(bounded_toml.parse(text).get("worktree", {}), Settings).setup
+    except (msgspec.ValidationError, bounded_toml.Unreadable):
+        return ""
+
+
+def _unusable(file: Path, reason: str) -> Invalid:
+    return Invalid(f"{file} cannot be used: {reason}.", hint="Mend it, or move it away.", data={"file": str(file)})

@@ -1,0 +1,128 @@
+"""Reads and writes files below a folder that agents can write, without following any link.
+
+Every folder on the way is opened by its name inside the folder before it. So an agent that puts a link in the place
+of a folder or of a file leads Maestro nowhere, also while Maestro is at work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import PurePosixPath
+
+from maestro.core.errors import Invalid
+from maestro.system import umasks
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MODE = 0o644  # of a new file, as far as the person's umask allows
+
+
+@contextlib.contextmanager
+def open_folder(top: str, below: str = ".", *, makes: bool = False) -> Iterator[int]:
+    """Give a descriptor of the folder `below` the folder `top`. With `makes`, create the folders that are missing."""
+    folder = os.open(top, _FOLDER)
+    try:
+        for part in PurePosixPath(below).parts:
+            folder = _step_into(folder, part, makes=makes, shown=f"{top}/{below}")
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def read_file(top: str, name: str, *, bytes_max: int) -> bytes | None:
+    """Return the first `bytes_max` bytes of the file `name` below `top`; None where there is no such file.
+
+    Refuse a link and anything else that is not a regular file.
+    """
+    try:
+        with open_file(top, name) as file:
+            return file.read(bytes_max)
+    except FileNotFoundError:
+        return None
+
+
+def open_file(top: str, name: str) -> BufferedReader:
+    """Open the regular file `name` below `top` for reading. Never wait for a pipe, and follow no link."""
+    with open_folder(top, str(PurePosixPath(name).parent)) as folder:
+        return _open(folder, PurePosixPath(name).name, shown=f"{top}/{name}")
+
+
+def write_file(top: str, name: str, data: bytes) -> None:
+    """Replace the file `name` below `top` as a whole. Refuse a link in its place, or on the way to the file."""
+    path = PurePosixPath(name)
+    with open_folder(top, str(path.parent), makes=True) as folder:
+        mode = _mode_of(folder, path.name, shown=f"{top}/{name}")
+        part = f".{path.name}.{secrets.token_hex(8)}.part"
+        descriptor = os.open(part, _CREATE, mode, dir_fd=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                os.fchmod(descriptor, mode)
+                file.write(data)
+            os.rename(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(part, dir_fd=folder)
+            raise
+
+
+def _step_into(folder: int, part: str, *, makes: bool, shown: str) -> int:
+    """Open the folder `part` inside of `folder`, and close `folder`."""
+    if part in {"..", "/"}:
+        raise Invalid(f"{shown} does not lie below its folder.")
+    is_made = False
+    if makes:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(part, dir_fd=folder)
+            is_made = True
+    try:
+        found = os.open(part, _FOLDER, dir_fd=folder)
+    except OSError:
+        _refuse_link(folder, part, shown=shown)
+        raise
+    if is_made:
+        os.fchmod(found, umasks.person_mode(0o777))
+    os.close(folder)
+    return found
+
+
+def _open(folder: int, name: str, *, shown: str) -> BufferedReader:
+    try:
+        descriptor = os.open(name, _READ, dir_fd=folder)
+    except OSError:
+        _refuse_link(folder, name, shown=shown)
+        raise
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise _not_regular(shown)
+
+
+def _mode_of(folder: int, name: str, *, shown: str) -> int:
+    """The mode of the file that is to be replaced."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return umasks.person_mode(_MODE)
+    _refuse_link(folder, name, shown=shown)
+    if not stat.S_ISREG(mode):
+        raise _not_regular(shown)
+    return stat.S_IMODE(mode)
+
+
+def _refuse_link(folder: int, name: str, *, shown: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise Invalid(
+                f"{shown} cannot be used: {name} is a symbolic link, and Maestro follows no links in a checkout.",
+                hint=f"Put a file or folder of its own in the place of the link {name}.",
+            )
+
+
+def _not_regular(shown: str) -> Invalid:
+    return Invalid(f"{shown} is not a regular file.", hint="Move it away, then try again.")

@@ -1,0 +1,10 @@
+"""Every program whose hooks are understood, by name."""
+
+from __future__ import annotations
+
+from maestro.tools.hooks.base import Dialect
+from maestro.tools.hooks.claude import Claude
+from maestro.tools.hooks.codex import Codex
+from maestro.tools.hooks.gemini import Gemini
+
+DIALECTS: dict[str, Dialect] = {dialect.tool: dialect for dialect in (Claude(), Codex(), Gemini())}

@@ -1,0 +1,33 @@
+"""Every tool there is, by name."""
+
+from __future__ import annotations
+
+from maestro.core import errors
+from maestro.domain.talks import Driver
+from maestro.tools.base import Agent, Waiter
+from maestro.tools.claude.agent import Claude
+from maestro.tools.codex.agent import Codex
+from maestro.tools.command import Command
+from maestro.tools.gemini.agent import Gemini
+
+TOOLS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), Gemini(), Command())}
+
+
+def find(name: str) -> Agent:
+    """A tool by its name or an old one."""
+    for agent in TOOLS.values():
+        if name == agent.name or name in agent.aliases:
+            return agent
+    raise errors.NotFound(f"There is no agent tool {name!r}.", hint=f"There are: {', '.join(TOOLS)}.")
+
+
+def deaf_at_work(tool: str | None) -> tuple[Driver, ...]:
+    """The drivers in which a tool hears nothing before its turn is over."""
+    agent = TOOLS.get(tool or "")
+    return agent.abilities.deaf_at_work if agent is not None else ()
+
+
+def waiter(tool: str, driver: Driver) -> Waiter | None:
+    """How a tool's model waits for Maestro, if it is the model that has to."""
+    agent = TOOLS.get(tool)
+    return agent.waiter if agent is not None and driver is Driver.TERMINAL else None

@@ -1,0 +1,120 @@
+"""Codex's config.toml: tables come to its end and go again; all else stays as it stands, or nothing is done."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from maestro.client.connect import changes, entries, toml_text
+from maestro.client.connect.entries import Caller, Scope, Target
+from maestro.client.connect.merging import LeftAlone
+from maestro.client.connect.records import Records
+
+KEYS = ("mcp_servers", "maestro")
+GOOD = {
+    "nothing": "",
+    "white space": "\n\n",
+    "no last newline": 'model = "x"',
+    "comments": '# mine\nmodel = "x" # this one\n\n[features] # on\nweb = true\n# last words',
+    "windows lines": 'model = "x"\r\n\r\n[tui]\r\ntheme = "dark"\r\n',
+    "another server": '[mcp_servers.other]\ncommand = "x"\n',
+    "a parent table": '[mcp_servers]\n[mcp_servers.other]\ncommand = "x"\n',
+    "dotted keys": 'tui.theme = "dark"\n',
+    "long strings": 'text = """\n[mcp_servers.maestro]\n"""\n',
+    "arrays of tables": "[[rules]]\na = 1\n[[rules]]\na = 2\n",
+    "quoted keys": '[projects."/src/vc"]\ntrust_level = "trusted"\n',
+}
+BAD = {
+    "no TOML": "{}",
+    "cut off": "[features",
+    "twice": "a = 1\na = 2\n",
+    "servers in one line": 'mcp_servers = { other = { command = "x" } }\n',
+    "servers that are a list": "mcp_servers = []\n",
+    "a byte order mark": '\ufeffmodel = "x"\n',
+}
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    _, found = entries.targets("codex", Scope.USER, Caller("/opt/maestro"), directory=tmp_path)
+    return found
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_table_comes_and_goes(name: str, target: Target, tmp_path: Path) -> None:
+    records = Records(tmp_path / "data")
+    before = GOOD[name].encode()
+    target.path.write_bytes(before)
+    change = changes.connecting(target, records)
+    changes.connect(target, change, records, tool="codex", scope="user")
+    after = target.path.read_bytes()
+    assert after.startswith(before)
+    assert tomllib.loads(after.decode())["mcp_servers"]["maestro"] == target.mcp
+    assert changes.connecting(target, records).is_none
+    trusted = changes.trusting(target, records, {"/h/hooks.json:stop:0:0": "sha256:1"})
+    changes.connect(target, trusted, records, tool="codex", scope="user")
+    state = tomllib.loads(target.path.read_text())["hooks"]["state"]
+    assert state == {"/h/hooks.json:stop:0:0": {"trusted_hash": "sha256:1"}}
+    changes.disconnect(target, changes.disconnecting(target, records), records)
+    assert target.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_others_write_meanwhile_stays(name: str, target: Target, tmp_path: Path) -> None:
+    records = Records(tmp_path / "data")
+    target.path.write_bytes(GOOD[name].encode())
+    changes.connect(target, changes.connecting(target, records), records, tool="codex", scope="user")
+    trusted = changes.trusting(target, records, {"k:stop:0:0": "sha256:1"})
+    changes.connect(target, trusted, records, tool="codex", scope="user")
+    later = '\n# theirs\n[later]\nx = 1\n\n[hooks.state."other"]\ntrusted_hash = "sha256:2"\n'
+    target.path.write_bytes(target.path.read_bytes() + later.encode())
+    changes.disconnect(target, changes.disconnecting(target, records), records)
+    left = target.path.read_text()
+    assert "# theirs" in left
+    theirs = {"later": {"x": 1}, "hooks": {"state": {"other": {"trusted_hash": "sha256:2"}}}}
+    wanted = tomllib.loads(GOOD[name]) | theirs
+    if wanted.get("mcp_servers") == {}:
+        del wanted["mcp_servers"]
+    assert tomllib.loads(left) == wanted
+
+
+def test_what_was_trusted_does_not_come_back(target: Target, tmp_path: Path) -> None:
+    records = Records(tmp_path / "data")
+    target.path.write_text('model = "x"\n')
+    changes.connect(target, changes.connecting(target, records), records, tool="codex", scope="user")
+    trusted = changes.trusting(target, records, {"k:stop:0:0": "sha256:1"})
+    changes.connect(target, trusted, records, tool="codex", scope="user")
+    target.path.write_text(target.path.read_text() + "\n[later]\nx = 1\n")
+    _, moved = entries.targets("codex", Scope.USER, Caller("/elsewhere/maestro"), directory=tmp_path)
+    changes.connect(moved, changes.connecting(moved, records), records, tool="codex", scope="user")
+    changes.disconnect(moved, changes.disconnecting(moved, records), records)
+    assert tomllib.loads(target.path.read_text()) == {"model": "x", "later": {"x": 1}}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_changed_with_certainty_is_left_alone(name: str, target: Target, tmp_path: Path) -> None:
+    target.path.write_bytes(BAD[name].encode())
+    with pytest.raises(LeftAlone):
+        changes.connecting(target, Records(tmp_path / "data"))
+    assert target.path.read_bytes() == BAD[name].encode()
+
+
+def test_what_codex_or_its_person_said_of_a_hook_stays(target: Target, tmp_path: Path) -> None:
+    records = Records(tmp_path / "data")
+    target.path.write_text('[hooks.state."k"]\nenabled = false\n')
+    assert changes.trusting(target, records, {"k": "sha256:1"}).is_none
+
+
+def test_a_table_that_is_not_by_itself_is_not_cut_out() -> None:
+    text = 'mcp_servers.maestro = { command = "x" }\n'
+    with pytest.raises(toml_text.Unreadable):
+        toml_text.remove(text, KEYS)
+
+
+@pytest.mark.parametrize("odd", ['C:\\x "y"', "a\nb", "\u2028", "🎼", ""])
+def test_any_text_is_written_so_that_it_is_read_the_same(odd: str) -> None:
+    made = toml_text.add("", ("a", odd), {"k": odd, "list": [odd], "table": {"x-1": odd, "y z": True}})
+    assert tomllib.loads(made) == {"a": {odd: {"k": odd, "list": [odd], "table": {"x-1": odd, "y z": True}}}}

@@ -1,0 +1,53 @@
+"""A process is known by number, start time and start of the machine, to the server and to runners alike."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from maestro.runner import tree
+from maestro.services.programs.runners import Note, Runners
+from maestro.system import boot_id, processes
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="start times are absolute elsewhere")
+
+
+def test_server_and_runner_say_the_same_of_a_process() -> None:
+    found = processes.look_up(os.getpid())
+    assert found is not None and found.started == tree.started(os.getpid())
+    ticks, _, boot = found.started.partition("@")
+    assert ticks.isdigit() and Path("/proc/sys/kernel/random/boot_id").read_text().startswith(boot) and boot
+    assert not boot_id.is_earlier(found.started)
+    assert boot_id.is_earlier(f"{ticks}@before") and not boot_id.is_earlier(None)
+
+
+@pytest.mark.parametrize(
+    ("change", "ends"),
+    [({}, True), ({"boot": "before"}, False), ({"epoch": 2}, False), ({"ticks": "1"}, False)],
+    ids=["the very one", "of an earlier start of the machine", "of another start", "of another time"],
+)
+def test_only_the_very_process_is_ended(tmp_path: Path, change: dict[str, object], ends: bool) -> None:
+    orphan = "sleep 600 > /dev/null 2>&1 & echo $!"  # not below us: what a server has started itself is spared
+    pid = int(subprocess.run(["sh", "-c", orphan], capture_output=True, check=True).stdout)
+    try:
+        ticks, _, boot = tree.started(pid).partition("@")
+        started = f"{change.get('ticks', ticks)}@{change.get('boot', boot)}"
+        runners = Runners(tmp_path)
+        runners.folder("ses_1").mkdir(parents=True)
+        note = Note(runner=1, runner_started="1", agent=pid, agent_started=started, epoch=1)
+        (runners.folder("ses_1") / "runner.json").write_bytes(msgspec.json.encode(note))
+        epoch = change.get("epoch", 1)
+        assert isinstance(epoch, int)
+        assert runners.end_orphan("ses_1", epoch=epoch) is ends
+        found = processes.look_up(pid)
+        assert (found is None or found.ended) is ends
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,125 @@
+"""TOML that others wrote: whatever it is, it is read or refused with one line, in bounded time."""
+
+from __future__ import annotations
+
+import random
+import time
+import tomllib
+
+import pytest
+
+from maestro.core import limits
+from maestro.text import bounded_toml
+
+SIZE = limits.checkout_settings_bytes_max - 100
+CPU_SECONDS_MAX = 0.5  # the parser itself takes a tenth of that for the worst text that was found
+
+GOOD = """
+# a comment with "quotes and [brackets
+remote = "upstream"
+inbound = 'open'
+
+[projects.beads]
+remote = "https://github.com/acme/beads"   # a.b.c.d.e.f.g.h.i.j
+[projects."with space"]
+path = '../x'
+
+[worktree]
+setup = '''
+make deps   # [[[[[[[[[[[[[[[[[[[[[[[[
+'''
+copy = [".env", "a/**/b.c.d.e.f.g.h.i.j.k", [1, 2.5, 1979-05-27T07:32:00Z]]
+text = \"\"\"two "quotes" and a \\\\ in \\"it\\" ""\"\"\"
+"""
+
+HOSTILE = {
+    "parts": "a." * 20_000 + "a = 1",
+    "parts with spaces": "a . " * 10_000 + "a = 1",
+    "quoted parts": '"a".' * 10_000 + "a = 1",
+    "header": "[" + "a." * 20_000 + "a]",
+    "arrays": "a = " + "[" * 30_000,
+    "tables": "a = " + "{a=" * 15_000,
+    "digits": "a = " + "1" * 5_000,
+    "hex": "a = 0x" + "f" * 5_000,
+    "lines": "\n" * SIZE,
+    "values": "a = [" + "1," * (SIZE // 2) + "]",
+    "an open string": 'a = "' + '\\"' * 20_000,
+    "an open text": "a = '''" + "''" * 20_000,
+    "size": "#" * (limits.checkout_settings_bytes_max + 1),
+    "nulls": "\0" * 1000,
+    "not TOML": "this is prose",
+    "a bad date": "a = 2024-99-99",
+}
+
+
+def test_what_is_meant_well_is_read_as_ever() -> None:
+    assert bounded_toml.parse(GOOD) == tomllib.loads(GOOD)
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+def test_a_hostile_text_is_refused_with_one_line_at_once(text: str) -> None:
+    began = time.thread_time()
+    with pytest.raises(bounded_toml.Unreadable) as caught:
+        bounded_toml.parse(text)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+    assert time.thread_time() - began < CPU_SECONDS_MAX
+
+
+def costly_texts() -> dict[str, str]:
+    """Texts just within the limits that cost the parser most, found by trying shapes."""
+    header = "[" + ".".join("abcdefgh") + "]\n"
+    lines = limits.toml_marks_max // 9 - 20
+    return {
+        "long keys below a long header": header + "".join(f"a.b.c.d.e.f.g.k{n}=1\n" for n in range(lines)),
+        "long headers": "".join(f"[a.b.c.d.e.f.g.k{n}]\n" for n in range(limits.toml_marks_max // 10 - 20)),
+        "tables in a list": "".join("[[a.b.c.d.e.f.g.h]]\n" for _ in range(limits.toml_marks_max // 12 - 20)),
+        "flat": "".join(f"k{n}=1\n" for n in range(limits.toml_marks_max // 2 - 20)),
+        "inline": "a={" + ",".join(f"a.b.c.d.e.f.g.k{n}=1" for n in range(lines)) + "}",
+        "list": "a=[" + "{a=1}," * (limits.toml_marks_max // 4 - 20) + "]",
+        "escapes": 'a="' + "\\n" * (SIZE // 2 - 10) + '"',
+    }
+
+
+@pytest.mark.parametrize("name", costly_texts())
+def test_the_costliest_text_within_the_limits_is_read_soon(name: str) -> None:
+    began = time.thread_time()
+    bounded_toml.parse(costly_texts()[name])
+    assert time.thread_time() - began < CPU_SECONDS_MAX
+
+
+def test_whatever_is_put_in_is_read_or_refused() -> None:
+    chance = random.Random(7)
+    pieces = [
+        "a",
+        ".",
+        "=",
+        "[",
+        "]",
+        "{",
+        "}",
+        '"',
+        "'",
+        '"""',
+        "'''",
+        "\\",
+        "\n",
+        "#",
+        ",",
+        " ",
+        "1",
+        "-",
+        "é",
+        "\0",
+    ]
+    for _ in range(3_000):
+        text = "".join(chance.choices(pieces, k=chance.randrange(1, 60)))
+        try:
+            expected = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            with pytest.raises(bounded_toml.Unreadable):
+                bounded_toml.parse(text)
+        else:
+            try:
+                assert bounded_toml.parse(text) == expected
+            except bounded_toml.Unreadable as refused:
+                assert "more than" in str(refused)  # beyond the limits, though TOML

@@ -1,0 +1,81 @@
+"""Any JSON, written in any way: what is read is what stands there, and a change changes nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maestro.text.jsonc import Document, Edits, Unreadable
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+objects = st.dictionaries(st.text(max_size=5), values, max_size=5)
+indents = st.sampled_from([None, 0, 1, 2, 4, "\t"])
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """An object as text: with whatever indents, line ends, comments between its members, and a trailing comma."""
+    data = draw(objects)
+    text = json.dumps(data, indent=draw(indents), ensure_ascii=draw(st.booleans()))
+    if data and draw(st.booleans()):
+        text = text[:-1].rstrip() + draw(st.sampled_from([",}", " , }", ",\n}", ", // last, \n}", "/*,*/ , }"]))
+    if draw(st.booleans()):
+        text = "{" + draw(st.sampled_from([" // {\n", "/* } */", "\n\n"])) + text[1:]
+    if draw(st.booleans()):
+        text = text.replace("\n", "\r\n")
+    return text, data
+
+
+@given(documents())
+def test_what_stands_there_is_read(document: tuple[str, dict[str, Any]]) -> None:
+    text, data = document
+    assert Document(text).root.data() == data
+
+
+@given(documents(), st.text(max_size=5), values)
+def test_what_is_added_is_there_and_goes_again(document: tuple[str, dict[str, Any]], key: str, value: Any) -> None:
+    text, data = document
+    if key in data:
+        return
+    read = Document(text)
+    edits = Edits(read)
+    edits.add(read.root, value, key)
+    made = Document(edits.text())
+    assert made.root.data() == {**data, key: value}
+    again = Edits(made)
+    assert made.root.members is not None
+    again.remove(made.root, made.root.members[key])
+    assert Document(again.text()).root.data() == data
+
+
+@given(documents(), st.data())
+def test_any_member_can_be_taken_out(document: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
+    text, held = document
+    gone = data.draw(st.sets(st.sampled_from(sorted(held)))) if held else set()
+    read = Document(text)
+    edits = Edits(read)
+    assert read.root.members is not None
+    for key in gone:
+        edits.remove(read.root, read.root.members[key])
+    assert Document(edits.text()).root.data() == {key: value for key, value in held.items() if key not in gone}
+
+
+@given(st.text(max_size=40))
+def test_whatever_is_no_json_is_said_to_be_none(text: str) -> None:
+    try:
+        Document(text)
+    except Unreadable as error:
+        assert str(error)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '{"a": [1, {"b": null}], "c": "x\\n"}'])
+def test_plain_json_is_read_as_ever(text: str) -> None:
+    assert Document(text).root.data() == json.loads(text)

@@ -1,0 +1,54 @@
+"""What a terminal showed, for someone who reads it as lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from maestro.text.terminal_text import Lines
+
+
+@pytest.mark.parametrize(
+    ("shown", "read"),
+    [
+        ("one\r\ntwo\r\n", "one\ntwo\n"),
+        ("\x1b[1;32mgreen\x1b[0m\n", "green\n"),
+        ("10%\r50%\r100%\r\ndone\n", "100%\ndone\n"),
+        ("passwort\b\b\b\b\b\bword\n", "paword\n"),
+        ("\x1b]0;title\x07text\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n", "textlink\n"),
+        ("\x1b[2J\x1b[Htop\x1b[5;1Hmiddle\x1b[9;3Hbottom", "top\nmiddle\nbottom\n"),
+        ("a\x1b[3Cb\n", "a   b\n"),
+        ("\x1b[?1049h\x1b[?25lfull\x1b[?1049l\n", "full\n"),
+        ("bell\x07 nul\x00 csi\x9b31m\n", "bell nul csi31m\n"),
+        ("\n\n", "\n\n"),
+        ("no end", "no end\n"),
+        ("\x1bP+q544e\x1b\\x\x1b(By\n", "xy\n"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_lines_are_what_a_reader_wants_however_they_come(shown: str, read: str, size: int) -> None:
+    lines = Lines()
+    pieces = [lines.take(shown[at : at + size]) for at in range(0, len(shown), size)]
+    assert "".join(pieces) + lines.end() == read
+
+
+def test_colours_stay_where_they_are_wanted_and_end_with_their_line() -> None:
+    lines = Lines(color=True)
+    assert lines.take("\x1b[31mred\nplain\n") == "\x1b[31mred\x1b[0m\nplain\n"
+    assert lines.take("\x1b[2K\rover\r\x1b[32mgreen\x1b[0m\n") == "\x1b[32mgreen\x1b[0m\n"
+
+
+def test_an_unfinished_line_can_be_told_and_is_not_told_twice() -> None:
+    lines = Lines()
+    assert lines.take("Go on? ") == ""
+    assert lines.rest() == "Go on? "
+    assert lines.take("yes\n") == "yes\n"
+    lines.take("10%")
+    assert lines.rest() == "10%"
+    assert lines.take("\r20%") == "\n"
+    assert lines.end() == "20%\n"
+
+
+def test_a_sequence_that_never_ends_does_not_swallow_everything() -> None:
+    lines = Lines()
+    told = lines.take("\x1b]0;" + "x" * 10_000) + lines.take("\nafter\n")
+    assert "after" in told

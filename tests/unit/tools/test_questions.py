@@ -1,0 +1,56 @@
+"""Several questions at once, and what was meant by an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro.tools import questions
+
+
+def options(*labels: str) -> list[dict[str, Any]]:
+    return [{"label": label, "description": f"the {label}"} for label in labels]
+
+
+GRAMMAR = {"question": "Which grammar?", "options": options("PEG", "LALR")}
+NAME = {"question": "Which name?", "options": options("Ada", "Bob")}
+WHY = {"question": "Why?"}
+
+
+def test_one_question_is_shown_with_what_can_be_chosen() -> None:
+    found = questions.asked([GRAMMAR])
+    assert found == questions.Question("Which grammar?", "PEG: the PEG\nLALR: the LALR", ("PEG", "LALR"))
+
+
+def test_of_several_all_are_shown() -> None:
+    found = questions.asked([GRAMMAR, NAME, WHY])
+    assert (found.title, found.choices) == ("Which grammar? (and 2 more)", ("PEG", "LALR"))
+    assert found.text.splitlines() == [
+        "1. Which grammar?",
+        "   PEG: the PEG",
+        "   LALR: the LALR",
+        "2. Which name?",
+        "   Ada: the Ada",
+        "   Bob: the Bob",
+        "3. Why?",
+        "Answer with one line for each question, in this order.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("PEG\nBob\nbecause", ["PEG", "Bob", "because"]),
+        ("peg\n2\n7", ["PEG", "Bob", "7"]),
+        ("PEG", ["PEG", questions.NO_ANSWER, questions.NO_ANSWER]),
+        ("PEG\n\nbecause", ["PEG", questions.NO_ANSWER, "because"]),
+        ("neither\nEve\nbecause\nof that", ["neither", "Eve", "because\nof that"]),
+    ],
+)
+def test_each_line_answers_one(said: str, meant: list[str]) -> None:
+    assert questions.answers([GRAMMAR, NAME, WHY], said) == meant
+
+
+def test_a_single_question_has_all_of_the_answer() -> None:
+    assert questions.answers([WHY], "because\nof that") == ["because\nof that"]
