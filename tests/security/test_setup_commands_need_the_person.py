@@ -45,6 +45,17 @@ def test_any_command_of_the_person_takes_a_set_up_command_over(shop: Workshop) -
     assert (shop.repo / "ran").exists()
 
 
+def test_a_command_that_shows_no_notes_takes_nothing_over(shop: Workshop) -> None:
+    lead = shop.lead()
+    write_setup(shop.repo, f"touch {shop.repo}/ran")
+    words = ("mail", "send", "nosuch", "--project", "vc", "--subject", "s", "--message", "m")
+    assert shop.live.command(*words, cwd=shop.repo).returncode == 6
+    assert len(spawned_by(shop, lead, "ada")) == 1
+    assert not (shop.repo / "ran").exists()
+    told = shop.live.command("task", "list", cwd=shop.repo).stderr.decode()
+    assert f"new worktrees run the set-up command `touch {shop.repo}/ran`" in told
+
+
 def test_a_changed_set_up_command_needs_the_person_again(shop: Workshop) -> None:
     write_setup(shop.repo, f"touch {shop.repo}/first")
     shop.maestro("init")

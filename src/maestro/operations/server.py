@@ -81,7 +81,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: int
     sessions: int = 0  # that go on without it
-    home: str = ""  # the data directory
+    home: str = ""  # the data directory; empty if its path is not UTF-8
 
 
 class Backup(Request, frozen=True, kw_only=True):

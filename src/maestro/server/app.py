@@ -339,7 +339,9 @@ class Server:
     async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:
         left = await self.store.read(lambda tx: tx.sessions.count_live(), quick=True)
         self.stopping.set()
-        return ops.Stopped(pid=os.getpid(), sessions=left, home=str(self.home))
+        home = os.fsencode(self.home).decode("utf-8", "ignore")
+        is_whole = home == str(self.home)  # a path that is not UTF-8 cannot be sent
+        return ops.Stopped(pid=os.getpid(), sessions=left, home=home if is_whole else "")
 
     async def config_get(self, caller: Caller, request: ops.GetConfig) -> ops.Settings:
         shown = msgspec.structs.asdict(settings.load(self.home))

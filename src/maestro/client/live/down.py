@@ -7,20 +7,29 @@ from pathlib import Path
 
 from maestro.client import server_locks, thin
 
-_SECONDS_MAX = 10.0
+_SECONDS_MAX = 20.0  # longer than a server takes that waits for its last commands
 _LOOK_SECONDS = 0.02
 
 
 def run(*, home: str, pid: int, said: str) -> int:
-    """Print what the server said once the server has ended. Fail if the server takes too long."""
+    """Print what the server said once the server has ended. Fail if the server takes too long.
+
+    Without `home` (a path that is not UTF-8 cannot be sent) there is nothing to wait for.
+    """
     ends = time.monotonic() + _SECONDS_MAX
-    while server_locks.server_pid(Path(home)) == pid:
+    while home and server_locks.server_pid(Path(home)) == pid:
         if time.monotonic() > ends:
-            raise thin.Ended(
-                thin.FAILED,
-                f"the server (pid {pid}) was told to stop and has not ended within {_SECONDS_MAX:g} s\n"
-                f"if it does not end: kill -KILL {pid}",
-            )
+            raise thin.Ended(thin.FAILED, _remedy(Path(home), pid))
         time.sleep(_LOOK_SECONDS)
     thin.put(1, said.encode())
     return 0
+
+
+def _remedy(home: Path, pid: int) -> str:
+    """Say how to end the server. A supervisor would start a killed server again, and ends it if told to stop."""
+    supervisor = server_locks.supervisor_pid(home)
+    command = f"kill {supervisor}" if supervisor else f"kill -KILL {pid}"
+    return (
+        f"the server (pid {pid}) was told to stop and has not ended within {_SECONDS_MAX:g} s\n"
+        f"to end it by force: {command}"
+    )

@@ -50,8 +50,11 @@ class Discovery:
         self._owed: set[str] = set()  # checkouts whose files rule what no session may have them rule
         self._met: dict[tuple[str | None, ...], list[Workspace]] = {}  # names that were known, where they were said
 
-    async def refresh(self, caller: Caller, workspace: Workspace) -> list[str]:
-        """Take over what a checkout's files say, if they changed. Return what the caller should know of them."""
+    async def refresh(self, caller: Caller, workspace: Workspace, *, shows_notes: bool = True) -> list[str]:
+        """Take over what a checkout's files say, if they changed. Return what the caller should know of them.
+
+        A set-up command is taken over only if the caller `shows_notes`: the person must see it.
+        """
         seen = stamps(workspace.path)
         if self._read.get(workspace.id) == seen and not self.owes(caller, workspace):
             return []
@@ -68,7 +71,9 @@ class Discovery:
             if rules or tracker or await self._has_tracker(workspace):
                 await self._store.write(lambda tx: _settle_rules(tx, caller, workspace, rules, tracker))
             command = await asyncio.to_thread(setup_in, texts[Source.CONFIG])
-            if await self._accept_setup(workspace, command) and command:
+            if not shows_notes:
+                self._owed.add(workspace.id)
+            elif await self._accept_setup(workspace, command) and command:
                 wrong.append(f"{Source.CONFIG.value}: new worktrees run the set-up command `{command}` from now on")
         self._read[workspace.id] = seen
         return wrong
@@ -94,7 +99,7 @@ class Discovery:
         checkouts, unknown = await self._store.read(look, quick=True)
         stale = [one for one in checkouts if self._read.get(one.id) != stamps(one.path)]
         for workspace in stale:
-            await self.refresh(caller, workspace)
+            await self.refresh(caller, workspace, shows_notes=False)
         if stale and unknown:
             _, unknown = await self._store.read(look, quick=True)
         for name in unknown:

@@ -28,7 +28,6 @@ _NULS_OF_DAMAGE = _NUL * 4
 _NULS_OF_DAMAGE_IN_JSON = "\\u0000" * 4 + '"'
 _UNDECODABLE = "Could not decode to UTF-8"
 _PARAMETER = re.compile(r":(\w+)")
-_WRITES = re.compile(r"\s*(?!SELECT\b)", re.IGNORECASE)
 _OWN_VALUES = frozenset(
     {"id", "at", "seq", "message_seq", "box", "blob", "bytes", "hops", "attachments", "version"}
     | {"status", "type", "kind", "priority", "scope", "sender_kind"}
@@ -72,7 +71,7 @@ class SqliteRows:
     def page(self, name: str, /, **values: Any) -> list[Row]:
         # sqlite3 lets go of the interpreter at every row, and on a busy server has to wait for it again. As one
         # row of JSON, fifty tasks cost one such wait.
-        ((found,),) = self._execute(_as_one_row(name), values).fetchall()
+        ((found,),) = self._execute(_as_one_row(name), _replace_nuls(name, values)).fetchall()
         rows: list[Row] = msgspec.json.decode(found)
         if self.checks_texts and _NULS_OF_DAMAGE_IN_JSON in found:
             _refuse_nuls(rows)
@@ -90,15 +89,12 @@ def _replace_nuls(statement: str, values: Mapping[str, Any]) -> Mapping[str, Any
 
 @cache
 def _text_parameters(statement: str) -> tuple[str, ...]:
-    """Return the parameters of a statement through which texts of others reach the database.
+    """Return the parameters of a statement that may hold texts of others.
 
-    A statement that only reads has none. Ids, times and states are Maestro's own: to look at them in every write
-    would cost more than the rest of the look.
+    Ids, times and states are Maestro's own: to look at them in every statement would cost more than the rest of the
+    look. Statements that read are looked at too: what was stored with a replacement must be found again.
     """
-    sql = statements.load("sqlite")[statement]
-    if not _WRITES.match(sql):
-        return ()
-    names = dict.fromkeys(_PARAMETER.findall(sql))
+    names = dict.fromkeys(_PARAMETER.findall(statements.load("sqlite")[statement]))
     return tuple(name for name in names if name not in _OWN_VALUES and not name.endswith(("_id", "_at")))
 
 

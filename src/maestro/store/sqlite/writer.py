@@ -170,12 +170,14 @@ class Writer:
             jobs.append(self._waiting.popleft())
         return jobs
 
-    def _finish(self, batch: _Batch) -> None:
-        """On the event loop, after the commit: tell everyone, and go on.
+    def _finish(self, batch: _Batch, failure: Exception | None = None) -> None:
+        """On the event loop, after the commit: tell everyone, and go on. After a `failure` nothing was committed.
 
         A commit into a file that is no longer there is not acknowledged. The check is made here and not in the
         writer's thread, which would have to wait for the interpreter after each look at a file.
         """
+        if failure is not None:
+            self._fail_all(batch, failure)
         try:
             self._require_files()
         except errors.StorageGone as gone:

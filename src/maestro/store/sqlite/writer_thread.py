@@ -15,7 +15,8 @@ from typing import Generic, TypeVar
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-_Order = tuple[Callable[[T], object], T, Callable[[T], object]]
+_Then = Callable[[T, Exception | None], object]
+_Order = tuple[Callable[[T], object], T, _Then[T]]
 
 
 class WriterThread(Generic[T]):
@@ -28,8 +29,8 @@ class WriterThread(Generic[T]):
         self._thread = threading.Thread(target=self._carry_out, name="maestro-writer", daemon=True)
         self._thread.start()
 
-    def run(self, work: Callable[[T], object], subject: T, *, then: Callable[[T], object]) -> None:
-        """Call `work(subject)` in the thread, and afterwards `then(subject)` on the event loop."""
+    def run(self, work: Callable[[T], object], subject: T, *, then: _Then[T]) -> None:
+        """Call `work(subject)` in the thread, and afterwards `then(subject, error)` on the event loop."""
         self._orders.put((work, subject, then))
 
     def close(self) -> None:
@@ -40,9 +41,11 @@ class WriterThread(Generic[T]):
     def _carry_out(self) -> None:
         while (order := self._orders.get()) is not None:
             work, subject, then = order
+            failure: Exception | None = None
             try:
                 work(subject)
-            except Exception:  # the thread's last handler: without the thread nothing could be written any more
+            except Exception as error:  # the thread's last handler: without the thread nothing can be written
                 log.exception("work in the writer's thread failed")
-            self._loop.call_soon_threadsafe(then, subject)
-            del order, work, subject, then  # a waiting thread must not keep the last batch in memory
+                failure = error
+            self._loop.call_soon_threadsafe(then, subject, failure)
+            del order, work, subject, then, failure  # a waiting thread must not keep the last batch in memory

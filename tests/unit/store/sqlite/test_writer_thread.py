@@ -18,7 +18,8 @@ async def test_orders_run_in_order_in_one_thread_and_what_follows_on_the_loop() 
     def work(number: int) -> None:
         seen.append(("work", number, threading.current_thread().name))
 
-    def follow(number: int) -> None:
+    def follow(number: int, failure: Exception | None) -> None:
+        assert failure is None
         seen.append(("then", number, threading.current_thread().name))
         if number == 2:
             done.set()
@@ -42,7 +43,7 @@ async def test_closing_waits_for_what_was_ordered() -> None:
         may_go_on.wait(10)
         seen.append("worked")
 
-    thread.run(work, None, then=lambda _: None)
+    thread.run(work, None, then=lambda *_: None)
     asyncio.get_running_loop().call_later(0.05, may_go_on.set)
     await asyncio.to_thread(thread.close)
     assert seen == ["worked"]
@@ -56,8 +57,10 @@ async def test_a_failure_ends_neither_the_thread_nor_what_follows(caplog: pytest
         if number == 0:
             raise RuntimeError("the disk is on fire")
 
-    thread.run(fail, 0, then=lambda _: None)
-    thread.run(fail, 1, then=lambda _: done.set())
+    failures: list[str] = []
+    thread.run(fail, 0, then=lambda _, failure: failures.append(str(failure)))
+    thread.run(fail, 1, then=lambda *_: done.set())
     await asyncio.wait_for(done.wait(), 10)
     thread.close()
+    assert failures == ["the disk is on fire"]
     assert "the disk is on fire" in caplog.text
