@@ -72,7 +72,9 @@ class Machine:
         self.disk = disk
         self.folder = tempfile.TemporaryDirectory(dir=FOLDER)
         self.runner = asyncio.Runner(loop_factory=VirtualLoop)
-        self.loop = self.runner.get_loop()
+        loop = self.runner.get_loop()
+        assert isinstance(loop, VirtualLoop)
+        self.loop = loop
         self.model = MailModel(VC)
         self.waiters: list[Waiter] = []
         self.answers: dict[str, list[shapes.Inbox]] = {seat: [] for seat in SEATS}
@@ -99,6 +101,7 @@ class Machine:
 
     async def open(self) -> None:
         self.server = Server(self.home, clock=LoopClock(self.loop))
+        self.loop.count_orders(self.server.store._writer._thread)
 
     async def begin(self) -> None:
         await self.open()

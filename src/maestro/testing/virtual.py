@@ -12,6 +12,8 @@ from concurrent.futures import Executor
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from maestro.store.sqlite.writer_thread import WriterThread
+
 T = TypeVar("T")
 _START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _THREAD_SECONDS_MAX = 30.0
@@ -57,6 +59,22 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         future = super().run_in_executor(executor, func, *args)
         future.add_done_callback(self._returned)
         return future
+
+    def count_orders(self, thread: WriterThread[Any]) -> None:
+        """Count the orders of a thread that is no executor, as `run_in_executor` counts its work."""
+        give = thread.run
+
+        def give_counted(
+            work: Callable[[Any], object], subject: Any, *, then: Callable[[Any, Exception | None], object]
+        ) -> None:
+            def follow(subject: Any, failure: Exception | None) -> None:
+                self._own.in_threads -= 1
+                then(subject, failure)
+
+            self._own.in_threads += 1
+            give(work, subject, then=follow)
+
+        thread.run = give_counted  # type: ignore[method-assign]
 
     def _returned(self, future: asyncio.Future[Any]) -> None:
         self._own.in_threads -= 1

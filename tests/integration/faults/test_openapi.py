@@ -260,7 +260,7 @@ def test_stopping_answers_as_declared_and_stops(own: World) -> None:
     assert ask(own, "server.status").status_code == 200
     answer = ask(own, "server.stop", **empty)
     assert own.server.process is not None
-    assert answer.json() == {"pid": own.server.process.pid, "sessions": 1}
+    assert answer.json() == {"pid": own.server.process.pid, "sessions": 1, "home": str(own.server.home)}
     assert own.server.process.wait(30) == 0
 
 
