@@ -138,8 +138,8 @@ async def test_what_a_killed_server_left_is_swept_and_what_is_in_use_is_not(repo
     before = repo.everything()
     script = (
         "import asyncio, sys\n"
-        "from maestro import git_repositories, worktrees\n"
-        "git_repositories.Records.accepts = lambda *_: True\n"
+        "from maestro.git import repositories, worktrees\n"
+        "repositories.Records.accepts = lambda *_: True\n"
         "asyncio.run(worktrees.merge(sys.argv[1], branch='y', into='run', message='m',"
         " author=worktrees.Author('a', 'b@c')))\n"
     )

@@ -276,7 +276,7 @@ async def test_it_works_on_the_servers_own_loop(repo, tmp_path):
     repo.write({".env": "1"})
     script = (
         "import sys, uvloop\n"
-        "from maestro import worktrees\n"
+        "from maestro.git import worktrees\n"
         "async def main(repo, path):\n"
         "    made = await worktrees.create(repo, path=path, branch='x')\n"
         "    wanted = worktrees.Settings(copy=('.env',), setup='sleep 1000 & cat .env; wait', setup_seconds=1)\n"
