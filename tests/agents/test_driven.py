@@ -89,7 +89,7 @@ def test_a_prompt_while_busy_joins_the_turn_or_waits_for_its_end(on: Stage) -> N
     message = sent.json()["data"]["id"] if waits else sent.json()["id"]
     if waits:
         assert sent.json()["code"] == "not_confirmed", sent.text
-        assert "one prompt after another" in sent.json()["message"]
+        assert "one prompt at a time" in sent.json()["message"]
     on.until(lambda: on.receipt(message) == "read", "its being read")
     told = [one for one in on.seen() if "Something new came up." in one.newest]
     assert len(told) == 1, [one.newest[-300:] for one in on.seen()]
@@ -162,7 +162,7 @@ def test_a_policy_answers_for_the_person(on: Stage) -> None:
     assert (on.room.work / "one.txt").exists()
     assert not (on.room.work / "two.txt").exists()
     assert on.get("/api/asks", all="true")["asks"] == []
-    assert on.is_in_terminal or "denied by its policy" in on.logs(worker)
+    assert on.is_in_terminal or "denied by the policy" in on.logs(worker)
 
 
 @pytest.mark.parametrize("permission", ["plan", "edit"])
@@ -208,7 +208,7 @@ def test_mail_while_it_works_reaches_it_once(on: Stage) -> None:
     sent = on.post("/api/mail", project="vc", to=[worker], subject="Mail", message="The dialect is B.")
     (delivery,) = sent["deliveries"]
     is_deaf = on.tool == "gemini" and not on.is_in_terminal
-    assert ("before its turn is over" in (delivery["note"] or "")) == is_deaf
+    assert ("only between turns" in (delivery["note"] or "")) == is_deaf
     on.until(lambda: on.receipt(sent["id"]) == "read", "its being read")
     on.until_status(worker, "idle")
     assert len({one.turn for one in on.seen() if "The dialect is B." in one.newest}) == 1, on.evidence()

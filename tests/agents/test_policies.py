@@ -38,7 +38,7 @@ def test_gemini_writes_where_a_pattern_allows_it_and_nowhere_else(on: Stage) -> 
     on.until_status(worker, "idle")
     assert good.read_text() == "good\n"
     assert bad.read_text() == "a/../../docs/x"
-    assert on.logs(worker).count("denied by its policy") == 2, on.logs(worker)
+    assert on.logs(worker).count("denied by the policy") == 2, on.logs(worker)
     assert on.get("/api/asks", all="true")["asks"] == []
 
 
@@ -62,8 +62,8 @@ def test_codex_is_judged_by_all_of_a_command(on: Stage) -> None:
     on.until_status(worker, "idle")
     assert not (on.room.work / "one.txt").exists()
     logs = on.logs(worker)
-    assert "denied by its policy: shell: ls | tee one.txt" in logs
-    assert "allowed by its policy: shell: ls\r\n" in logs
+    assert "denied by the policy: shell: ls | tee one.txt" in logs
+    assert "allowed by the policy: shell: ls\r\n" in logs
 
 
 @codex

@@ -26,10 +26,10 @@ MAIL = (
 # Noticed within seconds only where the system says when a process ends.
 KILLED = (
     r"you   \$ kill -9 \d+",
-    r"you     The server sees it end, and gives it 10 s",
+    r"you     The server notices the end, and waits 10 s",
     r"lead    ◂ HIGH notification: fay is lost",
     r"lead    the 2 messages that fay had not read came back",
-    r"lead    process \d+ gone, lease over, nothing heard\. It ended as lost\.",
+    r"lead    process \d+ has ended, its lease is over, no sign of life\. The session ended as lost\.",
     r"\$ maestro mail thread msg_",
 )
 # One worker needs the person, while the others go on.
@@ -43,26 +43,26 @@ ASKING = (
 # Sessions that Maestro starts itself: one is killed, one makes a slip, one loses a race.
 WORK = (
     r"you   \$ maestro session spawn --name chief --mode coordinate",
-    r"run of kettle#\d+ begins: dag",
+    r"run of kettle#\d+ starts: dag",
     r"you   \$ kill -9 \d+  \(\S+, which measures\)",
     r"is started for “Read the sensor” \(fence 2\)",
     r"gate of “Boil” passes",
     r"run is completed",
-    r"run of kettle#\d+ begins: race",
+    r"run of kettle#\d+ starts: race",
     r"gate of “Attempt 1: Boil faster” passes",
     r"“Attempt 2: Boil faster” is stopped: another attempt was faster",
     r"◂ run_\w+ \(kettle#\d+\) completed",
     r"\* +\w+ Merge maestro/",
-    r"boil.txt, display.txt, sensor.txt: every number right",
+    r"boil.txt, display.txt, sensor.txt: every number is right",
 )
 # Two projects, one issue.
 NEIGHBOURS = (
     r"gil   \$ maestro issue open heater",
-    r"you   \$ maestro agent list --project heater --online  \(exit 1: nobody\)",
+    r"you   \$ maestro agent list --project heater --online  \(exit 1: no agent\)",
     r"hana    1 unread",
     r"gil     ◂ query from hana of heater: Which model\?",
     r"hana    ◂ response from gil of kettle: K-2, every time\.",
-    r"kettle#\d+ is ready by itself: what it waited on, heater#1, is closed",
+    r"kettle#\d+ is ready without further action: the issue that it waited on, heater#1, is closed",
     r"\$ maestro issue show heater#1",
 )
 SLIP = (

@@ -73,7 +73,7 @@ async def test_a_call_is_not_asked_about_twice_after_a_restart(server: Any, dana
 async def test_an_answer_that_nobody_took_is_found_by_its_call(server: Any, dana: Caller, join: Any) -> None:
     caller = await join("ada")
     died = Holding(server.store, server.hub)
-    died._take_back = mock.AsyncMock()  # type: ignore[method-assign]  # a server that is killed takes nothing back
+    died._withdraw_ask = mock.AsyncMock()  # type: ignore[method-assign]  # a server that is killed takes nothing back
     lost = asyncio.ensure_future(died.hold(caller, wants(SAME)))
     (ask,) = await until_asked(server, caller, 1)
     lost.cancel()
@@ -91,7 +91,7 @@ async def test_an_answer_that_nobody_took_is_found_by_its_call(server: Any, dana
 async def test_only_a_programs_own_requests_are_taken_back(server: Any, join: Any) -> None:
     caller = await join("ada")
     like = ops.CreateAsk(
-        title="May it use Bash?", message="claude asks before it goes on.", kind=ops.Kind.PERMISSION, choice=[]
+        title="May it use Bash?", message="claude waits for permission.", kind=ops.Kind.PERMISSION, choice=[]
     )
     await server.store.write(lambda tx: asks.create(tx, caller, like))
     await server.store.write(lambda tx: withdraw_left(tx, caller))

@@ -111,7 +111,7 @@ async def test_reads_that_hang_use_only_their_own_threads(tmp_path: Path, monkey
         hung.release()
         go_on.wait(ANSWER_SECONDS_MAX)
 
-    monkeypatch.setattr(record_files, "_read", hang)
+    monkeypatch.setattr(record_files, "_read_piece", hang)
     readers = [asyncio.create_task(record_files.read("x", (str(tmp_path),), start=0)) for _ in range(HOOKS)]
     try:
         async with asyncio.timeout(ANSWER_SECONDS_MAX):

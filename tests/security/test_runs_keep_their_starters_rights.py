@@ -44,7 +44,7 @@ def test_a_run_as_a_member_that_may_more_is_refused_at_its_start(shop: Workshop)
     shop.task("Work")
     shop.call_as(lead, "session", "spawn", "--member", "boss", "--", *RAISES, exits=REFUSED)
     told = shop.call_as(lead, "run", "#1", "--detach", "--member", "boss", "--", *RAISES, exits=REFUSED)
-    assert "may more than itself" in told and shop.json("run", "list")["runs"] == []
+    assert "more rights than its own" in told and shop.json("run", "list")["runs"] == []
     shop.maestro("task", "edit", "#1", "--member", "boss")
     shop.call_as(lead, "run", "#1", "--detach", "--", *RAISES, exits=REFUSED)
 
@@ -57,7 +57,7 @@ def test_a_run_gains_no_operation_after_its_starter_has_ended(shop: Workshop) ->
     shop.call_as(lead, "session", "end")
     shop.maestro("member", "edit", "boss", "--allow", "config.set")  # now boss may more than the run's starter
     shop.call_as(worker, "task", "complete", "#1")
-    assert "may more than itself" in refused_attempt(shop, run_id)
+    assert "more rights than its own" in refused_attempt(shop, run_id)
     assert setting(shop) == before
 
 
@@ -66,7 +66,7 @@ def test_a_run_without_a_member_takes_off_no_deny(shop: Workshop) -> None:
     lead = shop.lead("lead", "--member", "tied")
     shop.task("Work")
     told = shop.call_as(lead, "run", "#1", "--detach", "--", "maestro", "task", "create", "More", exits=REFUSED)
-    assert "may more than itself" in told
+    assert "more rights than its own" in told
 
 
 def test_a_deny_outlives_the_starter_of_a_run(shop: Workshop) -> None:
@@ -76,7 +76,7 @@ def test_a_deny_outlives_the_starter_of_a_run(shop: Workshop) -> None:
     shop.maestro("member", "edit", "tied", "--deny", "task.create")
     shop.call_as(lead, "session", "end")
     shop.call_as(worker, "task", "complete", "#1")
-    assert "may more than itself" in refused_attempt(shop, run_id)
+    assert "more rights than its own" in refused_attempt(shop, run_id)
     assert [one["title"] for one in shop.json("task", "list")["tasks"]] == ["First", "Second"]
 
 

@@ -1,1 +1,1 @@
-"""The `maestro` command's side of the socket. `thin` is what runs; the rest is loaded when needed."""
+"""The client: the `maestro` command. `thin` starts; the other modules are loaded when needed."""

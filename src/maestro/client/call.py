@@ -1,6 +1,6 @@
-"""One command asked of the server by a program of ours: no terminal, its output kept (docs/frames.md).
+"""Run one command on the server without a terminal, and return its output (docs/frames.md).
 
-As light as the command itself: runners live as long as their agents, so they import nothing that is large.
+Runners use this module. A runner lives as long as its program: the module must not import large modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SECONDS_MAX = 30.0
 
 
 class Answer:
-    """How a command ended."""
+    """The exit code and the output of a command."""
 
     def __init__(self, code: int, out: bytes, err: bytes) -> None:
         self.code = code
@@ -24,42 +24,42 @@ class Answer:
 
 
 def ask(words: list[str], *, path: str, environment: dict[str, str]) -> Answer:
-    """Carries out one command; OSError if no server answers, or it goes away before the answer is complete."""
+    """Run one command; raise OSError if no server answers, or the server goes away before the answer is complete."""
     sock = thin.connect(path)
     try:
         sock.settimeout(_SECONDS_MAX)
-        _send(sock, b"R", _request(words, environment))
-        return _answer(sock)
+        _send_frame(sock, b"R", _request_payload(words, environment))
+        return _read_answer(sock)
     finally:
         sock.close()
 
 
-def _request(words: list[str], environment: dict[str, str]) -> bytes:
+def _request_payload(arguments: list[str], environment: dict[str, str]) -> bytes:
     head = [thin.PROTOCOL, b"runner", __version__.encode(), b"000", b"0", b"-"]
     head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
-    return b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(word) + b"\0" for word in words)
+    return b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
 
 
-def _answer(sock: _socket.socket) -> Answer:
-    said = {b"O": b"", b"E": b""}
+def _read_answer(sock: _socket.socket) -> Answer:
+    output = {b"O": b"", b"E": b""}
     while True:
-        kind, payload = _frame(sock)
-        if kind in said:
-            said[kind] += payload
+        kind, payload = _read_frame(sock)
+        if kind in output:
+            output[kind] += payload
         elif kind == b"C":
-            _send(sock, b"C", b"")
+            _send_frame(sock, b"C", b"")
         elif kind == b"X":
-            return Answer(int(payload), said[b"O"], said[b"E"])
+            return Answer(int(payload), output[b"O"], output[b"E"])
         elif kind != b"W":
-            raise OSError(f"the server asked for something that only a terminal has ({kind!r})")
+            raise OSError(f"the server sent the frame {kind!r}, which needs a client with a terminal")
 
 
-def _frame(sock: _socket.socket) -> tuple[bytes, bytes]:
-    head = _take(sock, 5)
-    return head[:1], _take(sock, int.from_bytes(head[1:], "big"))
+def _read_frame(sock: _socket.socket) -> tuple[bytes, bytes]:
+    head = _read_bytes(sock, 5)
+    return head[:1], _read_bytes(sock, int.from_bytes(head[1:], "big"))
 
 
-def _take(sock: _socket.socket, size: int) -> bytes:
+def _read_bytes(sock: _socket.socket, size: int) -> bytes:
     parts, have = [], 0
     while have < size:
         data = sock.recv(min(size - have, thin.CHUNK_BYTES))
@@ -70,7 +70,7 @@ def _take(sock: _socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _send(sock: _socket.socket, kind: bytes, payload: bytes) -> None:
+def _send_frame(sock: _socket.socket, kind: bytes, payload: bytes) -> None:
     view = memoryview(thin.frame(kind, payload))
     while view:
         view = view[sock.send(view) :]

@@ -1,8 +1,8 @@
-"""`maestro hook TOOL EVENT`: an agent's hook is answered, or the agent goes on without, and soon.
+"""`maestro hook TOOL EVENT`: get the server's answer to a program's hook, or let the program go on without an answer.
 
-What no server has heard is kept for the next one (`unheard`). Whatever is wrong is noted for `maestro doctor` and
-never told: to the agents' programs an exit code may be a verdict, and a word on standard error an objection. As light
-as `thin`, for it runs twice with every tool that an agent uses.
+A hook that no server got is stored for the next server (`unheard`). Problems go to a log for `maestro doctor`, never
+to the program: a program may read an exit code as a verdict, and text on standard error as an objection. The module
+imports as little as `thin`, because a hook runs twice with every tool call of an agent.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` would load `enum`
@@ -10,18 +10,18 @@ import os
 
 from maestro.client import thin
 
-# How long an agent is kept from its work; a hook that waits for a person says so, and gets that long.
+# The longest time that a hook delays an agent. When the server waits for a person, it sends its own time limit.
 SECONDS = 4
 LOG_BYTES_MAX = 1 << 18
 LOG = "hooks.log"
-GIVEN_UP = 75  # to whoever asks again
+GIVEN_UP = 75  # the exit code for the patient hook, which asks again
 
-_heard: list[bytes] = []  # what was read of the payload
-_has_spoken = False  # whether the agent has an answer, or some of one
+_payload_chunks: list[bytes] = []  # the hook's payload, as far as it was read
+_has_answer = False  # whether the program has got an answer, or a part of one
 
 
 class Exchange(thin.Exchange):
-    """The same exchange, without a word to anyone but the agent."""
+    """An exchange that prints only the answer for the program, no errors."""
 
     problem = b""
 
@@ -29,13 +29,13 @@ class Exchange(thin.Exchange):
         self.problem = text[:400]
 
     def put_out(self, data: bytes) -> None:
-        global _has_spoken
-        _has_spoken = True
+        global _has_answer
+        _has_answer = True
         super().put_out(data)
 
     def read_source(self) -> bytes:
         data = super().read_source()
-        _heard.append(data)
+        _payload_chunks.append(data)
         return data
 
     def wait_for(self, milliseconds: int) -> None:
@@ -43,27 +43,28 @@ class Exchange(thin.Exchange):
 
 
 def run(arguments: list[str], *, given_up: int = 0) -> None:
-    """Never returns. `given_up` is the exit code where there was no answer: to a program it must be 0."""
+    """Answer the hook; never return. `given_up` is the exit code without an answer; for a program it must be 0."""
 
-    def too_long(*_: object) -> None:
+    def give_up_late(*_: object) -> None:
         give_up(arguments, "the server did not answer in time", given_up, is_unheard=True)
 
     problem, is_unheard = "", True
     path = thin.socket_path()
     try:
-        _signal.signal(_signal.SIGALRM, too_long)
+        _signal.signal(_signal.SIGALRM, give_up_late)
         _signal.alarm(SECONDS)
         if thin.setting("MAESTRO_SERVER_URL") and not thin.setting("MAESTRO_SOCKET"):
-            give_up(arguments, "the server is elsewhere: only hooks over HTTP reach it", given_up)
+            give_up(arguments, "the server runs on another machine: use hooks over HTTP", given_up)
         exchange = Exchange(thin.connect(path))
         if exchange.run(thin.request(arguments)) != 0:
-            problem, is_unheard = exchange.problem.decode(errors="replace") or "the server could not answer", False
+            problem = exchange.problem.decode(errors="replace") or "the server could not answer the hook"
+            is_unheard = False
     except OSError as error:
         problem = f"no server answers at {path}: {error.strerror}"
     except (thin.Lost, thin.Vanished):
         problem = thin.ENDED
     except thin.Ended as ended:
-        problem = ended.message  # none if nobody reads the answer any more
+        problem = ended.message  # empty if the program has closed its end of the pipe
         is_unheard = ended.code == thin.NO_SERVER
     except KeyboardInterrupt:
         pass
@@ -73,15 +74,17 @@ def run(arguments: list[str], *, given_up: int = 0) -> None:
 
 
 def give_up(arguments: list[str], problem: str, code: int, *, is_unheard: bool = False) -> None:
-    """Notes why a hook was not answered, and keeps what nobody heard, unless it is asked again. Not to be able to is
-    no reason to hold up an agent. Never returns."""
+    """Log why a hook got no answer, and exit with `code`. Never return.
+
+    Store a hook that no server got, unless the caller asks again. A failure to store or log must not delay the agent.
+    """
     import time
 
     _signal.alarm(0)
-    if is_unheard and not _has_spoken and code != GIVEN_UP and len(arguments) > 2:
+    if is_unheard and not _has_answer and code != GIVEN_UP and len(arguments) > 2:
         from maestro.client import unheard
 
-        unheard.keep(arguments[1], arguments[2], _heard)
+        unheard.keep(arguments[1], arguments[2], _payload_chunks)
 
     line = f"{time.time():.0f}\t{' '.join(arguments[1:3])}\t{problem}".replace("\n", " ")[:500] + "\n"
     try:

@@ -1,7 +1,7 @@
-"""What `maestro` does on this side: the commands that need no server, and what follows when none answers.
+"""The local commands of `maestro`, which need no server, and the handling of a server that does not answer.
 
-`thin` loads this when the server says that a command is local, or does not answer. A new local command is
-a line in COMMANDS, and one in the server's own list so that it says so.
+`thin` loads this module when the server says that a command is local, or when no server answers. A new local command
+needs a line in COMMANDS, and a line in the server's list of local commands.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ NOBODY_LISTENS = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)
 
 
 def run(arguments: list[str]) -> int:
-    """Runs a local command and gives its exit code."""
+    """Run a local command and return its exit code."""
     name, *rest = arguments or [""]
     if name not in COMMANDS:
         raise thin.Ended(
             thin.FAILED,
-            f"the server says that `{name}` runs on this side, but client {__version__} does not know it",
+            f"client {__version__} does not know the local command `{name}`; compare the versions: maestro doctor",
         )
     return COMMANDS[name](rest)
 
 
 def go_on(handed: bytes) -> int:
-    """Goes on with what the server left to this side: something that a person looks at, and that outlives it."""
+    """Show the view that the server handed over to the client, such as an attached terminal."""
     os.environ.pop("MAESTRO_LOCAL", None)
     return int(importlib.import_module("maestro.client.live").run(handed))
 
 
 def after_silence(arguments: list[str]) -> int:
-    """The server went away before its first word. What runs on this side was not the server's to do anyway."""
+    """Run a local command although the server went away before its first frame; refuse every other command."""
     os.environ.pop("MAESTRO_SILENCE", None)
     if arguments and arguments[0] in COMMANDS:
         return run(arguments)
@@ -45,7 +45,7 @@ def after_silence(arguments: list[str]) -> int:
 
 
 def without_server(arguments: list[str], *, path: str, problem: OSError | None) -> _socket.socket:
-    """Goes on when no server answered at `path`: gives a connection after all, or ends the command."""
+    """Start or join a server when no server answered at `path`, and connect; or end the command."""
     command = arguments[0] if arguments else ""
     if command in COMMANDS:
         raise SystemExit(run(arguments))
@@ -58,9 +58,9 @@ def without_server(arguments: list[str], *, path: str, problem: OSError | None) 
     if (sock := start.join(path)) is not None:
         return sock
     if start.agent_mark():
-        # Only the person's own command starts a server: an agent was told where one should be.
+        # Only the person's own command starts a server: the agent's environment names the socket of its server.
         named = thin.setting("MAESTRO_SOCKET")
-        remedy = "MAESTRO_SOCKET names it: mend or unset that" if named else "the person starts one with: maestro up"
+        remedy = "correct or unset MAESTRO_SOCKET" if named else "the person starts a server with: maestro up"
         raise thin.Ended(thin.NO_SERVER, f"no server answers at {path}\n{remedy}")
     if command in ("status", "down"):
         raise SystemExit(tell_of_silent_server(command))
@@ -73,7 +73,7 @@ def without_server(arguments: list[str], *, path: str, problem: OSError | None) 
 
 
 def tell_of_silent_server(command: str) -> int:
-    """Answer `status` and `down` where no server answers: name the process that holds the data directory."""
+    """Answer `status` and `down` when no server answers: name the process that holds the data directory."""
     from maestro.client import server_locks
 
     home = Path(thin.home()).absolute()
@@ -81,29 +81,29 @@ def tell_of_silent_server(command: str) -> int:
     if pid is None:
         thin.put(1, os.fsencode(f"no server runs for {home}\n"))
         return thin.NO_SERVER if command == "status" else 0
-    said = f"the server for {home} (pid {pid}) does not answer\n"
+    text = f"the server for {home} (pid {pid}) does not answer\n"
     stopped = server_locks.supervisor_pid(home) or pid
-    if command == "down" and stopped:  # 0: the lock does not say whose it is
+    if command == "down" and stopped:  # 0: the lock file does not name its process
         os.kill(stopped, signal.SIGTERM)
-        said = f"{said}it was told to stop; if it does not: kill -KILL {pid}\n"
-    thin.put(1, os.fsencode(said))
+        text = f"{text}Maestro asked the server to stop; to end the server by force: kill -KILL {pid}\n"
+    thin.put(1, os.fsencode(text))
     return thin.NO_SERVER
 
 
 def wait_for_server(path: str, problem: OSError) -> _socket.socket:
-    """Connect to the server that a supervisor is starting again. Never start one: an agent runs this."""
+    """Connect to the server that a supervisor is restarting. Never start a server: an agent runs this command."""
     from maestro.client import start
 
     if (sock := start.join(path)) is not None:
         return sock
     raise thin.Ended(
         thin.NO_SERVER,
-        f"no server answers at {path}: {problem.strerror}\nthe person starts one with: maestro up",
+        f"no server answers at {path}: {problem.strerror}\nthe person starts a server with: maestro up",
     )
 
 
 def ask_elsewhere(arguments: list[str]) -> int:
-    """Asks the server at MAESTRO_SERVER_URL."""
+    """Run the command against the server at MAESTRO_SERVER_URL."""
     return int(importlib.import_module("maestro.client.remote").run(arguments))
 
 
@@ -115,7 +115,7 @@ def up(arguments: list[str]) -> int:
 
 def restore(arguments: list[str]) -> int:
     if any(map(thin.setting, ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID"))):
-        raise thin.Ended(thin.NOT_PERMITTED, "only the person restores a backup; this is a session's environment")
+        raise thin.Ended(thin.NOT_PERMITTED, "only the person restores a backup; a session runs this command")
     from maestro.client import start
 
     return start.restore(arguments)
@@ -126,7 +126,7 @@ def demo(arguments: list[str]) -> int:
 
 
 def version(_arguments: list[str]) -> int:
-    # The native client says that it was first before it hands over.
+    # The native client sets MAESTRO_CLIENT before it becomes the Python client.
     kind = "native" if thin.setting("MAESTRO_CLIENT") == "native" else "python"
     thin.put(1, f"maestro {__version__} ({kind} client)\n".encode())
     return 0

@@ -1,6 +1,6 @@
-"""The real path of an open file, from the system itself: a link that is swapped later changes nothing."""
+"""Find the real path of an open file. The system names the open file: a link that is swapped later has no effect."""
 
-# pathlib would be an import too much for the thin client:
+# The client must not import pathlib, which is slow to load:
 # ruff: noqa: PTH115
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _PATH_BYTES_MAX = 1024
 def answer(exchange: Exchange, kind: bytes, path: bytes) -> None:
     """Answer the server's `P` with a file's real path, and a later empty `F` with the content of that open file."""
     if kind == b"P":
-        _tell_path(exchange, path)
+        _send_real_path(exchange, path)
         return
     exchange.source, exchange.opened = exchange.opened, -1
     if exchange.source < 0:
         exchange.refuse(OSError(0, "no file is open"))
 
 
-def _tell_path(exchange: Exchange, path: bytes) -> None:
-    """Open a file or folder and say its real path; send nothing of it before the server asks for it."""
+def _send_real_path(exchange: Exchange, path: bytes) -> None:
+    """Open a file or folder and send its real path. The content is sent only when the server asks for it."""
     exchange.open(path)
     if exchange.source < 0:
         return
@@ -42,7 +42,7 @@ def _tell_path(exchange: Exchange, path: bytes) -> None:
 
 
 def real_path(fd: int, path: bytes) -> bytes:
-    """Return where the open file lies, links resolved; for a pipe or a socket a name without a slash at the front."""
+    """Return the path of an open file, links resolved. A pipe or a socket has a name without a leading slash."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -50,12 +50,12 @@ def real_path(fd: int, path: bytes) -> bytes:
     try:
         return os.fsencode(os.readlink(f"/proc/self/fd/{fd}"))
     except OSError:
-        return _resolved(fd, path)
+        return _resolve_path(fd, path)
 
 
-def _resolved(fd: int, path: bytes) -> bytes:
-    """Return the path with links resolved, where the system names no open files; refuse a path that changed."""
-    found = os.path.realpath(path)
-    if not os.path.samestat(os.fstat(fd), os.lstat(found)):
+def _resolve_path(fd: int, path: bytes) -> bytes:
+    """Return the path with links resolved, on systems that do not name open files; refuse a path that changed."""
+    resolved = os.path.realpath(path)
+    if not os.path.samestat(os.fstat(fd), os.lstat(resolved)):
         raise OSError(0, "the file was replaced while it was opened")
-    return found
+    return resolved

@@ -1,8 +1,8 @@
-"""`maestro mcp`: passes lines between an agent and the server, and outlives the server.
+"""`maestro mcp`: pass lines between a program and the server, and outlive the server.
 
-The MCP server itself is in Maestro's server, so that an agent's is a few megabytes and there at once. What is kept
-here is what it takes to begin again with another server: how the agent introduced itself, what it watches, and what
-it still waits for. That is sent once more under the same nonce, so that nothing is done twice (docs/mcp.md).
+The MCP server itself is a part of Maestro's server: the relay starts at once and takes only a few megabytes. The
+relay keeps the state that another server needs: the program's handshake, its subscriptions and its open requests. The
+relay repeats these lines under the same nonce, which lets the server carry out no request twice (docs/mcp.md).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 from maestro.client import local, thin
 
-WORD = "__mcp"  # what this side calls itself to the server
-_BACK_SECONDS_MAX = 30.0
+WORD = "__mcp"  # the command with which the relay introduces itself to the server
+_RECONNECT_SECONDS_MAX = 30.0
 _PAUSE_SECONDS = 0.05
 _PAUSE_SECONDS_MAX = 1.0
 _END_SECONDS_MAX = 2.0
@@ -28,16 +28,18 @@ _MODES = ("execute", "coordinate", "plan")
 
 
 def run(arguments: list[str]) -> int:
-    """Relays until the agent closes its end."""
+    """Relay lines until the program closes its end."""
     parser = argparse.ArgumentParser(
         prog="maestro mcp",
-        description="Be the MCP server of the agent that starts this, on standard input and output.",
+        description="Serve MCP on standard input and output to the program that starts this command.",
     )
-    parser.add_argument("--mode", choices=_MODES, help="what an agent that was started by hand is for")
-    parser.add_argument("--name", metavar="NAME", help="what such an agent is called")
+    parser.add_argument("--mode", choices=_MODES, help="the mode of an agent that was started by hand")
+    parser.add_argument("--name", metavar="NAME", help="the name of an agent that was started by hand")
     chosen = parser.parse_args(arguments)
     if os.isatty(0):
-        raise thin.Ended(thin.USAGE, "this is for agents: add `maestro mcp` to an agent's MCP servers (docs/mcp.md)")
+        raise thin.Ended(
+            thin.USAGE, "`maestro mcp` serves programs: add it to the MCP servers of a program (docs/mcp.md)"
+        )
     if not thin.setting("MAESTRO_SOCKET") and thin.setting("MAESTRO_SERVER_URL"):
         from maestro.client import bridge
 
@@ -49,23 +51,23 @@ def run(arguments: list[str]) -> int:
 
 
 class Lost(Exception):
-    """The server went away."""
+    """The connection to the server has ended."""
 
 
 class Memory:
-    """What a new server must be told again."""
+    """The lines that the relay must repeat to a new server."""
 
     def __init__(self) -> None:
-        self.hello: list[bytes] = []  # initialize, and that it is done
-        self.watched: dict[str, bytes] = {}
-        self.waiting: dict[str, bytes] = {}  # by id, as JSON
-        self.unheard: set[str] = set()  # whose answers the agent has had already
+        self.hello: list[bytes] = []  # the lines `initialize` and `notifications/initialized`
+        self.watched: dict[str, bytes] = {}  # subscriptions by URI
+        self.waiting: dict[str, bytes] = {}  # open requests by id; the id is JSON
+        self.unheard: set[str] = set()  # ids of repeated requests whose answers the program already has
 
     def sent(self, line: bytes) -> None:
-        """The agent sends a line."""
-        message = _read(line)
+        """Record a line that the program sends."""
+        message = _decode_message(line)
         method, params = message.get("method"), message.get("params")
-        key = _key(message)
+        key = _request_key(message)
         if method == "initialize":
             self.hello = [line]
         elif method == "notifications/initialized":
@@ -80,11 +82,11 @@ class Memory:
             self.waiting[key] = line
 
     def is_news(self, line: bytes) -> bool:
-        """The server sends a line; whether the agent is to have it."""
-        message = _read(line)
+        """Record a line that the server sends; return whether the program must get the line."""
+        message = _decode_message(line)
         if "method" in message:
             return True
-        key = _key(message)
+        key = _request_key(message)
         self.waiting.pop(key, None)
         if key in self.unheard:
             self.unheard.discard(key)
@@ -92,35 +94,39 @@ class Memory:
         return True
 
     def again(self) -> tuple[list[str], list[bytes]]:
-        """For a new server: the ids of what was sent before, and all that is to be sent."""
-        known = self.hello + list(self.watched.values())
-        self.unheard = {key for line in known if (key := _key(_read(line))) and key not in self.waiting}
-        open_ = {key: line for key, line in self.waiting.items() if line not in known}
-        return list(open_), known + list(open_.values())
+        """Return the ids of the open requests, and all lines to repeat to a new server."""
+        known_lines = self.hello + list(self.watched.values())
+        self.unheard = {
+            key for line in known_lines if (key := _request_key(_decode_message(line))) and key not in self.waiting
+        }
+        open_requests = {key: line for key, line in self.waiting.items() if line not in known_lines}
+        return list(open_requests), known_lines + list(open_requests.values())
 
     def give_up(self) -> list[bytes]:
-        """Answers to whatever waits: there is no server."""
-        message = "No Maestro server answers. Try again later; the person starts one with: maestro up"
-        said = {"code": _NO_SERVER, "message": message}
+        """Drop the open requests, and return an error for each of them: no server answers."""
+        message = "No Maestro server answers. Try again later; the person starts a server with: maestro up"
+        error = {"code": _NO_SERVER, "message": message}
         keys = [key for key, line in self.waiting.items() if line not in self.hello]
         for key in keys:
             del self.waiting[key]
-        return [json.dumps({"jsonrpc": "2.0", "id": json.loads(key), "error": said}).encode() + b"\n" for key in keys]
+        return [
+            json.dumps({"jsonrpc": "2.0", "id": json.loads(key), "error": error}).encode() + b"\n" for key in keys
+        ]
 
 
 class Relay:
-    """One agent's pipe."""
+    """The relay between the pipes of one program and the server."""
 
     def __init__(self) -> None:
         self.memory = Memory()
         self.sock: _socket.socket | None = None
-        self.is_open = True  # whether the agent still has something to say
+        self.is_open = True  # whether the program has not closed its end
         self.ends_at = 0.0
-        self.typed = b""  # an unfinished line of the agent
+        self.typed = b""  # an unfinished line of the program
         self.inbox = b""
         self.said = b""  # an unfinished line of the server
         self.outbox = bytearray()
-        self.unasked = bytearray()  # input that the server has not asked for yet
+        self.unasked = bytearray()  # input frames, until the server asks for input
         self.is_asked = False
         self.pause = _PAUSE_SECONDS
 
@@ -135,7 +141,7 @@ class Relay:
                 return code
 
     def connect(self, *, waits: bool = False) -> None:
-        """Connect, and tell this server all that it must know. `waits` for a server that is being started again."""
+        """Connect, and repeat the known lines to the server. `waits`: wait for a server that is restarting."""
         path = thin.socket_path()
         try:
             self.sock = thin.connect(path)
@@ -156,15 +162,15 @@ class Relay:
             self.close_input()
 
     def come_back(self) -> int | None:
-        """The server has gone: wait for the next one."""
+        """Wait for the next server; return the exit code if the program goes away meanwhile."""
         if self.sock is not None:
             self.sock.close()
             self.sock = None
         if not self.is_open:
             return 0
-        until = time.monotonic() + _BACK_SECONDS_MAX
+        until = time.monotonic() + _RECONNECT_SECONDS_MAX
         while time.monotonic() < until:
-            # While nobody answers the agent may give up.
+            # The program may close its end while no server answers.
             if not self.listen_until(time.monotonic() + self.pause):
                 return 0
             self.pause = min(self.pause * 2, _PAUSE_SECONDS_MAX)
@@ -178,8 +184,8 @@ class Relay:
         return self.rest()
 
     def rest(self) -> int | None:
-        """No server: until the agent wants something of one."""
-        while not self.memory.waiting.keys() - {_key(_read(line)) for line in self.memory.hello}:
+        """Wait without a server until the program sends a request; then connect or answer with an error."""
+        while not self.memory.waiting.keys() - {_request_key(_decode_message(line)) for line in self.memory.hello}:
             if not self.listen(None):
                 return 0
         try:
@@ -190,19 +196,19 @@ class Relay:
         return None
 
     def listen_until(self, at: float) -> bool:
-        """Takes in what the agent says for a while; whether it is still there."""
+        """Read the program's lines until a time; return whether the program is still there."""
         while self.is_open and (left := at - time.monotonic()) > 0:
             self.listen(left)
         return self.is_open
 
     def listen(self, seconds: float | None) -> bool:
-        """Takes in what the agent says next, if it does in time; whether it is still there."""
+        """Read the program's next lines, if they come in time; return whether the program is still there."""
         if select.select([0], [], [], seconds)[0]:
             self.take_input(keep=True)
         return self.is_open
 
     def talk(self) -> int | None:
-        """Passes on what comes from either side, until one of them has gone; the exit code if that is the end."""
+        """Relay in both directions until the program or the server goes away; return the exit code at the end."""
         if self.sock is None:
             raise Lost
         server = self.sock.fileno()
@@ -214,7 +220,7 @@ class Relay:
             left = max(0, int((self.ends_at - time.monotonic()) * 1000)) if not self.is_open else None
             ready = dict(poll.poll(left))
             if not ready:
-                return 0  # the agent has gone, and the server says nothing more
+                return 0  # the program has gone, and the server sends no more
             if 0 in ready:
                 self.take_input()
             if ready.get(server, 0) & select.POLLOUT:
@@ -225,7 +231,7 @@ class Relay:
                     return code
 
     def take_input(self, *, keep: bool = False) -> None:
-        """What the agent says; `keep` it while there is no server."""
+        """Read the program's input and pass it on. `keep`: only record the input, while no server answers."""
         data = os.read(0, thin.CHUNK_BYTES)
         if not data:
             self.is_open = False
@@ -240,13 +246,13 @@ class Relay:
                 self.pass_on(line + b"\n")
 
     def pass_on(self, line: bytes) -> None:
-        to = self.outbox if self.is_asked else self.unasked
+        buffer = self.outbox if self.is_asked else self.unasked
         for at in range(0, len(line), thin.CHUNK_BYTES):
-            to += thin.frame(b"D", line[at : at + thin.CHUNK_BYTES])
+            buffer += thin.frame(b"D", line[at : at + thin.CHUNK_BYTES])
 
     def close_input(self) -> None:
-        to = self.outbox if self.is_asked else self.unasked
-        to += thin.frame(b"D", b"")
+        buffer = self.outbox if self.is_asked else self.unasked
+        buffer += thin.frame(b"D", b"")
 
     def flush(self) -> None:
         assert self.sock is not None
@@ -258,7 +264,7 @@ class Relay:
             raise Lost from None
 
     def take_output(self) -> int | None:
-        """What the server says; the exit code once it has said all."""
+        """Read the server's frames; return the exit code after the last frame."""
         assert self.sock is not None
         try:
             data = self.sock.recv(thin.CHUNK_BYTES)
@@ -294,7 +300,7 @@ class Relay:
             self.outbox += thin.frame(b"C", b"")
 
 
-def _read(line: bytes) -> dict[str, Any]:
+def _decode_message(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except ValueError:
@@ -302,6 +308,6 @@ def _read(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _key(message: dict[str, Any]) -> str:
-    found = message.get("id")
-    return json.dumps(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+def _request_key(message: dict[str, Any]) -> str:
+    request_id = message.get("id")
+    return json.dumps(request_id) if isinstance(request_id, str | int) and not isinstance(request_id, bool) else ""

@@ -1,7 +1,7 @@
 #!python
-"""What is installed as `maestro-py` (and as `maestro` where no native client could be built).
+"""The script that is installed as `maestro-py`, and as `maestro` on systems without a native client.
 
-A plain script, because the one that an entry point makes costs almost twice a bare interpreter's start.
+A plain script, because the script of an entry point takes almost twice as long to start as a bare interpreter.
 """
 
 if __name__ == "__main__":

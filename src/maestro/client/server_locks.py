@@ -1,7 +1,7 @@
-"""Find a server and its supervisor by the locks that they hold in the data directory.
+"""Find a server and its supervisor by the locks that both hold in the data directory.
 
-A lock tells more than the socket: the system lets go of a lock when its process ends, and nobody can delete it by
-deleting its file.
+A lock is safer than the socket: the system releases a lock when its process ends, and a deleted lock file does not
+release the lock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SERVER, SUPERVISOR = "maestro.lock", supervisor.LOCK
 
 
 def holder(directory: Path, name: str) -> int | None:
-    """Return the pid of the process that holds a lock; 0 if the pid cannot be read, None if no process holds it."""
+    """Return the pid of the process that holds a lock; 0 if the pid is unreadable, None if the lock is free."""
     try:
         lock = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,7 +1,7 @@
 """Start the server for the person: in the background for a first command and `up`, in the foreground on demand.
 
-The command starts a supervisor, which starts the server and starts it again when it dies. This module knows how both
-are called and how they say that the server is ready (docs/frames.md), and nothing else of them.
+The command starts a supervisor, which starts the server and restarts a server that dies. This module knows only the
+command lines of both and their report that the server is ready (docs/frames.md).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ START_SECONDS_MAX = 15.0
 RETRY_SECONDS = 0.02
 LOG_LINES_MAX = 20
 
-# Who asked, and how, is nothing to a server that outlives the one who asked.
+# Variables that describe the caller. The server outlives the caller, and must not inherit these variables.
 CALLERS_OWN = {
     "MAESTRO_TOKEN",
     "MAESTRO_SESSION_ID",
@@ -41,7 +41,7 @@ CALLERS_OWN = {
     "MAESTRO_READY_FD",
 }
 
-# In the environment of a session, of a gate, and of the shells of agent programs that the person started by hand.
+# Variables in the environment of a session, of a gate, and of programs that the person started by hand.
 AGENT_MARKS = (
     "MAESTRO_TOKEN",
     "MAESTRO_SESSION_ID",
@@ -56,12 +56,12 @@ AGENT_MARKS = (
 
 
 def agent_mark() -> str:
-    """Return the variable that shows that an agent runs this command; empty if the person runs it."""
+    """Return the variable that shows that an agent runs this command; empty if the person runs the command."""
     return next(filter(thin.setting, AGENT_MARKS), "")
 
 
 def connection(path: str) -> _socket.socket:
-    """Connect a first command to the server that is started for it."""
+    """Start the server for a first command, and connect to the server."""
     pid, sock = start(path)
     if pid is not None and os.isatty(2):
         thin.put(2, f"maestro: started the server (pid {pid})\n".encode())
@@ -69,7 +69,7 @@ def connection(path: str) -> _socket.socket:
 
 
 def up(arguments: list[str]) -> int:
-    """`maestro up`: start the server, or say that it runs."""
+    """`maestro up`: start the server, or report that a server runs."""
     parser = argparse.ArgumentParser(prog="maestro up", description="Start the server.")
     parser.add_argument("--port", type=int, metavar="N", help="listen on this port of the loopback interface")
     parser.add_argument("--foreground", action="store_true", help="stay in the foreground, log to the terminal")
@@ -84,13 +84,18 @@ def up(arguments: list[str]) -> int:
             return stay(*options)
         pid, sock = start(path, *options)
         sock.close()
-    found = recovered(path, as_json=chosen.json)
+    recovery = recovered(path, as_json=chosen.json)
     if chosen.json:
-        told = {"home": str(home()), "started": pid is not None, "pid": pid, "recovery": json.loads(found or b"null")}
-        thin.put(1, json.dumps(told).encode() + b"\n")
+        facts = {
+            "home": str(home()),
+            "started": pid is not None,
+            "pid": pid,
+            "recovery": json.loads(recovery or b"null"),
+        }
+        thin.put(1, json.dumps(facts).encode() + b"\n")
         return 0
-    said = f"a server already runs for {home()}" if pid is None else f"started the server for {home()} (pid {pid})"
-    thin.put(1, os.fsencode(said + "\n") + found)
+    text = f"a server already runs for {home()}" if pid is None else f"started the server for {home()} (pid {pid})"
+    thin.put(1, os.fsencode(text + "\n") + recovery)
     return 0
 
 
@@ -99,35 +104,36 @@ def require_person() -> None:
     if mark := agent_mark():
         raise thin.Ended(
             thin.NO_SERVER,
-            f"only the person starts the server: {mark} is set here\nrun in your own terminal: maestro up",
+            f"only the person starts the server, and {mark} marks an agent's environment\n"
+            "the person starts the server in another terminal: maestro up",
         )
 
 
 def recovered(path: str, *, as_json: bool) -> bytes:
-    """What the server says was running when it started; nothing if it does not say."""
+    """Return the server's recovery report: the sessions that ran when it started. Empty without a report."""
     names = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
     environment = {name: value for name in names if (value := thin.setting(name))}
-    words = ["recovery", "--json"] if as_json else ["recovery"]
+    arguments = ["recovery", "--json"] if as_json else ["recovery"]
     try:
-        answer = call.ask(words, path=path, environment=environment)
+        answer = call.ask(arguments, path=path, environment=environment)
     except OSError:
         return b""
     return answer.out if answer.code == 0 else b""
 
 
 def restore(arguments: list[str]) -> int:
-    """`maestro restore FILE`: the server program does it, in the foreground."""
+    """`maestro restore FILE`: become the server program, which restores the backup in the foreground."""
     parser = argparse.ArgumentParser(prog="maestro restore", description="Restore the data from a backup.")
-    parser.add_argument("file", metavar="FILE", type=Path, help="what `maestro backup` wrote")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a file that `maestro backup` wrote")
     chosen, rest = parser.parse_known_args(arguments)
     return become("--restore", str(chosen.file.absolute()), *rest)
 
 
 def back_up_offline(arguments: list[str], problem: str) -> int:
-    """Write a backup without a server, which could not start: the data directory may be full or read-only."""
-    parser = argparse.ArgumentParser(prog="maestro backup", description="Write everything into one file.")
+    """Write a backup although no server can start: the data directory may be full or read-only."""
+    parser = argparse.ArgumentParser(prog="maestro backup", description="Write all data into one file.")
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to write")
-    parser.add_argument("--allow-missing", action="store_true", help="also without files that are missing or damaged")
+    parser.add_argument("--allow-missing", action="store_true", help="leave out files that are missing or damaged")
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     chosen = parser.parse_args(arguments)
     thin.put(2, os.fsencode(f"maestro: {problem}\n  The backup is written without a server.\n"))
@@ -148,7 +154,7 @@ def answers(path: str) -> bool:
 
 
 def program(name: str, directory: Path, *options: str) -> list[str]:
-    # -P: a module in the present directory must not stand in for one of the program's.
+    # -P: a module in the present directory must not replace a module of the program.
     return [sys.executable, "-P", "-m", f"maestro.{name}", "--home", str(directory), *options]
 
 
@@ -157,7 +163,7 @@ def environment() -> dict[str, str]:
 
 
 def become(*options: str) -> NoReturn:
-    """Runs the server program in the foreground, in place of this one."""
+    """Replace this process by the server program, in the foreground."""
     command = program("server", make_home(), *options)
     os.execve(command[0], command, environment())
 
@@ -165,19 +171,19 @@ def become(*options: str) -> NoReturn:
 def stay(*options: str) -> int:
     """Run the server in the foreground until it stops; return the exit code.
 
-    The supervisor is a process of its own, because it outlives the terminal if agents do.
+    The supervisor is a separate process: while agents run, the supervisor outlives the terminal.
     """
     directory = make_home()
     pid, ready = launch(program("supervisor", directory, *options), output=None)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: os.kill(pid, signal.SIGTERM))
-    said = read_start(ready, until=None).said
+    line = read_start(ready, until=None).said
     os.close(ready)
-    if said != "ready":
-        thin.put(2, b"maestro: another command is starting the server\n" if said == "busy" else b"")
+    if line != "ready":
+        thin.put(2, b"maestro: another command is starting the server\n" if line == "busy" else b"")
         return thin.FAILED
     with (directory / server_locks.SUPERVISOR).open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)  # until the supervisor has let go of it
+        fcntl.flock(lock, fcntl.LOCK_SH)  # wait until the supervisor releases the lock
     return 0
 
 
@@ -217,7 +223,7 @@ def start(path: str, *options: str) -> tuple[int | None, _socket.socket]:
 
 
 def join(path: str, *, until: float | None = None) -> _socket.socket | None:
-    """Connect to a server that runs, or that its supervisor is starting again; None if there is none.
+    """Connect to a server that runs or that its supervisor is restarting; return None if no server comes.
 
     The server makes a deleted socket file again within a second.
     """
@@ -231,54 +237,54 @@ def join(path: str, *, until: float | None = None) -> _socket.socket | None:
 
 
 def launch(command: list[str], *, output: int | None) -> tuple[int, int]:
-    """Start a process that outlives this one; return its pid and the descriptor on which it says how it went."""
-    ready, told = os.pipe()
+    """Start a process that outlives this process; return its pid and the descriptor of its start report."""
+    ready, report = os.pipe()
     try:
         child = subprocess.Popen(
             command,
             cwd="/",
-            env=environment() | {"MAESTRO_READY_FD": str(told)},
+            env=environment() | {"MAESTRO_READY_FD": str(report)},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            pass_fds=(told,),
+            pass_fds=(report,),
             start_new_session=True,
         )
     finally:
-        os.close(told)
-    child.returncode = 0  # nobody here waits for it
+        os.close(report)
+    child.returncode = 0  # this process does not wait for the child
     return child.pid, ready
 
 
 class Start(NamedTuple):
-    """How a server's start went."""
+    """The result of a server's start."""
 
-    said: str | None  # the server's own line; empty if the server ended without one, None if it took too long
-    pid: int | None  # the server's
+    said: str | None  # the server's line; empty if the server ended without a line, None if the start took too long
+    pid: int | None  # the pid of the server
 
 
 def read_start(fd: int, *, until: float | None) -> Start:
-    """Read what the supervisor tells: the server's pid, then the server's own line."""
-    told = b""
-    while more := _read(fd, until=until):
-        told += more
+    """Read the supervisor's report: the server's pid, then the server's own line."""
+    report = b""
+    while more := _read_until(fd, until=until):
+        report += more
     if more is None:
         return Start(None, None)
-    lines = [*told.decode(errors="replace").splitlines(), ""]
+    lines = [*report.decode(errors="replace").splitlines(), ""]
     is_named = lines[0].startswith("pid ")
     return Start(lines[1] if is_named else lines[0], int(lines[0].removeprefix("pid ")) if is_named else None)
 
 
-def _read(fd: int, *, until: float | None) -> bytes | None:
+def _read_until(fd: int, *, until: float | None) -> bytes | None:
     """Return the next bytes; empty at the end, None if the time is over."""
     seconds = None if until is None else max(0.0, until - time.monotonic())
     return os.read(fd, 4096) if select.select([fd], [], [], seconds)[0] else None
 
 
 def reason(said: str | None, log: Path, *, since: int) -> str:
-    """Return why the server did not start, as far as it is known."""
+    """Return the known reason why the server did not start."""
     if said is None:
-        return f"it was not ready within {START_SECONDS_MAX:.0f} s; see {log}"
+        return f"the server was not ready within {START_SECONDS_MAX:.0f} s; see {log}"
     if said:
         return said.removeprefix("error: ")
     with log.open("rb") as lines:
@@ -288,7 +294,7 @@ def reason(said: str | None, log: Path, *, since: int) -> str:
 
 
 def connect(path: str, *, until: float) -> _socket.socket:
-    """Connect to a server that has begun to start; another command's may take a moment longer."""
+    """Connect to a starting server; a server that another command starts may take a moment longer."""
     while True:
         try:
             return thin.connect(path)

@@ -1,10 +1,10 @@
-"""The `maestro` command: hands its arguments to the server and relays the answer (docs/frames.md).
+"""The `maestro` command: send the arguments to the server and relay its answer (docs/frames.md).
 
-Agents run this at every turn, so it imports nothing that a bare interpreter has not already loaded, but
-`_socket`. What goes beyond a plain exchange (no server, local commands) is in `local`, loaded when needed.
+Agents run this command at every turn. The module therefore imports only `_socket` and modules that a bare interpreter
+has already loaded. All cases beyond a plain exchange (no server, local commands) are in `local`, loaded when needed.
 """
 
-# pathlib would be such an import:
+# The module must not import pathlib:
 # ruff: noqa: PTH109, PTH111
 
 import _socket
@@ -16,20 +16,20 @@ from maestro import __version__
 PROTOCOL = b"maestro/2"
 PAYLOAD_BYTES_MAX = 1 << 20
 CHUNK_BYTES = 1 << 16
-SOCKET_NAME_BYTES_MAX = 103  # what a socket address holds on every system we run on
+SOCKET_NAME_BYTES_MAX = 103  # a socket address holds this many bytes on every supported system
 SENT_VARIABLES = {b"NO_COLOR", b"FORCE_COLOR", b"TERM", b"LANG", b"LC_ALL", b"CLAUDECODE"}
 
 FAILED, USAGE, NOT_PERMITTED, NO_SERVER, INTERRUPTED, CLOSED_PIPE = 1, 2, 4, 8, 130, 141
 WAIT_MILLISECONDS_MAX, EXIT_CODE_MAX = 7 * 24 * 3600 * 1000, 255
-
 ENDED = "the server ended the connection before the answer was complete"
+UNKNOWN_FRAME = "the server sent a frame that this client does not understand; compare the versions: maestro doctor"
 
-# After so long without a frame it is worth loading `select`, to notice that nobody reads the output any more.
+# After this time without a frame the client loads `select`, to notice when the reader of the output goes away.
 PATIENCE_SECONDS = 0.2
 
 
 class Ended(Exception):
-    """The command is over, with this exit code."""
+    """The command ends with this exit code and error message."""
 
     def __init__(self, code: int, message: str = "") -> None:
         self.code = code
@@ -37,18 +37,18 @@ class Ended(Exception):
 
 
 class Vanished(Exception):
-    """The server went away without a word: it was just being killed, or has carried the command out."""
+    """The server went away before its first frame: somebody killed the server, or it has carried out the command."""
 
 
 class Lost(Exception):
-    """The server went away while this command did nothing but wait: it may be asked again."""
+    """The server went away while this command only waited: the client may repeat the request."""
 
     def __init__(self, until: float) -> None:
-        self.until = until  # wall time, which survives becoming another process
+        self.until = until  # wall time, which stays valid in another process
 
 
 def main() -> None:
-    """Runs the command; never returns."""
+    """Run the command; never return."""
     if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv and "-h" not in sys.argv:
         if sys.argv[2:3] == ["--patient"]:
             from maestro.client import patient
@@ -65,29 +65,28 @@ def main() -> None:
         if ended.message:
             put(2, os.fsencode(f"maestro: {ended.message}\n"))
         code = ended.code
-    # All output went straight to the descriptors: there is nothing for the interpreter to tidy up.
+    # All output went straight to the descriptors: the interpreter has no buffers to flush.
     os._exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Asks the server, wherever it is, and gives the exit code."""
+    """Send the command to the server, and return the exit code."""
     path = socket_path()
-    if setting("MAESTRO_SILENCE"):  # what the native client met before it became this one
+    if setting("MAESTRO_SILENCE"):  # the native client lost the server before its first frame
         from maestro.client import local
 
         return local.after_silence(arguments)
-    if until := setting("MAESTRO_WAIT_UNTIL"):
-        # The native client lost its server while it waited, and has become this one.
+    if until := setting("MAESTRO_WAIT_UNTIL"):  # the native client lost the server while the command waited
         from maestro.client import waiting
 
         return waiting.ask_again(arguments, path, until=int(until) / 1000)
-    if handed := setting("MAESTRO_LOCAL"):  # what the server left to the native client, which became this one
+    if handed := setting("MAESTRO_LOCAL"):  # the server left the rest of the command to the native client
         from maestro.client import local
 
         raise SystemExit(local.go_on(os.fsencode(handed)))
     sock = problem = None
     try:
-        # A socket named beside a server's URL is the shorter way to the same server.
+        # If both are set, MAESTRO_SOCKET is the shorter way to the server at MAESTRO_SERVER_URL.
         if setting("MAESTRO_SOCKET") or not setting("MAESTRO_SERVER_URL"):
             sock = connect(path)
     except OSError as error:
@@ -119,7 +118,7 @@ def setting(name: str) -> str:
 
 
 def home() -> str:
-    """The data directory."""
+    """Return the data directory."""
     if chosen := setting("MAESTRO_HOME"):
         return chosen
     if sys.platform == "darwin":
@@ -133,11 +132,11 @@ def socket_path() -> str:
 
 
 def connect(path: str) -> _socket.socket:
-    """A connection to the server at `path`; OSError if there is none."""
+    """Connect to the server at `path`; raise OSError if no server listens."""
     name = os.fsencode(path)
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     while sock.fileno() <= 2:
-        # A standard descriptor was closed: what takes its number must not be the connection.
+        # A standard descriptor is closed: the connection must not take its number.
         sock.detach()
         sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -152,26 +151,26 @@ def connect(path: str) -> _socket.socket:
 
 
 def connect_from_inside(sock: _socket.socket, path: bytes) -> None:
-    """Connects by the bare name from the socket's directory: no socket address holds this path."""
+    """Connect by the bare name from the socket's directory: the path is too long for a socket address."""
     directory, _, name = path.rpartition(b"/")
     if len(name) > SOCKET_NAME_BYTES_MAX:
-        raise OSError(0, f"its name is longer than {SOCKET_NAME_BYTES_MAX} bytes")
-    here: int | bytes
+        raise OSError(0, f"the socket's name is longer than {SOCKET_NAME_BYTES_MAX} bytes")
+    present: int | bytes
     try:
-        here = os.open(".", os.O_RDONLY)
+        present = os.open(".", os.O_RDONLY)
     except OSError:
-        here = os.getcwdb()  # a directory one may enter but not list
+        present = os.getcwdb()  # the user may enter the directory, but not list it
     try:
         os.chdir(directory or b"/")
         sock.connect(name)
     finally:
-        os.chdir(here)
-        if isinstance(here, int):
-            os.close(here)
+        os.chdir(present)
+        if isinstance(present, int):
+            os.close(present)
 
 
 def request(arguments: list[str]) -> bytes:
-    """The first frame's payload: who asks, from where, for what."""
+    """Return the payload of the first frame: client, version, terminals, directory, variables and arguments."""
     try:
         directory = os.getcwdb()
     except OSError:
@@ -181,17 +180,17 @@ def request(arguments: list[str]) -> bytes:
     for name, value in os.environb.items():
         if name.startswith(b"MAESTRO_") or name in SENT_VARIABLES:
             fields.append(name + b"=" + value)
-    payload = b"\0".join(fields) + b"\0\0" + b"".join(os.fsencode(word) + b"\0" for word in arguments)
+    payload = b"\0".join(fields) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     if len(payload) > PAYLOAD_BYTES_MAX:
-        raise Ended(USAGE, "the arguments are longer than 1 MiB; long text can come from a file or stdin")
+        raise Ended(USAGE, "the arguments are longer than 1 MiB; pass long text in a file or on standard input")
     return payload
 
 
 def columns() -> bytes:
-    """The terminal's width, 0 if unknown."""
-    asked = os.environb.get(b"COLUMNS", b"")
-    if asked.isdigit():
-        return asked
+    """Return the terminal's width; 0 if unknown."""
+    wanted = os.environb.get(b"COLUMNS", b"")
+    if wanted.isdigit():
+        return wanted
     for fd in (1, 2):
         try:
             return b"%d" % os.get_terminal_size(fd).columns
@@ -205,12 +204,12 @@ def frame(kind: bytes, payload: bytes) -> bytes:
 
 
 def number(payload: bytes, *, most: int) -> int:
-    """Return a decimal number, at most `most`, however many digits a server sends."""
+    """Return a decimal number, at most `most`. The server may send any count of digits."""
     return min(int(payload.lstrip(b"0")[:10] or b"0"), most)
 
 
 def put(fd: int, data: bytes) -> None:
-    """Writes all of it, however little the descriptor takes at a time."""
+    """Write all bytes, also to a descriptor that takes only a few at a time."""
     view = memoryview(data)
     while view:
         try:
@@ -221,29 +220,29 @@ def put(fd: int, data: bytes) -> None:
             select.select([], [fd], [])
         except OSError as error:
             if fd == 2:
-                return  # diagnostics that nobody can see are dropped
+                return  # drop diagnostics that cannot be shown
             if isinstance(error, BrokenPipeError):
                 raise Ended(CLOSED_PIPE) from None
             raise Ended(FAILED, f"cannot write the output: {error.strerror}") from None
 
 
 class Exchange:
-    """One request and its answer: goes on listening while it sends what the server asked for."""
+    """One request and its answer. The client goes on reading while it sends the files that the server asks for."""
 
     def __init__(self, sock: _socket.socket) -> None:
         self.sock = sock
         self.inbox = b""
         self.outbox = b""
-        self.source = -1  # the descriptor that is being sent up, if any
+        self.source = -1  # the descriptor whose content is sent to the server; -1 if none
         self.source_name = ""
-        self.opened = -1  # a file that the server knows by its real path, and may ask for
+        self.opened = -1  # an open file whose real path the server knows, and whose content it may ask for
         self.watches_reader = True
         self.is_answered = False
-        self.handed = b""  # what the server left to this side, after its own part was done
-        self.waits_until: float | None = None  # while the server has nothing to do but wait
+        self.handed = b""  # the facts with which the server leaves the rest of the command to the client
+        self.waits_until: float | None = None  # set while the server does nothing but wait
 
     def run(self, payload: bytes) -> int | None:
-        """The exit code; None if the command must run on this side."""
+        """Send the request and relay the answer. Return the exit code; None if the client must run the command."""
         self.send(b"R", payload)
         self.sock.settimeout(PATIENCE_SECONDS)
         while True:
@@ -273,7 +272,7 @@ class Exchange:
                 self.handed = payload
                 return None
             else:
-                raise Ended(FAILED, "the server sent something that this client does not understand")
+                raise Ended(FAILED, UNKNOWN_FRAME)
 
     def put_out(self, data: bytes) -> None:
         put(1, data)
@@ -282,7 +281,7 @@ class Exchange:
         put(2, text)
 
     def wait_for(self, milliseconds: int) -> None:
-        """From here on the server only waits."""
+        """Note that the server only waits from now on, at most for this time."""
         import time
 
         self.waits_until = time.time() + milliseconds / 1000
@@ -291,11 +290,11 @@ class Exchange:
         head = self.take(5)
         size = int.from_bytes(head[1:], "big")
         if size > PAYLOAD_BYTES_MAX:
-            raise Ended(FAILED, "the server sent a frame that is too long")
+            raise Ended(FAILED, "the server sent a frame longer than 1 MiB; compare the versions: maestro doctor")
         return head[:1], self.take(size)
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes from the server."""
+        """Return the next `size` bytes from the server."""
         parts, have = [self.inbox], len(self.inbox)
         while have < size:
             parts.append(self.receive())
@@ -305,7 +304,7 @@ class Exchange:
         return data[:size]
 
     def receive(self) -> bytes:
-        """Some more from the server."""
+        """Return the next bytes from the server, as many as come at once."""
         try:
             if self.outbox or self.source >= 0:
                 self.wait()
@@ -324,7 +323,7 @@ class Exchange:
         return data
 
     def wait(self, *, long: bool = False) -> None:
-        """Sends what is to be sent, until the server speaks. `long`: it has been silent for a while."""
+        """Send the outbox and the input until the server sends bytes. `long`: the server is silent for a while."""
         import select
 
         server = self.sock.fileno()
@@ -348,10 +347,10 @@ class Exchange:
     def reader_changed(self, gone: int) -> None:
         if gone:
             raise Ended(CLOSED_PIPE)
-        self.watches_reader = False  # macOS cannot watch every kind of device, and says so at once
+        self.watches_reader = False  # macOS cannot watch every kind of device, and reports that at once
 
     def open(self, path: bytes) -> None:
-        """Begins to send up the file that the server asked for."""
+        """Begin to send the file that the server asks for."""
         self.source_name = os.fsdecode(path)
         try:
             self.source = os.open(path, os.O_RDONLY)
@@ -359,7 +358,7 @@ class Exchange:
             self.refuse(error)
 
     def pass_on(self) -> None:
-        """Sends up the next piece of the input; an empty one is its end."""
+        """Send the next chunk of the file or input; an empty chunk marks the end."""
         try:
             data = self.read_source()
         except BlockingIOError:
@@ -367,7 +366,7 @@ class Exchange:
         except OSError as error:
             self.refuse(error)
             return
-        self.outbox = frame(b"D", data)  # `wait` sends it when the server listens
+        self.outbox = frame(b"D", data)  # `wait` sends the chunk when the server reads
         if not data:
             self.close_source()
 
@@ -392,8 +391,8 @@ class Exchange:
         try:
             self.outbox = self.outbox[self.sock.send(self.outbox) :]
         except TimeoutError:
-            pass  # it does not listen now: `wait` goes on with it
+            pass  # the server does not read now: `wait` sends the rest
         except OSError:
-            # It has stopped listening for good. What it said before that is still to be read.
+            # The server reads no more. The frames that it sent before are still to be read.
             self.outbox = b""
             self.close_source()

@@ -1,7 +1,7 @@
-"""Keeps a hook that no server heard, for the next one to know what happened (docs/hooks.md).
+"""Store a late hook: a hook event that no server got, for the next server (docs/hooks.md).
 
-Only of agents that Maestro started: their token says later who it was. Of each event the last is kept, so that what
-lies there stays little however long no server comes. The native client does the same.
+Only hooks of sessions that Maestro started are stored: their token names the session later. Each session keeps only
+the last hook of each event, which bounds the folder's size while no server runs. The native client does the same.
 """
 
 import os
@@ -11,26 +11,26 @@ from contextlib import suppress
 
 from maestro.client import thin
 
-FOLDER = "hooks"  # beside the server's socket, made by the server: without it nobody would come for what is kept
+FOLDER = "hooks"  # beside the server's socket; the server makes the folder, because only a server reads late hooks
 FORMAT = "maestro-hook/1"
 BYTES_MAX = 1 << 20
-_SECONDS_MAX = 0.5  # that a program may still take to say what it had to say
+_SECONDS_MAX = 0.5  # the time in which a program may finish to write the hook's payload
 _PLAIN = "_-"
 
 
 def keep(tool: str, event: str, heard: list[bytes]) -> None:
-    """`heard` is what was read so far of what the program says. If it cannot be kept, it is not."""
+    """Store a hook, if possible. `heard` holds the chunks of the payload that were read so far."""
     session, token = thin.setting("MAESTRO_SESSION_ID"), thin.setting("MAESTRO_TOKEN")
-    if not token or "\n" in token or not all(map(_is_plain, (session, tool, event))):
+    if not token or "\n" in token or not all(map(_is_plain_name, (session, tool, event))):
         return
     with suppress(OSError):
-        payload = _all_of(heard)
+        payload = _read_payload(heard)
         if payload is not None:
             _write(session, f"{session}.{tool}.{event}", token, payload)
 
 
 def _write(session: str, name: str, token: str, payload: bytes) -> None:
-    beside = os.path.dirname(thin.socket_path())  # noqa: PTH120  pathlib costs more than all of this
+    beside = os.path.dirname(thin.socket_path())  # noqa: PTH120  pathlib is slow to import
     folder = f"{beside or '.'}/{FOLDER}"
     part = f"{folder}/.{session}.{os.getpid()}"
     head = f"{FORMAT}\n{time.time_ns()}\n{token}\n".encode(errors="replace")
@@ -42,20 +42,20 @@ def _write(session: str, name: str, token: str, payload: bytes) -> None:
         os.unlink(part)  # noqa: PTH108
 
 
-def _is_plain(word: str) -> bool:
-    return bool(word) and word.isascii() and all(letter.isalnum() or letter in _PLAIN for letter in word)
+def _is_plain_name(name: str) -> bool:
+    return bool(name) and name.isascii() and all(letter.isalnum() or letter in _PLAIN for letter in name)
 
 
-def _all_of(heard: list[bytes]) -> bytes | None:
-    """The whole payload; None if it is too long, or does not come to its end."""
+def _read_payload(chunks: list[bytes]) -> bytes | None:
+    """Read the rest of the payload and return all of it; None if the payload is too long or incomplete."""
     until = time.monotonic() + _SECONDS_MAX
     poll = select.poll()
     poll.register(0, select.POLLIN)
-    size = sum(map(len, heard))
+    size = sum(map(len, chunks))
     while size <= BYTES_MAX and poll.poll(max(0.0, until - time.monotonic()) * 1000):
         data = os.read(0, thin.CHUNK_BYTES)
         if not data:
-            return b"".join(heard)
-        heard.append(data)
+            return b"".join(chunks)
+        chunks.append(data)
         size += len(data)
     return None

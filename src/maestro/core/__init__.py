@@ -1,1 +1,1 @@
-"""What every part of Maestro may import: errors, limits, ids and the clock."""
+"""Errors, limits, ids and the clock. Every part of Maestro may import these modules."""

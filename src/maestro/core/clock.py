@@ -1,4 +1,4 @@
-"""Time as an injected value. Nothing else in Maestro asks the system what time it is."""
+"""The clock, as an injected object. No other module of Maestro reads the system's time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Clock(Protocol):
-    """Wall time for records, monotonic time for durations."""
+    """A clock with wall time for records and monotonic time for durations."""
 
     def now(self) -> datetime: ...
 
@@ -29,7 +29,7 @@ class SystemClock:
 
 
 def to_micros(at: datetime) -> int:
-    """How a time stands in the store: whole microseconds since 1970, UTC."""
+    """Return a time as the store keeps it: whole microseconds since 1970, UTC."""
     return (at - EPOCH) // _MICROSECOND
 
 

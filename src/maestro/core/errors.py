@@ -1,27 +1,27 @@
-"""The one error tree. Every layer raises these; each surface maps them once.
+"""The error tree of Maestro. Every layer raises these errors, and each surface maps them in one place.
 
     MaestroError
     ├── Invalid               the request itself is wrong
     │   └── TooLarge
-    ├── NotAuthenticated      nobody we know is calling
-    ├── NotPermitted          known, but not allowed
+    ├── NotAuthenticated      the server does not know the caller
+    ├── NotPermitted          the caller may not do this
     ├── NotFound
-    ├── Conflict              right request, wrong moment
+    ├── Conflict              the request is valid, but not in the present state
     │   ├── IllegalMove       the task is in another status
-    │   ├── NotReady          something blocks the task
-    │   ├── ClaimLost         the claim's number is old: someone else has claimed since
-    │   │   ├── AlreadyHeld   someone holds it, perhaps the caller
-    │   │   └── NotHeld       the caller does not hold it
-    │   ├── Cycle             the dependency would wait on itself
-    │   ├── Ambiguous         a name that fits two things
+    │   ├── NotReady          the task waits on other tasks or on its stage
+    │   ├── ClaimLost         the claim's fence is old: another caller has claimed the task since
+    │   │   ├── AlreadyHeld   a session or person holds the task, perhaps the caller
+    │   │   └── NotHeld       the caller does not hold the task
+    │   ├── Cycle             the dependency would close a cycle
+    │   ├── Ambiguous         the name matches two objects
     │   ├── NameTaken
-    │   ├── LimitReached      there is no room for another now
+    │   ├── LimitReached      a limit on the number of objects is reached
     │   ├── TooFast           too many messages to one recipient
-    │   ├── Looping           two agents answer each other without end
-    │   └── KeyReused         an idempotency key came with another request
-    ├── NotStarted            a session's program does not run
+    │   ├── Looping           two agents answer each other in a loop
+    │   └── KeyReused         an earlier, different request used the idempotency key
+    ├── NotStarted            a session's program could not be started
     ├── TimedOut
-    ├── NotConfirmed          accepted, but its effect was not seen in time
+    ├── NotConfirmed          the request was accepted, but its effect was not seen in time
     ├── NoServer
     ├── Exhausted             the server lacks a resource of the system
     │   ├── OutOfMemory
@@ -34,11 +34,11 @@
         ├── StorageIOFailed   the disk reports an input/output error
         ├── StorageGone       the database file was removed or replaced under the server
         ├── StorageDamaged    the database is damaged, or events are missing from it
-        │   ├── FileDamaged   a file beside the database has other content than its name says
-        │   └── FileMissing   a file beside the database is not there
+        │   ├── FileDamaged   the content of a file beside the database does not match its name
+        │   └── FileMissing   a file beside the database does not exist
         └── DataInUse         another server holds this data directory
 
-A class's docstring is its default message. `code` is stable: it survives the wire.
+The docstring of a class is its default message. `code` is part of the public interface.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from typing import Any, ClassVar
 
 
 class MaestroError(Exception):
-    """Something went wrong."""
+    """The request failed."""
 
     code: ClassVar[str] = "failed"
     retryable: ClassVar[bool] = False
@@ -60,7 +60,7 @@ class MaestroError(Exception):
         super().__init__(self.message)
 
     def as_dict(self) -> dict[str, Any]:
-        """The shape every surface answers with."""
+        """Return the error in the form of every surface's answer."""
         return {
             "code": self.code,
             "message": self.message,
@@ -77,7 +77,7 @@ class Invalid(MaestroError):
 
 
 class TooLarge(Invalid):
-    """This is larger than the limit."""
+    """The request is larger than the limit."""
 
     code = "too_large"
 
@@ -89,31 +89,31 @@ class NotAuthenticated(MaestroError):
 
 
 class NotPermitted(MaestroError):
-    """The caller may not do this."""
+    """The caller may not call this operation."""
 
     code = "not_permitted"
 
 
 class NotFound(MaestroError):
-    """There is no such thing."""
+    """The named object does not exist."""
 
     code = "not_found"
 
 
 class Conflict(MaestroError):
-    """This cannot be done in the present state."""
+    """The request is not possible in the present state."""
 
     code = "conflict"
 
 
 class IllegalMove(Conflict):
-    """The task cannot make this move from its status."""
+    """The move is not possible from the task's status."""
 
     code = "illegal_move"
 
 
 class NotReady(Conflict):
-    """The task still waits on others."""
+    """The task still waits on other tasks."""
 
     code = "not_ready"
 
@@ -125,13 +125,13 @@ class ClaimLost(Conflict):
 
 
 class AlreadyHeld(ClaimLost):
-    """Someone holds this task already."""
+    """A session or person already holds the task."""
 
     code = "already_held"
 
 
 class NotHeld(ClaimLost):
-    """The caller does not hold this task."""
+    """The caller does not hold the task."""
 
     code = "not_held"
 
@@ -143,7 +143,7 @@ class Cycle(Conflict):
 
 
 class Ambiguous(Conflict):
-    """The name fits more than one thing."""
+    """The name matches more than one object."""
 
     code = "ambiguous"
 
@@ -155,27 +155,27 @@ class NameTaken(Conflict):
 
 
 class LimitReached(Conflict):
-    """There is no room for another now."""
+    """A limit is reached. Try again later."""
 
     code = "limit_reached"
     retryable = True
 
 
 class TooFast(Conflict):
-    """Too many messages went to this recipient within a minute."""
+    """Too many messages to one recipient within a minute. Try again later."""
 
     code = "too_fast"
     retryable = True
 
 
 class Looping(Conflict):
-    """This conversation answers itself."""
+    """Two agents answer each other in a loop."""
 
     code = "looping"
 
 
 class KeyReused(Conflict):
-    """This idempotency key came before with another request."""
+    """An earlier, different request used the same idempotency key."""
 
     code = "key_reused"
 
@@ -187,14 +187,14 @@ class NotStarted(MaestroError):
 
 
 class TimedOut(MaestroError):
-    """The time ran out."""
+    """The time limit was reached."""
 
     code = "timed_out"
     retryable = True
 
 
 class NotConfirmed(MaestroError):
-    """Accepted, but not confirmed in time."""
+    """The request was accepted, but not confirmed in time."""
 
     code = "not_confirmed"
 
@@ -214,7 +214,7 @@ class Exhausted(MaestroError):
 
 
 class OutOfMemory(Exhausted):
-    """The server has not enough memory for this request. Nothing of it was stored."""
+    """The server has not enough memory for the request. Nothing was stored."""
 
     code = "out_of_memory"
 
@@ -233,7 +233,7 @@ class StorageFailed(MaestroError):
 
 
 class StorageFull(StorageFailed):
-    """The disk is full: nothing of this request was stored."""
+    """The disk is full. Nothing of the request was stored."""
 
     code = "storage_full"
 
@@ -292,17 +292,17 @@ class FileMissing(StorageDamaged):
 
 
 class DataInUse(StorageFailed):
-    """Another server uses this data directory."""
+    """Another server uses the data directory."""
 
     code = "data_in_use"
     retryable = False
 
 
 IO_HINT = "Check the disk and the system's log (dmesg). Back up to another disk: maestro backup FILE"
-DAMAGE_HINT = "docs/recovery.md says how to go back to a backup: maestro down, maestro restore FILE."
+DAMAGE_HINT = "Restore a backup as docs/recovery.md explains: maestro down, maestro restore FILE."
 
 
-MEMORY_HINT = "Send less at once, or give the server more memory; then send the same again."
+MEMORY_HINT = "Send a smaller request, or give the server more memory; then send the request again."
 DESCRIPTORS_HINT = "Close idle connections, or raise the limit (ulimit -n) and restart: maestro down, maestro up."
 
 
@@ -318,12 +318,12 @@ def system_fault(problem: Exception) -> Exhausted | None:
 
 
 def storage_fault(error: OSError, what: str) -> StorageFailed:
-    """What the system said about a file, in our words."""
+    """Return the storage error for a system error; `failed_action` begins its message."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(f"{what}: the disk is full.", hint="Free some space; then send the same again.")
+        return StorageFull(f"{what}: the disk is full.", hint="Free some space, then send the same request again.")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StorageReadOnly(
-            f"{what}: {error.strerror}.", hint="Check who owns it and whether its disk is read-only."
+            f"{what}: {error.strerror}.", hint="Check the owner of the file and whether its disk is read-only."
         )
     if error.errno == errno.EIO:
         return StorageIOFailed(f"{what}: {error.strerror}.", hint=IO_HINT)
@@ -331,11 +331,11 @@ def storage_fault(error: OSError, what: str) -> StorageFailed:
 
 
 def every_error() -> dict[str, type[MaestroError]]:
-    """Each class of the tree by its code, for whoever reads errors off a wire."""
+    """Return every error class by its code, for clients that read an error from an answer."""
     found: dict[str, type[MaestroError]] = {}
-    waiting: list[type[MaestroError]] = [MaestroError]
-    while waiting:
-        kind = waiting.pop()
-        found[kind.code] = kind
-        waiting.extend(kind.__subclasses__())
+    pending: list[type[MaestroError]] = [MaestroError]
+    while pending:
+        error_class = pending.pop()
+        found[error_class.code] = error_class
+        pending.extend(error_class.__subclasses__())
     return found

@@ -1,7 +1,7 @@
-"""Typed, prefixed, sortable ids, made here and nowhere else.
+"""Create and recognise ids. No other module creates ids.
 
-An id is a prefix that says what it names and a UUIDv7 in Crockford's base 32 (26 lower-case letters and
-digits), so that ids sort by the time they were made.
+An id is a prefix for the kind of object, then a UUIDv7 in Crockford's base 32 (26 lower-case letters and digits). Ids
+therefore sort by the time of their creation.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ _SHAPE = re.compile(rf"({'|'.join(get_args(Prefix))})_[{_ALPHABET}]{{26}}")
 
 
 def new(prefix: Prefix, at: datetime) -> str:
-    """A fresh id for something made at `at`."""
+    """Return a new id for an object created at `at`."""
     millis, micros = divmod(to_micros(at), 1000)
-    # An id need not be secret, only unlike all others: and asking the system would let go of the interpreter.
-    # The microseconds stand where UUIDv7 allows a fraction, so that ids of one millisecond sort by time too.
+    # An id must be unique, not secret. Random bits of the system would release the interpreter lock.
+    # UUIDv7 allows a fraction of a millisecond: with microseconds, ids of one millisecond sort by time too.
     bits = (millis << 80) | (0x7 << 76) | (micros << 66) | (0b10 << 62) | random.getrandbits(62)
     return f"{prefix}_{_base32(bits)}"
 
 
 def first(prefix: Prefix, at: datetime) -> str:
-    """Return the lowest id that something made at `at` or later can have."""
+    """Return the lowest possible id of an object created at `at` or later."""
     return f"{prefix}_{_base32((to_micros(at) // 1000) << 80)}"
 
 
 def is_id(text: str, prefix: Prefix | None = None) -> bool:
-    """Whether `text` has the shape of an id (of this kind)."""
+    """Return whether a text has the form of an id, with `prefix` if given."""
     found = _SHAPE.fullmatch(text)
     return found is not None and (prefix is None or found[1] == prefix)
 
 
 def _base32(bits: int) -> str:
-    # Two letters at a time: 13 look-ups instead of 26.
+    # Two characters per look-up: 13 look-ups instead of 26.
     return "".join([_PAIRS[(bits >> shift) & 1023] for shift in range(120, -1, -10)])

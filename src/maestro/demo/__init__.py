@@ -1,4 +1,4 @@
-"""`maestro demo`: see it work, with a server, a repository and agents of its own that vanish afterwards."""
+"""`maestro demo`: a demonstration with its own server, repositories and agents, which it removes afterwards."""
 
 from maestro.demo.play import main
 

@@ -1,4 +1,4 @@
-"""The coordinator of the third part: plans, starts two runs, and hears by mail how they came out."""
+"""The coordinator of the third part: it plans tasks, starts two runs, and learns their outcome by mail."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ SMITH = [sys.executable, "-m", "maestro.demo.smith"]
 
 
 def main() -> int:
-    whole = call("task", "create", "Boil water by software")["ref"]
-    below = ("--parent", whole)
+    parent = call("task", "create", "Boil water by software")["ref"]
+    below = ("--parent", parent)
     sensor = call("task", "create", "Read the sensor", *below, "--gate", "grep -qx 96.5 sensor.txt")["ref"]
     display = call("task", "create", "Format the display", *below, "--gate", "grep -qx 96.5 display.txt")["ref"]
     both = ("--depends-on", f"{sensor},{display}", "--gate", "cat sensor.txt display.txt boil.txt")
     call("task", "create", "Boil", *below, *both)
-    first = run(whole, "--max-parallel", "2", "--attempts", "3")
+    first = run(parent, "--max-parallel", "2", "--attempts", "3")
     race = call("task", "create", "Boil faster", "--gate", "test -s boil.txt")["ref"]
     second = run(race, "--strategy", "race", "--attempts", "2")
     call("session", "report", "complete", f"{first}; {second}")
     return 0
 
 
-def run(ref: str, *words: str) -> str:
-    """A run, and what the mail says of its end: the coordinator waits, and does not look."""
-    started = call("run", ref, "--worktree", "--detach", *words, after=("--", *SMITH))
+def run(ref: str, *arguments: str) -> str:
+    """Start a run and return the subject of the mail about its end. The coordinator waits and does not poll."""
+    started = call("run", ref, "--worktree", "--detach", *arguments, after=("--", *SMITH))
     print(f"started {started['id']} for {ref}", flush=True)
     while True:
         for message in call("mail", "wait", "--timeout", "60s")["messages"]:
@@ -35,10 +35,10 @@ def run(ref: str, *words: str) -> str:
                 return str(message["subject"])
 
 
-def call(*words: str, after: tuple[str, ...] = ()) -> Any:
-    done = subprocess.run(["maestro", *words, "--json", *after], capture_output=True, text=True, check=False)
+def call(*arguments: str, after: tuple[str, ...] = ()) -> Any:
+    done = subprocess.run(["maestro", *arguments, "--json", *after], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"maestro {' '.join(words)}: {done.stderr}")
+        sys.exit(f"maestro {' '.join(arguments)}: {done.stderr}")
     return json.loads(done.stdout)
 
 

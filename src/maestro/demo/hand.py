@@ -1,4 +1,4 @@
-"""A worker of the second part: it does what its mail says, one message after the other."""
+"""A worker of the second part: the worker carries out the tasks in its mail, message after message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def main() -> None:
     while True:
         for message in agent.listen("--debounce", "50ms"):
             if message["sender"]["name"] != "lead":
-                continue  # the answer that a command was waiting for comes as mail too
+                continue  # the answer to a waiting command also arrives as mail
             agent.say(f"◂ {summary(message)}")
             if message["subject"] == "Go home":
                 agent.call("session", "end", "--status", "completed")
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def write_display(agent: Agent, message: dict[str, Any]) -> None:
-    """Something is unclear: the coordinator knows."""
+    """Ask the coordinator a question before the work."""
     time.sleep(0.3)
     question = ("--type", "query", "--subject", "Celsius or Fahrenheit?", "--message", "The data sheet has both.")
     agent.do("mail", "send", "--to-coordinator", *question)
@@ -36,7 +36,7 @@ def write_display(agent: Agent, message: dict[str, Any]) -> None:
 
 
 def choose_sound(agent: Agent, message: dict[str, Any]) -> None:
-    """Something that only the person may decide. The command blocks until they have."""
+    """Ask the person for a decision. The command blocks until the person answers."""
     time.sleep(0.3)
     question = ("Buy the boiling sound for 5 dollars?", "--choice", "yes", "--choice", "no")
     answer = agent.do("ask", "create", *question, "--wait")
@@ -54,7 +54,7 @@ def hand_in(agent: Agent, message: dict[str, Any]) -> None:
 
 
 def try_it(agent: Agent, message: dict[str, Any]) -> None:
-    """Each finds something else; one will be killed over it."""
+    """Report a different result for each worker. The demonstration kills the worker fay meanwhile."""
     if agent.name == "dora":
         time.sleep(0.5)
         alarm = ("--subject", "The heater does not switch off", "--message", "It is at 104 °C.")

@@ -1,6 +1,6 @@
-"""The coordinator of the second part: it starts three workers, and everything after that goes by mail.
+"""The coordinator of the second part: it starts three workers and directs them by mail.
 
-It never looks whether something has happened. It waits, and one wait hears everything.
+The coordinator never polls. One wait receives every kind of mail.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WORK = {
 
 
 def main() -> None:
-    agent, words = from_arguments()
+    agent, options = from_arguments()
     agent.register("--mode", "coordinate")
     with crew(agent):
         assign(agent)
@@ -29,7 +29,7 @@ def main() -> None:
         gather(agent)
         be_interrupted(agent)
         stop_all(agent)
-        if "kill" in words:
+        if "kill" in options:
             miss_one(agent)
         agent.do("mail", "broadcast", "--scope", "my-workers", "--subject", "Go home", "--message", "Well done.")
         agent.call("session", "wait", "dora,emil")
@@ -38,12 +38,12 @@ def main() -> None:
 
 @contextmanager
 def crew(agent: Agent) -> Iterator[None]:
-    """Three processes below this one. Each registers itself, and so becomes this session's worker."""
+    """Start three child processes. Each registers its own session, which becomes a worker of this session."""
     program = [sys.executable, "-m", "maestro.demo.hand"]
     rest = [str(agent.began), "--", *agent.command]
     workers = [subprocess.Popen([*program, name, *rest], stdin=subprocess.DEVNULL) for name in CREW]
     try:
-        agent.say(f"starts {', '.join(CREW)}. Each registers its own process, becomes lead's worker, and reports in.")
+        agent.say(f"starts {', '.join(CREW)}. Each registers its own process, becomes a worker of lead, and reports.")
         agent.wait("--count", "3")
         yield
     finally:
@@ -53,7 +53,7 @@ def crew(agent: Agent) -> Iterator[None]:
 
 
 def assign(agent: Agent) -> None:
-    title("Directives. Sent is not received, so each send waits for its receipt.")
+    title("Directives. A sent message is not yet a received message, so each send waits for its receipt.")
     for name, (subject, text) in WORK.items():
         words = ("--type", "assignment", "--subject", subject, "--message", text, "--wait-for", "read")
         delivery = agent.do("mail", "send", name, *words)["deliveries"][0]
@@ -61,8 +61,8 @@ def assign(agent: Agent) -> None:
 
 
 def answer_questions(agent: Agent) -> None:
-    """Until every draft is there. What is asked of the person is left to the person."""
-    title("Questions. One for the coordinator, one that only the person may answer.")
+    """Answer questions until every draft is done. The person answers the asks to the person."""
+    title("Questions: one for the coordinator, one that only the person may answer.")
     drafts: set[str] = set()
     while drafts != set(CREW):
         for message in agent.wait():
@@ -73,43 +73,45 @@ def answer_questions(agent: Agent) -> None:
 
 
 def gather(agent: Agent) -> None:
-    title("A broadcast to its own workers, and three that finish in the same moment.")
+    title("A broadcast to the coordinator's workers, and three workers that finish at the same time.")
     words = ("--scope", "my-workers", "--subject", "Hand in", "--message", "All at once, please.")
     sent = agent.do("mail", "broadcast", *words)
-    names = ", ".join(one["name"] for one in sent["deliveries"])
-    agent.say(f"  reaches {names}; not lead itself, and not ada, ben and cleo, who are not its workers")
+    names = ", ".join(delivery["name"] for delivery in sent["deliveries"])
+    agent.say(f"  reaches {names}; not lead itself, and not ada, ben and cleo, which are not workers of lead")
     found = agent.wait("--count", "3")
     done = [message for message in found if message["body"] == "my part is done"]
     agent.say(f"  {len(done)} completions, one wait")
 
 
 def be_interrupted(agent: Agent) -> None:
-    title("Something critical. The coordinator would wait for ten messages, but not if the house is on fire.")
+    title("Critical mail. The coordinator waits for ten messages, but a critical message ends the wait.")
     agent.do("mail", "send", *CREW, "--subject", "Try it out", "--message", "With water, please.")
     found = agent.wait("--count", "10")
     agent.say(f"  wanted 10, has {len(found)}: critical mail ends the wait at once, and comes first")
 
 
 def stop_all(agent: Agent) -> None:
-    title("Who has heard it, and who has not even looked?")
+    title("Receipts. Which workers have confirmed the message, and which have not?")
     words = ("--priority", "critical", "--subject", "Stop", "--message", "Pull the plug.")
     confirmed = ("--wait-for", "acknowledged", "--timeout", "2s")
     code, answer = agent.attempt("mail", "send", *CREW, *words, *confirmed)
-    states = ", ".join(f"{one['name']} {one['status']}" for one in answer["data"]["deliveries"])
+    states = ", ".join(f"{delivery['name']} {delivery['status']}" for delivery in answer["data"]["deliveries"])
     agent.say(f"  exit {code}, accepted but not confirmed: {states}")
 
 
 def miss_one(agent: Agent) -> None:
-    title("A worker is killed. It cannot say so any more; its coordinator hears of it all the same.")
+    title("A worker is killed. It cannot report its end; the server tells the coordinator.")
     agent.do("mail", "send", "fay", "--subject", "Are you there?", "--message", "You do not look at your mail.")
     lost, back = False, 0
     while not (lost and back == 2):
         found = agent.wait()
         lost = lost or any(message["subject"] == "fay is lost" for message in found)
         back += sum(bool(message["reason"]) for message in found)
-    agent.say(f"  the {back} messages that fay had not read came back: nothing is dropped without a word")
+    agent.say(f"  the {back} messages that fay had not read came back to the coordinator: no mail is lost silently")
     found = agent.do("session", "explain", "fay")
-    agent.say(f"  process {found['session']['pid']} gone, lease over, nothing heard. {found['verdict']}")
+    agent.say(
+        f"  process {found['session']['pid']} has ended, its lease is over, no sign of life. {found['verdict']}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The second part, from where the person sits: a coordinator is started, a question answered, a worker killed."""
+"""The second part, as the person sees it: start a coordinator, answer an ask, kill a worker."""
 
 from __future__ import annotations
 
@@ -16,19 +16,15 @@ from maestro.demo.agent import say, title
 from maestro.demo.world import World, command, indented
 
 SECONDS_MAX = 60.0
-# Where the system tells when a process ends, that is noticed within seconds; elsewhere it would take minutes.
+# With pidfd the server notices the end of a process within seconds; without pidfd this takes minutes.
 NOTICES_SOON = hasattr(os, "pidfd_open")
 DOOMED = "fay"
 
 
 def act(world: World) -> bool:
-    """Whether it went to its end."""
-    print(
-        "\nNow mail: a coordinator, lead, and its workers dora, emil and fay. Each is a process of its own that knows"
-    )
-    print(
-        "nothing but the `maestro` command. ◂ marks mail that came out; `you` is what the person does.\n", flush=True
-    )
+    """Play the part. Return whether it was completed."""
+    print("\nPart two, mail: a coordinator, lead, and its workers dora, emil and fay. Each is a process that uses")
+    print("only the `maestro` command. ◂ marks received mail; `you` marks the actions of the person.\n", flush=True)
     began = time.time()
     with world.followed(seconds_max=SECONDS_MAX) as events, coordinator(world, began) as lead:
         question = watch(world, events, began)
@@ -42,7 +38,7 @@ def act(world: World) -> bool:
 
 
 def watch(world: World, events: Iterator[dict[str, Any]], began: float) -> str:
-    """Follow the log until the coordinator is done, and be the person where one is needed. Gives dora's question."""
+    """Follow the log until the coordinator ends, and act as the person. Return the id of dora's question."""
     question = ""
     for event in events:
         match event["kind"], event["data"]:
@@ -58,7 +54,7 @@ def watch(world: World, events: Iterator[dict[str, Any]], began: float) -> str:
 
 
 def answer(world: World, request: str, began: float) -> None:
-    """What agents ask stands first when the person looks."""
+    """Answer an ask as the person. The board shows open asks first."""
     say("you", "$ maestro", began=began)
     for line in world.maestro().splitlines()[:2]:
         say("you", f"  {line}", began=began)
@@ -72,20 +68,24 @@ def kill(world: World, began: float) -> None:
     say("you", f"$ kill -9 {process}  ({DOOMED}, in the middle of its work)", began=began)
     os.kill(process, signal.SIGKILL)
     seconds = limits.session_grace_seconds
-    say("you", f"  The server sees it end, and gives it {seconds} s to be heard of. We wait for that.", began=began)
+    say(
+        "you",
+        f"  The server notices the end, and waits {seconds} s for a sign of life. The demonstration waits too.",
+        began=began,
+    )
 
 
 def show_thread(world: World, question: str) -> None:
-    title("What remains: every conversation, by any of its messages.")
+    title("Every thread stays readable, by the id of any of its messages.")
     print(f"  $ maestro mail thread {question}\n{indented(world.maestro('mail', 'thread', question))}", end="")
 
 
 @contextlib.contextmanager
 def coordinator(world: World, began: float) -> Iterator[subprocess.Popen[bytes]]:
-    """The coordinator's process, in a group of its own with those it starts, so that none of them is left behind."""
-    words = [*(["kill"] if NOTICES_SOON else []), "--", *command()]
+    """Start the coordinator in its own process group, and end the whole group afterwards."""
+    arguments = [*(["kill"] if NOTICES_SOON else []), "--", *command()]
     process = subprocess.Popen(
-        [sys.executable, "-m", "maestro.demo.lead", "lead", str(began), *words],
+        [sys.executable, "-m", "maestro.demo.lead", "lead", str(began), *arguments],
         cwd=world.repository,
         env=world.environment,
         stdin=subprocess.DEVNULL,
@@ -94,6 +94,6 @@ def coordinator(world: World, began: float) -> Iterator[subprocess.Popen[bytes]]
     try:
         yield process
     finally:
-        with contextlib.suppress(ProcessLookupError):  # all of them went home
+        with contextlib.suppress(ProcessLookupError):  # all processes have ended
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

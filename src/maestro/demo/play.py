@@ -1,7 +1,7 @@
-"""The play. Its first part: a graph of tasks, and three agents that work through it, one killed on the way.
+"""Run the demonstration. Part one: a graph of tasks and three agents, one of which is killed.
 
-The second part, mail between a coordinator and its workers, is in `letters`; the third, runs, in `work`;
-the fourth, two projects, in `neighbours`.
+Part two, mail between a coordinator and its workers, is in `letters`; part three, runs, in `work`; part four, two
+projects, in `neighbours`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from maestro.demo.world import World, command, indented
 
 SECONDS_MAX = 90.0
 AGENTS = ("ada", "ben", "cleo")
-# Title, and the titles it waits on.
+# Title of a task, and the titles of its dependencies.
 GRAPH = (
     ("Read the sensor's data sheet", ()),
     ("Draw the state machine", ()),
@@ -35,27 +35,25 @@ DOOMED = "Write the heater driver"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the whole demo. 0 when everything went as it should."""
+    """Run the whole demonstration. Return 0 if every part was completed."""
     began = time.monotonic()
-    print("Maestro. First a graph of tasks, and three agents as real processes that work through it.\n")
+    print("Maestro. Part one: a graph of tasks, and three agents as real processes that work on it.\n")
     with World() as world:
         refs, parent = set_up(world)
         show_refusals(world, refs)
         finished = run_agents(world, refs, parent)
         show_end(world, parent)
         finished = finished and letters.act(world) and work.act(world) and neighbours.act(world)
-    said = "Done" if finished else "NOT FINISHED"
-    print(f"\n{said} in {time.monotonic() - began:.0f} s. Everything it made is gone again.")
-    print(
-        'Next: `maestro init` in a repository of yours, `maestro task create "…"`, and `maestro help` for the rest.'
-    )
+    outcome = "Done" if finished else "NOT FINISHED"
+    print(f"\n{outcome} in {time.monotonic() - began:.0f} s. All its data is removed.")
+    print('Next: `maestro init` in your repository, `maestro task create "…"`, and `maestro help` for all commands.')
     return 0 if finished else 1
 
 
 def set_up(world: World) -> tuple[dict[str, str], str]:
-    """The project and its graph; each title's reference, and the parent's."""
-    place = world.ask("init")
-    project, address = place["project"], place["workspace"]["address"]
+    """Create the project and its tasks. Return the reference of each title, and the parent's reference."""
+    location = world.ask("init")
+    project, address = location["project"], location["workspace"]["address"]
     print(f"$ maestro init\n  project {project['name']} ({project['key']}), you are {address}\n")
     parent = world.ask("task", "create", "Ship the kettle firmware")["ref"]
     refs: dict[str, str] = {}
@@ -68,7 +66,7 @@ def set_up(world: World) -> tuple[dict[str, str], str]:
 
 
 def show_refusals(world: World, refs: dict[str, str]) -> None:
-    """Rules live in the server: what must not happen is refused, and the answer says why."""
+    """Show two commands that the server refuses, with the server's explanations."""
     last, first = refs["Package the firmware"], refs["Read the sensor's data sheet"]
     for words in (("task", "start", last), ("task", "depend", first, "--on", last)):
         refused = world.try_maestro(*words)
@@ -76,7 +74,7 @@ def show_refusals(world: World, refs: dict[str, str]) -> None:
 
 
 def run_agents(world: World, refs: dict[str, str], parent: str) -> bool:
-    """Three processes that claim, finish and unblock each other, while the log is followed."""
+    """Run three agent processes that claim and complete tasks, and follow the log."""
     sessions = {name: world.ask("session", "register", "--name", name) for name in AGENTS}
     names = {session["id"]: name for name, session in sessions.items()}
     tasks = world.ask("task", "children", parent)["tasks"]
@@ -97,7 +95,7 @@ def watch(
     doomed: str,
     names: dict[str, str],
 ) -> bool:
-    """Follow the log to the end of the work, and kill one agent when it has begun."""
+    """Follow the log until all tasks are completed. Kill the agent that starts the doomed task."""
     for event in events:
         view.hear(event)
         if event["kind"] == "task.started" and event["data"]["ref"] == doomed and event["data"]["fence"] == 1:
@@ -111,7 +109,7 @@ def watch(
 
 @contextmanager
 def agent(world: World, name: str, session: dict[str, Any], parent: str) -> Iterator[subprocess.Popen[bytes]]:
-    """One agent's process, with its own token."""
+    """Start the process of an agent with a session's token, and end the process afterwards."""
     process = subprocess.Popen(
         [sys.executable, "-m", "maestro.demo.worker", name, DOOMED, parent, *command()],
         cwd=world.repository,
@@ -127,8 +125,8 @@ def agent(world: World, name: str, session: dict[str, Any], parent: str) -> Iter
 
 def show_end(world: World, parent: str) -> None:
     task = world.ask("task", "show", parent)
-    print(f"\n{task['ref']} {task['status']}: a parent completes when its children have.")
+    print(f"\n{task['ref']} {task['status']}: a parent task completes when its children are completed.")
     written = len(list(world.repository.glob("*.txt")))
     print(f"{written} files were written, one for each task, none twice.")
     events = world.ask("status")["events"]
-    print(f"The log has {events} events, each written in the transaction of the change it tells.")
+    print(f"The log has {events} events, each written in the same transaction as its change.")

@@ -1,6 +1,6 @@
-"""A worker of the third part: does the task it was started for, in the checkout it was given.
+"""A worker of the third part: the worker does a task in a separate checkout.
 
-It has no model. What it writes is right, but for what the play wants to go wrong.
+The worker has no model. It writes correct results, except for the planned failures of the demonstration.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PARTS = {"Read the sensor": "sensor", "Format the display": "display", "Boil": "
 def main() -> int:
     task = asked("task", "show", os.environ["MAESTRO_TASK_IDS"])
     name = next((part for title, part in PARTS.items() if task["title"].endswith(title)), "boil")
-    tries = len([one for one in task["evidence"] if not one["passed"]])
+    failures = len([result for result in task["evidence"] if not result["passed"]])
     if name == "sensor" and task["fence"] == 1:
         print("measuring …", flush=True)
-        time.sleep(60)  # the person will not let it come to its end
+        time.sleep(60)  # the demonstration kills this worker meanwhile
     if name == "boil" and "Attempt 2" in task["title"]:
-        time.sleep(20)  # the slow one of the race
-    degrees = 9.65 if name == "display" and tries == 0 else 96.5  # a slip, which the gate will find
+        time.sleep(20)  # the slower attempt of the race
+    degrees = 9.65 if name == "display" and failures == 0 else 96.5  # a planned mistake, which the gate finds
     Path(f"{name}.txt").write_text(f"{degrees}\n")
     git("add", "-A")
     git("commit", "--quiet", "--message", task["title"])
@@ -33,13 +33,13 @@ def main() -> int:
     return 0
 
 
-def asked(*words: str) -> Any:
-    done = subprocess.run(["maestro", *words, "--json"], capture_output=True, text=True, check=False)
+def asked(*arguments: str) -> Any:
+    done = subprocess.run(["maestro", *arguments, "--json"], capture_output=True, text=True, check=False)
     return json.loads(done.stdout) if done.returncode == 0 else sys.exit(done.stderr)
 
 
-def git(*words: str) -> None:
-    subprocess.run(["git", "-c", "user.name=smith", "-c", "user.email=smith@example.org", *words], check=True)
+def git(*arguments: str) -> None:
+    subprocess.run(["git", "-c", "user.name=smith", "-c", "user.email=smith@example.org", *arguments], check=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the demo shows while it runs: a board that redraws itself in a terminal, plain lines elsewhere."""
+"""The display of the demonstration: a board that redraws itself in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLOURS = {"completed": "32", "in_progress": "33;1", "ready": "36", "todo": "2"
 
 
 class View:
-    """The graph's state, and what just happened."""
+    """The state of the tasks, and the last events."""
 
     def __init__(self, tasks: list[dict[str, Any]], depends_on: dict[str, list[str]], names: dict[str, str]) -> None:
         self._tasks = {task["id"]: dict(task) for task in tasks}
@@ -29,7 +29,7 @@ class View:
     def draw(self) -> None:
         if not self._live:
             return
-        lines = [self._row(task) for task in self._tasks.values()] + ["", *self._news]
+        lines = [self._task_row(task) for task in self._tasks.values()] + ["", *self._news]
         if self._drawn:
             sys.stdout.write(f"\x1b[{self._drawn}F\x1b[J")
         sys.stdout.write("\n".join(lines) + "\n")
@@ -37,7 +37,7 @@ class View:
         self._drawn = len(lines)
 
     def say(self, text: str) -> None:
-        """A line of news: below the board, or on its own where there is no board."""
+        """Print an event below the board, or as a plain line without a terminal."""
         self._news.append(f"  {time.monotonic() - self._began:5.1f} s  {text}")
         if self._live:
             self.draw()
@@ -45,7 +45,7 @@ class View:
             print(self._news[-1], flush=True)
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Take an event in."""
+        """Apply an event to the board, and print it."""
         task = self._tasks.get(event["subject"])
         kind, data = event["kind"], event["data"]
         if task is None:
@@ -56,11 +56,11 @@ class View:
             task["ready"] = True
         if kind == "task.started":
             task["holder"] = data["holder"]
-        who = self._names.get(data.get("holder", ""), "?")
+        holder = self._names.get(data.get("holder", ""), "?")
         text = {
-            "task.started": f"{who} claims {task['ref']} (fence {data.get('fence')})",
+            "task.started": f"{holder} claims {task['ref']} (fence {data.get('fence')})",
             "task.completed": f"{task['ref']} is completed",
-            "task.ready": f"{task['ref']} is ready: nothing blocks it any more",
+            "task.ready": f"{task['ref']} is ready: all its dependencies are completed",
             "task.claim_expired": f"{task['ref']}: the lease ran out, the task is open again",
         }.get(kind)
         if text:
@@ -69,12 +69,12 @@ class View:
     def done(self) -> bool:
         return all(task["status"] == "completed" for task in self._tasks.values())
 
-    def _row(self, task: dict[str, Any]) -> str:
+    def _task_row(self, task: dict[str, Any]) -> str:
         state = "ready" if task["status"] == "todo" and task["ready"] else task["status"]
-        who = self._names.get(task.get("holder") or "", "") if state in ("in_progress", "completed") else ""
+        holder = self._names.get(task.get("holder") or "", "") if state in ("in_progress", "completed") else ""
         waits = ", ".join(self._depends_on.get(task["ref"], []))
-        after = who or (f"after {waits}" if waits and state == "todo" else "")
+        note = holder or (f"after {waits}" if waits and state == "todo" else "")
         mark = f"{_MARKS.get(state, ' ')} {state:<11}"
         if self._colour:
             mark = f"\x1b[{_COLOURS.get(state, '0')}m{mark}\x1b[0m"
-        return f"  {mark} {task['ref']:<10} {task['title']:<34} {after}"
+        return f"  {mark} {task['ref']:<10} {task['title']:<34} {note}"

@@ -1,6 +1,6 @@
-"""The third part: a coordinator and workers that Maestro itself starts, each in a checkout of its own.
+"""The third part: Maestro starts a coordinator and workers, each in its own checkout.
 
-A graph with gates, a worker that is killed, a slip that a gate finds, work that comes together on one branch, a race.
+Shows a graph with gates, a killed worker, a mistake that a gate finds, the merge into one branch, and a race.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ DOOMED = "Read the sensor"
 
 
 def act(world: World) -> bool:
-    """Whether it went to its end."""
-    print("\nNow Maestro starts the agents itself: a coordinator, chief, whose workers have a branch each.")
-    print("No model decides what runs next: a loop in the server does, from the graph, the gates and the retries.\n")
+    """Play the part. Return whether it was completed."""
+    print("\nPart three: Maestro starts the agents itself: a coordinator, chief, and workers with a branch each.")
+    print("The server decides which task runs next, from the graph, the gates and the attempts; no model decides.\n")
     world.git("commit", "--quiet", "--allow-empty", "--message", "first")
     began = time.time()
     with world.followed(seconds_max=SECONDS_MAX) as events:
         words = ("session", "spawn", "--name", "chief", "--mode", "coordinate", "--grant", "full")
-        about = ("--subject", "Boil water by software")
+        subject = ("--subject", "Boil water by software")
         say("you", f"$ maestro {' '.join(words)} … -- python -m maestro.demo.chief", began=began)
-        world.maestro(*words, *about, "--", sys.executable, "-m", "maestro.demo.chief")
+        world.maestro(*words, *subject, "--", sys.executable, "-m", "maestro.demo.chief")
         finished = Watching(world, began).watch(events)
     if finished:
         report(world)
@@ -37,7 +37,7 @@ def act(world: World) -> bool:
 
 
 class Watching:
-    """Follows the log, says what happened, and kills one worker."""
+    """Follows the log, prints events, and kills one worker."""
 
     def __init__(self, world: World, began: float) -> None:
         self._world = world
@@ -53,36 +53,38 @@ class Watching:
                 self._names[subject] = data["name"]
             elif kind == "task.created":
                 self._titles[subject] = data["title"]
-            said = self._line(kind, data, subject)
-            if said:
-                say("", said, began=self._began)
+            line = self._event_line(kind, data, subject)
+            if line:
+                say("", line, began=self._began)
             if kind == "session.status_changed" and data["status"] == "working":
                 self._maybe_kill(subject)
             if kind == "session.ended" and data["name"] == "chief":
                 return bool(data["status"] == "completed")
         return False
 
-    def _line(self, kind: str, data: dict[str, Any], subject: str) -> str | None:
-        what = self._titles.get(subject, subject)
+    def _event_line(self, kind: str, data: dict[str, Any], subject: str) -> str | None:
+        title_of_task = self._titles.get(subject, subject)
         match kind:
             case "run.started":
-                return f"run of {data['task']} begins: {data['strategy']}"
+                return f"run of {data['task']} starts: {data['strategy']}"
             case "task.started":
-                return f"{self._names.get(data['holder'], '?')} is started for “{what}” (fence {data['fence']})"
+                return (
+                    f"{self._names.get(data['holder'], '?')} is started for “{title_of_task}” (fence {data['fence']})"
+                )
             case "gate.failed":
-                return f"gate of “{what}” fails: {data['command']} (exit {data['code']})"
+                return f"gate of “{title_of_task}” fails: {data['command']} (exit {data['code']})"
             case "gate.passed":
-                return f"gate of “{what}” passes: {data['command']}"
+                return f"gate of “{title_of_task}” passes: {data['command']}"
             case "run.attempt" if data["outcome"] != "completed":
-                return f"try {data['attempt']} at {data['task']}: {data['outcome']}; it is tried again"
+                return f"attempt {data['attempt']} at {data['task']}: {data['outcome']}; a new attempt follows"
             case "task.cancelled":
-                return f"“{what}” is stopped: {data.get('reason', '')}"
+                return f"“{title_of_task}” is stopped: {data.get('reason', '')}"
             case "run.ended":
                 return f"run is {data['status']}"
         return None
 
     def _maybe_kill(self, session_id: str) -> None:
-        """The worker that measures, once it is at it."""
+        """Kill the worker of the doomed task, once, while it works."""
         name = self._names.get(session_id, "")
         if self._has_killed or name == "chief":
             return
@@ -95,12 +97,12 @@ class Watching:
 
 
 def report(world: World) -> None:
-    """What remains, and who says so."""
-    title("What the coordinator saw, from its transcript:")
+    """Print the coordinator's transcript, the merged branch and the files."""
+    title("The coordinator's transcript:")
     print(indented(world.maestro("session", "logs", "chief")), end="")
-    first, *_ = [one for one in world.ask("run", "list")["runs"] if one["strategy"] == "dag"]
-    title("All work on one branch, and then on yours:")
+    first, *_ = [run for run in world.ask("run", "list")["runs"] if run["strategy"] == "dag"]
+    title("All work on one branch, merged into yours:")
     world.git("merge", "--quiet", "--ff-only", first["branch"])
     print(indented(world.git("log", "--oneline", "--graph", "--no-decorate")), end="")
-    made = sorted(path.name for path in world.repository.glob("*.txt") if path.read_text() == "96.5\n")
-    print(f"\n  {', '.join(made)}: every number right, because a gate asked.")
+    files = sorted(path.name for path in world.repository.glob("*.txt") if path.read_text() == "96.5\n")
+    print(f"\n  {', '.join(files)}: every number is right, because a gate checked it.")

@@ -1,6 +1,6 @@
-"""One agent of the demo: a process that knows nothing but the `maestro` command and its own token.
+"""An agent of part one: a process that knows only the `maestro` command and a session's token.
 
-It takes whatever is ready, works on it, reports, and waits without polling when nothing is.
+The agent claims ready tasks, works on them and reports. Without a ready task it waits for a change.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import Any
 _LEASE = "5s"
 
 
-def maestro(command: list[str], *words: str) -> tuple[int, Any]:
-    """Exit code and answer of one command."""
-    done = subprocess.run([*command, *words, "--json"], capture_output=True, text=True, check=False)
+def maestro(command: list[str], *arguments: str) -> tuple[int, Any]:
+    """Return the exit code and the answer of a command."""
+    done = subprocess.run([*command, *arguments, "--json"], capture_output=True, text=True, check=False)
     return done.returncode, json.loads(done.stdout) if done.stdout else None
 
 
 def work(name: str, task: dict[str, Any]) -> None:
-    """Something real: it takes a while, and leaves a file."""
+    """Work for a moment, and write a file."""
     time.sleep(random.uniform(0.5, 1.1))
     Path(f"{task['number']:02}.txt").write_text(f"{task['title']}: done by {name}\n")
 
 
 def take_one(command: list[str], name: str, parent: str, hang_on: str) -> bool:
-    """Claim the first ready task that nobody else gets first, and do it."""
+    """Claim a ready task and complete it. Return False if no task could be claimed."""
     _, ready = maestro(command, "task", "ready", parent)
     for task in ready["tasks"]:
         code, claimed = maestro(command, "task", "claim", task["ref"], "--lease", _LEASE)
         if code != 0:
-            continue  # another was quicker
+            continue  # another agent has claimed the task first
         if task["title"] == hang_on and claimed["fence"] == 1:
-            time.sleep(3600)  # whoever takes this first will be killed in the middle of its work
+            time.sleep(3600)  # the demonstration kills the first holder of this task meanwhile
         work(name, task)
         maestro(
             command, "task", "report", "complete", task["ref"], f"done by {name}", "--fence", str(claimed["fence"])

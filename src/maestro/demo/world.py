@@ -1,4 +1,4 @@
-"""The demo's own world: a data directory, a git repository, and the real `maestro` command in it."""
+"""The environment of the demonstration: a data directory, a git repository, and the real `maestro` command."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _COMMAND_SECONDS_MAX = 60
 
 
 class World:
-    """Everything lives below one temporary folder, and nothing is left of it."""
+    """A temporary folder with all files of the demonstration; it is removed at the end."""
 
     def __init__(self) -> None:
-        # Short: some systems allow a socket path of about a hundred bytes, and this shows the common case.
+        # A short path: some systems limit a socket path to about a hundred bytes.
         self.root = Path(tempfile.mkdtemp(prefix="maestro-demo-"))
         self.repository = self.root / "src" / "dana" / "kettle"
         self.repository.mkdir(parents=True)
@@ -43,21 +43,23 @@ class World:
         )
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def git(self, *words: str) -> str:
-        own = ["-c", "user.name=dana", "-c", "user.email=dana@example.org"]
-        done = subprocess.run(["git", *own, *words], cwd=self.repository, check=True, capture_output=True, text=True)
+    def git(self, *arguments: str) -> str:
+        options = ["-c", "user.name=dana", "-c", "user.email=dana@example.org"]
+        done = subprocess.run(
+            ["git", *options, *arguments], cwd=self.repository, check=True, capture_output=True, text=True
+        )
         return done.stdout
 
-    def maestro(self, *words: str) -> str:
-        """What the command prints; it must succeed."""
-        done = self.try_maestro(*words)
+    def maestro(self, *arguments: str) -> str:
+        """Return the output of a command. Raise an error if the command fails."""
+        done = self.try_maestro(*arguments)
         if done.returncode != 0:
-            raise RuntimeError(f"maestro {' '.join(words)} failed ({done.returncode}): {done.stderr}")
+            raise RuntimeError(f"maestro {' '.join(arguments)} failed ({done.returncode}): {done.stderr}")
         return done.stdout
 
-    def try_maestro(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def try_maestro(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command(), *words],
+            [*command(), *arguments],
             cwd=self.repository,
             env=self.environment,
             capture_output=True,
@@ -66,17 +68,17 @@ class World:
             check=False,
         )
 
-    def ask(self, *words: str) -> Any:
-        """What the command answers, as JSON."""
-        return json.loads(self.maestro(*words, "--json"))
+    def ask(self, *arguments: str) -> Any:
+        """Return the JSON answer of a command."""
+        return json.loads(self.maestro(*arguments, "--json"))
 
     @contextmanager
     def followed(self, *, seconds_max: float) -> Iterator[Iterator[dict[str, Any]]]:
-        """The event log from now on, as the command prints it; it ends when the time is over."""
+        """Yield the events from now on, as the command prints them. The events end after `seconds_max`."""
         since = self.ask("status")["events"]
-        words = [*command(), "events", "--follow", "--since", str(since), "--json"]
+        arguments = [*command(), "events", "--follow", "--since", str(since), "--json"]
         process = subprocess.Popen(
-            words, cwd=self.repository, env=self.environment, stdout=subprocess.PIPE, text=True
+            arguments, cwd=self.repository, env=self.environment, stdout=subprocess.PIPE, text=True
         )
         assert process.stdout is not None
         deadline = threading.Timer(seconds_max, process.kill)
@@ -91,10 +93,10 @@ class World:
 
 
 def command() -> list[str]:
-    """The command as it is installed beside this interpreter, or as a module of it."""
-    beside = Path(sys.executable).with_name("maestro")
-    if beside.exists():
-        return [str(beside)]
+    """Return the command that is installed beside this interpreter, or the client module."""
+    installed = Path(sys.executable).with_name("maestro")
+    if installed.exists():
+        return [str(installed)]
     return [sys.executable, "-c", "from maestro.client.thin import main; main()"]
 
 

@@ -1,1 +1,1 @@
-"""Writes the generated parts of docs/: the reference of commands and of the API, and the schema."""
+"""Generate parts of docs/: the references of commands, permissions, errors and events, and the schema."""

@@ -9,7 +9,7 @@ from maestro.docs.generate import generated
 
 
 def main() -> None:
-    """Write each generated file that is not as it should be."""
+    """Write each generated file whose content has changed."""
     for name, text in generated().items():
         file = Path(name)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""Pure rules. Nothing here does I/O, reads a clock or knows who stores it."""
+"""Values and pure rules. The modules do no I/O, read no clock and do not know the store."""

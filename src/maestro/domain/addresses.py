@@ -1,10 +1,10 @@
-"""How a recipient is written. Pure: what a word means, not whether it is there.
+"""Parse the address of a mail recipient. Pure: an address is only parsed, not looked up.
 
 ses_…            session:ses_…   session:NAME     a session
-dave/vc          agent:dave/vc                    whoever works in a checkout
-vc               project:vc      its full key     a project's inbox
-@dana            member:dana     mem_…            a member's box
-vc#12  #12       task:vc#12                       a task's conversation
+dave/vc          agent:dave/vc                    the agent of a checkout
+vc               project:vc      its full key     a project's mailbox
+@dana            member:dana     mem_…            a member's mailbox
+vc#12  #12       task:vc#12                       a task's thread
 coordinator      human
 """
 
@@ -19,7 +19,7 @@ from maestro.core import errors, ids
 
 
 class Kind(enum.StrEnum):
-    """What an address names."""
+    """The kind of recipient that an address names."""
 
     SESSION = "session"
     AGENT = "agent"
@@ -28,11 +28,11 @@ class Kind(enum.StrEnum):
     TASK = "task"
     COORDINATOR = "coordinator"
     HUMAN = "human"
-    WORD = "word"  # a bare word: a session or a project
+    WORD = "word"  # a bare name: of a session or of a project
 
 
 class Address(msgspec.Struct, frozen=True):
-    """A recipient as it was written."""
+    """The parsed address of a recipient; `text` is the address as written."""
 
     kind: Kind
     name: str
@@ -42,25 +42,31 @@ class Address(msgspec.Struct, frozen=True):
 _PREFIXED = re.compile(r"(session|agent|project|member|task):(.+)", re.DOTALL)
 _TASK = re.compile(r"[^#\s]*#[0-9]{1,15}")
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_IDS = {"ses": Kind.SESSION, "mem": Kind.MEMBER, "prj": Kind.PROJECT, "wsp": Kind.AGENT, "tsk": Kind.TASK}
+_BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_KIND_BY_ID_PREFIX = {
+    "ses": Kind.SESSION,
+    "mem": Kind.MEMBER,
+    "prj": Kind.PROJECT,
+    "wsp": Kind.AGENT,
+    "tsk": Kind.TASK,
+}
 
 
 def parse(text: str) -> Address:
-    """What an address says."""
+    """Return the parsed address; refuse a text that is not an address."""
     text = text.strip()
-    if ids.is_id(text) and text[:3] in _IDS:
-        return Address(_IDS[text[:3]], text, text)
+    if ids.is_id(text) and text[:3] in _KIND_BY_ID_PREFIX:
+        return Address(_KIND_BY_ID_PREFIX[text[:3]], text, text)
     prefixed = _PREFIXED.fullmatch(text)
     if prefixed is not None:
         return Address(Kind(prefixed[1]), prefixed[2].removeprefix("@").strip(), text)
     if text.lower() in (Kind.COORDINATOR, Kind.HUMAN):
         return Address(Kind(text.lower()), "", text)
-    if text.startswith("@") and _WORD.fullmatch(text[1:]):
+    if text.startswith("@") and _BARE_NAME.fullmatch(text[1:]):
         return Address(Kind.MEMBER, text[1:], text)
     if _TASK.fullmatch(text):
         return Address(Kind.TASK, text, text)
-    if _WORD.fullmatch(text):
+    if _BARE_NAME.fullmatch(text):
         return Address(Kind.WORD, text, text)
     if _AGENT.fullmatch(text):
         return Address(Kind.AGENT, text, text)

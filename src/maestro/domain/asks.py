@@ -1,4 +1,4 @@
-"""What agents ask of people: a question or a permission, open until it is answered."""
+"""Asks: questions and permission requests of agents to the person, open until answered."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from maestro.core import errors
 
 
 class Kind(enum.StrEnum):
-    """What is asked for."""
+    """What an ask is for."""
 
     QUESTION = "question"
     PERMISSION = "permission"
 
 
 class Status(enum.StrEnum):
-    """Where a request stands."""
+    """Whether an ask still waits for an answer."""
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -26,7 +26,7 @@ class Status(enum.StrEnum):
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One request to the person."""
+    """A question or permission request to the person."""
 
     id: str
     project_id: str
@@ -46,30 +46,33 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chosen(ask: Ask, said: str) -> str:
-    """Return the answer that was meant: a choice in any case, by its number or its beginning; else free text.
+    """Return the answer that the text means: a choice, given by number or by its beginning in any case, or free text.
 
-    Free text answers only a question of a session, which can read it. The server understands its own choices alone.
+    Free text answers only a question of a session, because a session can read it. The server's own asks accept only
+    their choices.
     """
     said = said.strip()
     if not said:
-        raise errors.Invalid("An answer is needed.", hint=_offered(ask))
+        raise errors.Invalid("The answer is empty.", hint=_answer_hint(ask))
     if not ask.choices:
         return said
     if said.isdecimal() and 0 < int(said) <= len(ask.choices):
         return ask.choices[int(said) - 1]
-    same = [choice for choice in ask.choices if choice.lower() == said.lower()]
-    begins = same or [choice for choice in ask.choices if choice.lower().startswith(said.lower())]
-    if len(begins) == 1:
-        return begins[0]
+    equal = [choice for choice in ask.choices if choice.lower() == said.lower()]
+    matches = equal or [choice for choice in ask.choices if choice.lower().startswith(said.lower())]
+    if len(matches) == 1:
+        return matches[0]
     if ask.kind is Kind.QUESTION and ask.session_id is not None:
         return said
-    raise errors.Invalid(f"{said!r} is not one of the choices.", hint=_offered(ask))
+    raise errors.Invalid(f"{said!r} is not one of the choices.", hint=_answer_hint(ask))
 
 
 def require_open(ask: Ask) -> None:
     if ask.status is not Status.OPEN:
-        raise errors.Conflict(f"This was {ask.status} already.", data={"status": ask.status, "answer": ask.answer})
+        raise errors.Conflict(
+            f"Ask {ask.id} is already {ask.status}.", data={"status": ask.status, "answer": ask.answer}
+        )
 
 
-def _offered(ask: Ask) -> str:
-    return f"Say one of: {', '.join(ask.choices)}." if ask.choices else "Say it in your own words."
+def _answer_hint(ask: Ask) -> str:
+    return f"Answer with one of: {', '.join(ask.choices)}." if ask.choices else "Write the answer as a text."

@@ -1,4 +1,4 @@
-"""Who is calling, and the flags by which an operation says who may."""
+"""The caller of an operation, and the flags with which an operation declares its permitted callers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.domain.members import Permission
 
 
 class Role(enum.StrEnum):
-    """What the server found the caller to be."""
+    """The role of a caller, as the server found it."""
 
     PERSON = "person"
     COORDINATOR = "coordinator"
@@ -19,7 +19,7 @@ class Role(enum.StrEnum):
 
 
 class Callers(enum.Flag):
-    """Who may call an operation. HOLDER is a worker, but only on a task that it holds."""
+    """The callers that an operation permits. HOLDER permits a worker, but only on a task that the worker holds."""
 
     PERSON = enum.auto()
     COORDINATOR = enum.auto()
@@ -35,10 +35,10 @@ class Callers(enum.Flag):
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """An attested caller: every field comes from the server's own knowledge, none from the request."""
+    """An attested caller. The server fills every field from its own records; no field comes from the request."""
 
     role: Role
-    name: str  # who it is on every record: a session's id, or the person's name
+    name: str  # written into every record: a session's id, or the person's name
     session_id: str | None = None
     project_id: str | None = None
     human: str = ""
@@ -47,8 +47,8 @@ class Caller(msgspec.Struct, frozen=True):
     parent_id: str | None = None
     member_id: str | None = None
     workspace_id: str | None = None
-    allow: frozenset[str] = frozenset()  # what its member may besides its role, and what not
-    deny: frozenset[str] = frozenset()
+    allow: frozenset[str] = frozenset()  # operations that the caller's member may call in addition to the role
+    deny: frozenset[str] = frozenset()  # operations that the caller's member may not call
     grant: Permission = Permission.PLAN  # the highest level that a session may give (domain/grants.py)
 
     @property
@@ -56,23 +56,23 @@ class Caller(msgspec.Struct, frozen=True):
         return self.session_id is not None
 
 
-# The server itself: what it does on its own stands in the log under this name.
+# The server's name in the log, for changes that the server makes without a request.
 SERVER = "maestro"
 THE_SERVER = Caller(Role.PERSON, SERVER)
 
 
 def nobody() -> Caller:
-    """A caller that could not be placed. It may ask for help and status, and nothing else."""
+    """Return a caller that could not be identified. Such a caller may only ask for help and status."""
     return Caller(Role.NOBODY, "nobody")
 
 
 def person(name: str) -> Caller:
-    """The person at the keyboard."""
+    """Return the person as a caller."""
     return Caller(Role.PERSON, name, human=name)
 
 
-# As plain numbers: this is asked with every request.
-_CALLS_AS = {
+# Plain numbers, because every request checks them.
+_FLAGS_OF_ROLE = {
     Role.PERSON: Callers.PERSON.value,
     Role.COORDINATOR: Callers.COORDINATOR.value,
     Role.WORKER: (Callers.WORKER | Callers.HOLDER).value,
@@ -81,12 +81,12 @@ _CALLS_AS = {
 
 
 def permits(callers: Callers, role: Role) -> bool:
-    """Whether a role may call at all; a HOLDER's hold is checked where the task is read."""
-    return bool(callers._value_ & _CALLS_AS[role])  # not `value`, which is ten times as slow
+    """Return whether a role may call at all. The service that reads the task checks a HOLDER's claim."""
+    return bool(callers._value_ & _FLAGS_OF_ROLE[role])  # `value` is ten times as slow
 
 
 def may_call(caller: Caller, operation: str, callers: Callers) -> bool:
-    """Whether a caller may call an operation: by its role, and by what its member is allowed and denied."""
+    """Return whether a caller may call an operation, by its role and by the rights of its member."""
     if operation in caller.deny:
         return False
     return permits(callers, caller.role) or operation in caller.allow

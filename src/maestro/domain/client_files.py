@@ -1,4 +1,4 @@
-"""Which files a session's own command may open: free inside the session's checkout, the person's leave elsewhere."""
+"""Decide which files a session's own command may open. Outside the session's checkout the person must allow it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import enum
 import posixpath
 from pathlib import PurePosixPath
 
-# Git, agent programs and Maestro read settings there and run commands that those settings name.
+# Git, agent programs and Maestro read settings in these folders and run the commands that the settings name.
 _SETTINGS_FOLDERS = frozenset({".git", ".claude", ".codex", ".gemini", ".maestro"})
 
 
 class Access(enum.StrEnum):
-    """What the command does with the file."""
+    """Whether the command reads or writes the file."""
 
     READ = "read"
     WRITE = "write"
 
 
 def is_in_checkout(path: str, directory: str, access: Access) -> bool:
-    """Return whether a path, links resolved, lies in a checkout; a folder of settings in it is not for writing."""
+    """Return whether a path lies in a checkout and permits the access. Resolve links first.
+
+    A settings folder inside the checkout permits reading only.
+    """
     inside = PurePosixPath(posixpath.normpath(path))
     top = PurePosixPath(posixpath.normpath(directory))
     if not path.startswith("/") or not inside.is_relative_to(top) or inside == top:

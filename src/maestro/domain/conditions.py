@@ -1,4 +1,4 @@
-"""What one word says of a worktree: the first of these that is true of it, what must be known first."""
+"""Decide the condition of a worktree. Of several conditions the one that needs attention first counts."""
 
 from __future__ import annotations
 
@@ -6,21 +6,25 @@ import enum
 
 
 class Condition(enum.StrEnum):
-    """How a worktree stands, for whoever has to decide what becomes of it."""
+    """The condition of a worktree, for the decision whether to merge or to remove it."""
 
-    GONE = "gone"  # its folder is not there any more
-    UNCOMMITTED = "uncommitted"  # something is in no commit
-    ELSEWHERE = "elsewhere"  # its commits are not on its branch
-    IN_CONFLICT = "in_conflict"  # it could not be merged, and a task is to mend that
-    UNMERGED = "unmerged"  # it has commits that are not where they are to go
-    MERGED = "merged"  # all that it has is there
-    CLEAN = "clean"  # nothing was ever done in it
+    GONE = "gone"  # the worktree's folder does not exist
+    UNCOMMITTED = "uncommitted"  # the worktree has changes that are in no commit
+    ELSEWHERE = "elsewhere"  # the worktree's commits are not on its branch
+    IN_CONFLICT = "in_conflict"  # the last merge failed, and a task exists to resolve the conflict
+    UNMERGED = "unmerged"  # the worktree has commits that are not in the target branch
+    MERGED = "merged"  # all commits of the worktree are in the target branch
+    CLEAN = "clean"  # the worktree has never had changes or commits of its own
 
 
 def condition(
     *, is_clean: bool | None, is_elsewhere: bool, in_conflict: bool, ahead: int, has_commits: bool
 ) -> Condition:
-    """`is_clean` is None where there is nothing to look at; `has_commits`: since its base, or merged ones."""
+    """Return the condition of a worktree.
+
+    `is_clean` is None if the worktree's folder does not exist. `has_commits` counts commits since the base, and
+    merged commits.
+    """
     if is_clean is None:
         return Condition.GONE
     if not is_clean:

@@ -1,4 +1,4 @@
-"""Documents and reports: what was made and said while working on a task."""
+"""Documents and reports of tasks, as values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """A document's content on its way into the store: inline, or as the name of a blob."""
+    """A document's content for the store: the bytes themselves, or the name of a blob."""
 
     body: bytes | None
     blob: str | None
@@ -31,7 +31,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class ReportKind(enum.StrEnum):
-    """What a report says about its task."""
+    """The state of the task that a report tells."""
 
     PROGRESS = "progress"
     COMPLETE = "complete"
@@ -40,7 +40,7 @@ class ReportKind(enum.StrEnum):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a session or person said about a task."""
+    """A session's or person's report about a task."""
 
     id: str
     task_id: str

@@ -1,4 +1,4 @@
-"""The durable log's vocabulary: a closed set of kinds, and the value of one line."""
+"""The events of the durable log: a closed set of kinds, and the value of one event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Kind(enum.StrEnum):
-    """Every kind of event there is. Adding one is a change of a public interface."""
+    """The kinds of events. A new kind changes the public interface."""
 
     PROJECT_CREATED = "project.created"
     PROJECT_CHANGED = "project.changed"
@@ -83,7 +83,7 @@ class Kind(enum.StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a rule says happened, before the store gives it a place in the log."""
+    """An event that a rule produced, before the store gives it a sequence number in the log."""
 
     kind: Kind
     subject: str
@@ -92,7 +92,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One line of the log."""
+    """One event of the log."""
 
     seq: int
     at: datetime

@@ -1,7 +1,8 @@
-"""Which settings of a repository make git run a program, and how git is kept from running it. Pure.
+"""Find the settings of a repository that make git run a program, and the settings that prevent it. Pure.
 
-Programs under a fixed name (hooks, fsmonitor, editor, pager) are switched off for every git that the server runs.
-Listed here are those that a repository may need (filters, merge drivers): they run only where they were recorded.
+The server switches off programs with a fixed setting name (hooks, fsmonitor, editor, pager) for every git that it
+runs. This module lists the programs that a repository may need (filters, merge drivers). Such a program runs only if
+it was recorded for the checkout.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ _NAMED = {
     "hook": frozenset({"command"}),
 }
 _LFS = frozenset({"path", "clean", "smudge", "standalonetransferagent"})
-# What git itself does with a file that names no driver.
+# The merge that git uses for a file without a driver.
 _PLAIN_MERGE = "git merge-file -q --marker-size=%L %A %O %B"
 
 
 class GitRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkout as it was when Maestro recorded it. A checkout without a repository has empty directories."""
+    """A checkout at the time when Maestro recorded it.
+
+    Both directories are empty if the checkout has no repository.
+    """
 
     path: str
     git_dir: str
@@ -36,36 +40,38 @@ class GitRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def named_programs(settings: Iterable[Setting]) -> list[Setting]:
     """Return the settings that name a program."""
-    return [one for one in settings if one.value and _names_program(one)]
+    return [setting for setting in settings if setting.value and _names_program(setting)]
 
 
 def fingerprint(setting: Setting) -> str:
-    """Return what is recorded of a setting: its name and value cannot be read from it."""
+    """Return the recorded hash of a setting. Name and value of the setting cannot be read from the hash."""
     return hashlib.sha256(f"{setting.key}\0{setting.value}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def neutral_settings(settings: Iterable[Setting]) -> tuple[str, ...]:
-    """Return settings, as `name=value`, with which git runs none of these programs."""
-    return tuple(dict.fromkeys(text for one in settings for text in _neutral(one)))
+    """Return settings, as `name=value`, with which git runs none of the programs in `settings`."""
+    return tuple(dict.fromkeys(text for setting in settings for text in _neutralize(setting)))
 
 
-def _names_program(one: Setting) -> bool:
-    if one.section == "lfs":
-        return one.name in _LFS
-    if one.section == "credential":
-        return one.name == "helper"
-    return one.key == "core.sshcommand" or (bool(one.subsection) and one.name in _NAMED.get(one.section, ()))
+def _names_program(setting: Setting) -> bool:
+    if setting.section == "lfs":
+        return setting.name in _LFS
+    if setting.section == "credential":
+        return setting.name == "helper"
+    if setting.key == "core.sshcommand":
+        return True
+    return bool(setting.subsection) and setting.name in _NAMED.get(setting.section, ())
 
 
-def _neutral(one: Setting) -> tuple[str, ...]:
-    name = f"{one.section}.{one.subsection}"
+def _neutralize(setting: Setting) -> tuple[str, ...]:
+    name = f"{setting.section}.{setting.subsection}"
     if any(char in name for char in "=\n\0"):
-        # A setting for one command ends its name at the first "=".
+        # `git -c NAME=VALUE` ends the name at the first "=".
         raise Invalid(
             f"The git configuration names a program under {name!r}, a name that Maestro cannot switch off.",
-            hint="Remove that section from the configuration, then try again.",
+            hint=f"Remove the section {name!r} from the git configuration, then try again.",
         )
-    match one.section:
+    match setting.section:
         case "filter":
             return (f"{name}.clean=", f"{name}.smudge=", f"{name}.process=", f"{name}.required=false")
         case "merge":
@@ -78,4 +84,4 @@ def _neutral(one: Setting) -> tuple[str, ...]:
             return ("core.sshCommand=ssh",)
         case "hook":
             return (f"{name}.enabled=false", f"{name}.command=true")
-    return ()  # diff: every diff is made with --no-textconv and --no-ext-diff
+    return ()  # diff: Maestro runs every diff with --no-textconv and --no-ext-diff

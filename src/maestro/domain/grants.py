@@ -1,7 +1,7 @@
 """Grants: the highest permission level that a session may give to the sessions it starts.
 
-A grant never grows on its way down: a child gets at most the grant of the session that starts it. Only the person
-gives `full`. Pure: the services read the store and call these rules.
+A grant never grows on its way down: a session gets at most the grant of the session that starts it. Only the person
+gives `full`. Pure: the services read the store and call the rules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROLES = (Role.NOBODY, Role.WORKER, Role.COORDINATOR, Role.PERSON)
 
 
 class Rights(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller that started a run was allowed to do at that time; kept with the run."""
+    """The rights of the caller that started a run, at the time of the start. The run keeps them."""
 
     role: Role
     allow: list[str]
@@ -50,9 +50,9 @@ def usual_level(mode: Mode, given: Permission | None) -> Permission:
 
 
 def default_grant(mode: Mode, level: Permission) -> Permission:
-    """Return a new session's grant where nobody named one, before the starter's own grant limits it.
+    """Return the grant of a new session if the starter names none. The starter's own grant limits the result later.
 
-    A coordinator in `plan` still starts workers in `edit`; every other session gives what it has itself.
+    A coordinator with the level `plan` still starts workers with `edit`. Every other session gives its own level.
     """
     return Permission.EDIT if mode is Mode.COORDINATE else level
 
@@ -62,49 +62,54 @@ def child_grant(caller: Caller, wanted: Permission | None, *, mode: Mode, level:
     if wanted is None:
         return lower_level(default_grant(mode, level), grant_of(caller))
     if not is_within(wanted, grant_of(caller)):
-        raise _refused(caller, f"give the grant {wanted}", wanted)
+        raise _refusal(caller, f"give the grant {wanted}", wanted)
     return wanted
 
 
 def require_level(caller: Caller, level: Permission) -> None:
     """Refuse a permission level above the caller's grant."""
     if not is_within(level, grant_of(caller)):
-        raise _refused(caller, f"give the permission level {level}", level)
+        raise _refusal(caller, f"give the permission level {level}", level)
 
 
 def require_program(caller: Caller, tool: str, words: Sequence[str]) -> None:
     """Refuse a program of the caller's choice, or arguments for a tool, unless the caller's grant is `full`.
 
-    Such a program runs outside every permission level, and a tool's arguments can switch its permission level off.
+    A program of the caller's choice has no permission level, and arguments can switch off a tool's permission level.
     """
     if (tool == Tool.COMMAND or words) and grant_of(caller) is not Permission.FULL:
-        what = "start a program of its own choice" if tool == Tool.COMMAND else f"pass arguments of its own to {tool}"
-        raise _refused(caller, what, Permission.FULL)
+        action = (
+            "start a program of its own choice" if tool == Tool.COMMAND else f"pass arguments of its own to {tool}"
+        )
+        raise _refusal(caller, action, Permission.FULL)
 
 
 def require_gates(caller: Caller) -> None:
     """Refuse gates of a session whose grant is below `edit`: the server runs a gate as the user.
 
-    The grant `edit` is enough, because gates run what sessions with the level `edit` wrote anyway.
+    The grant `edit` is enough, because gates run code that sessions with the level `edit` wrote.
     """
     if not is_within(Permission.EDIT, grant_of(caller)):
-        raise _refused(caller, "set gates", Permission.EDIT)
+        raise _refusal(caller, "set gates", Permission.EDIT)
 
 
 def require_patterns(caller: Caller, patterns: Collection[str], own: Collection[str]) -> None:
-    """Refuse `--allow` patterns that the caller does not have itself, unless its grant is `full`."""
+    """Refuse `--allow` patterns that the caller does not have itself, unless the caller's grant is `full`."""
     beyond = [pattern for pattern in patterns if pattern not in own]
     if beyond and grant_of(caller) is not Permission.FULL:
-        raise _refused(caller, f"allow {beyond[0]!r} without asking", Permission.FULL)
+        raise _refusal(caller, f"allow {beyond[0]!r} without asking", Permission.FULL)
 
 
 def rights_of(caller: Caller) -> Rights:
-    """Return what a caller may do now."""
+    """Return the present rights of a caller."""
     return Rights(role=caller.role, allow=sorted(caller.allow), deny=sorted(caller.deny), grant=grant_of(caller))
 
 
 def narrow_caller(caller: Caller, rights: Rights) -> Caller:
-    """Return the caller with only those of its rights that `rights` has too; what either is denied stays denied."""
+    """Return the caller with only the rights that both the caller and `rights` have.
+
+    A denial of either side stays.
+    """
     return msgspec.structs.replace(
         caller,
         role=min(caller.role, rights.role, key=_ROLES.index),
@@ -114,11 +119,11 @@ def narrow_caller(caller: Caller, rights: Rights) -> Caller:
     )
 
 
-def _refused(caller: Caller, what: str, needed: Permission) -> errors.NotPermitted:
+def _refusal(caller: Caller, action: str, needed: Permission) -> errors.NotPermitted:
     name = caller.title or caller.name
     grant = grant_of(caller)
     return errors.NotPermitted(
-        f"Session {name} has the grant {grant}, so it may not {what}.",
+        f"Session {name} has the grant {grant}, so it may not {action}.",
         hint=f"Only the person raises the grant: maestro session grant {caller.name} {needed}",
         data={"session": caller.name, "grant": grant, "needed": needed},
     )

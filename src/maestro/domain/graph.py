@@ -1,8 +1,8 @@
-"""Keeps the graph of waiting free of cycles without walking all of it.
+"""Keep the graph of task dependencies free of cycles without a walk over the whole graph.
 
-Every task has a rank, and whatever a task waits on has a lower one. An edge that agrees with the ranks cannot
-close a cycle and costs nothing to add. One that disagrees is searched from both ends at once, only between the
-two ranks; then the side that was exhausted first, mostly a handful of tasks, is moved past the other end.
+Every task has a rank. A task's rank is higher than the rank of every task that it waits on. A new edge that agrees
+with the ranks cannot close a cycle and costs nothing. For an edge that disagrees, two searches run from both ends,
+only between the two ranks. The tasks of the search that ends first, mostly a handful, get ranks beyond the other end.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Protocol
 import msgspec
 
 RANK_STEP = 1 << 36
-# New labels take this share of a gap, so that many insertions at one place fit before ranks must be spread anew.
+# New ranks take this share of a gap. Many insertions into the same gap fit before all ranks must be spread again.
 _GAP_SHARE = 64
-# How far the upper search runs ahead: lifting a few tasks to the top takes no room from anyone.
+# The upper search visits this many tasks first, because ranks above all tasks use up no gap.
 _HEAD_START = 8
 
 
@@ -27,7 +27,7 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 class Graph(Protocol):
-    """The edges as they are stored."""
+    """The stored edges and ranks of tasks."""
 
     def waits_on(self, task_id: str) -> Sequence[Ranked]: ...
 
@@ -47,93 +47,92 @@ class CycleFound(Exception):
 
 
 class NoRoom(Exception):
-    """No free ranks at the place: spread them all anew and ask again."""
+    """The gap has too few free ranks. The caller spreads all ranks and tries again."""
 
 
 def new_ranks(graph: Graph, *, waiter: Ranked, blocker: Ranked) -> list[Ranked]:
-    """The ranks to change so that `waiter` may wait on `blocker`: mostly none."""
+    """Return the new ranks with which `waiter` may wait on `blocker`; mostly none change."""
     if waiter.id == blocker.id:
         raise CycleFound([waiter.id, waiter.id])
     if blocker.rank < waiter.rank:
         return []
     upper = _Search(graph.waited_on_by, waiter, low=waiter.rank, high=blocker.rank)
     lower = _Search(graph.waits_on, blocker, low=waiter.rank, high=blocker.rank)
-    side = _exhaust_one(upper, lower)
-    if side is upper:
-        return _lift(graph, upper, above=blocker.rank)
-    return _sink(graph, lower, below=waiter.rank)
+    if _search_both(upper, lower) is upper:
+        return _raise_ranks(graph, upper, above=blocker.rank)
+    return _lower_ranks(graph, lower, below=waiter.rank)
 
 
 class _Search:
-    """One end's walk, kept between the two ranks."""
+    """The search from one end of a new edge, limited to tasks between the two ranks."""
 
-    def __init__(self, step: _Step, start: Ranked, *, low: int, high: int) -> None:
-        self._step = step
+    def __init__(self, neighbours: _Neighbours, start: Ranked, *, low: int, high: int) -> None:
+        self._neighbours = neighbours
         self._low, self._high = low, high
         self.came_from: dict[str, str | None] = {start.id: None}
         self.found = [start]
         self.frontier = [start]
 
-    def expand(self, other: _Search) -> str | None:
-        """Take one step; the id where both walks met, if they did."""
-        here = self.frontier.pop()
-        for near in self._step(here.id):
-            if near.id in self.came_from or not self._low <= near.rank <= self._high:
+    def visit_next(self, other: _Search) -> str | None:
+        """Visit the next task; return the id of a task that both searches have found, else None."""
+        task = self.frontier.pop()
+        for neighbour in self._neighbours(task.id):
+            if neighbour.id in self.came_from or not self._low <= neighbour.rank <= self._high:
                 continue
-            self.came_from[near.id] = here.id
-            if near.id in other.came_from:
-                return near.id
-            self.found.append(near)
-            self.frontier.append(near)
+            self.came_from[neighbour.id] = task.id
+            if neighbour.id in other.came_from:
+                return neighbour.id
+            self.found.append(neighbour)
+            self.frontier.append(neighbour)
         return None
 
-    def trail(self, task_id: str) -> list[str]:
-        """From `task_id` back to where this walk began."""
+    def path_to_start(self, task_id: str) -> list[str]:
+        """Return the ids from `task_id` back to the first task of the search."""
         path = [task_id]
         while (previous := self.came_from[path[-1]]) is not None:
             path.append(previous)
         return path
 
 
-class _Step(Protocol):
+class _Neighbours(Protocol):
     def __call__(self, task_id: str, /) -> Sequence[Ranked]: ...
 
 
-def _exhaust_one(upper: _Search, lower: _Search) -> _Search:
-    """Walk from both ends, the smaller frontier first, until one has nothing left to visit."""
+def _search_both(upper: _Search, lower: _Search) -> _Search:
+    """Return the search that ends first. The search with the smaller frontier visits the next task."""
     while upper.frontier and lower.frontier:
-        ahead = len(upper.found) <= _HEAD_START or len(upper.frontier) <= len(lower.frontier)
-        here, there = (upper, lower) if ahead else (lower, upper)
-        met = here.expand(there)
-        if met is not None:
-            down = lower.trail(met)[::-1]  # blocker … met
-            up = upper.trail(met)[1:]  # … waiter
-            raise CycleFound([up[-1] if up else met, *down, *up])
+        is_upper_next = len(upper.found) <= _HEAD_START or len(upper.frontier) <= len(lower.frontier)
+        search, other = (upper, lower) if is_upper_next else (lower, upper)
+        shared_id = search.visit_next(other)
+        if shared_id is not None:
+            down = lower.path_to_start(shared_id)[::-1]  # blocker … shared task
+            up = upper.path_to_start(shared_id)[1:]  # … waiter
+            raise CycleFound([up[-1] if up else shared_id, *down, *up])
     return lower if upper.frontier else upper
 
 
-def _lift(graph: Graph, side: _Search, *, above: int) -> list[Ranked]:
-    moved = sorted(side.found, key=lambda ranked: ranked.rank)
+def _raise_ranks(graph: Graph, search: _Search, *, above: int) -> list[Ranked]:
+    tasks = sorted(search.found, key=lambda ranked: ranked.rank)
     ceiling = graph.next_above(above)
     if ceiling is None:
-        return [Ranked(task.id, above + RANK_STEP * (place + 1)) for place, task in enumerate(moved)]
-    step = _step_within(ceiling - above, len(moved))
-    first = ceiling - step * len(moved)
-    return [Ranked(task.id, first + step * place) for place, task in enumerate(moved)]
+        return [Ranked(task.id, above + RANK_STEP * (index + 1)) for index, task in enumerate(tasks)]
+    step = _step_within(ceiling - above, len(tasks))
+    first = ceiling - step * len(tasks)
+    return [Ranked(task.id, first + step * index) for index, task in enumerate(tasks)]
 
 
-def _sink(graph: Graph, side: _Search, *, below: int) -> list[Ranked]:
-    moved = sorted(side.found, key=lambda ranked: ranked.rank)
+def _lower_ranks(graph: Graph, search: _Search, *, below: int) -> list[Ranked]:
+    tasks = sorted(search.found, key=lambda ranked: ranked.rank)
     floor = graph.next_below(below)
     if floor is None:
-        first = below - RANK_STEP * len(moved)
-        return [Ranked(task.id, first + RANK_STEP * place) for place, task in enumerate(moved)]
-    step = _step_within(below - floor, len(moved))
-    return [Ranked(task.id, floor + step * (place + 1)) for place, task in enumerate(moved)]
+        first = below - RANK_STEP * len(tasks)
+        return [Ranked(task.id, first + RANK_STEP * index) for index, task in enumerate(tasks)]
+    step = _step_within(below - floor, len(tasks))
+    return [Ranked(task.id, floor + step * (index + 1)) for index, task in enumerate(tasks)]
 
 
 def _step_within(gap: int, count: int) -> int:
-    """Room for `count` labels strictly inside a gap, near one edge of it."""
+    """Return the distance between `count` new ranks strictly inside a gap, near one end of the gap."""
     if gap <= count:
         raise NoRoom
     return max(1, min(gap // (count + 1), gap // (_GAP_SHARE * count)))

@@ -1,4 +1,4 @@
-"""What is known of an agent program's hooks: when each fired last, and what went wrong last."""
+"""The last firing and the last problem of each hook of an agent program, as a value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Firing(msgspec.Struct, frozen=True):
-    """One hook of one program."""
+    """The last firing and the last problem of one hook of one tool."""
 
     tool: str
     event: str

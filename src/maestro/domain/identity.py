@@ -1,4 +1,4 @@
-"""Which project a checkout belongs to, from the facts that `maestro.git.git_program` gathered about it. Pure."""
+"""Identify the project of a checkout from the facts that `maestro.git.git_program` gathered. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maestro.core import ids, limits
 from maestro.core.errors import Invalid
 from maestro.domain import remotes
 
-# Words that mean something in an address, and so can name nothing.
+# Keywords of addresses: no project, member or session may have such a name.
 RESERVED = frozenset(
     {
         "coordinator",
@@ -31,17 +31,17 @@ RESERVED = frozenset(
 
 Source = Literal["remote", "root", "path"]
 
-_UNFIT = re.compile(r"[^a-z0-9._-]+")
+_NOT_ALLOWED = re.compile(r"[^a-z0-9._-]+")
 
 
 class Checkout(msgspec.Struct, frozen=True, kw_only=True):
-    """What git knows about one checkout. Every path is absolute and free of symbolic links."""
+    """Git's facts about one checkout. Every path is absolute and free of symbolic links."""
 
-    toplevel: str  # the folder people work in; of a bare repository the repository itself
+    toplevel: str  # the folder that people work in; for a bare repository the repository itself
     git_dir: str
     common_dir: str  # shared by a repository and its linked worktrees
     remotes: dict[str, str] = {}  # name → fetch address, after insteadOf and without secrets
-    root_commit: str | None = None  # looked for only when there is no remote
+    root_commit: str | None = None  # read only if the checkout has no remote
     is_shallow: bool = False
     superproject: str | None = None
 
@@ -49,9 +49,9 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True):
 class Identity(msgspec.Struct, frozen=True):
     """The project of a checkout.
 
-    A key that starts with `file:`, `root:` or `path:` means something on its own host only. `path_key` never
-    changes while the repository stays where it is: by it a project is found again that was first seen without
-    a commit, or without a remote.
+    A key that starts with `file:`, `root:` or `path:` is valid on its own host only. `path_key` stays the same while
+    the repository stays in its directory. With `path_key` Maestro finds a project again that it first saw without a
+    commit or without a remote.
     """
 
     key: str
@@ -61,46 +61,49 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def identify(checkout: Checkout, *, prefer: str = "origin") -> Identity:
-    """The project this checkout belongs to; of several remotes `prefer` counts: a fork's `upstream`."""
+    """Return the project of a checkout.
+
+    Of several remotes the one named `prefer` counts, such as a fork's `upstream`.
+    """
     path = remotes.path_in_key(place(checkout))
     path_key = f"path:{path}"
-    remote = _chosen_remote(checkout, prefer)
+    remote = _choose_remote(checkout, prefer)
     if remote is not None:
         return Identity(remote.key, clean_name(remote.name), "remote", path_key)
     name = clean_name(posixpath.basename(place(checkout)).removesuffix(".git"))
-    # A shallow clone ends at a graft: its oldest commit is no root, and moves with the next fetch.
+    # The oldest commit of a shallow clone is not the root commit, and another commit is the oldest after a fetch.
     if checkout.root_commit and not checkout.is_shallow:
-        # The path keeps two repositories apart that were made from one template.
+        # Two repositories from one template share the root commit: the path tells them apart.
         return Identity(f"root:{checkout.root_commit}:{path}", name, "root", path_key)
     return Identity(path_key, name, "path", path_key)
 
 
 def place(checkout: Checkout) -> str:
-    """Where the repository lives: one path for all its linked worktrees."""
+    """Return the path of the repository. All linked worktrees of the repository have the same path."""
     folder, last = posixpath.split(checkout.common_dir.rstrip("/"))
-    # `.bare` beside its worktrees is the usual way to have no main worktree.
+    # A repository without a main worktree usually lies in `.bare`, beside its worktrees.
     return folder if last in {".git", ".bare"} else posixpath.join(folder, last)
 
 
 def remote_base(checkout: Checkout) -> str:
-    """Where a relative remote starts: in the main worktree, so that linked worktrees agree with it."""
+    """Return the directory that a relative remote starts from: the main worktree, also for linked worktrees."""
     return checkout.toplevel if checkout.git_dir == checkout.common_dir else place(checkout)
 
 
 def clean_name(text: str, *, fallback: str = "project") -> str:
-    """`text` as a name: lower case, ASCII, starting with a letter or digit, and no reserved word."""
+    """Return `text` as a name: lower case, ASCII, with a letter or digit first, and not a reserved name."""
     ascii_only = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    name = _UNFIT.sub("-", ascii_only).lstrip("._-")[: limits.name_chars_max].rstrip("._-") or fallback
-    # An id for a name would let a repository take another's mail.
+    name = _NOT_ALLOWED.sub("-", ascii_only).lstrip("._-")[: limits.name_chars_max].rstrip("._-") or fallback
+    # A repository with an id as its name would get mail for the object with that id.
     return f"the-{name}"[: limits.name_chars_max] if name in RESERVED or ids.is_id(name) else name
 
 
-def _chosen_remote(checkout: Checkout, prefer: str) -> remotes.Remote | None:
+def _choose_remote(checkout: Checkout, prefer: str) -> remotes.Remote | None:
     for name in [prefer, "origin", "upstream", *sorted(checkout.remotes)]:
         if name not in checkout.remotes:
             continue
         try:
             return remotes.canonical(checkout.remotes[name], base=remote_base(checkout))
         except Invalid:
-            continue  # what nobody can read leads nowhere: the next remote counts
+            continue  # the address of this remote is not valid: the next remote counts
     return None

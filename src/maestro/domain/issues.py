@@ -1,4 +1,7 @@
-"""Issues: tasks that another project opened. Who may open one, and who speaks for which side. Pure."""
+"""Issues: tasks that another project opened. Decide which projects may open an issue, and which party a project is.
+
+Pure: the services read the store.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from maestro.domain.tasks import FINAL, Task
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """What an issue has besides its task: its conversation, and who began it."""
+    """The part of an issue besides its task: the mail thread and the opener."""
 
     task_id: str
     thread_id: str
@@ -19,7 +22,7 @@ class Issue(msgspec.Struct, frozen=True):
 
 
 class Side(enum.Enum):
-    """For whom someone speaks in an issue's conversation."""
+    """The party of an issue for which an agent or the person acts: the asked project, or the asking project."""
 
     RECEIVER = "receiver"
     OPENER = "opener"
@@ -34,17 +37,17 @@ def is_closed(task: Task) -> bool:
 
 
 def is_awaited(task: Task) -> bool:
-    """Whether another project waits to hear what becomes of it."""
+    """Return whether another project waits for the outcome of the task."""
     return task.from_project_id not in (None, task.project_id) and not is_closed(task)
 
 
 def admits(receiver: Project, *, is_known: bool) -> bool:
-    """Whether a project takes what others write to it."""
+    """Return whether a project accepts mail and issues from a project that it knows or does not know."""
     return receiver.inbound is Inbound.OPEN or (receiver.inbound is Inbound.KNOWN and is_known)
 
 
 def side_of(task: Task, project_id: str | None) -> Side | None:
-    """For whom an agent of a project speaks: its own, if it is one of the two; nobody else has a say."""
+    """Return the party of an issue that a project is; None for a project that is neither party."""
     if project_id == task.project_id:
         return Side.RECEIVER
     return Side.OPENER if project_id is not None and project_id == task.from_project_id else None

@@ -1,4 +1,4 @@
-"""What other projects are called in a checkout, and how that is written down. Pure: a file is only its text."""
+"""Parse and write the names that a checkout gives to other projects. Pure: a file is given as its text."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from maestro.text import bounded_toml
 
 
 class Source(enum.StrEnum):
-    """Where an answer came from, nearest first."""
+    """The source of a project's name. Names from an earlier source in the list count more."""
 
     LOCAL = ".maestro/local.toml"  # this checkout only, not committed
-    CONFIG = ".maestro/config.toml"  # committed, for everyone
+    CONFIG = ".maestro/config.toml"  # committed, for all checkouts
     BESIDE = "a checkout beside this one"
     SERVER = "this server"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One `[projects.NAME]` as the files say it."""
+    """One `[projects.NAME]` table of the settings files."""
 
     name: str
     source: Source
@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A project under the name it has somewhere."""
+    """A project, its name in a checkout or on the server, and the source of the name."""
 
     name: str
     project_id: str
@@ -42,7 +42,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     remote: str = ""
     path: str = ""
-    of: str = ""  # the checkout that calls it so: dave/vc
+    of: str = ""  # the checkout that uses the name: dave/vc
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -51,54 +51,60 @@ _HEADER = re.compile(r"\s*\[[^\]]*\]\s*(#.*)?")
 
 
 def entries(texts: Mapping[Source, str]) -> tuple[list[Entry], list[str]]:
-    """What a checkout's files say, the local one over the committed one, field by field; and what is wrong."""
+    """Return the entries of a checkout's settings files, and the problems found in the files.
+
+    Each field of the local file replaces the same field of the committed file.
+    """
     found: dict[str, Entry] = {}
-    wrong: list[str] = []
+    problems: list[str] = []
     for source in (Source.CONFIG, Source.LOCAL):
-        for name, table in _tables(texts.get(source, ""), source, wrong).items():
-            said = _said(name, table, source, wrong)
-            if said is None:
+        for name, table in _project_tables(texts.get(source, ""), source, problems).items():
+            entry = _parse_entry(name, table, source, problems)
+            if entry is None:
                 continue
-            before = found.get(name)
-            remote = said.remote or (before.remote if before else "")
-            path = said.path or (before.path if before else "")
+            committed = found.get(name)
+            remote = entry.remote or (committed.remote if committed else "")
+            path = entry.path or (committed.path if committed else "")
             found[name] = Entry(name=name, source=source, remote=remote, path=path)
-    return list(found.values())[: limits.links_max], wrong
+    return list(found.values())[: limits.links_max], problems
 
 
 def written(text: str, name: str, *, remote: str, path: str) -> str:
-    """A file's text with this entry in it, and everything else as it was."""
-    lines = [f"[projects.{name if _BARE.fullmatch(name) else _quoted(name)}]"]
-    lines += [f"{key} = {_quoted(value)}" for key, value in (("remote", remote), ("path", path)) if value]
+    """Return a file's text with the entry added or replaced. All other entries stay unchanged."""
+    lines = [f"[projects.{name if _BARE.fullmatch(name) else _quote_toml(name)}]"]
+    lines += [f"{key} = {_quote_toml(value)}" for key, value in (("remote", remote), ("path", path)) if value]
     kept = without(text, name).rstrip("\n")
     return (f"{kept}\n\n" if kept else "") + "\n".join(lines) + "\n"
 
 
 def without(text: str, name: str) -> str:
-    """A file's text without an entry."""
+    """Return a file's text without the entry."""
     kept: list[str] = []
-    inside = False
+    is_in_entry = False
     for line in text.splitlines(keepends=True):
         if _HEADER.fullmatch(line.rstrip("\n")):
-            inside = _names(line, name)
-        if not inside:
+            is_in_entry = _is_header_of(line, name)
+        if not is_in_entry:
             kept.append(line)
     return "".join(kept)
 
 
 def checked_name(name: str) -> str:
-    """A name that can stand before `#12`."""
+    """Return a project's name in lower case; refuse a name that cannot stand before `#12`."""
     if not _NAME.fullmatch(name) or len(name) > limits.name_chars_max:
-        raise Invalid(f"{name!r} is not a name for a project.", hint="Letters, digits, dot and dash.")
+        raise Invalid(
+            f"{name!r} is not a name for a project.",
+            hint="Use letters, digits, dot, dash and underscore; begin with a letter or digit.",
+        )
     return name.lower()
 
 
-def _quoted(text: str) -> str:
-    """As TOML writes a string: like JSON, but that it knows no pairs of surrogates, and minds one character more."""
+def _quote_toml(text: str) -> str:
+    """Return a text as a TOML string. TOML differs from JSON: no surrogate pairs, and U+007F must be escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _names(header: str, name: str) -> bool:
+def _is_header_of(header: str, name: str) -> bool:
     try:
         table = bounded_toml.parse(header).get("projects", {})
     except bounded_toml.Unreadable:
@@ -106,28 +112,28 @@ def _names(header: str, name: str) -> bool:
     return isinstance(table, dict) and name in {str(key).lower() for key in table}
 
 
-def _tables(text: str, source: Source, wrong: list[str]) -> dict[str, object]:
+def _project_tables(text: str, source: Source, problems: list[str]) -> dict[str, object]:
     try:
         table = bounded_toml.parse(text).get("projects", {})
     except bounded_toml.Unreadable as error:
-        wrong.append(f"{source.value} cannot be read: {error}.")
+        problems.append(f"{source.value} cannot be read: {error}.")
         return {}
     if not isinstance(table, dict):
-        wrong.append(f"{source.value}: [projects] is not a table.")
+        problems.append(f"{source.value}: [projects] is not a table.")
         return {}
-    return {str(name).lower(): said for name, said in table.items()}
+    return {str(name).lower(): entry for name, entry in table.items()}
 
 
-def _said(name: str, table: object, source: Source, wrong: list[str]) -> Entry | None:
+def _parse_entry(name: str, table: object, source: Source, problems: list[str]) -> Entry | None:
     values = table if isinstance(table, dict) else {}
     remote, path = values.get("remote", ""), values.get("path", "")
-    sound = _is_usable(remote) and _is_usable(path) and _NAME.fullmatch(name) is not None
-    if not sound or not (remote or path) or len(remote) + len(path) > limits.link_chars_max:
-        wrong.append(f"{source.value}: [projects.{name}] needs a remote or a path.")
+    is_valid = _is_usable(remote) and _is_usable(path) and _NAME.fullmatch(name) is not None
+    if not is_valid or not (remote or path) or len(remote) + len(path) > limits.link_chars_max:
+        problems.append(f"{source.value}: [projects.{name}] needs a remote or a path.")
         return None
     return Entry(name=name, source=source, remote=remote, path=path)
 
 
 def _is_usable(value: object) -> bool:
-    """Return whether a value is text that a path or an argument of a program can hold."""
+    """Return whether a value is a text that can be a path or an argument of a program."""
     return isinstance(value, str) and "\0" not in value

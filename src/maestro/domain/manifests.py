@@ -1,6 +1,6 @@
-"""All that a session is told when it starts, as one typed value. Both prompts are rendered from it and nothing else.
+"""The manifest of a session: all facts that the session gets at its start, as one typed value.
 
-Pure: whoever makes a manifest has read the store; nothing here knows that there is one.
+Both prompts are rendered from the manifest alone. Pure: the services fill a manifest from the store.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ VERSION = 1
 
 
 class Reach(enum.StrEnum):
-    """How an agent can call Maestro: some sandboxes let its shell reach no socket, only its MCP servers."""
+    """How an agent can call Maestro.
+
+    In some sandboxes the agent's shell reaches no socket, only its MCP servers do.
+    """
 
     COMMANDS = "commands"
     MCP = "mcp"
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """The session that is told all this."""
+    """The session that the manifest is for."""
 
     id: str
     name: str
@@ -40,7 +43,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """The codebase, and where it lies on this host."""
+    """The project and the directory of its checkout on the host."""
 
     id: str
     name: str
@@ -49,18 +52,18 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Workspace(msgspec.Struct, frozen=True, kw_only=True):
-    """The checkout that the session works in; with `worktree` it has it to itself."""
+    """The checkout that the session works in. With `worktree` no other session uses the checkout."""
 
     directory: str
     id: str | None = None
     address: str | None = None
     branch: str | None = None
-    base: str | None = None  # the commit or branch that its own started from
+    base: str | None = None  # the commit or branch from which the session's branch started
     worktree: bool = False
 
 
 class TeamMember(msgspec.Struct, frozen=True, kw_only=True):
-    """A persona: one that the session takes on, or one of the roster."""
+    """A persona that the session takes on, or a member of the roster."""
 
     id: str
     name: str
@@ -74,7 +77,7 @@ class TeamMember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A task as another mentions it."""
+    """A task as another task mentions it."""
 
     id: str
     ref: str
@@ -83,7 +86,7 @@ class TaskLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's document; `text` is its beginning where that was asked for and it is text."""
+    """A document of a task. `text` is the beginning of a text document, if the caller wanted it."""
 
     id: str
     title: str
@@ -93,20 +96,20 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """A task as the session needs to know it."""
+    """A task with the facts that the session needs."""
 
     id: str
     ref: str  # vc#12
     title: str
     status: Status
     priority: Priority = Priority.NORMAL
-    opened_by: str | None = None  # an issue: who of which other project wrote it
+    opened_by: str | None = None  # of an issue: the agent or person of the other project that opened it
     description: str = ""
     ready: bool = False
     stage: str | None = None
     waits_for_stage: str | None = None
-    parent: str | None = None  # its ref
-    member: str | None = None  # whom it is meant for
+    parent: str | None = None  # the parent's ref
+    member: str | None = None  # the member that the task is meant for
     holder: str | None = None
     acceptance: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
@@ -117,7 +120,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Coordinator(msgspec.Struct, frozen=True, kw_only=True):
-    """Who started the session and hears its reports."""
+    """The coordinator of the session, which gets the session's reports."""
 
     session_id: str
     name: str
@@ -127,17 +130,17 @@ class Coordinator(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Directive(msgspec.Struct, frozen=True, kw_only=True):
-    """What the session was started with, in the words of whoever started it."""
+    """The text with which the coordinator or person started the session."""
 
     subject: str
     text: str
     sender: str
     sender_kind: SenderKind
-    message_id: str | None = None  # the same as mail: there all of it can be read
+    message_id: str | None = None  # the mail with the whole text
 
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that came while the session was away: it is still unread."""
+    """An unread message that came while the session did not run."""
 
     message_id: str
     sender: str
@@ -148,7 +151,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
-    """The session was started before. How that ended, and what was said since."""
+    """How the session's last start ended, and the mail that came since."""
 
     status: SessionStatus
     ended_at: str
@@ -169,19 +172,19 @@ class Sibling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """Something the session can do, and where that is described."""
+    """A skill of the session, and the file that describes it."""
 
     name: str
     summary: str = ""
     path: str | None = None
-    text: str = ""  # all that is described, where the program cannot be given the file
+    text: str = ""  # the whole description, for a program that cannot get the file
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a session may go in starting others; None where nothing bounds it."""
+    """How many sessions, and how deep, the session may start. None means no limit."""
 
     workers_max: int | None = None  # at once
-    depth_left: int | None = None  # levels of sessions below it
+    depth_left: int | None = None  # levels of sessions below this session
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,17 +196,17 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a session is told when it starts."""
+    """The facts that a session gets at the start."""
 
     version: int = VERSION
     session: Session
     project: Project
-    human: str  # the person behind it all, by name
+    human: str  # the person's name
     permission: Permission
-    grant: Permission | None = None  # the highest level it may give to sessions it starts; none: not known
+    grant: Permission | None = None  # the highest level that the session may give to other sessions; None: not known
     reach: Reach = Reach.COMMANDS
     workspace: Workspace | None = None
-    members: tuple[TeamMember, ...] = ()  # whom the session takes on
+    members: tuple[TeamMember, ...] = ()  # the members whose persona the session takes on
     team: str | None = None
     roster: tuple[TeamMember, ...] = ()
     tasks: tuple[Task, ...] = ()
@@ -225,22 +228,22 @@ class _Versioned(msgspec.Struct, frozen=True):
     version: int = VERSION
 
 
-_versioned = msgspec.json.Decoder(_Versioned)
+_version_decoder = msgspec.json.Decoder(_Versioned)
 
 
 def encode(manifest: Manifest) -> bytes:
-    """A manifest as it is kept."""
+    """Return a manifest as the bytes that the store keeps."""
     return _encoder.encode(manifest)
 
 
 def decode(data: bytes) -> Manifest:
-    """A manifest that was kept; one of a version that is not ours is refused before its fields are looked at."""
+    """Return a kept manifest. Refuse another version before its fields are read."""
     try:
-        version = _versioned.decode(data).version
+        version = _version_decoder.decode(data).version
         if version == VERSION:
             return _decoder.decode(data)
     except msgspec.DecodeError as error:
-        raise errors.Invalid(f"This is no manifest: {error}.") from None
+        raise errors.Invalid(f"The data is not a manifest: {error}.") from None
     raise errors.Invalid(
-        f"This manifest has version {version}; this Maestro reads version {VERSION}.", data={"version": version}
+        f"The manifest has version {version}; this Maestro reads version {VERSION}.", data={"version": version}
     )

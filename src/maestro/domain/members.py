@@ -12,7 +12,7 @@ from maestro.domain.identity import RESERVED
 
 
 class Tool(enum.StrEnum):
-    """An agent program."""
+    """A kind of agent program."""
 
     CLAUDE = "claude"
     CODEX = "codex"
@@ -24,7 +24,7 @@ TOOL_ALIASES = {"claude-code": Tool.CLAUDE}
 
 
 class Permission(enum.StrEnum):
-    """What an agent may do on its own to files."""
+    """How far an agent may change files without an ask."""
 
     PLAN = "plan"
     EDIT = "edit"
@@ -43,13 +43,13 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     identity: str
     avatar: str
-    mail_id: str  # its box, as an address
+    mail_id: str  # the address of the member's mailbox
     skills: list[str]
     model: str | None
     tool: Tool | None
     permission: Permission | None
-    allow: list[str]  # operations its sessions may call besides those of their role
-    deny: list[str]  # operations they may not
+    allow: list[str]  # operations that the member's sessions may call in addition to their role
+    deny: list[str]  # operations that the member's sessions may not call
     archived: bool
     created_by: str
     created_at: datetime
@@ -69,7 +69,7 @@ class Team(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def name_of(text: str) -> str:
-    """A member's or a team's name as it is kept; one that already means something else is refused."""
+    """Return the name of a member or team in lower case; refuse a reserved name or an id."""
     name = text.lower()
     if name in RESERVED:
         raise errors.Invalid(f"{text!r} is a reserved word.", hint="Choose another name.")
@@ -79,11 +79,11 @@ def name_of(text: str) -> str:
 
 
 def check_rights(*, allow: list[str], deny: list[str]) -> None:
-    """What is allowed is not denied as well."""
+    """Refuse operations that are both allowed and denied."""
     both = [operation for operation in allow if operation in deny]
     if both:
         raise errors.Invalid(
             f"{', '.join(both)} cannot be both allowed and denied.",
-            hint="Take it from one of the lists; '' empties one.",
+            hint="Remove the operation from --allow or from --deny; '' empties a list.",
             data={"operations": both},
         )

@@ -1,6 +1,6 @@
-"""Mail: what was said, by whom, and how far it has come with each recipient.
+"""Mail: messages, their senders, and the delivery of a message to each recipient.
 
-A delivery is one recipient's side of a message, and never says more than is proven:
+A delivery is the state of a message for one recipient. A status is set only with proof:
 
     sent ──► delivered ──► read ──► acknowledged
       │          └───────────────────────▲
@@ -16,11 +16,11 @@ import msgspec
 
 from maestro.domain.tasks import Priority
 
-HUMAN = "human"  # the person's box
+HUMAN = "human"  # the person's mailbox
 
 
 class Type(enum.StrEnum):
-    """What a message is for."""
+    """The purpose of a message."""
 
     ASSIGNMENT = "assignment"
     STATUS_UPDATE = "status_update"
@@ -31,7 +31,7 @@ class Type(enum.StrEnum):
 
 
 class Status(enum.StrEnum):
-    """How far a message has come with one recipient."""
+    """The status of a delivery: how far a message has come with one recipient."""
 
     SENT = "sent"
     DELIVERED = "delivered"
@@ -41,14 +41,14 @@ class Status(enum.StrEnum):
 
 
 class Step(enum.StrEnum):
-    """A receipt that a sender can wait for."""
+    """A step of a delivery that a sender can wait for."""
 
     DELIVERED = "delivered"
     READ = "read"
     ACKNOWLEDGED = "acknowledged"
 
 
-# From which states each step can be taken. Whoever says so has seen it, whatever the receipts say.
+# The statuses from which each step is possible. A later step also proves the earlier ones, so steps may be skipped.
 STEPS: dict[Step, frozenset[Status]] = {
     Step.DELIVERED: frozenset({Status.SENT}),
     Step.READ: frozenset({Status.SENT, Status.DELIVERED}),
@@ -58,7 +58,7 @@ _ORDER = {Status.SENT: 0, Status.DELIVERED: 1, Status.READ: 2, Status.ACKNOWLEDG
 
 
 class Scope(enum.StrEnum):
-    """Whom a broadcast reaches; never its sender."""
+    """The recipients of a broadcast. The sender is never among them."""
 
     ALL = "all"
     MY_WORKERS = "my-workers"
@@ -67,23 +67,23 @@ class Scope(enum.StrEnum):
 
 
 class SenderKind(enum.StrEnum):
-    """What a sender is. The server found out; nobody can claim it."""
+    """The kind of a sender. The server determines the kind; a request cannot claim it."""
 
     SESSION = "session"
     PERSON = "person"
     MAESTRO = "maestro"
-    TRACKER = "tracker"  # someone who wrote in a project's tracker: the name is what that says
+    TRACKER = "tracker"  # a user of a project's tracker, under the name that the tracker gives
 
 
 def counted_priority(priority: Priority, kind: SenderKind, *, leaves_project: bool) -> Priority:
-    """Return how urgent a message counts: an agent's mail to another project is `high` at most."""
+    """Return the effective priority of a message: an agent's mail to another project is `high` at most."""
     if priority is Priority.CRITICAL and kind is SenderKind.SESSION and leaves_project:
         return Priority.HIGH
     return priority
 
 
 class Sender(msgspec.Struct, frozen=True):
-    """Who said it, as the server attests."""
+    """The sender of a message, as the server attests it."""
 
     kind: SenderKind
     id: str  # a session's id, or the person's name
@@ -114,7 +114,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     priority: Priority
     subject: str
     body: str
-    truncated: bool = False  # the body was cut: `mail show` has all of it
+    truncated: bool = False  # the body was cut; `mail show` shows the whole body
     sender: Sender
     to: list[str]
     scope: Scope | None
@@ -126,14 +126,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """One recipient's side of a message."""
+    """The state of a message for one recipient."""
 
-    recipient: str  # how the box is written as an address
+    recipient: str  # the address of the mailbox
     box: str
     status: Status
-    via: str | None  # by what it came this far
-    by: str | None  # the session that read it, where several share the box
-    reason: str | None  # why it went another way than it was sent
+    via: str | None  # the means by which the message reached this status
+    by: str | None  # the session that read the message, if several sessions share the mailbox
+    reason: str | None  # why the message went to another mailbox than the sender's choice
     delivered_at: datetime | None
     read_at: datetime | None
     acknowledged_at: datetime | None
@@ -141,46 +141,55 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Received(Message, frozen=True, kw_only=True):
-    """A message as it lies in an inbox."""
+    """A message with its delivery, as an inbox lists it."""
 
     box: str
     status: Status
     reason: str | None
     claimed_by: str | None
-    begun: bool = False  # too long for a list, and its beginning has come out before
+    begun: bool = False  # the body is too long for a list, and an earlier list has shown its beginning
 
 
 def has_reached(status: Status, step: Step) -> bool:
-    """Whether a delivery is at least this far."""
+    """Return whether a delivery has reached the step or a later one."""
     return status is not Status.EXPIRED and _ORDER[status] >= _ORDER[Status(step.value)]
 
 
 def is_shared(box: str) -> bool:
-    """Whether several sessions look into a box: a member's, a workspace's or a project's."""
+    """Return whether several sessions read a mailbox: a member's, a workspace's or a project's."""
     return box.startswith(("mem_", "wsp_", "prj_"))
 
 
 def closes(box: str, step: Step) -> bool:
-    """Whether a step ends the offering: a project's mail is offered until someone claims or acknowledges it."""
+    """Return whether a mailbox stops to offer a message after a step.
+
+    A project's mailbox offers a message until an agent claims or acknowledges it. Other mailboxes stop once it is
+    read.
+    """
     if step is Step.DELIVERED:
         return False
     return step is Step.ACKNOWLEDGED or not box.startswith("prj_")
 
 
 def outlives(message: Message, *, was_done: bool) -> bool:
-    """Whether what lay unread goes on to whoever stands in. A mere notice does not; what a worker told a coordinator
-    does, unless that one's own work was done."""
+    """Return whether an unread message goes on to the successor of its recipient.
+
+    A notification does not, with one exception: a session's notification does, unless the recipient's work was done.
+    """
     if message.type is not Type.NOTIFICATION:
         return True
     return message.sender.kind is SenderKind.SESSION and not was_done
 
 
 def next_hops(parent: Message | None, *, sender: str, at: datetime, seconds: int) -> int:
-    """How many times in a row a conversation was answered within moments: what two programs do, and people do not."""
+    """Return how many quick answers in a row the new message would be.
+
+    Programs answer within moments, people do not.
+    """
     if parent is None or parent.sender.kind is SenderKind.PERSON or parent.sender.id == sender:
         return 0
-    quick = (at - parent.created_at).total_seconds() <= seconds
-    return parent.hops + 1 if quick else 0
+    is_quick = (at - parent.created_at).total_seconds() <= seconds
+    return parent.hops + 1 if is_quick else 0
 
 
 def reply_subject(subject: str) -> str:

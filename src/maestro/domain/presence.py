@@ -1,4 +1,4 @@
-"""Whether an agent is there: what can be said of it from when it was last heard of. Pure."""
+"""Decide whether an agent is present, from the time of its last sign of life. Pure."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from maestro.domain.sessions import Mode, Status
 
 
 class Presence(enum.StrEnum):
-    """How near an agent is."""
+    """Whether an agent can be reached now."""
 
-    ONLINE = "online"  # heard of within moments, or on the line
-    AWAY = "away"  # not ended, but silent
-    OFFLINE = "offline"  # nobody runs in that checkout
+    ONLINE = "online"  # a sign of life came within moments, or the agent is connected
+    AWAY = "away"  # the session has not ended, but is silent
+    OFFLINE = "offline"  # no session runs in the checkout
 
 
 class Work(msgspec.Struct, frozen=True):
-    """A task that an agent has in hand."""
+    """A task that an agent holds."""
 
     ref: str
     title: str
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """Who works in a checkout: its present session, else its last one."""
+    """The agent of a checkout: the facts of its present session, else of its last session."""
 
     address: str | None  # dave/vc
     project: str
@@ -43,7 +43,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def presence(*, has_ended: bool, silent_seconds: float, seconds_max: float) -> Presence:
-    """What its silence means."""
+    """Return the presence that follows from the seconds since the last sign of life."""
     if has_ended:
         return Presence.OFFLINE
     return Presence.ONLINE if silent_seconds <= seconds_max else Presence.AWAY

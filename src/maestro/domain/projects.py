@@ -11,15 +11,15 @@ from maestro.domain.sandboxes import Mode
 
 
 class Inbound(enum.StrEnum):
-    """Who may write to a project from outside."""
+    """Which other projects may send mail to a project and open issues in it."""
 
     OPEN = "open"  # every project of this server
-    KNOWN = "known"  # those that it names itself, or has opened an issue in
-    CLOSED = "closed"  # nobody
+    KNOWN = "known"  # projects that the project names, or in which the project has opened an issue
+    CLOSED = "closed"  # no other project
 
 
 class Project(msgspec.Struct, frozen=True):
-    """A logical codebase, known by its canonical git remote."""
+    """A codebase, identified by its canonical git remote."""
 
     id: str
     key: str  # github.com/steveyegge/vc
@@ -28,12 +28,12 @@ class Project(msgspec.Struct, frozen=True):
     created_at: datetime
     inbound: Inbound = Inbound.OPEN
     replies_reopen: bool = True  # whether the opener's reply opens a closed issue again
-    sandbox: Mode = Mode.NONE  # of its gates and set-up commands
-    caches: list[str] = []  # folders that can be read in the sandbox
+    sandbox: Mode = Mode.NONE  # the sandbox of the project's gates and set-up commands
+    caches: list[str] = []  # folders that the sandbox can read
 
 
 class Workspace(msgspec.Struct, frozen=True):
-    """One checkout of a project on this host."""
+    """A checkout of a project on the host."""
 
     id: str
     project_id: str

@@ -1,5 +1,8 @@
-"""What is done about a session that ended by accident. In this order: it is started again; its workers get another
-coordinator; the person is asked. Pure: what may be done, and when."""
+"""Decide how to recover a session that ended by accident, and when. Pure.
+
+First Maestro resumes the session. If that fails, the session's workers get another coordinator. If no coordinator is
+there, Maestro asks the person.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ from maestro.domain.spawns import Spawn
 
 
 class Step(enum.StrEnum):
-    """What is to be done next."""
+    """The next step of a recovery."""
 
     RESUME = "resume"
-    HAND_OVER = "hand_over"  # its workers go to whoever is above it; if nobody is, the person is asked
-    ADOPT = "adopt"  # they go to the one that the person named
-    STOP = "stop"  # they are stopped
+    HAND_OVER = "hand_over"  # the workers go to the coordinator of the session; without one, Maestro asks the person
+    ADOPT = "adopt"  # the workers go to the session that the person named
+    STOP = "stop"  # the workers are stopped
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """One session's: what comes next, and what was tried."""
+    """The recovery of one session: the next step and the attempts so far."""
 
     session_id: str
     step: Step = Step.RESUME
-    due_at: datetime | None = None  # none: nothing is to be done
+    due_at: datetime | None = None  # None: no step is due
     tries: int = 0
     resumed_at: datetime | None = None
     adopter_id: str | None = None
@@ -38,15 +41,15 @@ _OBSERVED = frozenset({Source.PROCESS, Source.HEARTBEAT})
 
 
 def is_accident(session: Session, final: Status, source: Source) -> bool:
-    """Whether nobody wanted this end: not the session, which would have said so, nor whoever may stop it."""
+    """Return whether a session ended by accident: its process vanished, and neither a report nor a stop ended it."""
     return final in (Status.LOST, Status.FAILED) and source in _OBSERVED and session.status not in FINAL
 
 
 def may_resume(session: Session, spawn: Spawn | None, final: Status, *, tries: int) -> bool:
-    """Whether it can be started again by itself.
+    """Return whether Maestro may resume a session without the person.
 
-    A run tries its tasks again on its own. A worker's failure is a result, and for its coordinator to judge. What
-    never ran will not run now.
+    A session of a run is not resumed: the run attempts its tasks again. A failed worker is not resumed: the failure
+    is a result for the coordinator. A session that never ran is not resumed: its program would not start now either.
     """
     if spawn is None or spawn.run_id is not None:
         return False
@@ -56,14 +59,14 @@ def may_resume(session: Session, spawn: Spawn | None, final: Status, *, tries: i
 
 
 def resume_at(known: Recovery | None, at: datetime) -> datetime | None:
-    """When it is started again: each time later. None once it was tried often enough."""
-    tries = tried(known, at)
-    waits = limits.resume_after_seconds
-    return at + timedelta(seconds=waits[tries]) if tries < len(waits) else None
+    """Return when to resume a session: later after each attempt; None after the last attempt."""
+    attempts = tried(known, at)
+    delays = limits.resume_after_seconds
+    return at + timedelta(seconds=delays[attempts]) if attempts < len(delays) else None
 
 
 def tried(known: Recovery | None, at: datetime) -> int:
-    """How often it was started again lately: one that ran well for a while has a new start."""
+    """Return the number of recent resume attempts. A session that ran long enough since the last attempt has none."""
     if known is None or known.resumed_at is None:
         return known.tries if known else 0
     is_old = at - known.resumed_at > timedelta(seconds=limits.resume_forgotten_seconds)

@@ -1,6 +1,6 @@
-"""Runs: a tree of tasks worked off by sessions, with no model in the loop: what may be started next.
+"""Runs: sessions work off a tree of tasks, and rules instead of a model decide which task starts next.
 
-Pure: a run is looked at as it stands, and the answer is what to do about it.
+Pure: the rules get the present state of a run and return a plan.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from maestro.domain.tasks import FINAL, Status, Task
 class Strategy(enum.StrEnum):
     """How a run works off its tasks."""
 
-    DAG = "dag"  # whatever is ready, as many as fit
-    BATCH = "batch"  # all that is ready together, then all that is ready then
-    PIPELINE = "pipeline"  # one after another, each handing on to the next
+    DAG = "dag"  # every ready task, up to the limit
+    BATCH = "batch"  # all ready tasks up to the limit; the next batch starts after the last task of the batch
+    PIPELINE = "pipeline"  # one task after another
     RACE = "race"  # several attempts at one task; the first to pass wins
 
 
 class RunStatus(enum.StrEnum):
-    """Where a run stands."""
+    """The status of a run."""
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -36,7 +36,7 @@ class RunStatus(enum.StrEnum):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One run."""
+    """A run: sessions that work off a task and its children."""
 
     id: str
     project_id: str
@@ -49,24 +49,24 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     words: list[str]
     worktrees: bool
     directory: str
-    branch: str | None  # where finished work comes together
+    branch: str | None  # the branch into which finished work is merged
     status: RunStatus
     note: str
     started_by: str
     created_at: datetime
     ended_at: datetime | None
-    resumed_at: datetime | None = None  # tries are counted from here
-    allow: list[str] = []  # what its sessions may do without anybody being asked
-    asks: Rest = Rest.ASK  # what becomes of the rest they ask for
-    rights: Rights | None = None  # of whoever started it; none: a run from before rights were kept
+    resumed_at: datetime | None = None  # only attempts since this time count
+    allow: list[str] = []  # patterns of actions that the run's sessions may do without an ask
+    asks: Rest = Rest.ASK  # what happens to permission requests that no pattern allows
+    rights: Rights | None = None  # of the caller that started the run; None: an older Maestro started it
 
 
 def landing(run: Run, *, is_something_done: bool) -> str:
-    """Where the work of a run that is over is to be found, and how one gets it; empty where there is none."""
+    """Return where the work of an ended run lies and how to merge it; empty if the run has no branch or no work."""
     if run.branch is None or run.status is RunStatus.RUNNING or not is_something_done:
         return ""
-    what = "The work" if run.status is RunStatus.COMPLETED else "What was done"
-    return f"{what} is on {run.branch}. To have it in your branch: git merge {run.branch}"
+    work = "The work" if run.status is RunStatus.COMPLETED else "The finished part of the work"
+    return f"{work} is on {run.branch}. To merge it into your branch: git merge {run.branch}"
 
 
 class Outcome(enum.StrEnum):
@@ -80,30 +80,30 @@ class Outcome(enum.StrEnum):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One session's try at one task of a run."""
+    """An attempt of a run at a task, by one session."""
 
     run_id: str
     task_id: str
     number: int
-    session_id: str  # empty: none could be started
+    session_id: str  # empty: no session could be started
     outcome: Outcome | None
     started_at: datetime
     ended_at: datetime | None
-    note: str = ""  # why it came to nothing
+    note: str = ""  # why the attempt failed
 
 
-_FAILURES = (Outcome.FAILED, Outcome.LOST, Outcome.REFUSED)
+_FAILED_OUTCOMES = (Outcome.FAILED, Outcome.LOST, Outcome.REFUSED)
 _BACKOFF_SECONDS = 2
 _BACKOFF_SECONDS_MAX = 300
-_NAMED_MAX = 20  # a note is a line, not a list of everything
+_NAMED_TASKS_MAX = 20  # a note is a single line and cannot name all tasks
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """A task of a run, with its attempts so far, the last one last."""
+    """A task of a run with its attempts, the newest last."""
 
     task: Task
     attempts: list[Attempt]
-    since: datetime | None = None  # what was tried before does not count
+    since: datetime | None = None  # attempts before this time do not count
 
     @property
     def is_running(self) -> bool:
@@ -111,19 +111,19 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def failures(self) -> int:
-        return sum(attempt.outcome in _FAILURES for attempt in self.attempts if self._counts(attempt))
+        return sum(attempt.outcome in _FAILED_OUTCOMES for attempt in self.attempts if self._counts(attempt))
 
     @property
     def note(self) -> str:
-        """Why the last attempt came to nothing."""
+        """Return why the last attempt failed."""
         return self.attempts[-1].note if self.attempts else ""
 
     @property
     def retry_at(self) -> datetime | None:
-        """When it may be tried again: after each failure later. None: at once."""
+        """Return when the next attempt may start: later after each failure. None means at once."""
         last = self.attempts[-1] if self.attempts else None
         if last is None or not self._counts(last) or last.outcome in (Outcome.LOST, Outcome.STOPPED):
-            return None  # it was not the task's fault
+            return None  # the task did not cause the end of the attempt
         seconds = min(_BACKOFF_SECONDS * 2 ** max(self.failures - 1, 0), _BACKOFF_SECONDS_MAX)
         return (last.ended_at or last.started_at) + timedelta(seconds=seconds)
 
@@ -132,49 +132,50 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def is_taken_away(task: Task, attempt: Attempt) -> bool:
-    """Whether a task is open and no longer its try's: nobody has it, or someone else."""
+    """Return whether an open task is no longer held by the session of its attempt."""
     return task.holder != attempt.session_id and task.status in (Status.TODO, Status.IN_PROGRESS, Status.BLOCKED)
 
 
 def taken_away(attempt: Attempt, last: Event | None) -> tuple[Outcome, str]:
-    """How a try came out whose task is no longer its, and why; `last` is how claims on the task ended last.
+    """Return the outcome of an attempt that has lost its task, and the reason.
 
-    Only where others took it away, it may be tried as often as they do that.
+    `last_claim_end` is the last event that ended a claim on the task. The outcome `stopped` counts as no failure:
+    other callers may take a task away any number of times.
     """
     if last is not None and last.kind == Kind.TASK_RELEASED and last.actor == attempt.session_id:
-        return Outcome.FAILED, "It gave its task back."
+        return Outcome.FAILED, "The session released its task."
     if last is not None and last.kind == Kind.TASK_CLAIM_EXPIRED and last.data.get("holder") == attempt.session_id:
-        return Outcome.LOST, "Its claim ran out."
-    return Outcome.STOPPED, "Its task was taken away from it."
+        return Outcome.LOST, "The session's claim on the task expired."
+    return Outcome.STOPPED, "The task was taken away from the session."
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What to do about a run now."""
+    """The next actions for a run."""
 
     start: list[Task] = []
     look_again: datetime | None = None  # when a retry is due
-    verdict: RunStatus | None = None  # it is over, like this
+    verdict: RunStatus | None = None  # the final status, if the run is over
     note: str = ""
 
 
 def plan(run: Run, standing: Sequence[Standing], at: datetime) -> Plan:
-    """What a run does next: starts, waits, or is over."""
-    running = [one for one in standing if one.is_running]
-    over = _verdict(run, standing, running)
-    if over is not None:
-        return over
-    candidates = [one for one in standing if one.task.ready and not one.is_running]
-    open_ones = [one for one in candidates if one.failures < run.attempts_max]
-    due = {one.task.id: one.retry_at or at for one in open_ones}
-    ready = [one.task for one in open_ones if due[one.task.id] <= at]
-    later = [when for when in due.values() if when > at]
+    """Return the next actions for a run: start tasks, wait, or end the run."""
+    running = [entry for entry in standing if entry.is_running]
+    final_plan = _final_plan(run, standing, running)
+    if final_plan is not None:
+        return final_plan
+    candidates = [entry for entry in standing if entry.task.ready and not entry.is_running]
+    remaining = [entry for entry in candidates if entry.failures < run.attempts_max]
+    due = {entry.task.id: entry.retry_at or at for entry in remaining}
+    ready = [entry.task for entry in remaining if due[entry.task.id] <= at]
+    later = [due_at for due_at in due.values() if due_at > at]
     free = room(run, running)
     ordered = sorted(ready, key=lambda task: (task.priority.rank, task.number))
     return Plan(start=ordered[:free], look_again=min(later, default=None))
 
 
 def room(run: Run, running: Sequence[Standing]) -> int:
-    """How many more may be started now."""
+    """Return how many more tasks the run may start now."""
     match run.strategy:
         case Strategy.PIPELINE:
             return 0 if running else 1
@@ -184,41 +185,42 @@ def room(run: Run, running: Sequence[Standing]) -> int:
             return max(run.max_parallel - len(running), 0)
 
 
-def _verdict(run: Run, standing: Sequence[Standing], running: Sequence[Standing]) -> Plan | None:
-    """Whether the run is over: everything done, or nothing left that could be."""
+def _final_plan(run: Run, task_attempts: Sequence[Standing], running: Sequence[Standing]) -> Plan | None:
+    """Return the plan that ends the run, if all tasks are completed or no open task can go on; else None."""
     if run.strategy is Strategy.RACE:
-        return _race_verdict(run, standing, running)
-    work = [one for one in standing if one.task.status is not Status.CANCELLED]
-    if standing and not work:
-        return Plan(verdict=RunStatus.STOPPED, note="All of its tasks were cancelled.")
-    if all(one.task.status is Status.COMPLETED for one in work):
+        return _final_race_plan(run, task_attempts, running)
+    work = [entry for entry in task_attempts if entry.task.status is not Status.CANCELLED]
+    if task_attempts and not work:
+        return Plan(verdict=RunStatus.STOPPED, note="All tasks of the run were cancelled.")
+    unfinished = [entry for entry in work if entry.task.status is not Status.COMPLETED]
+    if not unfinished:
         return Plan(verdict=RunStatus.COMPLETED)
-    if running or any(_can_go_on(run, one) for one in work):
+    if running or any(_can_go_on(run, entry) for entry in work):
         return None
-    return Plan(
-        verdict=RunStatus.FAILED, note=_stuck([one for one in work if one.task.status is not Status.COMPLETED])
-    )
+    return Plan(verdict=RunStatus.FAILED, note=_describe_stuck_run(unfinished))
 
 
-def _stuck(left: Sequence[Standing]) -> str:
-    """Why a run cannot go on, in a line: what is open, and the first reason there is."""
-    refs = ", ".join(one.task.ref for one in left[:_NAMED_MAX])
-    why = next((f" {one.task.ref}: {note}" for one in left if (note := one.note)), "")
-    return f"Nothing more can be done. Open: {refs}.{why}"
+def _describe_stuck_run(unfinished: Sequence[Standing]) -> str:
+    """Return a line that names the open tasks and the first known reason."""
+    refs = ", ".join(entry.task.ref for entry in unfinished[:_NAMED_TASKS_MAX])
+    return f"No open task can go on. Open: {refs}.{_first_note(unfinished)}"
 
 
-def _race_verdict(run: Run, standing: Sequence[Standing], running: Sequence[Standing]) -> Plan | None:
-    if any(one.task.status is Status.COMPLETED for one in standing):
+def _final_race_plan(run: Run, task_attempts: Sequence[Standing], running: Sequence[Standing]) -> Plan | None:
+    if any(entry.task.status is Status.COMPLETED for entry in task_attempts):
         return Plan(verdict=RunStatus.COMPLETED)
-    if running or any(_can_go_on(run, one) for one in standing):
+    if running or any(_can_go_on(run, entry) for entry in task_attempts):
         return None
-    why = next((f" {one.task.ref}: {note}" for one in standing if (note := one.note)), "")
-    return Plan(verdict=RunStatus.FAILED, note=f"No attempt has passed.{why}")
+    return Plan(verdict=RunStatus.FAILED, note=f"No attempt has passed.{_first_note(task_attempts)}")
 
 
-def _can_go_on(run: Run, one: Standing) -> bool:
-    """Whether something will still happen to a task by itself."""
-    task = one.task
+def _first_note(task_attempts: Sequence[Standing]) -> str:
+    return next((f" {entry.task.ref}: {note}" for entry in task_attempts if (note := entry.note)), "")
+
+
+def _can_go_on(run: Run, entry: Standing) -> bool:
+    """Return whether a task will still change without a command of the person."""
+    task = entry.task
     if task.status in (Status.IN_PROGRESS, Status.IN_REVIEW):
         return True
-    return task.ready and one.failures < run.attempts_max and task.status not in FINAL
+    return task.ready and entry.failures < run.attempts_max and task.status not in FINAL

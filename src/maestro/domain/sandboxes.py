@@ -1,4 +1,4 @@
-"""Which folders a gate or a set-up command sees in a sandbox, and how bubblewrap is told so."""
+"""Decide which folders a gate or set-up command sees in a sandbox, and build the arguments of bubblewrap. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import msgspec
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix")
 _TMP = "/tmp"
-_TOLD = frozenset({"MAESTRO_TASK_ID", "MAESTRO_GATE"})
-# Each names a socket of the person's session.
-_SOCKETS = frozenset({"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "DISPLAY"})
+_KEPT_MAESTRO_VARIABLES = frozenset({"MAESTRO_TASK_ID", "MAESTRO_GATE"})
+# Each variable names a socket of the person's login session.
+_SOCKET_VARIABLES = frozenset(
+    {"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "DISPLAY"}
+)
 _ISOLATION = (
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
@@ -21,7 +23,7 @@ _ISOLATION = (
 class Mode(enum.StrEnum):
     """Where the gates and set-up commands of a project run."""
 
-    NONE = "none"  # as the server's user, with all that this user may do
+    NONE = "none"  # as the server's user, with all rights of this user
     BUBBLEWRAP = "bubblewrap"
 
 
@@ -30,55 +32,58 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
 
     mode: Mode = Mode.NONE
     caches: tuple[str, ...] = ()  # folders that programs in the sandbox may read
-    data_directory: str = ""  # of Maestro, never visible
+    data_directory: str = ""  # the data directory of Maestro, never visible in the sandbox
 
 
 NO_SANDBOX = Sandbox()
 
 
 class Mounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The folders of one command, by absolute paths. A folder inside of another one counts more than that one."""
+    """The folders of one command, as absolute paths.
 
-    home: str  # appears empty, as does whatever is hidden
+    The rule for an inner folder replaces the rule for the outer one.
+    """
+
+    home: str  # appears empty, like the hidden folders
     hidden: tuple[str, ...] = ()
     readable: tuple[str, ...]
     writable: tuple[str, ...]
-    protected: tuple[str, ...] = ()  # files inside of writable folders that can only be read
+    protected: tuple[str, ...] = ()  # files inside writable folders that stay read-only
 
 
 def contains(outer: str, inner: str) -> bool:
-    """Tell whether a path is a folder or lies in it."""
+    """Return whether `inner` is the folder `outer` or lies in it."""
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")
 
 
 def overlaps(path: str, other: str) -> bool:
-    """Tell whether one of two paths lies in the other."""
+    """Return whether one of two paths contains the other."""
     return contains(path, other) or contains(other, path)
 
 
 def is_cache_folder(path: str) -> bool:
-    """Tell whether a path can be a cache: absolute, not the root, and without steps upwards."""
+    """Return whether a path can be a cache: absolute, not the root, and without `..`."""
     return path.startswith("/") and bool(path.strip("/")) and ".." not in path.split("/")
 
 
 def build_arguments(mounts: Mounts, *, directory: str) -> list[str]:
     """Return the arguments of bubblewrap up to the command."""
-    kinds = dict.fromkeys((_TMP, mounts.home, *mounts.hidden), "--tmpfs")
-    kinds |= dict.fromkeys(mounts.readable, "--ro-bind") | dict.fromkeys(mounts.writable, "--bind")
-    kinds |= dict.fromkeys(mounts.protected, "--ro-bind")
-    words = [*_ISOLATION, "--proc", "/proc", "--dev", "/dev"]
+    options = dict.fromkeys((_TMP, mounts.home, *mounts.hidden), "--tmpfs")
+    options |= dict.fromkeys(mounts.readable, "--ro-bind") | dict.fromkeys(mounts.writable, "--bind")
+    options |= dict.fromkeys(mounts.protected, "--ro-bind")
+    arguments = [*_ISOLATION, "--proc", "/proc", "--dev", "/dev"]
     for path in SYSTEM:
-        words += ["--ro-bind-try", path, path]
-    for path in sorted(kinds, key=lambda path: path.count("/")):  # the outer ones first
-        words += [kinds[path], path] if kinds[path] == "--tmpfs" else [kinds[path], path, path]
-    return [*words, "--chdir", directory, "--"]
+        arguments += ["--ro-bind-try", path, path]
+    for path in sorted(options, key=lambda path: path.count("/")):  # outer folders first
+        arguments += [options[path], path] if options[path] == "--tmpfs" else [options[path], path, path]
+    return [*arguments, "--chdir", directory, "--"]
 
 
 def build_environment(environment: Mapping[str, str], *, home: str) -> dict[str, str]:
-    """Return an environment that leads neither to the server nor to sockets of the person."""
+    """Return an environment without variables that lead to the server or to sockets of the person."""
     kept = {
         name: value
         for name, value in environment.items()
-        if name not in _SOCKETS and (name in _TOLD or not name.startswith("MAESTRO_"))
+        if name not in _SOCKET_VARIABLES and (name in _KEPT_MAESTRO_VARIABLES or not name.startswith("MAESTRO_"))
     }
     return kept | {"HOME": home, "TMPDIR": _TMP}

@@ -1,4 +1,4 @@
-"""One run of an agent program: coordinator or worker, spawned or registered by hand."""
+"""Sessions: one run of an agent each, as coordinator or worker, spawned by Maestro or registered by hand."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from maestro.domain.members import Permission
 
 
 class Mode(enum.StrEnum):
-    """What a session is for."""
+    """The purpose of a session."""
 
     COORDINATE = "coordinate"
     EXECUTE = "execute"
     PLAN = "plan"
 
 
-# The first version's names, still written in people's scripts.
+# Names of the first version, which scripts still use.
 MODE_ALIASES = {"coordinator": Mode.COORDINATE, "worker": Mode.EXECUTE}
 
 
 class Status(enum.StrEnum):
-    """What is known of a session."""
+    """The status of a session."""
 
     SPAWNING = "spawning"
     WORKING = "working"
@@ -42,7 +42,7 @@ ACTIVE = frozenset(Status) - FINAL
 
 
 class Source(enum.StrEnum):
-    """Where a word about a session's status came from."""
+    """The source of a statement about a session's status."""
 
     HOOK = "hook"
     PROTOCOL = "protocol"
@@ -53,7 +53,7 @@ class Source(enum.StrEnum):
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """The last thing one source said of a session, and until when it counts."""
+    """The last statement of one source about a session's status; it counts until `until`."""
 
     source: Source
     status: Status
@@ -88,11 +88,11 @@ class Session(msgspec.Struct, frozen=True):
     status_until: datetime | None
     seen_at: datetime
     successor_id: str | None
-    grant: Permission = Permission.PLAN  # the highest permission level that it may give to sessions it starts
+    grant: Permission = Permission.PLAN  # the highest level that the session may give to sessions that it starts
 
 
 class Contact(msgspec.Struct, frozen=True):
-    """Another session as one sees it from afar: who it is, and how long ago it was heard of."""
+    """Another session in short: its name, its status, and the time of its last sign of life."""
 
     id: str
     name: str
@@ -104,23 +104,23 @@ class Contact(msgspec.Struct, frozen=True):
 
 
 def judge(signals: Iterable[Signal], at: datetime) -> Signal:
-    """What a session's status is: the newest word that still counts; if none does, the newest there was."""
+    """Return the signal that decides a session's status: the newest valid signal, else the newest one."""
     ordered = sorted(signals, key=lambda signal: signal.at)
     valid = [signal for signal in ordered if signal.until is None or signal.until > at]
     return (valid or ordered)[-1]
 
 
 def is_lost(*, lease_is_over: bool, was_heard: bool, process_lives: bool) -> bool:
-    """Only when nothing is left that speaks for it."""
+    """Return whether a session counts as lost: no lease, no sign of life and no process."""
     return lease_is_over and not was_heard and not process_lives
 
 
 def contact(session: Session, *, at: datetime, seconds: int) -> Contact:
-    """How a coordinator looks to its workers."""
-    fresh = session.ended_at is None and (at - session.seen_at).total_seconds() <= seconds
-    return Contact(session.id, session.name, session.mode, session.status, session.address, session.seen_at, fresh)
+    """Return the contact of a session. It is fresh if a sign of life came within `seconds`."""
+    is_fresh = session.ended_at is None and (at - session.seen_at).total_seconds() <= seconds
+    return Contact(session.id, session.name, session.mode, session.status, session.address, session.seen_at, is_fresh)
 
 
 def role_of(mode: Mode) -> Role:
-    """Whoever coordinates may plan and assign; everyone else works."""
+    """Return the role of sessions in a mode: a coordinator may plan and assign, other sessions work."""
     return Role.COORDINATOR if mode is Mode.COORDINATE else Role.WORKER

@@ -1,8 +1,8 @@
-"""Decide what a caller may read. This module is the only place that decides it. Pure.
+"""Decide what a caller may read. No other module makes this decision. Pure.
 
-The person reads everything. A session reads what belongs to its own project. An issue belongs to two projects: the
-one that opened it and the one that received it. Of the tasks, members and log lines of other projects a session sees
-an outline: the `redact_…` functions leave out the rest.
+The person reads everything. A session reads all records of its own project. An issue belongs to two projects: the
+asking project and the asked project. Of the tasks, members and events of other projects a session sees an outline:
+the `redact_…` functions remove the other fields.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from maestro.domain.events import Event, Kind
 from maestro.domain.members import Member
 from maestro.domain.tasks import Task
 
-# Log lines that quote somebody, or tell what a project's programs did.
-_UNSEEN_KINDS = frozenset(
+# Events that quote an agent or a person, or tell what a project's programs did.
+_HIDDEN_KINDS = frozenset(
     {
         Kind.TASK_REPORTED,
         Kind.TASK_DOCUMENT_ADDED,
@@ -28,38 +28,38 @@ _UNSEEN_KINDS = frozenset(
         Kind.ASK_WITHDRAWN,
     }
 )
-# Fields of all other log lines that belong to the outline. `title` is the title of a task there.
+# Fields of all other events that belong to the outline. `title` is the title of a task in such events.
 _OUTLINE_FIELDS = frozenset(
     {"ref", "title", "from", "status", "holder", "fence", "on", "on_ref", "name", "mode", "parent"}
 )
 
 
 def may_read(caller: Caller, *owners: str | None) -> bool:
-    """Return whether the caller may read what belongs to these projects: the person always, a session its own."""
+    """Return whether the caller may read records of the projects `owners`: the person always, a session its own."""
     if caller.role is Role.PERSON:
         return True
     return caller.is_session and caller.project_id is not None and caller.project_id in owners
 
 
 def may_read_task(caller: Caller, task: Task) -> bool:
-    """Return whether the caller may read a task as a whole. An issue belongs also to the project that opened it."""
+    """Return whether the caller may read a whole task. An issue also belongs to the project that opened it."""
     return may_read(caller, task.project_id, task.from_project_id)
 
 
 def redact_task(caller: Caller, task: Task) -> Task:
-    """Return the task as the caller may see it: of another project's, what it is called and where it stands."""
+    """Return the task as the caller may see it: of another project's task only the title, the status and the like."""
     if may_read_task(caller, task):
         return task
     return msgspec.structs.replace(task, description="", reason="", accept=[], gates=[])
 
 
 def redact_tasks(caller: Caller, tasks: list[Task]) -> list[Task]:
-    """Return a page of tasks as the caller may see them."""
+    """Return a page of tasks, each as the caller may see it."""
     return tasks if caller.role is Role.PERSON else [redact_task(caller, task) for task in tasks]
 
 
 def redact_member(caller: Caller, member: Member) -> Member:
-    """Return the member as the caller may see it: of another project's, the name and the role."""
+    """Return the member as the caller may see it: of another project's member only the name and the role."""
     if may_read(caller, member.project_id):
         return member
     return msgspec.structs.replace(
@@ -68,8 +68,8 @@ def redact_member(caller: Caller, member: Member) -> Member:
 
 
 def redact_event(event: Event) -> Event | None:
-    """Return the outline of a log line for a caller who may not read it, or None where nothing is left of it."""
-    if event.kind in _UNSEEN_KINDS:
+    """Return the outline of an event for a caller that may not read it; None for an event without an outline."""
+    if event.kind in _HIDDEN_KINDS:
         return None
     kept = {name: value for name, value in event.data.items() if name in _OUTLINE_FIELDS}
     return msgspec.structs.replace(event, data=kept)

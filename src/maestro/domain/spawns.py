@@ -1,4 +1,4 @@
-"""How a session was started by Maestro, and how its program ended."""
+"""Spawns: how Maestro started a session, and how the session's program ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.domain.members import Permission
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How many sessions may be started, and how deep below each other."""
+    """How many sessions a coordinator and a project may start, and how many levels of sessions."""
 
     depth_max: int = limits.spawn_depth_max
     of_one_coordinator_max: int = limits.spawns_of_one_coordinator_max
@@ -19,7 +19,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spawn(msgspec.Struct, frozen=True, kw_only=True):
-    """One start of an agent program. Its manifest is read apart: it is large."""
+    """One start of an agent program. The manifest is read separately, because it is large."""
 
     session_id: str
     tool: str
@@ -37,12 +37,12 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     tail: str | None
     created_at: datetime
     ended_at: datetime | None
-    epoch: int = 1  # how often it has been started: a runner of an earlier start no longer speaks for it
-    has_older_runner: bool = False  # a server of an earlier version started its runner, which has no secret
+    epoch: int = 1  # the number of the start: the server ignores runners of earlier starts
+    has_older_runner: bool = False  # an older Maestro started the runner, which therefore has no secret
 
 
 class Worktree(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkout that one session has to itself."""
+    """A checkout for one session alone."""
 
     session_id: str
     project_id: str
@@ -50,9 +50,9 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     branch: str
     base_commit: str
-    merges_into: str | None  # where a run gathers finished work
+    merges_into: str | None  # the branch into which a run merges finished work
     merged_into: str | None
     merged_at: datetime | None
     removed_at: datetime | None
     created_at: datetime
-    conflict_task_id: str | None = None  # the task that is to mend its last merge
+    conflict_task_id: str | None = None  # the task that resolves the conflict of the last merge

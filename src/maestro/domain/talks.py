@@ -1,4 +1,4 @@
-"""Conversations with agent programs: where each stands, what wakes it, what it has taken."""
+"""Conversations with agent programs: the state of each, its pending push, and the session's usage."""
 
 from __future__ import annotations
 
@@ -9,68 +9,68 @@ import msgspec
 
 from maestro.core import limits
 
-_TIME = "."  # between the id of a push and which time it is; no id has one
+_ATTEMPT_MARK = "."  # between the id of a push and the number of the attempt; no id contains a dot
 
 
 class Turn(enum.StrEnum):
-    """Whose turn it is."""
+    """The state of a conversation's turn."""
 
-    NONE = "none"  # its program does not run, or has not begun
+    NONE = "none"  # the program does not run, or has not begun
     WORKING = "working"
-    ASKING = "asking"  # it waits for an answer to what it asked
-    IDLE = "idle"  # it waits for whatever it is told next
+    ASKING = "asking"  # the program waits for the answer to an ask
+    IDLE = "idle"  # the program waits for the next push
 
 
 class Driver(enum.StrEnum):
-    """How Maestro speaks with an agent program."""
+    """How Maestro communicates with an agent program."""
 
-    PROTOCOL = "protocol"  # structured messages over its pipes
-    TERMINAL = "terminal"  # its own terminal, which a person can attach to
+    PROTOCOL = "protocol"  # structured messages over the program's pipes
+    TERMINAL = "terminal"  # a terminal of the program, to which the person can attach
 
 
 class Teller(enum.StrEnum):
-    """Who tells how a conversation stands."""
+    """The component that reports the state of a conversation."""
 
-    NOBODY = "nobody"  # then there is no conversation, only a program
-    RUNNER = "runner"  # it speaks the program's protocol
-    HOOKS = "hooks"  # the program's own
+    NOBODY = "nobody"  # Maestro has no conversation with the program
+    RUNNER = "runner"  # the runner uses the program's protocol
+    HOOKS = "hooks"  # the program's own hooks
 
 
 class Rest(enum.StrEnum):
-    """What becomes of permissions that no pattern allows."""
+    """What happens to permission requests that no pattern allows."""
 
     ASK = "ask"
     DENY = "deny"
 
 
 class Reminded(enum.IntEnum):
-    """Whether an agent that stopped was told that it holds tasks it has not reported on."""
+    """Whether Maestro reminded an agent that stopped and still holds tasks without a report."""
 
     NOT = 0
     ONCE = 1
-    IN_VAIN = 2  # whoever leads it knows
+    IN_VAIN = 2  # the agent stopped again, and its coordinator knows
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    """One session's conversation."""
+    """The conversation of one session."""
 
     session_id: str
     driver: Driver
     teller: Teller
     allow: list[str]
     rest: Rest
-    conversation: str | None  # what the tool itself calls it: with that it can go on later
+    conversation: str | None  # the tool's own id of the conversation, with which the tool can resume it
     turn: Turn
-    turn_at: datetime  # when that was said last
-    epoch: int  # which start of the session was last heard
-    heard: int  # the number of its last word; where hooks tell, how far its program's record was read
-    parked_until: datetime | None  # its provider takes no more until then
+    turn_at: datetime  # the time of the last report about the turn
+    epoch: int  # the session's start from which the last event came
+    heard: int  # the number of the last event; with hooks, how far the program's transcript was read
+    parked_until: datetime | None  # the end of the provider's rate limit
     reminded: Reminded
-    record: str | None  # the file that its program keeps, as far as hooks have told of one
+    record: str | None  # the program's transcript file, if a hook has named it
 
 
 class ToolAsk(msgspec.Struct, frozen=True):
-    """A request to the person that a tool waits for."""
+    """An ask to the person whose answer a tool waits for."""
 
     ask_id: str
     session_id: str
@@ -79,10 +79,10 @@ class ToolAsk(msgspec.Struct, frozen=True):
 
 
 class Wake(msgspec.Struct, frozen=True, kw_only=True):
-    """Mail that was pushed to an idle agent, and is not yet known to have come to its model."""
+    """A push of mail to an idle agent that the model is not yet known to have received."""
 
     session_id: str
-    id: str  # the same each time that this mail is pushed; under what it is said, see `said_as`
+    id: str  # the same for all attempts to push this mail; each attempt has its own name, see `push_attempt_name`
     receipt: str
     tries: int
     pushed_at: datetime
@@ -90,7 +90,7 @@ class Wake(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session has taken, while it held a task or none."""
+    """The usage of a session while it held one task, or no task."""
 
     session_id: str
     task_id: str | None
@@ -102,7 +102,7 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Next(enum.StrEnum):
-    """What is to be done for an idle agent that has unread mail."""
+    """The decision about a push to an idle agent that has unread mail."""
 
     PUSH = "push"
     WAIT = "wait"
@@ -110,7 +110,10 @@ class Next(enum.StrEnum):
 
 
 def next_wake(known: Wake | None, at: datetime) -> Next:
-    """One push at a time; the same again if it has not come in, within a limit."""
+    """Return whether to push mail now.
+
+    At most one push is pending; an unconfirmed push is repeated within a limit.
+    """
     if known is None:
         return Next.PUSH
     if known.given_up or at < wake_due(known):
@@ -119,15 +122,21 @@ def next_wake(known: Wake | None, at: datetime) -> Next:
 
 
 def said_as(wake: Wake) -> str:
-    """What a push is called where it is said: another each time, since the same would not be said again."""
-    return wake.id if wake.tries == 1 else f"{wake.id}{_TIME}{wake.tries}"
+    """Return the name of the present attempt of a push.
+
+    Each attempt has another name, because the runner ignores a name that it has seen.
+    """
+    return wake.id if wake.tries == 1 else f"{wake.id}{_ATTEMPT_MARK}{wake.tries}"
 
 
 def is_said_as(wake: Wake, name: str) -> bool:
-    """Whether this is the push of a name, or an earlier one of the same mail: that may have come in after all."""
-    return name.partition(_TIME)[0] == wake.id
+    """Return whether a name belongs to a push.
+
+    Names of earlier attempts count too, because an earlier attempt may have reached the model late.
+    """
+    return name.partition(_ATTEMPT_MARK)[0] == wake.id
 
 
 def wake_due(known: Wake) -> datetime:
-    """When a push that has not come in is thought of again."""
+    """Return when to decide again about an unconfirmed push."""
     return known.pushed_at + timedelta(seconds=limits.wake_confirm_seconds)

@@ -1,4 +1,4 @@
-"""What a task is and the moves it can make. One transition table, one function per move.
+"""Tasks and their moves: one transition table, one function per move. Pure.
 
                 start             complete, no gates
         todo ─────────► in_progress ─────────────────► completed
@@ -22,7 +22,7 @@ from maestro.domain.events import Change, Kind
 
 
 class Status(enum.StrEnum):
-    """Where a task stands. *Ready* is derived, *archived* is a flag."""
+    """The status of a task. *Ready* is derived, *archived* is a flag."""
 
     TODO = "todo"
     IN_PROGRESS = "in_progress"
@@ -67,12 +67,12 @@ TRANSITIONS: dict[str, dict[Status, frozenset[Status]]] = {
     },
     "reopen": {status: frozenset({Status.TODO}) for status in FINAL},
 }
-# Moves a caller can ask for by name; the others are the server's own.
-_OFFERED = ("start", "release", "complete", "reject", "block", "unblock", "fail", "cancel", "reopen")
+# Moves that a caller can request by name; only the server makes the other moves.
+_REQUESTABLE_MOVES = ("start", "release", "complete", "reject", "block", "unblock", "fail", "cancel", "reopen")
 
 
 class Priority(enum.StrEnum):
-    """How soon, in the order in which ready work is offered."""
+    """The urgency of a task, in the order in which ready tasks are offered."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -107,8 +107,8 @@ class Task(msgspec.Struct, frozen=True):
     gates: list[str]
     archived: bool
     reason: str
-    holder: str | None  # who holds the claim: a session's id, or the person's name
-    holder_name: str | None  # what a session that holds it is called
+    holder: str | None  # the holder of the claim: a session's id, or the person's name
+    holder_name: str | None  # the name of the session that holds the claim
     fence: int
     lease_seconds: int | None
     lease_until: datetime | None
@@ -123,7 +123,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A task after one move, and what to write in the log about it."""
+    """A task before and after one move, and the events of the move for the log."""
 
     before: Task
     after: Task
@@ -131,13 +131,13 @@ class Move(msgspec.Struct, frozen=True):
 
 
 def require(task: Task, move: str) -> None:
-    """Refuse a move that the table does not have, naming those it does."""
+    """Refuse a move that the table does not allow; the error names the allowed moves."""
     if task.status in TRANSITIONS[move]:
         return
-    allowed = [name for name in _OFFERED if task.status in TRANSITIONS[name]]
+    allowed = [name for name in _REQUESTABLE_MOVES if task.status in TRANSITIONS[name]]
     raise errors.IllegalMove(
-        f"{task.ref} is {task.status}: it cannot {move}.",
-        hint=f"From {task.status} it can: {', '.join(allowed)}.",
+        f"Task {task.ref} is {task.status}: the move {move} is not possible.",
+        hint=f"Possible moves of a task that is {task.status}: {', '.join(allowed)}.",
         data={"id": task.id, "status": task.status, "move": move, "allowed": allowed},
     )
 
@@ -145,11 +145,11 @@ def require(task: Task, move: str) -> None:
 def start(
     task: Task, *, holder: str, holder_name: str | None = None, lease_seconds: int | None, at: datetime
 ) -> Move:
-    """todo → in_progress, with a claim: a lease for a session, none for a person, and a new fence."""
+    """Move todo → in_progress with a claim: a new fence, and a lease for a session but not for a person."""
     require(task, "start")
     fence = task.fence + 1
     until = at + timedelta(seconds=lease_seconds) if lease_seconds is not None else None
-    return _move(
+    return _make_move(
         task,
         "start",
         Status.IN_PROGRESS,
@@ -167,59 +167,59 @@ def start(
 
 
 def release(task: Task, *, at: datetime) -> Move:
-    """in_progress → todo: its holder gives it back."""
+    """Move in_progress → todo: the holder gives the task back."""
     require(task, "release")
-    return _move(task, "release", Status.TODO, Kind.TASK_RELEASED, at=at, **_UNCLAIMED)
+    return _make_move(task, "release", Status.TODO, Kind.TASK_RELEASED, at=at, **_UNCLAIMED)
 
 
 def expire(task: Task, *, at: datetime) -> Move:
-    """The lease ran out: the claim is gone; a running task is open again, a blocked one stays blocked."""
+    """Remove an expired claim: in_progress → todo; a blocked task stays blocked."""
     require(task, "expire")
     to = Status.TODO if task.status is Status.IN_PROGRESS else task.status
     data = {"holder": task.holder, "fence": task.fence}
-    return _move(task, "expire", to, Kind.TASK_CLAIM_EXPIRED, at=at, data=data, **_UNCLAIMED)
+    return _make_move(task, "expire", to, Kind.TASK_CLAIM_EXPIRED, at=at, data=data, **_UNCLAIMED)
 
 
 def complete(task: Task, *, accepted: bool = False, merges: bool = False, at: datetime) -> Move:
-    """in_progress → completed, or → in_review for gates or a merge; in_review → completed once accepted."""
+    """Move in_progress → completed, or → in_review for gates or a merge; in_review → completed once accepted."""
     require(task, "complete")
-    return _finish(task, "complete", accepted=accepted, merges=merges, at=at)
+    return _complete_or_review(task, "complete", accepted=accepted, merges=merges, at=at)
 
 
 def roll_up(task: Task, *, at: datetime) -> Move:
-    """A parent whose children have all completed completes too, or goes to its own gates."""
+    """Complete a parent whose children have all completed, or move it to in_review for its own gates."""
     require(task, "roll_up")
-    return _finish(task, "roll_up", accepted=False, at=at)
+    return _complete_or_review(task, "roll_up", accepted=False, at=at)
 
 
 def reject(task: Task, *, reason: str, at: datetime) -> Move:
-    """in_review → in_progress, back to its holder; → todo where nobody holds it any more."""
+    """Move in_review → in_progress for the holder, or → todo if the task has no holder."""
     require(task, "reject")
     to = Status.IN_PROGRESS if task.holder else Status.TODO
     data = {"holder": task.holder, "reason": reason}
-    # The review may have taken longer than the lease: whoever goes on has its whole time again.
+    # The review may have taken longer than the lease, so the holder gets the full lease again.
     until = at + timedelta(seconds=task.lease_seconds) if task.lease_seconds else task.lease_until
-    return _move(task, "reject", to, Kind.TASK_REJECTED, at=at, data=data, reason=reason, lease_until=until)
+    return _make_move(task, "reject", to, Kind.TASK_REJECTED, at=at, data=data, reason=reason, lease_until=until)
 
 
 def block(task: Task, *, reason: str, at: datetime) -> Move:
-    """todo or in_progress → blocked by something outside; its holder keeps the claim."""
+    """Move todo or in_progress → blocked, for a cause outside Maestro; the holder keeps the claim."""
     require(task, "block")
-    return _move(task, "block", Status.BLOCKED, Kind.TASK_BLOCKED, at=at, data={"reason": reason}, reason=reason)
+    return _make_move(task, "block", Status.BLOCKED, Kind.TASK_BLOCKED, at=at, data={"reason": reason}, reason=reason)
 
 
 def unblock(task: Task, *, at: datetime) -> Move:
-    """blocked → in_progress for its holder, → todo where nobody holds it."""
+    """Move blocked → in_progress for the holder, or → todo if the task has no holder."""
     require(task, "unblock")
     to = Status.IN_PROGRESS if task.holder else Status.TODO
-    return _move(task, "unblock", to, Kind.TASK_UNBLOCKED, at=at, reason="")
+    return _make_move(task, "unblock", to, Kind.TASK_UNBLOCKED, at=at, reason="")
 
 
 def fail(task: Task, *, reason: str, at: datetime) -> Move:
-    """in_progress, in_review or blocked → failed. Its dependants stay blocked and say why."""
+    """Move in_progress, in_review or blocked → failed. Dependent tasks stay blocked and name the cause."""
     require(task, "fail")
     data = {"reason": reason}
-    return _move(
+    return _make_move(
         task,
         "fail",
         Status.FAILED,
@@ -233,19 +233,21 @@ def fail(task: Task, *, reason: str, at: datetime) -> Move:
 
 
 def cancel(task: Task, *, reason: str, at: datetime) -> Move:
-    """Anything but completed → cancelled. Its dependants stay blocked and say why."""
+    """Move every status but completed → cancelled. Dependent tasks stay blocked and name the cause."""
     require(task, "cancel")
     data = {"reason": reason}
     kind = Kind.TASK_CANCELLED
-    return _move(
+    return _make_move(
         task, "cancel", Status.CANCELLED, kind, at=at, data=data, reason=reason, finished_at=at, **_UNCLAIMED
     )
 
 
 def reopen(task: Task, *, at: datetime) -> Move:
-    """completed, failed or cancelled → todo."""
+    """Move completed, failed or cancelled → todo."""
     require(task, "reopen")
-    return _move(task, "reopen", Status.TODO, Kind.TASK_REOPENED, at=at, reason="", finished_at=None, **_UNCLAIMED)
+    return _make_move(
+        task, "reopen", Status.TODO, Kind.TASK_REOPENED, at=at, reason="", finished_at=None, **_UNCLAIMED
+    )
 
 
 MOVES: dict[str, Callable[..., Move]] = {
@@ -264,7 +266,7 @@ MOVES: dict[str, Callable[..., Move]] = {
 
 
 def lease_is_over(task: Task, at: datetime) -> bool:
-    """Whether the claim has run out and only nobody has said so yet."""
+    """Return whether the lease has expired, although no move has removed the claim yet."""
     return (
         task.lease_until is not None
         and task.lease_until <= at
@@ -275,15 +277,15 @@ def lease_is_over(task: Task, at: datetime) -> bool:
 _UNCLAIMED = {"holder": None, "holder_name": None, "lease_seconds": None, "lease_until": None}
 
 
-def _finish(task: Task, move: str, *, accepted: bool, merges: bool = False, at: datetime) -> Move:
+def _complete_or_review(task: Task, move: str, *, accepted: bool, merges: bool = False, at: datetime) -> Move:
     if (task.gates or merges) and not accepted:
-        return _move(task, move, Status.IN_REVIEW, Kind.TASK_IN_REVIEW, at=at, reason="")
+        return _make_move(task, move, Status.IN_REVIEW, Kind.TASK_IN_REVIEW, at=at, reason="")
     data = {"accepted": True} if accepted and task.status is Status.IN_REVIEW else {}
     done = {"reason": "", "finished_at": at, **_UNCLAIMED}
-    return _move(task, move, Status.COMPLETED, Kind.TASK_COMPLETED, at=at, data=data, **done)
+    return _make_move(task, move, Status.COMPLETED, Kind.TASK_COMPLETED, at=at, data=data, **done)
 
 
-def _move(
+def _make_move(
     task: Task,
     move: str,
     to: Status,
@@ -296,10 +298,10 @@ def _move(
     assert to in TRANSITIONS[move][task.status], f"{move} may not lead from {task.status} to {to}"
     after = msgspec.structs.replace(task, status=to, updated_at=at, **fields)
     after = msgspec.structs.replace(after, ready=is_ready(after))
-    told = {"ref": task.ref, "from": task.status.value, "status": to.value, **(data or {})}
-    return Move(task, after, (Change(kind, task.id, task.project_id, told),))
+    event_data = {"ref": task.ref, "from": task.status.value, "status": to.value, **(data or {})}
+    return Move(task, after, (Change(kind, task.id, task.project_id, event_data),))
 
 
 def is_ready(task: Task) -> bool:
-    """todo, and nothing that it waits on is open."""
+    """Return whether a task is todo and waits on no open task or stage."""
     return task.status is Status.TODO and task.open_blockers == 0 and not task.stage_held

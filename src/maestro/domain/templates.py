@@ -1,4 +1,4 @@
-"""A workflow's phases as a value. Pure: where templates are kept and how they are written is prompts' business."""
+"""Workflow templates as values. Pure: `prompts/` finds and parses the template files."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ import msgspec
 
 from maestro.domain.sessions import Mode
 
-PACKAGED = "maestro"  # the source of a template that came with the program
+PACKAGED = "maestro"  # the source of a template that comes with Maestro
 
 PLAN = "plan"
-# What a session does when nobody says how.
+# The strategy of a session if the starter names none.
 DEFAULT_STRATEGY = {Mode.COORDINATE: "default", Mode.EXECUTE: "simple", Mode.PLAN: PLAN}
-# Other words for a strategy: those of the first version, and those of `maestro run`.
+# Other names of strategies: from the first version and from `maestro run`.
 STRATEGY_ALIASES = {"batching": "intelligent-batching", "batch": "intelligent-batching"}
 
 
 class Phase(msgspec.Struct, frozen=True):
-    """One step of a workflow and what to do in it; calls in the text are still placeholders."""
+    """One phase of a workflow. Calls in its text are still placeholders."""
 
     name: str
     text: str
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """A workflow: what a session of one mode and strategy goes through."""
+    """The workflow of sessions with one mode and one strategy."""
 
     name: str  # coordinate-dag
     mode: Mode
     strategy: str
     summary: str
     phases: tuple[Phase, ...]
-    intro: str = ""  # what holds for all phases
+    intro: str = ""  # text that applies to all phases
     aliases: tuple[str, ...] = ()
-    source: str = PACKAGED  # or the file it was read from
+    source: str = PACKAGED  # or the path of the template's file
 
 
 def template_name(mode: Mode, strategy: str = "") -> str:
-    """How the template for a mode and strategy is called."""
-    known = STRATEGY_ALIASES.get(strategy, strategy) or DEFAULT_STRATEGY[mode]
-    # To plan is a mode of its own and a strategy of those who execute: one workflow serves both.
-    first = Mode.EXECUTE if mode is Mode.PLAN and known == PLAN else mode
-    return f"{first}-{known}"
+    """Return the name of the template for a mode and a strategy."""
+    full_name = STRATEGY_ALIASES.get(strategy, strategy) or DEFAULT_STRATEGY[mode]
+    # `plan` is a mode, and also a strategy of the mode `execute`: one template serves both.
+    template_mode = Mode.EXECUTE if mode is Mode.PLAN and full_name == PLAN else mode
+    return f"{template_mode}-{full_name}"
 
 
 def serves(template: Template, mode: Mode) -> bool:
-    """Whether a template is made for sessions of a mode."""
+    """Return whether a template is for sessions of a mode."""
     return template.mode is mode or (
         mode is Mode.PLAN and template.mode is Mode.EXECUTE and template.strategy == PLAN
     )

@@ -1,6 +1,7 @@
-"""A tracker beside Maestro: which one a project has, where its issues stand in it, and how a task follows. Pure.
+"""Trackers beside Maestro: the tracker of a project, the state of its issues, and how tasks and issues follow. Pure.
 
-The tracker's word wins: what changed there is projected on the task, and only what has not changed there is told.
+The tracker wins: a change in the tracker is applied to the task. A change of the task is written to the tracker only
+if the issue has not changed there.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from maestro.text import bounded_toml
 
 
 class Kind(enum.StrEnum):
-    """Where a project's issues live."""
+    """The tracker that keeps a project's issues."""
 
     BUILTIN = "builtin"  # in Maestro itself
     BEADS = "beads"  # in Beads, through its program `bd`
 
 
 class State(enum.StrEnum):
-    """Where an issue stands, in the few words that every tracker has."""
+    """The state of an issue, in the terms that all trackers share."""
 
     OPEN = "open"
     STARTED = "started"
@@ -37,14 +38,14 @@ class State(enum.StrEnum):
 
 
 class Stand(msgspec.Struct, frozen=True):
-    """Where an issue stands, and with whom."""
+    """The state of an issue and its assignee in the tracker."""
 
     state: State
     who: str | None = None
 
 
 class Step(enum.Enum):
-    """What is done to an issue in its tracker so that it stands as its task does."""
+    """An action on an issue in the tracker, with which the issue follows the task."""
 
     CLAIM = "claim"
     RELEASE = "release"
@@ -54,81 +55,84 @@ class Step(enum.Enum):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The tracker that a project has, and how far Maestro and it are in step."""
+    """The tracker of a project, and the progress of the synchronisation with it."""
 
     project_id: str
     kind: Kind
-    path: str  # the checkout that it is in
+    path: str  # the checkout that contains the tracker
     source: Source
-    cursor: int = 0  # the place in the log up to which has been looked at
+    cursor: int = 0  # the sequence number of the last event that was handled
     version: str = ""
-    looked_at: datetime | None = None  # when it was last read whole
-    ok_at: datetime | None = None  # when all that was to be done was done
-    due_at: datetime | None = None  # not before then
+    looked_at: datetime | None = None  # the time when the whole tracker was last read
+    ok_at: datetime | None = None  # the time of the last round without a failure
+    due_at: datetime | None = None  # the earliest time of the next round
     failures: int = 0
     problem: str = ""
 
 
 class Mirror(msgspec.Struct, frozen=True):
-    """An issue here and in the tracker, and what each has heard of the other."""
+    """An issue in Maestro and in the tracker, and the state of its synchronisation."""
 
     task_id: str
     project_id: str
-    ref: str | None = None  # its id in the tracker; none until it is there
-    state: State | None = None  # as the tracker said last
+    ref: str | None = None  # the issue's id in the tracker; None until the issue exists there
+    state: State | None = None  # the last state that the tracker reported
     who: str | None = None
     title: str = ""
-    stamp: str = ""  # changes whenever it may have changed there
-    dirty: bool = True  # something here is still to be told
-    trying: bool = False  # its making was begun, and nobody has seen how it came out
-    telling: str = ""  # the stand that is being told: found there, it is no news
-    said_seq: int = 0  # the last message of its conversation that was looked at
-    problem: str = ""  # why the tracker does not take it
+    stamp: str = ""  # differs after each possible change in the tracker
+    dirty: bool = True  # Maestro has changes that the tracker does not have yet
+    trying: bool = False  # Maestro began to create the issue, and the result is not known
+    telling: str = ""  # the state that Maestro is writing: a state read back from the tracker is no change
+    said_seq: int = 0  # the last message of the issue's thread that was handled
+    problem: str = ""  # why the tracker refuses the issue
     failures: int = 0
     retry_at: datetime | None = None
 
 
-OUTSIDE = "tracker:"  # before the name of someone whom only a tracker knows
+OUTSIDE = "tracker:"  # stands before the name of a person that only a tracker knows
 _MARK = re.compile(r"\[maestro:(msg_[0-9a-z]+)\]")
-_REF = "maestro:"
+_REF_PREFIX = "maestro:"
 
 
 def is_outside(name: str | None) -> bool:
-    """Whether only a tracker knows who that is."""
+    """Return whether a name belongs to a person that only a tracker knows."""
     return name is not None and name.startswith(OUTSIDE)
 
 
 def outside(who: str | None) -> str:
-    """How someone whom only the tracker knows stands on records."""
+    """Return the name, for records, of a person that only a tracker knows."""
     return OUTSIDE + (who or "someone")
 
 
 def chosen(texts: Mapping[Source, str], wrong: list[str]) -> tuple[Kind, Source] | None:
-    """What a checkout's files say about its tracker, the local one over the committed one."""
+    """Return the tracker that a checkout's settings files name. The local file counts more than the committed one."""
     for source in (Source.LOCAL, Source.CONFIG):
         try:
-            said = bounded_toml.parse(texts.get(source, "")).get("tracker")
+            table = bounded_toml.parse(texts.get(source, "")).get("tracker")
         except bounded_toml.Unreadable:
-            continue  # said elsewhere
-        if said is None:
+            continue  # `links.read_entries` reports the file
+        if table is None:
             continue
-        kind = said.get("kind") if isinstance(said, dict) else None
+        kind = table.get("kind") if isinstance(table, dict) else None
         try:
             return msgspec.convert(kind, Kind), source
         except msgspec.ValidationError:
-            wrong.append(f"{source.value}: [tracker] kind is one of {', '.join(Kind)}.")
+            wrong.append(f"{source.value}: [tracker] kind is not valid. Use one of: {', '.join(Kind)}.")
     return None
 
 
 def stand_of(task: Task) -> State:
-    """Where a task stands in a tracker's words."""
+    """Return the state that a task's issue should have in the tracker."""
     if task.status in FINAL:
         return State.CLOSED
     return {Status.TODO: State.OPEN, Status.BLOCKED: State.BLOCKED}.get(task.status, State.STARTED)
 
 
 def next_step(task: Task, seen: Stand, *, actor: str | None) -> Step | None:
-    """The next thing to do in the tracker; none once it says what the task says. `actor`: its holder's name there."""
+    """Return the next action in the tracker; None if the issue agrees with its task.
+
+    `actor` is the name of the task's holder in the tracker.
+    """
     wanted = stand_of(task)
     if wanted is State.CLOSED:
         return None if seen.state is State.CLOSED else Step.CLOSE
@@ -146,9 +150,9 @@ def next_step(task: Task, seen: Stand, *, actor: str | None) -> Step | None:
 def next_move(
     task: Task, wanted: State, *, holder: str, lease_seconds: int | None, reason: str, at: datetime
 ) -> Move | None:
-    """The next move of a task towards where its tracker has it; none once it is there.
+    """Return the next move of a task towards the state of its issue; None if the task agrees.
 
-    `holder`, for as long as `lease_seconds`: who has it, or who ends it.
+    `holder` gets the claim for `lease_seconds`, also for a task that the move will complete.
     """
 
     def start() -> Move:
@@ -160,13 +164,13 @@ def next_move(
             return None
         if status is Status.TODO:
             return start()
-        return _unblocked(task, at) or tasks.complete(task, accepted=True, at=at)
+        return _unblock(task, at) or tasks.complete(task, accepted=True, at=at)
     if status in FINAL:
         return tasks.reopen(task, at=at)
     if wanted is State.BLOCKED:
         if status is Status.BLOCKED:
             return None
-        return _back(task, reason, at) or tasks.block(task, reason=reason, at=at)
+        return _reject(task, reason, at) or tasks.block(task, reason=reason, at=at)
     if wanted is State.STARTED:
         if task.holder == holder and status in (Status.IN_PROGRESS, Status.IN_REVIEW):
             return None
@@ -174,48 +178,57 @@ def next_move(
             return start()
     elif status is Status.TODO:
         return None
-    return _unblocked(task, at) or _back(task, reason, at) or tasks.release(task, at=at)
+    return _unblock(task, at) or _reject(task, reason, at) or tasks.release(task, at=at)
 
 
-def _unblocked(task: Task, at: datetime) -> Move | None:
+def _unblock(task: Task, at: datetime) -> Move | None:
     return tasks.unblock(task, at=at) if task.status is Status.BLOCKED else None
 
 
-def _back(task: Task, reason: str, at: datetime) -> Move | None:
+def _reject(task: Task, reason: str, at: datetime) -> Move | None:
     return tasks.reject(task, reason=reason, at=at) if task.status is Status.IN_REVIEW else None
 
 
 def outside_ref(task_id: str) -> str:
-    """What an issue carries in its tracker, so that it is found again if nobody saw it being made."""
-    return f"{_REF}{task_id}"
+    """Return the reference that an issue carries in its tracker.
+
+    With the reference Maestro finds the issue again if it did not see the result of the creation.
+    """
+    return f"{_REF_PREFIX}{task_id}"
 
 
 def task_in(outside_ref: str) -> str | None:
-    """The task that an issue of a tracker was made for."""
-    return outside_ref.removeprefix(_REF) if outside_ref.startswith(f"{_REF}tsk_") else None
+    """Return the id of the task for which Maestro created an issue; None for a foreign reference."""
+    return outside_ref.removeprefix(_REF_PREFIX) if outside_ref.startswith(f"{_REF_PREFIX}tsk_") else None
 
 
 def marked(text: str, message_id: str) -> str:
-    """A comment with the id of its message as its last line: so it is never written twice, nor taken for news."""
+    """Return a comment with the id of its message as the last line.
+
+    The mark prevents that Maestro writes the comment twice or imports it as a new comment.
+    """
     return f"{text.rstrip()}\n\n[maestro:{message_id}]"
 
 
 def message_in(text: str) -> str | None:
-    """The message that a comment was made of."""
+    """Return the id of the message that a comment was made from; None for a comment without a mark."""
     found = _MARK.fullmatch(text.rstrip().rpartition("\n")[2].strip())
     return found[1] if found else None
 
 
 def fingerprint(author: str, text: str) -> str:
-    """What a comment is known by. Its id in the tracker may change when that moves to another database."""
+    """Return the hash that identifies a comment.
+
+    A comment's id may change when the tracker moves to another database.
+    """
     return hashlib.sha256(f"{author}\n{text.strip()}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def one_line(title: str) -> str:
-    """A tracker's title as a task has it."""
+    """Return a tracker's title as the title of a task: one line, of limited length."""
     return " ".join(title.split())[: limits.title_chars_max]
 
 
 def told(stand: Stand) -> str:
-    """A stand as it is written down before it is told."""
+    """Return a state and its assignee as the text that is stored before Maestro writes to the tracker."""
     return f"{stand.state}:{stand.who or ''}"

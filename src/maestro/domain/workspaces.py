@@ -1,4 +1,4 @@
-"""The left half of an address such as `dave/vc`, from where the checkout lies. Pure: a path is only text."""
+"""Derive a workspace's name, the left part of an address such as `dave/vc`, from the path of the checkout. Pure."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from maestro.domain.identity import clean_name
 MAIN = "main"
 same_name_max = 1_000
 
-# Folders that collect checkouts and so tell none from another. All in lower case.
+# Folders that collect checkouts, so their names do not tell checkouts apart. All in lower case.
 COLLECTING = frozenset(
     {
-        # what people call the folder with their code
+        # usual names of folders with code
         *("src", "source", "sources", "code", "coding", "programming", "development"),
         *("project", "projects", "repo", "repos", "repository", "repositories", "clones"),
         *("work", "workspace", "workspaces", "dev", "devel", "go", "vendor", "third_party", "submodules"),
         # forges
         *("git", "github", "github.com", "gitlab", "gitlab.com", "bitbucket", "bitbucket.org"),
         *("codeberg", "codeberg.org"),
-        # what systems come with
+        # folders of operating systems
         *("home", "root", "users", "documents", "desktop", "downloads", "library", "private", "volumes"),
         *("opt", "srv", "mnt", "media", "data", "var", "lib", "usr", "local", "share", "tmp", "temp", "www"),
     }
 )
-# Folders that hold one project's worktrees: there the checkout's own folder tells them apart.
-_WORKTREES = frozenset({"worktrees", ".worktrees", "trees", ".trees"})
+# Folders with the worktrees of one project: the name of the worktree's own folder tells worktrees apart.
+_WORKTREE_FOLDERS = frozenset({"worktrees", ".worktrees", "trees", ".trees"})
 
 
 def workspace_name(toplevel: str, *, home: str, project: str, collecting: frozenset[str] = COLLECTING) -> str:
-    """`~/src/dave/vc` is `dave`; a checkout straight below a collecting folder, or at home, is `main`."""
+    """Return the workspace's name: `dave` for `~/src/dave/vc`.
+
+    A checkout directly below a collecting folder, or at home, is `main`.
+    """
     path = posixpath.normpath(toplevel)
     parent, own = posixpath.split(path)
     folder = posixpath.basename(parent)
@@ -46,7 +49,7 @@ def workspace_name(toplevel: str, *, home: str, project: str, collecting: frozen
 
 
 def next_free(name: str, taken: Callable[[str], bool]) -> str:
-    """`name`, or the first of `name-2`, `name-3`… that nobody has."""
+    """Return `name`, or the first of `name-2`, `name-3`… that is not taken."""
     if not taken(name):
         return name
     for number in range(2, same_name_max + 1):
@@ -54,13 +57,13 @@ def next_free(name: str, taken: Callable[[str], bool]) -> str:
         candidate = name[: limits.name_chars_max - len(ending)] + ending
         if not taken(candidate):
             return candidate
-    raise NameTaken(f"{same_name_max} others have the name {name} already.", hint="Give this one a name of its own.")
+    raise NameTaken(f"The name {name} is taken {same_name_max} times.", hint="Choose another name.")
 
 
 def _holds_worktrees(folder: str, project: str) -> bool:
-    """`vc/dave`, `vc-worktrees/dave` and `.worktrees/dave` are all dave's worktree of vc."""
+    """Return whether a folder holds worktrees of a project: `vc`, `vc-worktrees` and `.worktrees` do for `vc`."""
     name = folder.lower()
-    if name in _WORKTREES or clean_name(name) == project:
+    if name in _WORKTREE_FOLDERS or clean_name(name) == project:
         return True
     stem, _, last = name.replace(".", "-").rpartition("-")
     return last in {"worktrees", "trees"} and clean_name(stem) == project

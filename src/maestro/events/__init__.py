@@ -1,1 +1,1 @@
-"""The live side of the log: a hub that wakes whoever listens, and a feed that replays and then goes live."""
+"""Delivery of events: a hub that wakes listeners, and a feed that replays the log and then follows it. No writes."""

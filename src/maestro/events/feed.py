@@ -1,4 +1,4 @@
-"""A feed of the log: replays from a cursor, then goes live, and never skips between the two."""
+"""Feeds of the log: replay events from a cursor, then follow new events, without a gap between both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.store.base import Store, Tx
 
 
 class PastHorizon(Exception):
-    """The cursor is not a place in the log as it is."""
+    """The cursor is not a sequence number of the present log."""
 
     def __init__(self, horizon: int) -> None:
         self.horizon = horizon
@@ -19,7 +19,7 @@ class PastHorizon(Exception):
 
 
 class Feed:
-    """Where feeds come from."""
+    """Reads pages of the log and follows the log."""
 
     def __init__(self, store: Store, hub: Hub) -> None:
         self._store = store
@@ -28,25 +28,25 @@ class Feed:
     async def read(
         self, *, since: int, project: str | None, kinds: Collection[str], limit: int
     ) -> tuple[list[Event], int, bool]:
-        """One page: its events, the cursor after it, and whether more is there."""
+        """Return one page of events, the cursor after the page, and whether more events follow."""
 
-        def page(tx: Tx) -> list[Event]:
+        def read_page(tx: Tx) -> list[Event]:
             horizon = tx.events.horizon()
-            # A place beyond the end was in another log: this one has been put back from a backup.
+            # A cursor beyond the end belongs to another log: this log was restored from a backup.
             if 0 < since < horizon or since > tx.events.last():
                 raise PastHorizon(horizon)
             return tx.events.after(max(since, horizon), limit=limit, project=project)
 
-        events = await self._store.read(page)
+        events = await self._store.read(read_page)
         cursor = events[-1].seq if events else since
         return [event for event in events if not kinds or event.kind in kinds], cursor, len(events) == limit
 
     async def follow(self, *, since: int, project: str | None, kinds: Collection[str]) -> AsyncIterator[Event]:
-        """Everything after `since`, for as long as the caller listens."""
+        """Yield all events after `since`, as long as the caller listens."""
         cursor = since
         with self._hub.subscribe([project or EVERYTHING]) as subscription:
             while True:
-                # Subscribed before this reads, so nothing slips between replay and live.
+                # The subscription exists before the read, so no event is lost between replay and new events.
                 more = True
                 while more:
                     events, cursor, more = await self.read(
@@ -54,14 +54,14 @@ class Feed:
                     )
                     for event in events:
                         yield event
-                async for event in _live(subscription, cursor):
+                async for event in _new_events(subscription, cursor):
                     cursor = event.seq
                     if not kinds or event.kind in kinds:
                         yield event
 
 
-async def _live(subscription: Subscription, cursor: int) -> AsyncIterator[Event]:
-    """What comes in from now on, until this listener falls behind and must read the log again."""
+async def _new_events(subscription: Subscription, cursor: int) -> AsyncIterator[Event]:
+    """Yield new events until the subscription falls behind; the caller must read the log again."""
     while True:
         await subscription.wait()
         if subscription.lagging:

@@ -1,7 +1,7 @@
-"""Hands committed events to whoever listens for their keys. It only ever says "look again": the store is the truth.
+"""Give committed events to the subscriptions for their keys. An event is only a hint to read the store again.
 
-A subscriber's queue is bounded. One that falls behind is marked as lagging, loses its queue, and goes back to
-reading the log from its own cursor.
+The queue of a subscription is bounded. A subscription that falls behind is marked as lagging and loses its queue. Its
+listener reads the log again from its own cursor.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ EVERYTHING = "*"
 
 
 def box_key(box: str) -> str:
-    """Mail for a box: apart from all else that happens to the session or in the project it belongs to."""
+    """Return the key for mail to a mailbox, apart from the other events of its session or project."""
     return f"mail:{box}"
 
 
 class Subscription:
-    """One listener's events, in order."""
+    """The queue of one listener, with events in their order."""
 
     def __init__(self, keys: frozenset[str]) -> None:
         self.keys = keys
@@ -32,7 +32,7 @@ class Subscription:
         self._waiter: asyncio.Future[None] | None = None
 
     def offer(self, event: Event) -> None:
-        """Called by the hub, on the event loop."""
+        """Add an event to the queue. The hub calls this method on the event loop."""
         if len(self._queue) >= limits.feed_queue_events_max:
             self._queue.clear()
             self.lagging = True
@@ -42,13 +42,13 @@ class Subscription:
             self._waiter.set_result(None)
 
     def take(self) -> list[Event]:
-        """Everything that has come so far; after a lag, nothing, but listening works again."""
+        """Return and clear the queue. After a lag the queue is empty, and new events are queued again."""
         self.lagging = False
-        taken, self._queue = self._queue, []
-        return taken
+        events, self._queue = self._queue, []
+        return events
 
     async def wait(self) -> None:
-        """Until something has come."""
+        """Wait until the queue has an event, or the subscription lags."""
         if self._queue or self.lagging:
             return
         self._waiter = asyncio.get_running_loop().create_future()
@@ -59,14 +59,14 @@ class Subscription:
 
 
 class Hub:
-    """Who listens for what."""
+    """The subscriptions by key."""
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[Subscription]] = defaultdict(set)
 
     @contextmanager
     def subscribe(self, keys: Iterable[str]) -> Iterator[Subscription]:
-        """Listen for events about these subjects or projects, or for EVERYTHING."""
+        """Subscribe to events of subjects, projects or mailboxes, or to EVERYTHING."""
         subscription = Subscription(frozenset(keys))
         for key in subscription.keys:
             self._listeners[key].add(subscription)
@@ -79,14 +79,14 @@ class Hub:
                     del self._listeners[key]
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Tell the listeners of each event; each hears it once, however many of its keys match."""
+        """Offer each event once to every subscription with a matching key."""
         if not self._listeners:
             return
         for event in events:
-            told: set[Subscription] = set()
-            # An event may name whom it is for: mail wakes those whose boxes it came to.
+            subscriptions: set[Subscription] = set()
+            # A mail event names the mailboxes of its recipients, and wakes only the listeners of these mailboxes.
             for key in (event.subject, event.project, EVERYTHING, *map(box_key, event.data.get("to", ()))):
                 if key is not None and key in self._listeners:
-                    told |= self._listeners[key]
-            for subscription in told:
+                    subscriptions |= self._listeners[key]
+            for subscription in subscriptions:
                 subscription.offer(event)

@@ -1,1 +1,1 @@
-"""The git program, the facts about a checkout that git knows, and the worktrees in which agents work."""
+"""The git program, git's facts about a checkout, the sandbox of gates, and the worktrees in which agents work."""

@@ -1,10 +1,10 @@
-"""The one wrapper around the git program: its environment, time limit and errors, and a checkout's facts.
+"""The one wrapper around the git program: its environment, time limit and errors, and the facts of a checkout.
 
-Nothing else in Maestro starts git. What the facts mean is decided in `domain.identity`.
+No other module starts git. `domain.identity` interprets the facts.
 
-Agents write the folders that git runs in. So git gets its directories from whoever runs it, reaches no network, and
-runs none of the programs that every repository may name. The person's own settings (`~/.gitconfig`) and those of the
-system stay: no agent in a sandbox writes them, and they name the person, git-lfs and safe directories.
+Agents write the folders in which git runs. Therefore the caller sets git's directories, and git reaches no network
+and runs no program that a repository names. The settings of the person (`~/.gitconfig`) and of the system stay in
+force: no agent in a sandbox writes these files, and the files name the person, git-lfs and safe directories.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from maestro.system import subprocesses
 
 seconds_default = 10.0
 _CHUNK_BYTES = 64 * 1024
-# A walk to the first commit may take long in a huge repository; then its path has to do.
+# The walk to the first commit may take long in a huge repository. Without the commit, the path identifies it.
 root_seconds_max = 5.0
 
-# Of the caller's GIT_ variables only these reach git. Others (GIT_DIR, GIT_WORK_TREE, GIT_INDEX_FILE, …) are
-# set inside hooks and would point it at another repository.
-_KEPT = re.compile(
+# Of the caller's GIT_ variables only these reach git. Other variables (GIT_DIR, GIT_WORK_TREE, GIT_INDEX_FILE, …) are
+# set inside hooks and would point git at another repository.
+_KEPT_VARIABLES = re.compile(
     r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH.*|SSL.*|EXEC_PATH|CEILING_DIRECTORIES)"
 )
-_SET = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-# No protocol is allowed. So git never fetches a missing object with a program that a repository names.
-# GIT_NO_LAZY_FETCH says the same to git 2.44 and later.
+_FIXED_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+# Allow no protocol: git must not fetch a missing object with a program that a repository names.
+# GIT_NO_LAZY_FETCH has the same effect for git 2.44 and later.
 _OFFLINE = {"GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0", "GIT_NO_LAZY_FETCH": "1"}
-# They count more than any file. Each could be a program.
-_SAFE = (
+# Settings that override every configuration file. Each of these settings could name a program.
+_SAFE_SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.editor=true",
@@ -57,15 +57,17 @@ _SAFE = (
     "protocol.allow=never",
 )
 _FETCH_LINE = re.compile(r"(?P<name>[^\t]+)\t(?P<url>.+) \(fetch\)(?: \[.*\])?")
-_NOT_OURS = re.compile(r"detected dubious ownership in repository at '(.*)'|unsafe repository \('(.*)' is owned")
+_UNTRUSTED_OWNER = re.compile(
+    r"detected dubious ownership in repository at '(.*)'|unsafe repository \('(.*)' is owned"
+)
 _NO_REPOSITORY = "not a git repository (or any "
 _NO_WORK_TREE = "this operation must be run in a work tree"
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _Result(msgspec.Struct, frozen=True):
     code: int
     out: str
-    error: str  # git's own first line, without secrets
+    error: str  # the first line of git's error, without secrets
 
 
 async def run(
@@ -75,31 +77,32 @@ async def run(
     repository: Repository | None = None,
     settings: tuple[str, ...] = (),
 ) -> str:
-    """What git prints; a MaestroError with git's own first line when it fails.
+    """Run git and return its output. Raise a MaestroError with the first line of git's error if git fails.
 
-    `repository`: the one to use, whatever lies in `cwd`. `settings`: for this command, as `name=value`.
+    `repository`: use this repository, not the repository around `cwd`. `settings`: for this command, as `name=value`.
     """
-    answer = await _ask(*args, cwd=cwd, timeout_seconds=timeout_seconds, environment=_hardened(repository, settings))
-    if answer.code != 0:
-        raise _failure(answer, args[0])
-    return answer.out
+    safe = _safe_environment(repository, settings)
+    result = await _run_process(*args, cwd=cwd, timeout_seconds=timeout_seconds, environment=safe)
+    if result.code != 0:
+        raise _git_error(result, args[0])
+    return result.out
 
 
 async def run_anywhere(*args: str) -> str:
-    """What git prints outside of any repository, by the person's own settings; nothing where it ends with 1."""
-    nowhere = _hardened() | {"GIT_DIR": os.devnull}
-    answer = await _ask(*args, cwd="/", timeout_seconds=seconds_default, environment=nowhere)
-    if answer.code not in {0, 1}:
-        raise _failure(answer, args[0])
-    return answer.out if answer.code == 0 else ""
+    """Run git outside of any repository and return its output; an empty text if git ends with 1."""
+    outside = _safe_environment() | {"GIT_DIR": os.devnull}
+    result = await _run_process(*args, cwd="/", timeout_seconds=seconds_default, environment=outside)
+    if result.code not in {0, 1}:
+        raise _git_error(result, args[0])
+    return result.out if result.code == 0 else ""
 
 
 async def checkout_at(directory: str, *, asks_root: bool = True) -> identity.Checkout | None:
-    """The facts of the checkout that `directory` lies in; None outside of any repository.
+    """Return the facts of the checkout around `directory`; None outside of any repository.
 
-    `asks_root`: whether to look for the first commit of a repository without a remote.
+    `asks_root`: look for the first commit of a repository without a remote.
     """
-    answer = await _ask(
+    result = await _run_process(
         "rev-parse",
         "--is-bare-repository",
         "--is-shallow-repository",
@@ -109,56 +112,60 @@ async def checkout_at(directory: str, *, asks_root: bool = True) -> identity.Che
         cwd=directory,
         timeout_seconds=seconds_default,
     )
-    if answer.error.startswith(_NO_REPOSITORY):
+    if result.error.startswith(_NO_REPOSITORY):
         return None
-    if answer.code != 0 and answer.error != _NO_WORK_TREE:
-        raise _failure(answer, "rev-parse")
-    found = _layout(answer.out, directory)
-    found = msgspec.structs.replace(found, remotes=await _remotes(found, directory))
-    if asks_root and not any(found.remotes.values()) and not found.is_shallow:
-        found = msgspec.structs.replace(found, root_commit=await _root_commit(directory))
-    if "/modules/" in found.git_dir:
-        found = msgspec.structs.replace(found, superproject=await _superproject(found.toplevel))
-    return found
+    if result.code != 0 and result.error != _NO_WORK_TREE:
+        raise _git_error(result, "rev-parse")
+    checkout = _parse_layout(result.out, directory)
+    checkout = msgspec.structs.replace(checkout, remotes=await _read_remotes(checkout, directory))
+    if asks_root and not any(checkout.remotes.values()) and not checkout.is_shallow:
+        checkout = msgspec.structs.replace(checkout, root_commit=await _find_root_commit(directory))
+    if "/modules/" in checkout.git_dir:
+        checkout = msgspec.structs.replace(checkout, superproject=await _find_superproject(checkout.toplevel))
+    return checkout
 
 
 def environment(caller: Mapping[str, str]) -> dict[str, str]:
-    """The environment git runs in: the caller's, without what would lead it astray."""
-    kept = {name: value for name, value in caller.items() if not name.startswith("GIT_") or _KEPT.fullmatch(name)}
-    return kept | _SET
+    """Return the caller's environment without the variables that would point git at another repository."""
+    kept = {
+        name: value
+        for name, value in caller.items()
+        if not name.startswith("GIT_") or _KEPT_VARIABLES.fullmatch(name)
+    }
+    return kept | _FIXED_VARIABLES
 
 
 def ssh_hosts(config: str) -> dict[str, str]:
-    """The names that an ssh configuration gives to hosts, from its plain `Host` and `HostName` lines.
+    """Return the host of each host name that an ssh configuration defines with plain `Host` and `HostName` lines.
 
-    Patterns, `Match` and `Include` are left alone. A name with a dot counts only when it stands for a forge:
-    an own server is better known by its public name than by the address behind it.
+    Patterns, `Match` and `Include` are ignored. A name with a dot counts only if its host is a forge: another server
+    is better known by its public name than by the address behind the name.
     """
-    found: dict[str, str] = {}
+    hosts: dict[str, str] = {}
     names: list[str] = []
     for line in config.splitlines():
-        word, *values = line.replace("=", " ", 1).replace('"', "").split()[:64] or [""]
-        if word.lower() in {"host", "match"}:
-            names = [value.lower() for value in values] if word.lower() == "host" else []
-        elif word.lower() == "hostname" and values and not re.search(r"[%:]", values[0]):
-            real = values[0].lower()
+        keyword, *values = line.replace("=", " ", 1).replace('"', "").split()[:64] or [""]
+        if keyword.lower() in {"host", "match"}:
+            names = [value.lower() for value in values] if keyword.lower() == "host" else []
+        elif keyword.lower() == "hostname" and values and not re.search(r"[%:]", values[0]):
+            host = values[0].lower()
             for name in names:
-                if ("." not in name or real in remotes.FORGES) and not re.search(r"[*?!]", name):
-                    found.setdefault(name, real)
-    return found
+                if ("." not in name or host in remotes.FORGES) and not re.search(r"[*?!]", name):
+                    hosts.setdefault(name, host)
+    return hosts
 
 
-def _layout(printed: str, directory: str) -> identity.Checkout:
+def _parse_layout(printed: str, directory: str) -> identity.Checkout:
     lines = printed.removesuffix("\n").split("\n")
     if len(lines) not in {4, 5}:
         raise Invalid("A repository whose path holds a line break cannot be used.")
     is_bare, is_shallow, git_dir, common_dir, *top = lines
-    # git gives the common directory relative to where it ran
-    common_dir = _real(Path(directory, common_dir))
-    git_dir = _real(git_dir)
+    # git prints the common directory relative to the directory in which git ran
+    common_dir = _resolve_path(Path(directory, common_dir))
+    git_dir = _resolve_path(git_dir)
     if top:
-        toplevel = _real(top[0])
-    else:  # bare, or inside a .git directory
+        toplevel = _resolve_path(top[0])
+    else:  # a bare repository, or a directory inside of .git
         is_inside = is_bare == "false" and Path(common_dir).name == ".git"
         toplevel = str(Path(common_dir).parent) if is_inside else git_dir
     return identity.Checkout(
@@ -166,31 +173,31 @@ def _layout(printed: str, directory: str) -> identity.Checkout:
     )
 
 
-def _real(path: str | Path) -> str:
+def _resolve_path(path: str | Path) -> str:
     return os.path.realpath(path)
 
 
-async def _remotes(checkout: identity.Checkout, directory: str) -> dict[str, str]:
-    # `remote -v` applies insteadOf; its fetch lines leave pushInsteadOf out.
+async def _read_remotes(checkout: identity.Checkout, directory: str) -> dict[str, str]:
+    # `remote -v` applies insteadOf. Its fetch lines do not apply pushInsteadOf.
     printed = await run("remote", "-v", cwd=directory)
-    fit = [line for line in printed.split("\n") if len(line) <= limits.remote_chars_max]
-    lines = [found for line in fit if (found := _FETCH_LINE.fullmatch(line))][: limits.remotes_max]
-    # A remote without an address is listed with its name for one.
-    return settle_addresses(checkout, {line["name"]: line["url"] for line in lines if line["url"] != line["name"]})
+    lines = [line for line in printed.split("\n") if len(line) <= limits.remote_chars_max]
+    matches = [match for line in lines if (match := _FETCH_LINE.fullmatch(line))][: limits.remotes_max]
+    # git lists a remote without an address with its name as the address.
+    addresses = {match["name"]: match["url"] for match in matches if match["url"] != match["name"]}
+    return settle_addresses(checkout, addresses)
 
 
 def settle_addresses(checkout: identity.Checkout, addresses: Mapping[str, str]) -> dict[str, str]:
-    """Return the addresses of remotes as facts: no ssh nickname, no symbolic link, no secret."""
+    """Return the addresses of remotes without ssh nicknames, symbolic links and secrets."""
     hosts = _known_ssh_hosts() if addresses else {}
     base = identity.remote_base(checkout)
-    return {name: _settled(url, hosts=hosts, base=base) for name, url in addresses.items()}
+    return {name: _settle_address(url, hosts=hosts, base=base) for name, url in addresses.items()}
 
 
-def _settled(url: str, *, hosts: Mapping[str, str], base: str) -> str:
-    """The address as a fact: no ssh nickname, no symbolic link, no secret."""
+def _settle_address(url: str, *, hosts: Mapping[str, str], base: str) -> str:
     path = remotes.local_path(url, base=base)
     if path is not None and "\0" not in path:
-        url = _real(path)
+        url = _resolve_path(path)
     return remotes.without_secrets(remotes.with_hosts(url, hosts))
 
 
@@ -201,99 +208,109 @@ def _known_ssh_hosts() -> dict[str, str]:
         return {}
 
 
-async def _root_commit(directory: str) -> str | None:
-    """The oldest root of all branches (a later orphan branch leaves it so); None: no commit, or too slow."""
-    asked = ("rev-list", "--max-parents=0", "--timestamp", "--exclude=refs/[!h]*", "--all")
+async def _find_root_commit(directory: str) -> str | None:
+    """Return the oldest root commit of all branches; None if there is no commit or the search takes too long.
+
+    The oldest root stays the same when somebody adds an orphan branch later.
+    """
+    command = ("rev-list", "--max-parents=0", "--timestamp", "--exclude=refs/[!h]*", "--all")
     try:
-        printed = await run("--no-replace-objects", *asked, cwd=directory, timeout_seconds=root_seconds_max)
+        printed = await run("--no-replace-objects", *command, cwd=directory, timeout_seconds=root_seconds_max)
     except MaestroError:
         return None
     roots = [(int(seconds), commit) for seconds, _, commit in (line.partition(" ") for line in printed.splitlines())]
     return min(roots)[1] if roots else None
 
 
-async def _superproject(toplevel: str) -> str | None:
-    answer = await _ask(
+async def _find_superproject(toplevel: str) -> str | None:
+    result = await _run_process(
         "rev-parse", "--show-superproject-working-tree", cwd=toplevel, timeout_seconds=seconds_default
     )
-    path = answer.out.removesuffix("\n")
-    return _real(path) if answer.code == 0 and path else None
+    path = result.out.removesuffix("\n")
+    return _resolve_path(path) if result.code == 0 and path else None
 
 
-def _hardened(repository: Repository | None = None, settings: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the environment in which git runs no program of a repository, and reaches no other one."""
-    # As `git -c` would hand them on, also to the git commands that git itself starts.
-    given = {"GIT_CONFIG_PARAMETERS": " ".join(map(_quoted, (*_SAFE, *settings)))}
-    return environment(os.environ) | _OFFLINE | given | (_directories(repository) if repository else {})
+def _safe_environment(repository: Repository | None = None, settings: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return an environment in which git runs no program of a repository and uses no other repository."""
+    # The same variable as for `git -c`: the settings also reach the git commands that git itself starts.
+    parameters = {"GIT_CONFIG_PARAMETERS": " ".join(map(_quote, (*_SAFE_SETTINGS, *settings)))}
+    directories = _directory_variables(repository) if repository else {}
+    return environment(os.environ) | _OFFLINE | parameters | directories
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _directories(repository: Repository) -> dict[str, str]:
-    """What --git-dir and --work-tree set, and the shared directory, which a file in the git directory would name."""
+def _directory_variables(repository: Repository) -> dict[str, str]:
+    """Return the variables for --git-dir and --work-tree, and for the common directory.
+
+    Without the variable, git would read the common directory from a file in the git directory, which agents write.
+    """
     if not _is_own(repository.git_dir):
-        return {}  # git looks itself, for only so it checks whether the person trusts the owner
-    found = {"GIT_DIR": repository.git_dir, "GIT_COMMON_DIR": repository.common_dir}
-    return found if repositories.is_bare(repository) else {**found, "GIT_WORK_TREE": repository.top}
+        return {}  # git searches itself: only then does git check whether the person trusts the owner
+    variables = {"GIT_DIR": repository.git_dir, "GIT_COMMON_DIR": repository.common_dir}
+    return variables if repositories.is_bare(repository) else {**variables, "GIT_WORK_TREE": repository.top}
 
 
 def _is_own(path: str) -> bool:
     try:
         return os.stat(path).st_uid == os.geteuid()  # noqa: PTH116 with every git command
     except OSError:
-        return True  # git says what is wrong with it
+        return True  # git reports the problem
 
 
-async def _ask(*args: str, cwd: str, timeout_seconds: float, environment: dict[str, str] | None = None) -> _Answer:
-    process = await _started(args, cwd, environment or _hardened())
+async def _run_process(
+    *args: str, cwd: str, timeout_seconds: float, environment: dict[str, str] | None = None
+) -> _Result:
+    process = await _start_process(args, cwd, environment or _safe_environment())
     try:
         async with asyncio.timeout(timeout_seconds):
-            out, err = await _said(process, args[0])
+            out, err = await _read_output(process, args[0])
     except TimeoutError:
         raise TimedOut(f"git {args[0]} took longer than {timeout_seconds:g} seconds.", data={"cwd": cwd}) from None
     finally:
-        await _ended(process)
-    return _Answer(process.returncode or 0, os.fsdecode(out), _first_error(os.fsdecode(err)))
+        await _end_process(process)
+    return _Result(process.returncode or 0, os.fsdecode(out), _first_error(os.fsdecode(err)))
 
 
-async def _said(process: asyncio.subprocess.Process, command: str) -> tuple[bytes, bytes]:
-    """All that git prints, within bounds: half a list would be taken for a whole one, so more is an error."""
+async def _read_output(process: asyncio.subprocess.Process, command: str) -> tuple[bytes, bytes]:
+    """Return git's output and errors. Refuse too much output: a cut list would be taken for a complete list."""
     assert process.stdout is not None and process.stderr is not None
-    out, err = await asyncio.gather(_bounded(process.stdout, process), _bounded(process.stderr, process))
+    out, err = await asyncio.gather(_read_bounded(process.stdout, process), _read_bounded(process.stderr, process))
     await process.wait()
     if out is None or err is None:
         raise TooLarge(
-            f"git {command} prints more than {limits.git_output_bytes_max} bytes.", hint="Look at it with git itself."
+            f"git {command} prints more than {limits.git_output_bytes_max} bytes.",
+            hint="Run the git command by hand to see its output.",
         )
     return out, err
 
 
-async def _bounded(stream: asyncio.StreamReader, process: asyncio.subprocess.Process) -> bytes | None:
-    """A stream to its end; None if it was too much, and then git is ended."""
+async def _read_bounded(stream: asyncio.StreamReader, process: asyncio.subprocess.Process) -> bytes | None:
+    """Read a stream to its end. If the stream is too long, kill git and return None."""
     kept: bytearray | None = bytearray()
     while data := await stream.read(_CHUNK_BYTES):
         if kept is not None:
             kept += data
         if kept is not None and len(kept) > limits.git_output_bytes_max:
-            kept = None  # what is still on its way is read and thrown away
+            kept = None  # the rest of the stream is read and thrown away
             subprocesses.kill(process)
     return None if kept is None else bytes(kept)
 
 
 def _first_error(printed: str) -> str:
     lines = printed.splitlines() or [""]
-    # Warnings may come before the line that counts.
+    # Warnings may come before the error line.
     line = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
-    if len(line) > limits.git_error_chars_max:  # never cut: the end of an address tells that it holds a secret
-        return f"it answers with a line of {len(line)} characters"
+    if len(line) > limits.git_error_chars_max:  # never cut: only a complete address shows that it holds a secret
+        return f"git's error is a line of {len(line)} characters and is not shown"
     return remotes.redacted(line.removeprefix("fatal: ").removeprefix("error: "))
 
 
-async def _started(args: tuple[str, ...], cwd: str, environment: dict[str, str]) -> asyncio.subprocess.Process:
+async def _start_process(args: tuple[str, ...], cwd: str, environment: dict[str, str]) -> asyncio.subprocess.Process:
     if any("\0" in text for text in (cwd, *args)):
-        # uvloop would cut the path off there, and git would look at another directory
+        # uvloop would cut the path at the null byte, and git would use another directory
         raise Invalid("A path or argument for git holds a null byte.")
     try:
         return await subprocesses.start(
@@ -306,32 +323,34 @@ async def _started(args: tuple[str, ...], cwd: str, environment: dict[str, str])
             stderr=asyncio.subprocess.PIPE,
         )
     except OSError as error:
-        raise _not_started(error, cwd) from None
+        raise _start_error(error, cwd) from None
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Leave nothing behind, whether the time ran out or the caller was cancelled."""
+async def _end_process(process: asyncio.subprocess.Process) -> None:
+    """Kill git if it still runs: the time ran out, or the caller was cancelled."""
     if process.returncode is None:
         subprocesses.kill(process)
         await process.wait()
 
 
-def _not_started(error: OSError, cwd: str) -> MaestroError:
+def _start_error(error: OSError, cwd: str) -> MaestroError:
     if isinstance(error, PermissionError):
-        return NotPermitted(f"The directory {cwd} may not be entered.", hint="Look at its permissions.")
-    if not os.path.isdir(cwd):  # noqa: PTH112 false, also for a name that is too long
-        return NotFound(f"There is no directory {cwd}.", hint="It may have been moved or deleted.")
+        return NotPermitted(
+            f"The directory {cwd} may not be entered.", hint="Check the permissions of the directory."
+        )
+    if not os.path.isdir(cwd):  # noqa: PTH112 returns false for a name that is too long, too
+        return NotFound(f"There is no directory {cwd}.", hint="The directory may have been moved or deleted.")
     if isinstance(error, FileNotFoundError):
         return MaestroError("git is not installed, or not on the PATH.", hint="Install git 2.25 or later.")
     return MaestroError(f"git could not be started: {error.strerror}.")
 
 
-def _failure(answer: _Answer, command: str) -> MaestroError:
-    message = answer.error or f"git {command} ended with status {answer.code} and said nothing."
-    if found := _NOT_OURS.search(answer.error):
-        path = found[1] or found[2]
+def _git_error(result: _Result, command: str) -> MaestroError:
+    message = result.error or f"git {command} ended with status {result.code} and without a message."
+    if match := _UNTRUSTED_OWNER.search(result.error):
+        path = match[1] or match[2]
         return NotPermitted(
-            f"The repository {path} belongs to another user, and git does not trust it.",
-            hint=f"If you do: git config --global --add safe.directory {path}",
+            f"The repository {path} belongs to another user, and git does not trust the repository.",
+            hint=f"If you trust the repository: git config --global --add safe.directory {path}",
         )
-    return MaestroError(f"git {command}: {message}", data={"exit_code": answer.code})
+    return MaestroError(f"git {command}: {message}", data={"exit_code": result.code})

@@ -1,7 +1,7 @@
-"""The repository of a checkout, found and checked by files alone: no program runs, and nothing here waits.
+"""Find and check the repository of a checkout by its files alone. Starts no program and does not block.
 
-`RECORDS` holds what the store knows: the git directory that each checkout had when Maestro recorded the checkout, and
-the programs that the settings of its repository named then. The server fills it; git is run by it.
+`RECORDS` holds the git directory that each checkout had when Maestro recorded the checkout, and the programs that the
+settings of its repository named at the time. The server fills `RECORDS` from the store; git runs with these records.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Stat = tuple[str, int, int, int, int]
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a checkout and its repository lie. Every path is absolute and free of links."""
+    """The directories of a checkout and its repository. Every path is absolute and without symbolic links."""
 
     top: str
     git_dir: str
@@ -30,24 +30,24 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_linked(self) -> bool:
-        """Whether the checkout is one of `git worktree`."""
+        """Return whether the checkout is a linked worktree (`git worktree add`)."""
         return self.git_dir != self.common_dir
 
 
 class Records:
-    """The checkouts and programs that the store knows."""
+    """The recorded checkouts, and the recorded programs of their repositories."""
 
     def __init__(self) -> None:
         self._checkouts: dict[str, Repository] = {}
         self._programs: dict[str, frozenset[str]] = {}
 
     def add(self, checkout: Repository, programs: frozenset[str]) -> None:
-        """Remember a checkout. Programs of several checkouts of one repository add up."""
+        """Add a checkout. The programs of all checkouts of a repository add up."""
         self._checkouts[checkout.top] = checkout
         self._programs[checkout.common_dir] = self._programs.get(checkout.common_dir, frozenset()) | programs
 
     def drop(self, path: str) -> None:
-        """Forget a checkout that was removed."""
+        """Drop a checkout that was removed."""
         self._checkouts.pop(path, None)
 
     def checkout(self, path: str) -> Repository | None:
@@ -55,7 +55,7 @@ class Records:
         return self._checkouts.get(path)
 
     def accepts(self, common_dir: str, setting: Setting) -> bool:
-        """Tell whether a repository named this program when it was recorded."""
+        """Return whether a repository named the program of a setting when the repository was recorded."""
         return git_programs.fingerprint(setting) in self._programs.get(common_dir, ())
 
 
@@ -63,46 +63,48 @@ RECORDS = Records()
 
 
 def find_repository(directory: str) -> Repository | None:
-    """Return the repository around a directory; None where there is none."""
-    found = None if "\0" in directory else fingerprint.find(os.path.realpath(directory))
-    if found is None:
+    """Return the repository around a directory; None outside of any repository."""
+    directories = None if "\0" in directory else fingerprint.find(os.path.realpath(directory))
+    if directories is None:
         return None
-    top, git_dir, common_dir = map(os.path.realpath, found)
+    top, git_dir, common_dir = map(os.path.realpath, directories)
     return Repository(top=top, git_dir=git_dir, common_dir=common_dir)
 
 
 def repository_at(directory: str) -> Repository:
-    """Return the repository around a directory. Refuse a checkout that no longer leads to its recorded repository."""
+    """Return the repository around a directory. Refuse a checkout that no longer leads to its recorded one."""
     recorded = RECORDS.checkout(os.path.realpath(directory))
     if recorded is not None:
         _check_git_file(recorded)
         return recorded
-    found = find_repository(directory)
-    if found is not None:
-        return found
+    repository = find_repository(directory)
+    if repository is not None:
+        return repository
     if not Path(directory).is_dir():
-        raise NotFound(f"There is no directory {directory}.", hint="It may have been moved or deleted.")
-    raise NotFound(f"{directory} does not lie in a git repository, and is not a git repository itself.")
+        raise NotFound(f"There is no directory {directory}.", hint="The directory may have been moved or deleted.")
+    raise NotFound(f"{directory} is not a git repository and does not lie in one.")
 
 
 def named_programs(repository: Repository) -> list[Setting]:
-    """Return the settings of a repository that name programs, also those of files that its settings include."""
-    return _settings(repository).programs
+    """Return the settings of a repository that name programs. Included configuration files count too."""
+    return _read_settings(repository).programs
 
 
 def is_bare(repository: Repository) -> bool:
-    """Tell whether a repository has no checkout of its own."""
-    return not repository.is_linked and _settings(repository).is_bare
+    """Return whether a repository has no checkout of its own."""
+    return not repository.is_linked and _read_settings(repository).is_bare
 
 
 def neutral_settings(repository: Repository) -> tuple[str, ...]:
-    """Return settings with which git runs no program that the repository did not name when it was recorded."""
-    new = [one for one in named_programs(repository) if not RECORDS.accepts(repository.common_dir, one)]
-    return git_programs.neutral_settings(new)
+    """Return settings that keep git from running programs that were not recorded for the repository."""
+    unrecorded = [
+        setting for setting in named_programs(repository) if not RECORDS.accepts(repository.common_dir, setting)
+    ]
+    return git_programs.neutral_settings(unrecorded)
 
 
 def read_config(path: str) -> list[Setting]:
-    """Return the settings of one file; none where there is no file. Wait for no pipe."""
+    """Return the settings of a configuration file; an empty list for a missing file. Never waits for a pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -125,55 +127,59 @@ def _check_git_file(recorded: Repository) -> None:
     except OSError:
         if recorded.git_dir == recorded.top and Path(recorded.git_dir).is_dir():
             return  # a bare repository
-        raise NotFound(f"{recorded.top} is no checkout any more: there is no {link}.") from None
+        raise NotFound(
+            f"{recorded.top} is no longer a checkout: {link} is missing.",
+            hint="Put the file back, or remove the folder.",
+        ) from None
     if stat.S_ISDIR(mode) and recorded.git_dir == link:
         return
     if stat.S_ISREG(mode) and fingerprint.git_dir_in(recorded.top) == recorded.git_dir:
         return
     raise Conflict(
-        f"{link} is not what Maestro recorded: the checkout no longer leads to {recorded.git_dir}.",
-        hint=f"If this was meant: run `maestro init` there. Else put back the file: gitdir: {recorded.git_dir}",
+        f"{link} has changed since Maestro recorded the checkout: it no longer leads to {recorded.git_dir}.",
+        hint=f"If the change is intended: run `maestro init` in the checkout. If not, put the line back into {link}: "
+        f"gitdir: {recorded.git_dir}",
     )
 
 
-class _Settings(msgspec.Struct, frozen=True):
+class _RepositorySettings(msgspec.Struct, frozen=True):
     stats: tuple[_Stat, ...]
     programs: list[Setting]
     is_bare: bool
 
 
-_cache: dict[tuple[str, str], _Settings] = {}
+_cache: dict[tuple[str, str], _RepositorySettings] = {}
 
 
-def _settings(repository: Repository) -> _Settings:
-    """Read the configuration again only if one of its files changed."""
+def _read_settings(repository: Repository) -> _RepositorySettings:
+    """Return the settings of a repository. Read the files again only if one of the files has changed."""
     key = (repository.git_dir, repository.common_dir)
-    known = _cache.get(key)
-    if known is not None and all(_stat(one[0]) == one for one in known.stats):
-        return known
+    cached = _cache.get(key)
+    if cached is not None and all(_stat_file(stat_before[0]) == stat_before for stat_before in cached.stats):
+        return cached
     if len(_cache) >= limits.git_config_cached_max:
         _cache.clear()
-    _cache[key] = found = _read_all(repository)
-    return found
+    _cache[key] = settings = _read_config_files(repository)
+    return settings
 
 
-def _read_all(repository: Repository) -> _Settings:
-    own = (f"{repository.common_dir}/config", f"{repository.git_dir}/config.worktree")
-    files, settings = list(dict.fromkeys(own)), []
+def _read_config_files(repository: Repository) -> _RepositorySettings:
+    own_files = (f"{repository.common_dir}/config", f"{repository.git_dir}/config.worktree")
+    files, settings = list(dict.fromkeys(own_files)), []
     stats = []
-    for number, file in enumerate(files):  # grows while it is walked
+    for number, file in enumerate(files):  # the list grows during the loop
         if number >= limits.git_config_files_max:
             raise TooLarge(f"The git configuration of {repository.common_dir} includes too many files.")
-        stats.append(_stat(file))  # before the reading: what changes in between is read again
-        read = read_config(file)
-        settings += read
-        files += [path for one in read if (path := _included(one, file)) and path not in files]
-    bare = [one.is_true for one in settings if one.key == "core.bare"]
-    return _Settings(tuple(stats), git_programs.named_programs(settings), bool(bare) and bare[-1])
+        stats.append(_stat_file(file))  # before the read: a file that changes in between is read again later
+        file_settings = read_config(file)
+        settings += file_settings
+        files += [path for setting in file_settings if (path := _included_file(setting, file)) and path not in files]
+    bare = [setting.is_true for setting in settings if setting.key == "core.bare"]
+    return _RepositorySettings(tuple(stats), git_programs.named_programs(settings), bool(bare) and bare[-1])
 
 
-def _included(setting: Setting, file: str) -> str:
-    """Return the file that a setting includes, whatever its condition says; an empty text for other settings."""
+def _included_file(setting: Setting, file: str) -> str:
+    """Return the file that a setting includes under any condition; an empty text for other settings."""
     if setting.section not in {"include", "includeif"} or setting.name != "path" or not setting.value:
         return ""
     if setting.value.startswith("%(prefix)"):
@@ -181,9 +187,9 @@ def _included(setting: Setting, file: str) -> str:
     return os.path.join(os.path.dirname(file), os.path.expanduser(setting.value))  # noqa: PTH111, PTH118, PTH120
 
 
-def _stat(path: str) -> _Stat:
+def _stat_file(path: str) -> _Stat:
     try:
-        found = os.stat(path)  # noqa: PTH116 with every git command
+        status = os.stat(path)  # noqa: PTH116 with every git command
     except (OSError, ValueError):
         return path, 0, 0, 0, 0
-    return path, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

@@ -1,4 +1,4 @@
-"""Runs a command in the sandbox of its project, or without one. No command runs a second time in another mode."""
+"""Run a command in the sandbox of its project, or without a sandbox. No command runs again in another mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from maestro.system import shell_command
 _PROGRAM = "bwrap"
 _HINT = "The person switches the sandbox of a project off with `maestro project edit NAME --sandbox none`."
 _TOOLS = ("python3", "python", "node")
-# Folders of a repository in which a commit writes. The rest, such as hooks and config, is only readable.
+# Folders of a repository in which a commit writes. The other files, such as hooks and config, are only readable.
 _WRITTEN_BY_GIT = ("objects", "refs", "logs")
 
 
@@ -33,14 +33,14 @@ async def run(
     bytes_max: int,
     mark: str = "",
 ) -> shell_command.Ran:
-    """Run a shell command; raise an error if its sandbox cannot be made."""
+    """Run a shell command. Raise an error if the sandbox cannot be made."""
     prefix: Sequence[str] = ()
     if sandbox.mode is Mode.BUBBLEWRAP:
         directory = os.path.realpath(directory)
         mounts = await asyncio.to_thread(find_mounts, sandbox, directory, environment.get("PATH", ""))
         environment = sandboxes.build_environment(environment, home=mounts.home)
-        prefix = [_program(), *sandboxes.build_arguments(mounts, directory=directory)]
-        await _try_out(prefix, directory, environment)
+        prefix = [_find_program(), *sandboxes.build_arguments(mounts, directory=directory)]
+        await _check_sandbox(prefix, directory, environment)
     return await shell_command.run(
         command,
         directory=directory,
@@ -53,38 +53,47 @@ async def run(
 
 
 def find_mounts(sandbox: Sandbox, directory: str, search_path: str) -> Mounts:
-    """Return what a command in a directory sees. Refuse a place that would show the home or the data directory."""
+    """Return the paths that a command in a directory sees. Refuse to show the home or the data directory."""
     home = os.path.realpath(Path.home())
     data = os.path.realpath(sandbox.data_directory)
-    repository = _repository(directory)
+    repository = _recorded_repository(directory)
     top = repository.top if repository else directory
     git_folders = (repository.common_dir, repository.git_dir) if repository else ()
-    caches = tuple(os.path.realpath(one) for one in sandbox.caches if Path(one).is_dir())
+    caches = tuple(os.path.realpath(cache) for cache in sandbox.caches if Path(cache).is_dir())
     for path in (top, *git_folders, *caches):
         _refuse_to_show(path, home, data, is_worktree=path == top)
-    tools = (one for one in _tools(search_path, home) if not overlaps(one, data) and not contains(one, home))
+    tools = (
+        folder
+        for folder in _tool_folders(search_path, home)
+        if not overlaps(folder, data) and not contains(folder, home)
+    )
     return Mounts(
         home=home,
-        hidden=(data,) if any(contains(one, data) for one in sandboxes.SYSTEM) else (),
+        hidden=(data,) if any(contains(folder, data) for folder in sandboxes.SYSTEM) else (),
         readable=tuple(dict.fromkeys((*tools, *caches, *git_folders))),
-        writable=(top, *(_written_by_git(repository) if repository else ())),
-        protected=tuple(_protected(repository)) if repository and repository.is_linked else (),
+        writable=(top, *(_folders_written_by_git(repository) if repository else ())),
+        protected=tuple(_protected_files(repository)) if repository and repository.is_linked else (),
     )
 
 
-def _repository(directory: str) -> Repository | None:
-    """Return the recorded repository of a directory: an agent could have made another one in its place."""
-    found = repositories.find_repository(directory)
-    if found is None:
+def _recorded_repository(directory: str) -> Repository | None:
+    """Return the recorded repository of a directory. Refuse an unrecorded one: an agent could have made it."""
+    repository = repositories.find_repository(directory)
+    if repository is None:
         return None
-    is_temporary = contains(found.common_dir, found.top)  # a worktree of the server's own
-    if RECORDS.checkout(found.top) is None and not is_temporary:
-        raise _refusal(f"{found.top} is a repository that Maestro does not know; run `maestro init` there")
-    return repositories.repository_at(found.top)
+    is_temporary = contains(repository.common_dir, repository.top)  # a temporary worktree of the server
+    if RECORDS.checkout(repository.top) is None and not is_temporary:
+        raise _sandbox_conflict(
+            f"{repository.top} is a repository that Maestro does not know; run `maestro init` in {repository.top}"
+        )
+    return repositories.repository_at(repository.top)
 
 
-def _written_by_git(repository: Repository) -> Iterator[str]:
-    """Yield the folders in which a commit writes. A main checkout's index stays as it is: hooks lie beside it."""
+def _folders_written_by_git(repository: Repository) -> Iterator[str]:
+    """Yield the folders in which a commit writes.
+
+    The git directory of a main checkout is not among them, because it holds the hooks. Its index stays unchanged.
+    """
     for name in _WRITTEN_BY_GIT:
         folder = Path(repository.common_dir, name)
         if folder.is_dir() and not folder.is_symlink():
@@ -93,58 +102,58 @@ def _written_by_git(repository: Repository) -> Iterator[str]:
         yield repository.git_dir
 
 
-def _protected(repository: Repository) -> Iterator[str]:
+def _protected_files(repository: Repository) -> Iterator[str]:
     """Yield the files by which git finds a linked worktree and its settings."""
-    own = Path(repository.git_dir, "config.worktree")
+    own_config = Path(repository.git_dir, "config.worktree")
     settings = repositories.read_config(f"{repository.common_dir}/config")
-    if any(one.key == "extensions.worktreeconfig" for one in settings) and not own.exists():
-        own.touch()  # else the command could create the file, and git would follow it
-    files = (Path(repository.top, ".git"), *(Path(repository.git_dir, name) for name in ("commondir", "gitdir")), own)
-    for file in files:
+    if any(setting.key == "extensions.worktreeconfig" for setting in settings) and not own_config.exists():
+        own_config.touch()  # else the command could create the file, and git would follow the file
+    links = (Path(repository.git_dir, name) for name in ("commondir", "gitdir"))
+    for file in (Path(repository.top, ".git"), *links, own_config):
         if file.is_symlink():
-            raise _refusal(f"{file} is a link")
+            raise _sandbox_conflict(f"{file} is a symbolic link")
         if file.exists():
             yield str(file)
 
 
-def _tools(search_path: str, home: str) -> Iterator[str]:
+def _tool_folders(search_path: str, home: str) -> Iterator[str]:
     """Yield the folders of the programs on the PATH that lie outside of the system's folders."""
-    folders = [one for one in search_path.split(os.pathsep) if one.startswith("/")]
-    found = [shutil.which(name, path=search_path) for name in _TOOLS]
-    folders += [str(Path(os.path.realpath(one)).parent) for one in found if one]
+    folders = [folder for folder in search_path.split(os.pathsep) if folder.startswith("/")]
+    programs = [shutil.which(name, path=search_path) for name in _TOOLS]
+    folders += [str(Path(os.path.realpath(program)).parent) for program in programs if program]
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
-        if Path(folder).is_dir() and not any(contains(one, folder) for one in sandboxes.SYSTEM):
-            yield _installation(folder, home)
+        if Path(folder).is_dir() and not any(contains(system, folder) for system in sandboxes.SYSTEM):
+            yield _installation_folder(folder, home)
 
 
-def _installation(folder: str, home: str) -> str:
-    """Return the folder of a whole installation, such as a virtual environment; else the folder of programs alone."""
+def _installation_folder(folder: str, home: str) -> str:
+    """Return the folder of the complete installation, such as a virtual environment, or else `folder` itself."""
     parent = Path(folder).parent
-    is_whole = any((parent / name).exists() for name in ("lib", "libexec", "pyvenv.cfg"))
-    is_wide = contains(str(parent), home) or str(parent) == f"{home}/.local"
-    return str(parent) if is_whole and not is_wide else folder
+    is_installation = any((parent / name).exists() for name in ("lib", "libexec", "pyvenv.cfg"))
+    is_too_wide = contains(str(parent), home) or str(parent) == f"{home}/.local"
+    return str(parent) if is_installation and not is_too_wide else folder
 
 
 def _refuse_to_show(path: str, home: str, data: str, *, is_worktree: bool) -> None:
     if contains(path, home):
-        raise _refusal(f"{path} holds the home directory")
+        raise _sandbox_conflict(f"{path} holds the home directory")
     if contains(path, data) or (contains(data, path) and not is_worktree):
-        raise _refusal(f"{path} would show Maestro's data directory")
+        raise _sandbox_conflict(f"{path} would show Maestro's data directory")
 
 
-def _program() -> str:
-    found = shutil.which(_PROGRAM)
-    if found is None:
+def _find_program() -> str:
+    program = shutil.which(_PROGRAM)
+    if program is None:
         raise MaestroError(
             "The project's setting `sandbox` is bubblewrap, but the program bwrap is not installed.",
             hint=f"Install the package bubblewrap. {_HINT}",
         )
-    return found
+    return program
 
 
-async def _try_out(prefix: Sequence[str], directory: str, environment: Mapping[str, str]) -> None:
-    """Refuse a sandbox that cannot be made, before the command: its own failure looks the same."""
-    ran = await shell_command.run(
+async def _check_sandbox(prefix: Sequence[str], directory: str, environment: Mapping[str, str]) -> None:
+    """Refuse a sandbox that cannot start. Checked before the command, whose own failure would look the same."""
+    result = await shell_command.run(
         ":",
         directory=directory,
         environment=environment,
@@ -152,13 +161,15 @@ async def _try_out(prefix: Sequence[str], directory: str, environment: Mapping[s
         bytes_max=limits.gate_output_bytes_max,
         prefix=prefix,
     )
-    if not ran.passed:
-        said = ran.output.decode("utf-8", "replace").strip() or f"exit code {ran.code}"
+    if not result.passed:
+        problem = result.output.decode("utf-8", "replace").strip() or f"exit code {result.code}"
         raise MaestroError(
-            f"The project's setting `sandbox` is bubblewrap, but bwrap cannot start: {said}",
-            hint=f"Let the user make user namespaces, as the package bubblewrap needs them. {_HINT}",
+            f"The project's setting `sandbox` is bubblewrap, but bwrap cannot start: {problem}",
+            hint=f"Allow the user to create user namespaces: bubblewrap needs them. {_HINT}",
         )
 
 
-def _refusal(why: str) -> Conflict:
-    return Conflict(f"The project's setting `sandbox` is bubblewrap, and no sandbox can be made: {why}.", hint=_HINT)
+def _sandbox_conflict(reason: str) -> Conflict:
+    return Conflict(
+        f"The project's setting `sandbox` is bubblewrap, but no sandbox can be made: {reason}.", hint=_HINT
+    )

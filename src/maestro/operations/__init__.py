@@ -1,1 +1,1 @@
-"""The registry: one declaration per operation. REST, OpenAPI, the command, its help and the reference follow."""
+"""Declarations: one per operation. REST, OpenAPI, the command, help and the reference derive from them."""

@@ -1,4 +1,4 @@
-"""Who is there: the agents of a project, and whether one of them would answer."""
+"""The agents of a project, and whether an agent is online."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from maestro.operations.base import GET, Command, Effect, InProject, Operation
 
 
 class ListAgents(InProject, frozen=True, kw_only=True):
-    online: Annotated[bool, Meta(description="Only those that are online; exits with 1 if nobody is.")] = False
+    online: Annotated[bool, Meta(description="Only online agents; exits with 1 if no agent is online.")] = False
     everywhere: Annotated[bool, Meta(description="In all projects.")] = False
     limit: fields.Limit = limits.page_items_default
 
 
 class AgentList(msgspec.Struct, frozen=True, kw_only=True):
-    """Agents, those that are near first. `reached` is false when someone online was asked for and nobody is."""
+    """Agents, the nearest first. `reached` is false when only online agents were wanted and no agent is online."""
 
     agents: list[Agent]
     online: int
@@ -36,7 +36,7 @@ LIST = Operation(
     AgentList,
     callers=Callers.KNOWN,
     http=GET("/api/agents"),
-    summary="List the agents of a project: who is online, when each was last seen, what it works on.",
+    summary="List the agents of a project: whether each is online, when it was last seen, what it works on.",
     effect=Effect.READ,
     command=Command("agent list"),
     examples=("maestro agent list --project beads", "maestro agent list --project beads --online"),

@@ -1,4 +1,4 @@
-"""What a surface sees of the server: it can be asked who is calling, and told to carry out an operation."""
+"""The server as surfaces see it: identifies callers and carries out operations."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from maestro.operations.base import Operation
 
 @dataclass(frozen=True)
 class Peer:
-    """The process at the other end of a Unix socket, as the system attests it."""
+    """The process at the other end of a Unix socket, as the kernel attests."""
 
     uid: int
     pid: int
 
 
 class App(Protocol):
-    """The server, to a surface."""
+    """The server's interface for surfaces."""
 
     async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
-        """Who is calling: by token first, else by the process at the other end of the socket. `again`: a client that
-        waits has lost the server, and asks anew."""
+        """Return the caller: by token, else by the process at the other end of the socket. `again`: a waiting
+        client lost the server and repeats the request."""
 
     async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
-        """Carry out one operation. `key` is an idempotency key: the same key answers with the first result."""
+        """Carry out one operation. `key` is an idempotency key: the same key returns the first result."""
 
     def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
-        """Carry out an operation with many answers."""
+        """Carry out an operation that gives many answers."""

@@ -1,4 +1,4 @@
-"""What agents ask of people."""
+"""Asks: questions and permission requests from agents to the person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProjec
 
 _AskRef = Annotated[
     str,
-    Meta(min_length=1, max_length=100, pattern=fields.TEXT, description="A request.", extra={"label": "REQUEST"}),
+    Meta(min_length=1, max_length=100, pattern=fields.TEXT, description="An ask's id.", extra={"label": "ASK"}),
 ]
 
 
@@ -31,17 +31,19 @@ class CreateAsk(Request, frozen=True, kw_only=True):
         ),
     ]
     message: fields.Description = ""
-    kind: Annotated[Kind, Meta(description="What is asked for.")] = Kind.QUESTION
+    kind: Annotated[Kind, Meta(description="What the ask is for.")] = Kind.QUESTION
     choice: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=limits.title_chars_max, pattern=fields.LINE)]],
         Meta(
             max_length=limits.choices_max,
-            description="An answer to choose. May be repeated.",
+            description="An answer to choose from. May be repeated.",
             extra={"repeat": True, "label": "TEXT"},
         ),
     ] = []
-    task: Annotated[fields.TaskRef, Meta(description="The task it is about.", extra={"label": "ID"})] | None = None
-    wait: Annotated[bool, Meta(description="Block until it is answered.")] = False
+    task: (
+        Annotated[fields.TaskRef, Meta(description="The task that the ask is about.", extra={"label": "ID"})] | None
+    ) = None
+    wait: Annotated[bool, Meta(description="Block until the ask is answered.")] = False
     timeout: fields.Timeout = limits.wait_seconds_max * 1000
 
 
@@ -56,7 +58,7 @@ class AnswerAsk(OneAsk, frozen=True, kw_only=True):
             min_length=1,
             max_length=limits.message_chars_max,
             pattern=fields.TEXT,
-            description="One of the choices (or its number), or your own words.",
+            description="A choice (or its number), or an answer of your own.",
             extra={"text": True, "label": "ANSWER"},
         ),
     ]
@@ -67,7 +69,7 @@ class WaitAsk(OneAsk, frozen=True, kw_only=True):
 
 
 class ListAsks(InProject, frozen=True, kw_only=True):
-    all: Annotated[bool, Meta(description="Also what was answered, of this project.")] = False
+    all: Annotated[bool, Meta(description="Answered asks too, of this project.")] = False
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 
@@ -82,7 +84,7 @@ LIST = Operation(
     AskList,
     callers=Callers.KNOWN,
     http=GET("/api/asks"),
-    summary="List what agents ask of you, in all projects.",
+    summary="List the open asks of agents, in all projects.",
     effect=Effect.READ,
     command=Command("ask list"),
     examples=("maestro ask list",),
@@ -94,7 +96,7 @@ SHOW = Operation(
     Ask,
     callers=Callers.KNOWN,
     http=GET("/api/asks/{id}"),
-    summary="Show what an agent asks.",
+    summary="Show an ask.",
     effect=Effect.READ,
     command=Command("ask show", ("id",)),
     examples=("maestro ask show req_01…",),
@@ -106,7 +108,7 @@ ANSWER = Operation(
     Ask,
     callers=Callers.PERSON,
     http=POST("/api/asks/{id}/answer"),
-    summary="Answer an agent; it gets the answer as mail.",
+    summary="Answer an ask; the agent gets the answer as mail.",
     effect=Effect.WRITE,
     command=Command("ask answer", ("id", "answer")),
     examples=("maestro ask answer req_01… allow", 'maestro ask answer req_01… "Use port 8081."'),
@@ -118,7 +120,7 @@ CREATE = Operation(
     Ask,
     callers=Callers.SESSIONS,
     http=POST("/api/asks"),
-    summary="Ask the person something; you count as needing input until it is answered.",
+    summary="Ask the person; your status is needs_input until the ask is answered.",
     effect=Effect.WRITE,
     command=Command("ask create", ("title",)),
     examples=('maestro ask create "Drop the old table?" --choice yes --choice no --wait',),
@@ -130,7 +132,7 @@ WAIT = Operation(
     Ask,
     callers=Callers.KNOWN,
     http=POST("/api/asks/{id}/wait"),
-    summary="Block until a request is answered or withdrawn.",
+    summary="Block until an ask is answered or withdrawn.",
     effect=Effect.ACTION,
     command=Command("ask wait", ("id",)),
     examples=("maestro ask wait req_01… --timeout 10m",),
@@ -142,7 +144,7 @@ WITHDRAW = Operation(
     Ask,
     callers=Callers.KNOWN,
     http=POST("/api/asks/{id}/withdraw"),
-    summary="Take a request back, or put it aside.",
+    summary="Withdraw an ask without an answer.",
     effect=Effect.WRITE,
     command=Command("ask withdraw", ("id",)),
     examples=("maestro ask withdraw req_01…",),

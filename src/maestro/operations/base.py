@@ -1,4 +1,4 @@
-"""The shape of a declaration. It says everything about an operation but how it is done."""
+"""The shape of an operation's declaration. Declarations hold everything but the implementation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from maestro.operations import fields
 
 
 class Effect(enum.Enum):
-    """How an operation is carried out."""
+    """How the server carries an operation out."""
 
-    READ = "read"  # one snapshot, a page or less
-    SCAN = "scan"  # one snapshot, but it may take long
-    WRITE = "write"  # one transaction, takes an idempotency key
+    READ = "read"  # reads one snapshot, at most a page
+    SCAN = "scan"  # reads one snapshot and may take long
+    WRITE = "write"  # runs in one transaction and takes an idempotency key
     ACTION = "action"  # waits, or acts outside the store
-    STREAM = "stream"  # many answers, one after another
+    STREAM = "stream"  # gives many answers, one after another
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,20 @@ def DELETE(path: str) -> Route:
 
 @dataclass(frozen=True)
 class Command:
-    """How the command line spells an operation. Fields not given by position are flags."""
+    """The spelling of an operation on the command line. Fields without a position are flags."""
 
     words: str  # "task create"
     positional: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
-    # Fields the surface fills in itself and that no flag offers.
+    # Fields that the command surface fills in; no flag offers them.
     hidden: tuple[str, ...] = ()
-    # The field that takes all words after `--`.
+    # The field that takes all arguments after `--`.
     rest: str = ""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing Maestro can do."""
+    """The declaration of one operation."""
 
     name: str
     request: type[msgspec.Struct]
@@ -86,16 +86,16 @@ class Operation:
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every request is: named fields, nothing unknown."""
+    """The base of every request: named fields, and no unknown fields."""
 
 
 class InProject(Request, frozen=True, kw_only=True):
-    """A request about one project: the one named, else the session's, else the directory's."""
+    """A request about a project: the named project, else the session's project, else the directory's project."""
 
     project: fields.Project = ""
 
 
 class Cursor(msgspec.Struct, frozen=True, kw_only=True):
-    """A list's end: where the next page begins, or nothing more."""
+    """The base of every page of a list. `cursor` is where the next page begins; null ends the list."""
 
     cursor: str | None = None

@@ -1,4 +1,4 @@
-"""Documents and artifacts of tasks."""
+"""Documents of tasks, and the kept output of gates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AddDocument(OneTask, frozen=True, kw_only=True):
         bytes,
         Meta(
             max_length=limits.document_bytes_max,
-            description="The file with its content; base 64 in JSON.",
+            description="The file with the content; base 64 in JSON.",
             extra={"file": "file_name", "flag": "file", "label": "FILE"},
         ),
     ]
@@ -31,7 +31,7 @@ class AddDocument(OneTask, frozen=True, kw_only=True):
         Meta(
             max_length=255,
             pattern=fields.FILE_NAME,
-            description="The file's name, if not its own.",
+            description="Another name for the file.",
             extra={"label": "NAME"},
         ),
     ] = ""
@@ -55,14 +55,14 @@ class OneGate(InProject, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=100,
-            description="What a gate said: its id, or a task for the last.",
+            description="The id of a gate's result, or a task for the last result.",
             extra={"label": "GATE"},
         ),
     ]
 
 
 class GateOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a gate command said."""
+    """The whole output of a gate command."""
 
     id: str
     task_id: str
@@ -114,7 +114,7 @@ GATE = Operation(
     GateOutput,
     callers=Callers.KNOWN,
     http=GET("/api/gates/{id}"),
-    summary="Print what a gate command said.",
+    summary="Print the output of a gate command.",
     effect=Effect.SCAN,
     command=Command("task gate", ("id",)),
     examples=("maestro task gate gat_01…",),

@@ -1,8 +1,8 @@
-"""Field types that requests share: their limits and how the command line reads them.
+"""Field types that requests share: limits, and how the command line reads each field.
 
-`extra` speaks to the command line: `text` may also come from a file or standard input, `repeat` is a list that is
+`extra` is for the command line: a `text` may also come from a file or standard input, `repeat` marks a list that is
 not split at commas, `duration` reads 30s or 5m, `file` is the content of a file, `path` is relative to the caller,
-`flag` renames, `complete` says what to offer on Tab, `choices` is an enum of which a text names one, or '' none.
+`flag` renames the flag, `complete` names the offers on Tab, `choices` is an enum: the text is a value of it or ''.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from maestro.domain.identity import RESERVED
 from maestro.domain.members import Permission
 from maestro.domain.talks import Rest
 
-# `$` alone would let a last newline through in Python; `\\Z` is not JSON Schema's.
+# In Python, `$` alone accepts a final newline. `\\Z` is not part of JSON Schema.
 _END = r"$(?!\n)"
 LINE = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*" + _END
 LINE_OR_EMPTY = r"^[^\x00-\x1f\x7f-\x9f]*" + _END
@@ -60,7 +60,7 @@ Title = Annotated[
         min_length=1,
         max_length=limits.title_chars_max,
         pattern=LINE,
-        description="One line that says what it is.",
+        description="A title on one line.",
         extra={"label": "TITLE"},
     ),
 ]
@@ -78,7 +78,7 @@ Reason = Annotated[
     Meta(
         max_length=limits.reason_chars_max,
         pattern=_TEXT,
-        description="Why.",
+        description="The reason.",
         extra={"text": True, "label": "TEXT"},
     ),
 ]
@@ -88,7 +88,7 @@ ReportText = Annotated[
         min_length=1,
         max_length=limits.report_chars_max,
         pattern=_TEXT,
-        description="What there is to say.",
+        description="The text of the report.",
         extra={"text": True, "label": "TEXT"},
     ),
 ]
@@ -108,7 +108,7 @@ Stage = Annotated[
         min_length=1,
         max_length=limits.name_chars_max,
         pattern=NAME,
-        description="A stage of the project: its tasks wait for the stage before it.",
+        description="A stage of the project; its tasks wait for the stage before.",
         extra={"label": "STAGE"},
     ),
 ]
@@ -125,7 +125,7 @@ Acceptance = Annotated[
     list[CommandLine],
     Meta(
         max_length=limits.task_list_items_max,
-        description="What must hold for it to be accepted. May be repeated.",
+        description="A condition that the finished task must meet. May be repeated.",
         extra={"repeat": True, "label": "TEXT"},
     ),
 ]
@@ -134,7 +134,7 @@ Fence = Annotated[
     Meta(
         ge=0,
         le=2**53,
-        description="The claim's number: an old one is refused.",
+        description="The claim's number; an old number is refused.",
         extra={"label": "N"},
     ),
 ]
@@ -165,7 +165,7 @@ PageCursor = Annotated[
     Meta(
         max_length=200,
         pattern=_TEXT,
-        description="Where to go on: the cursor of the page before.",
+        description="The cursor of the page before: where this page begins.",
         extra={"label": "CURSOR"},
     ),
 ]
@@ -183,15 +183,15 @@ Allowed = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=limits.command_chars_max, pattern=_TEXT)]],
     Meta(
         max_length=limits.allow_patterns_max,
-        description="What it may do without asking, e.g. 'shell:git *', 'edit:*'.",
+        description="An action that is allowed without asking, e.g. 'shell:git *', 'edit:*'.",
         extra={"repeat": True, "label": "PATTERN"},
     ),
 ]
 Grant = Annotated[
     Permission,
     Meta(
-        description="The highest permission level it may give to sessions it starts; at most your own grant.",
+        description="The highest permission level the session may give to sessions it starts; at most your grant.",
         extra={"label": "LEVEL"},
     ),
 ]
-Asks = Annotated[Rest, Meta(description="What becomes of the permissions it asks for besides.")]
+Asks = Annotated[Rest, Meta(description="How to treat permission requests without a matching pattern.")]

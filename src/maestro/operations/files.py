@@ -1,4 +1,4 @@
-"""Files that a command opens on its caller's machine: the server decides whether a session's command may."""
+"""Files on the caller's machine. The server decides whether a session's command may open a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CheckFile(Request, frozen=True, kw_only=True):
     path: Annotated[
         fields.Path, Meta(description="The file's absolute path on the caller's machine, links resolved.")
     ]
-    access: Annotated[Access, Meta(description="What the command does with the file.")] = Access.READ
+    access: Annotated[Access, Meta(description="How the command opens the file.")] = Access.READ
 
 
 class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ CHECK = Operation(
     CheckedFile,
     callers=Callers.KNOWN,
     http=POST("/api/files/check"),
-    summary="Say whether a session's command may open a file; the server does not open it.",
+    summary="Tell whether a session's command may open a file; the server does not open the file.",
     effect=Effect.READ,
     errors=(NotPermitted,),
 )

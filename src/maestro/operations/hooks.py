@@ -1,4 +1,4 @@
-"""Agents' hooks, as people look at them. What hooks themselves send comes another way (docs/hooks.md)."""
+"""When hooks of agent programs ran. Hook events themselves do not come as operations (docs/hooks.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ListHooks(Request, frozen=True, kw_only=True):
 
 
 class HookList(msgspec.Struct, frozen=True, kw_only=True):
-    """When each program's hooks fired last, and what went wrong last."""
+    """When each program's hooks last fired, and the last error of each."""
 
     hooks: list[Firing]
 
@@ -25,7 +25,7 @@ LIST = Operation(
     HookList,
     callers=Callers.KNOWN,
     http=GET("/api/hooks"),
-    summary="Say when each agent program's hooks fired last, and what went wrong.",
+    summary="Show when each agent program's hooks last fired, and their last error.",
     effect=Effect.READ,
     command=Command("hooks"),
     examples=("maestro hooks",),

@@ -1,4 +1,4 @@
-"""Issues: what an agent of one project asks of another project, and the way to its end."""
+"""Issues: tasks that an agent opens in another project."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ _To = Annotated[
         min_length=1,
         max_length=500,
         pattern=fields.TEXT,
-        description="The project it is for: its name, what your settings call it, or its key.",
+        description="The asked project: its name, its name in your settings, or its key.",
         extra={"complete": "project", "label": "PROJECT"},
     ),
 ]
 _Ref = Annotated[fields.TaskRef, Meta(description="An issue: beads#12, or #12 in its project.")]
-_Words = Annotated[
+_ClosingMessage = Annotated[
     str,
     Meta(
         max_length=limits.report_chars_max,
         pattern=fields.TEXT,
-        description="What to say with it, for whoever opened it.",
+        description="A message to the opener.",
         extra={"text": True, "label": "TEXT"},
     ),
 ]
 
 
 class Which(enum.StrEnum):
-    """Which issues one wants to see."""
+    """Which issues a list shows."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -66,12 +66,14 @@ class OpenIssue(InProject, frozen=True, kw_only=True):
     title: fields.Title
     message: Body
     attach: Files = []
-    priority: Annotated[Priority, Meta(description="How urgent it is.", extra={"label": "P"})] = Priority.NORMAL
+    priority: Annotated[Priority, Meta(description="The urgency.", extra={"label": "P"})] = Priority.NORMAL
     found_in: (
-        Annotated[fields.TaskRef, Meta(description="Your task that led to it; else the only one that you hold.")]
+        Annotated[
+            fields.TaskRef, Meta(description="Your task that led to the issue; default: the only task you hold.")
+        ]
         | None
     ) = None
-    blocks: Annotated[fields.TaskRefs, Meta(description="Your tasks that wait on it from now on.")] = []
+    blocks: Annotated[fields.TaskRefs, Meta(description="Your tasks that wait on the issue from now on.")] = []
 
 
 class OneIssue(InProject, frozen=True, kw_only=True):
@@ -79,8 +81,8 @@ class OneIssue(InProject, frozen=True, kw_only=True):
 
 
 class ListIssues(InProject, frozen=True, kw_only=True):
-    status: Annotated[Which, Meta(description="Which ones.")] = Which.OPEN
-    opened: Annotated[bool, Meta(description="Those that the project opened elsewhere.")] = False
+    status: Annotated[Which, Meta(description="Which issues.")] = Which.OPEN
+    opened: Annotated[bool, Meta(description="Issues that the project opened in other projects.")] = False
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 
@@ -88,9 +90,9 @@ class ListIssues(InProject, frozen=True, kw_only=True):
 class ReplyIssue(OneIssue, frozen=True, kw_only=True):
     message: Body
     attach: Files = []
-    type: Annotated[Type, Meta(description="What it is for.", extra={"label": "TYPE"})] = Type.RESPONSE
-    priority: Annotated[Priority, Meta(description="How urgent it is.", extra={"label": "P"})] | None = None
-    wait_for: Annotated[Step, Meta(description="Block until it is so far.")] | None = None
+    type: Annotated[Type, Meta(description="The type of the message.", extra={"label": "TYPE"})] = Type.RESPONSE
+    priority: Annotated[Priority, Meta(description="The urgency.", extra={"label": "P"})] | None = None
+    wait_for: Annotated[Step, Meta(description="Block until the message has reached this step.")] | None = None
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
 
 
@@ -99,8 +101,10 @@ class ClaimIssue(OneIssue, frozen=True, kw_only=True):
 
 
 class CloseIssue(OneIssue, frozen=True, kw_only=True):
-    message: _Words = ""
-    wont_fix: Annotated[bool, Meta(description="It will not be done: whatever waits on it stays blocked.")] = False
+    message: _ClosingMessage = ""
+    wont_fix: Annotated[bool, Meta(description="The issue will not be done; tasks that wait on it stay blocked.")] = (
+        False
+    )
     fence: fields.Fence | None = None
 
 
@@ -109,14 +113,14 @@ class ReopenIssue(OneIssue, frozen=True, kw_only=True):
 
 
 class IssueLine(Task, frozen=True, kw_only=True):
-    """An issue: a task with the project that opened it, and who did."""
+    """An issue: a task with the asking project and the agent that opened the issue."""
 
     from_project: str
     opener: str
 
 
 class OpenedIssue(IssueLine, frozen=True, kw_only=True):
-    """A new issue, with the first message of its conversation."""
+    """A new issue, with the first message of its thread."""
 
     thread_id: str
     message: SentMail
@@ -128,16 +132,16 @@ class IssueList(Cursor, frozen=True, kw_only=True):
 
 
 class IssueComment(Message, frozen=True, kw_only=True):
-    """A message of an issue's conversation, with its receipts."""
+    """A message of an issue's thread, with its receipts."""
 
     deliveries: list[Recipient]
 
 
 class IssueDetail(IssueLine, frozen=True, kw_only=True):
-    """An issue with everything around it and all that was said about it."""
+    """An issue with its origin, dependants, documents and comments."""
 
     thread_id: str
-    origin: TaskLink | None  # the task that led to it
+    origin: TaskLink | None  # the task that led to the issue
     dependants: list[TaskLink]
     documents: list[Document]
     comments: list[IssueComment]
@@ -154,7 +158,7 @@ OPEN = Operation(
     OpenedIssue,
     callers=Callers.KNOWN,
     http=POST("/api/issues"),
-    summary="Open an issue in another project; it waits there until someone takes it.",
+    summary="Open an issue in another project; the issue waits there until an agent claims it.",
     effect=Effect.WRITE,
     command=Command("issue open", ("to",)),
     examples=(
@@ -169,7 +173,7 @@ LIST = Operation(
     IssueList,
     callers=Callers.KNOWN,
     http=GET("/api/issues"),
-    summary="List issues that a project got, or opened elsewhere.",
+    summary="List the issues of a project, or the issues that it opened in other projects.",
     effect=Effect.READ,
     command=Command("issue list"),
     examples=("maestro issue list", "maestro issue list --opened --status all"),
@@ -181,7 +185,7 @@ SHOW = Operation(
     IssueDetail,
     callers=Callers.KNOWN,
     http=GET("/api/issues/{id}"),
-    summary="Show an issue with all that was said about it, and its files.",
+    summary="Show an issue with its comments and files.",
     effect=Effect.SCAN,
     command=Command("issue show", ("id",)),
     examples=("maestro issue show beads#12",),
@@ -193,7 +197,7 @@ REPLY = Operation(
     SentMail,
     callers=Callers.KNOWN,
     http=POST("/api/issues/{id}/reply"),
-    summary="Say something about an issue, to the other side.",
+    summary="Send a comment on an issue to the other party.",
     effect=Effect.WRITE,
     command=Command("issue reply", ("id",)),
     examples=('maestro issue reply beads#12 --message "Which version?" --type query',),
@@ -205,7 +209,7 @@ CLAIM = Operation(
     MovedTask,
     callers=Callers.KNOWN,
     http=POST("/api/issues/{id}/claim"),
-    summary="Take an issue and its conversation; the first one has it.",
+    summary="Claim an issue and its thread; the first claim wins.",
     effect=Effect.WRITE,
     command=Command("issue claim", ("id",)),
     examples=('maestro issue claim "#12"',),
@@ -217,7 +221,7 @@ CLOSE = Operation(
     MovedTask,
     callers=Callers.MOVERS,
     http=POST("/api/issues/{id}/close"),
-    summary="Close an issue; whoever opened it is told, and what waited on it becomes ready.",
+    summary="Close an issue; the opener is notified, and tasks that waited on it become ready.",
     effect=Effect.WRITE,
     command=Command("issue close", ("id",)),
     examples=('maestro issue close "#12" --message "Fixed in 1.4."', 'maestro issue close "#12" --wont-fix'),

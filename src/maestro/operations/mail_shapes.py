@@ -1,4 +1,4 @@
-"""What requests about mail say, and what comes back."""
+"""Requests about mail, and their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Address = Annotated[
     ),
 ]
 _Addresses = Annotated[
-    list[_Address], Meta(max_length=limits.recipients_max, description="Whom it is for.", extra={"label": "TO"})
+    list[_Address], Meta(max_length=limits.recipients_max, description="The recipients.", extra={"label": "TO"})
 ]
 _Subject = Annotated[
     str,
@@ -34,7 +34,7 @@ _Subject = Annotated[
         min_length=1,
         max_length=limits.subject_chars_max,
         pattern=fields.LINE,
-        description="What it is about, on one line.",
+        description="The subject, on one line.",
         extra={"label": "TEXT"},
     ),
 ]
@@ -43,7 +43,7 @@ Body = Annotated[
     Meta(
         max_length=limits.message_chars_max,
         pattern=fields.TEXT,
-        description="The message itself, in Markdown.",
+        description="The message, in Markdown.",
         extra={"text": True, "label": "TEXT"},
     ),
 ]
@@ -51,17 +51,17 @@ _MessageRef = Annotated[
     str,
     Meta(min_length=1, max_length=100, pattern=fields.TEXT, description="A message's id.", extra={"label": "ID"}),
 ]
-_Type = Annotated[Type, Meta(description="What it is for.", extra={"label": "TYPE"})]
-_Priority = Annotated[Priority, Meta(description="How urgent it is.", extra={"label": "P"})]
-_AtLeast = Annotated[Priority, Meta(description="Only this urgent or more.", extra={"label": "P"})]
+_Type = Annotated[Type, Meta(description="The type of the message.", extra={"label": "TYPE"})]
+_Priority = Annotated[Priority, Meta(description="The urgency.", extra={"label": "P"})]
+_AtLeast = Annotated[Priority, Meta(description="Only this urgency or higher.", extra={"label": "P"})]
 _OnlyType = Annotated[Type, Meta(description="Only this type.", extra={"label": "TYPE"})]
 _OnlyTask = Annotated[fields.TaskRef, Meta(description="Only mail about this task.", extra={"label": "ID"})]
-_Peek = Annotated[bool, Meta(description="Look without marking anything read.")]
+_Peek = Annotated[bool, Meta(description="Do not mark messages read.")]
 _Timeout = fields.Timeout
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file that goes with a message."""
+    """A file attached to a message."""
 
     file_name: Annotated[str, Meta(min_length=1, max_length=255, pattern=fields.FILE_NAME)]
     content: Annotated[bytes, Meta(max_length=limits.attachment_bytes_max)]
@@ -71,20 +71,23 @@ Files = Annotated[
     list[File],
     Meta(
         max_length=limits.attachments_max,
-        description="A file to send along. May be repeated.",
+        description="A file to attach. May be repeated.",
         extra={"file": "file_name", "repeat": True, "label": "FILE"},
     ),
 ]
 
 
 class Letter(InProject, frozen=True, kw_only=True):
-    """What every message that someone writes has."""
+    """The fields of every message that a sender writes."""
 
     subject: _Subject
     message: Body
     type: _Type | None = None
     priority: _Priority = Priority.NORMAL
-    task: Annotated[fields.TaskRef, Meta(description="The task it is about.", extra={"label": "ID"})] | None = None
+    task: (
+        Annotated[fields.TaskRef, Meta(description="The task that the message is about.", extra={"label": "ID"})]
+        | None
+    ) = None
     attach: Files = []
 
 
@@ -93,18 +96,20 @@ class SendMail(Letter, frozen=True, kw_only=True):
     to_coordinator: Annotated[bool, Meta(description="To your coordinator.")] = False
     to_member: Annotated[
         list[fields.Name],
-        Meta(max_length=20, description="To a member's box.", extra={"label": "NAME", "also": "to-team-member"}),
+        Meta(max_length=20, description="To a member's mailbox.", extra={"label": "NAME", "also": "to-team-member"}),
     ] = []
-    wait_for: Annotated[Step, Meta(description="Block until it is so far with every recipient.")] | None = None
+    wait_for: (
+        Annotated[Step, Meta(description="Block until the message has reached this step for every recipient.")] | None
+    ) = None
     timeout: _Timeout = limits.wait_seconds_default * 1000
 
 
 class PostToProject(Letter, frozen=True, kw_only=True):
-    """Mail to a project's inbox."""
+    """A message to a project's inbox."""
 
 
 class Broadcast(Letter, frozen=True, kw_only=True):
-    scope: Annotated[Scope, Meta(description="Whom it reaches; never yourself.")]
+    scope: Annotated[Scope, Meta(description="The recipients; never yourself.")]
 
 
 class Reply(InProject, frozen=True, kw_only=True):
@@ -114,7 +119,7 @@ class Reply(InProject, frozen=True, kw_only=True):
     type: _Type = Type.RESPONSE
     priority: _Priority | None = None
     attach: Files = []
-    wait_for: Annotated[Step, Meta(description="Block until it is so far.")] | None = None
+    wait_for: Annotated[Step, Meta(description="Block until the message has reached this step.")] | None = None
     timeout: _Timeout = limits.wait_seconds_default * 1000
 
 
@@ -122,22 +127,22 @@ class Recipient(Delivery, frozen=True, kw_only=True):
     """A delivery with the recipient's name."""
 
     name: str
-    note: str | None = None  # what keeps it from being heard now
+    note: str | None = None  # why the recipient does not get the message now
 
 
 class SentMail(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that is stored, and how far it has come with each recipient."""
+    """A stored message, with its delivery status for each recipient."""
 
     id: str
     thread_id: str
     subject: str
     created_at: datetime
     deliveries: list[Recipient]
-    issue: str | None = None  # the issue that it opened in another project, or belongs to
+    issue: str | None = None  # the issue that the message opened in another project, or belongs to
 
 
 class MailStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a message has come."""
+    """The delivery status of a message."""
 
     id: str
     thread_id: str
@@ -153,8 +158,8 @@ class _Filtered(InProject, frozen=True, kw_only=True):
 
 
 class ReadInbox(_Filtered, frozen=True, kw_only=True):
-    thread: Annotated[bool, Meta(description="Group by conversation.")] = False
-    all: Annotated[bool, Meta(description="Also what was read before, newest first.")] = False
+    thread: Annotated[bool, Meta(description="Group by thread.")] = False
+    all: Annotated[bool, Meta(description="Read messages too, newest first.")] = False
     peek: _Peek = False
     of: (
         Annotated[
@@ -162,7 +167,7 @@ class ReadInbox(_Filtered, frozen=True, kw_only=True):
             Meta(
                 max_length=200,
                 pattern=fields.TEXT,
-                description="Someone else's inbox, without marking anything (the person, or its coordinator).",
+                description="Another session's inbox, unmarked (only for the person and its coordinator).",
                 extra={"label": "SESSION"},
             ),
         ]
@@ -174,7 +179,7 @@ class ReadInbox(_Filtered, frozen=True, kw_only=True):
         Meta(
             max_length=20_000,
             pattern=fields.TEXT,
-            description="The cursor of the answer before: what that answer showed counts as read.",
+            description="The cursor of the answer before; messages which that answer showed count as read.",
             extra={"label": "CURSOR"},
         ),
     ] = ""
@@ -184,14 +189,14 @@ class WaitMail(_Filtered, frozen=True, kw_only=True):
     timeout: _Timeout = limits.wait_seconds_default * 1000
     count: Annotated[
         int,
-        Meta(ge=1, le=limits.wait_messages_max, description="Wait for this many.", extra={"label": "N"}),
+        Meta(ge=1, le=limits.wait_messages_max, description="How many messages to wait for.", extra={"label": "N"}),
     ] = 1
     debounce: Annotated[
         int,
         Meta(
             ge=0,
             le=limits.gather_seconds_max * 1000,
-            description="How long it must be quiet before the answer comes, e.g. 500ms.",
+            description="How long no message may arrive before the answer comes, e.g. 500ms.",
             extra={"duration": True, "label": "TIME"},
         ),
     ] = limits.gather_milliseconds_default
@@ -202,10 +207,10 @@ class WaitMail(_Filtered, frozen=True, kw_only=True):
 
 
 class Inbox(Cursor, frozen=True, kw_only=True):
-    """What lies in an inbox.
+    """The messages of an inbox.
 
-    `receipt` names what came out whole: sent with the next call as its `cursor`, or to `mail.confirm`, it counts as
-    read. `cursor` goes on from here; where nothing but unread mail is listed, it is the receipt.
+    `receipt` names the messages shown whole. A caller sends the receipt as the `cursor` of its next call, or to
+    `mail.confirm`; then the messages count as read. `cursor` begins the next page; for unread mail it is the receipt.
     """
 
     messages: list[Received]
@@ -228,7 +233,7 @@ class MessageDetail(Message, frozen=True, kw_only=True):
 
 
 class Thread(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole conversation."""
+    """A whole thread."""
 
     thread_id: str
     subject: str
@@ -245,14 +250,14 @@ class OneThread(InProject, frozen=True, kw_only=True):
             min_length=1,
             max_length=100,
             pattern=fields.TEXT,
-            description="A conversation: the id of any of its messages.",
+            description="A thread: the id of any of its messages.",
             extra={"label": "THREAD"},
         ),
     ]
 
 
 class ThreadClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has a conversation."""
+    """A thread and its holder."""
 
     thread_id: str
     claimed_by: str | None
@@ -266,19 +271,23 @@ class Acknowledge(InProject, frozen=True, kw_only=True):
 
 
 class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
-    """The messages that count as acknowledged from now on."""
+    """The messages that are now acknowledged."""
 
     messages: list[str]
 
 
 class Confirm(Request, frozen=True, kw_only=True):
-    receipt: Annotated[str, Meta(max_length=20_000, pattern=fields.TEXT, description="The cursor of an inbox.")]
-    step: Annotated[Step, Meta(description="How far it came.")] = Step.READ
-    via: Annotated[str, Meta(max_length=32, pattern=fields.NAME, description="By what.")] = "call"
+    receipt: Annotated[
+        str, Meta(max_length=20_000, pattern=fields.TEXT, description="The receipt or cursor of an inbox.")
+    ]
+    step: Annotated[Step, Meta(description="The step to record.")] = Step.READ
+    via: Annotated[
+        str, Meta(max_length=32, pattern=fields.NAME, description="The channel that showed the messages.")
+    ] = "call"
 
 
 class Confirmed(msgspec.Struct, frozen=True, kw_only=True):
-    """How many deliveries went on."""
+    """How many deliveries changed."""
 
     count: int
 
@@ -290,7 +299,7 @@ class SearchMail(InProject, frozen=True, kw_only=True):
             min_length=1,
             max_length=500,
             pattern=fields.TEXT,
-            description='Words that must all be there; "several in quotes" stand together; word* begins so.',
+            description='Words that a message must contain; "quoted words" as a phrase; word* as a prefix.',
             extra={"label": "QUERY"},
         ),
     ]
@@ -309,7 +318,7 @@ class SentPage(InProject, frozen=True, kw_only=True):
 
 
 class SentList(Cursor, frozen=True, kw_only=True):
-    """What one has sent, with its receipts."""
+    """Messages that the caller sent, with their receipts."""
 
     messages: list[MailStatus]
 
@@ -321,7 +330,7 @@ class TaskMail(InProject, frozen=True, kw_only=True):
 
 
 class ProjectInbox(InProject, frozen=True, kw_only=True):
-    all: Annotated[bool, Meta(description="Also what someone has claimed or acknowledged.")] = False
+    all: Annotated[bool, Meta(description="Claimed and acknowledged messages too.")] = False
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 

@@ -1,4 +1,4 @@
-"""What can be done with members."""
+"""Operations on members."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Role = Annotated[
         min_length=1,
         max_length=limits.role_chars_max,
         pattern=fields.LINE,
-        description="What it does, on one line: frontend developer, tester.",
+        description="The member's role, on one line: frontend developer, tester.",
         extra={"label": "ROLE"},
     ),
 ]
@@ -40,7 +40,7 @@ _Identity = Annotated[
     Meta(
         max_length=limits.identity_chars_max,
         pattern=fields.TEXT,
-        description="Who it is and how it works, as its sessions are told, in Markdown.",
+        description="The member's character and way of working, for its sessions' prompts, in Markdown.",
         extra={"text": True, "label": "TEXT"},
     ),
 ]
@@ -49,7 +49,7 @@ _Avatar = Annotated[
     Meta(
         max_length=limits.avatar_chars_max,
         pattern=fields.LINE_OR_EMPTY,
-        description="An emoji or a short word beside its name.",
+        description="An emoji or a short word beside the name.",
         extra={"label": "AVATAR"},
     ),
 ]
@@ -58,7 +58,7 @@ _Model = Annotated[
     Meta(
         max_length=limits.model_chars_max,
         pattern=fields.LINE_OR_EMPTY,
-        description="The model it prefers, as its tool names it; '' for none.",
+        description="The preferred model, as the tool names it; '' for none.",
         extra={"label": "MODEL"},
     ),
 ]
@@ -66,7 +66,7 @@ _Skills = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=limits.skill_chars_max, pattern=fields.LINE)]],
     Meta(
         max_length=limits.skills_max,
-        description="A skill its sessions start with. May be repeated, or separated by commas.",
+        description="A skill for the member's sessions. May be repeated, or separated by commas.",
         extra={"flag": "skill", "label": "SKILL"},
     ),
 ]
@@ -76,8 +76,8 @@ _Allow = Annotated[
     Meta(
         max_length=limits.member_operations_max,
         description=(
-            "An operation its sessions may call besides those of their role: mail.broadcast or 'mail broadcast'. "
-            "Only the person sets this. May be repeated, or separated by commas."
+            "An operation that the member's sessions may call beyond their role: mail.broadcast or 'mail broadcast'. "
+            "Only the person may set it. May be repeated, or separated by commas."
         ),
         extra={"label": "OPERATION"},
     ),
@@ -86,34 +86,35 @@ _Deny = Annotated[
     list[_Operation],
     Meta(
         max_length=limits.member_operations_max,
-        description="An operation its sessions may not call. May be repeated, or separated by commas.",
+        description="An operation that the member's sessions may not call. May be repeated, or separated by commas.",
         extra={"label": "OPERATION"},
     ),
 ]
 
 
-def _one_of_or_empty(choices: type[enum.StrEnum]) -> str:
+def _choice_or_empty_pattern(choices: type[enum.StrEnum]) -> str:
     return rf"^({'|'.join(choices)})?$(?!\n)"
 
 
-_Tool = Annotated[Tool, Meta(description="The agent program it runs in.", extra={"label": "TOOL"})]
+_Tool = Annotated[Tool, Meta(description="The agent program of the member.", extra={"label": "TOOL"})]
 _ToolOrNone = Annotated[
     str,
     Meta(
-        pattern=_one_of_or_empty(Tool),
-        description="The agent program it runs in, or '' for any.",
+        pattern=_choice_or_empty_pattern(Tool),
+        description="The agent program of the member, or '' for any.",
         extra={"choices": Tool, "label": "TOOL"},
         extra_json_schema={"enum": ["", *Tool]},
     ),
 ]
 _Permission = Annotated[
-    Permission, Meta(description="What its agent may do to files on its own.", extra={"label": "PERMISSION"})
+    Permission,
+    Meta(description="What the member's agent may do to files without asking.", extra={"label": "PERMISSION"}),
 ]
 _PermissionOrNone = Annotated[
     str,
     Meta(
-        pattern=_one_of_or_empty(Permission),
-        description="What its agent may do to files on its own, or '' for the usual.",
+        pattern=_choice_or_empty_pattern(Permission),
+        description="What the member's agent may do to files without asking, or '' for the default.",
         extra={"choices": Permission, "label": "PERMISSION"},
         extra_json_schema={"enum": ["", *Permission]},
     ),
@@ -151,7 +152,7 @@ class EditMember(OneMember, frozen=True, kw_only=True):
 
 
 class ListMembers(InProject, frozen=True, kw_only=True):
-    archived: Annotated[bool, Meta(description="Archived ones too.")] = False
+    archived: Annotated[bool, Meta(description="Archived members too.")] = False
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 
@@ -161,14 +162,14 @@ class MemberList(Cursor, frozen=True, kw_only=True):
 
 
 class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as its member shows it."""
+    """A live session of a member."""
 
     id: str
     name: str
 
 
 class MemberDetail(Member, frozen=True, kw_only=True):
-    """A member with its teams, those it leads, and the live sessions that have taken it on."""
+    """A member with its teams, led teams and live sessions."""
 
     teams: list[str]
     leads: list[str]
@@ -176,7 +177,7 @@ class MemberDetail(Member, frozen=True, kw_only=True):
 
 
 class ChangedMember(Member, frozen=True, kw_only=True):
-    """A member after a change, with what to watch out for."""
+    """A member after a change, with warnings."""
 
     warnings: list[str] = []
 
@@ -189,7 +190,7 @@ CREATE = Operation(
     Member,
     callers=Callers.OWNERS,
     http=POST("/api/members"),
-    summary="Create a member: a persona that sessions can take on.",
+    summary="Create a member: a persona for sessions.",
     effect=Effect.WRITE,
     command=Command("member create", ("name",)),
     examples=(
@@ -216,7 +217,7 @@ SHOW = Operation(
     MemberDetail,
     callers=Callers.KNOWN,
     http=GET("/api/members/{id}"),
-    summary="Show one member with its teams and its live sessions.",
+    summary="Show a member with its teams and its live sessions.",
     effect=Effect.READ,
     command=Command("member show", ("id",)),
     examples=("maestro member show ada",),
@@ -228,7 +229,7 @@ EDIT = Operation(
     ChangedMember,
     callers=Callers.OWNERS,
     http=PATCH("/api/members/{id}"),
-    summary="Change what is given about a member, and nothing else.",
+    summary="Change the given fields of a member.",
     effect=Effect.WRITE,
     command=Command("member edit", ("id",)),
     examples=(
@@ -243,7 +244,7 @@ ARCHIVE = Operation(
     ChangedMember,
     callers=Callers.OWNERS,
     http=POST("/api/members/{id}/archive"),
-    summary="Put a member out of sight: its record stays, its name is free.",
+    summary="Archive a member: its record stays, its name becomes free.",
     effect=Effect.WRITE,
     command=Command("member archive", ("id",)),
     examples=("maestro member archive ada",),

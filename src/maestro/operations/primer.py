@@ -1,4 +1,4 @@
-"""The primer: what a session must know to go on, as text."""
+"""The primer: a text with everything a session must know to continue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ReadPrimer(Request, frozen=True, kw_only=True):
 
 
 class Primer(msgspec.Struct, frozen=True, kw_only=True):
-    """Who the caller is, who is around it, what it has to do, and how."""
+    """The caller's identity, its contacts, its work and the commands for the work, as text."""
 
     text: str
 
@@ -27,7 +27,7 @@ PRIMER = Operation(
     Primer,
     callers=Callers.KNOWN,
     http=GET("/api/primer"),
-    summary="Say who you are, what you have to do, and how to work here.",
+    summary="Show your identity, your work and how to work in this project.",
     effect=Effect.READ,
     command=Command("primer"),
     examples=("maestro primer", "maestro primer --tools"),

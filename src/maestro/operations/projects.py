@@ -1,4 +1,4 @@
-"""What can be done with projects."""
+"""Operations on projects and on the names that a checkout gives to other projects."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class EditProject(OneProject, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    inbound: Annotated[Inbound, Meta(description="Who may write to it from other projects.")] | None = None
+    inbound: Annotated[Inbound, Meta(description="Who may write to the project from other projects.")] | None = None
     replies_reopen: (
-        Annotated[bool, Meta(description="Whether the reply of whoever opened a closed issue opens it again.")] | None
+        Annotated[bool, Meta(description="Whether a reply of the opener reopens a closed issue.")] | None
     ) = None
-    sandbox: Annotated[Mode, Meta(description="Where its gates and set-up commands run.")] | None = None
+    sandbox: Annotated[Mode, Meta(description="Where gates and set-up commands of the project run.")] | None = None
     caches: (
         Annotated[
             list[fields.Path],
             Meta(
                 max_length=limits.sandbox_caches_max,
-                description="A folder that can be read in the sandbox; all that are said replace the ones before.",
+                description="A folder that the sandbox may read. May be repeated; replaces the folders set before.",
                 extra={"repeat": True, "flag": "cache", "label": "FOLDER"},
             ),
         ]
@@ -64,7 +64,7 @@ class EditProject(OneProject, frozen=True, kw_only=True):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a directory belongs."""
+    """The project and the checkout of a directory."""
 
     project: Project
     workspace: Workspace
@@ -72,26 +72,37 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkProject(Request, frozen=True, kw_only=True):
-    name: Annotated[fields.Name, Meta(description="What it is called here.")]
+    name: Annotated[fields.Name, Meta(description="The other project's name in this checkout.")]
     remote: Annotated[
         str,
-        Meta(max_length=2000, pattern=fields.LINE_OR_EMPTY, description="Its git remote.", extra={"label": "URL"}),
+        Meta(
+            max_length=2000,
+            pattern=fields.LINE_OR_EMPTY,
+            description="The other project's git remote.",
+            extra={"label": "URL"},
+        ),
     ] = ""
     path: Annotated[
-        str, Meta(max_length=2000, pattern=fields.TEXT, description="A checkout of it.", extra={"label": "FOLDER"})
+        str,
+        Meta(
+            max_length=2000,
+            pattern=fields.TEXT,
+            description="A checkout of the other project.",
+            extra={"label": "FOLDER"},
+        ),
     ] = ""
-    local: Annotated[bool, Meta(description="For this checkout only, in a file that is not committed.")] = False
-    directory: Annotated[fields.Path, Meta(description="A directory in the checkout that is to know it.")]
+    local: Annotated[bool, Meta(description="For this checkout only, in a file that git ignores.")] = False
+    directory: Annotated[fields.Path, Meta(description="A directory in the checkout that gets the name.")]
 
 
 class UnlinkProject(Request, frozen=True, kw_only=True):
-    name: Annotated[fields.Name, Meta(description="What it is called here.")]
-    local: Annotated[bool, Meta(description="Only from the file that is not committed.")] = False
-    directory: Annotated[fields.Path, Meta(description="A directory in the checkout that knows it.")]
+    name: Annotated[fields.Name, Meta(description="The other project's name in this checkout.")]
+    local: Annotated[bool, Meta(description="Only from the file that git ignores.")] = False
+    directory: Annotated[fields.Path, Meta(description="A directory in the checkout that has the name.")]
 
 
 class Linked(msgspec.Struct, frozen=True, kw_only=True):
-    """What other projects are called in a checkout, and where each answer came from."""
+    """The names of other projects in a checkout, with the source of each name."""
 
     links: list[Link]
     notes: list[str] = []
@@ -99,17 +110,17 @@ class Linked(msgspec.Struct, frozen=True, kw_only=True):
 
 class ProjectList(Cursor, frozen=True, kw_only=True):
     projects: list[Project]
-    links: list[Link] = []  # what the project at hand calls them
+    links: list[Link] = []  # the names that the current project gives to projects
 
 
 class ProjectDetail(Project, frozen=True, kw_only=True):
-    """A project with its checkouts and how its tasks stand."""
+    """A project with its checkouts, and the number of tasks in each status."""
 
     workspaces: list[Workspace]
     tasks: dict[str, int]
-    links: list[Link] = []  # what its checkouts call others
-    called: list[Link] = []  # what others call it
-    tracker: Kind = Kind.BUILTIN  # where its issues live; `tracker status` tells more
+    links: list[Link] = []  # the names that the checkouts give to other projects
+    called: list[Link] = []  # the names that other projects give to the project
+    tracker: Kind = Kind.BUILTIN  # where the project's issues live; `tracker status` shows details
     tracker_problem: str = ""
 
 
@@ -131,7 +142,7 @@ LOCATE = Operation(
     Place,
     callers=Callers.KNOWN,
     http=GET("/api/locate"),
-    summary="Tell which project a directory belongs to; a git checkout is registered on the way.",
+    summary="Show the project of a directory; an unknown git checkout is registered.",
     effect=Effect.ACTION,
     errors=(NotFound, Conflict),
 )
@@ -141,7 +152,7 @@ LIST = Operation(
     ProjectList,
     callers=Callers.KNOWN,
     http=GET("/api/projects"),
-    summary="List the projects this server knows.",
+    summary="List the projects that are registered on the server.",
     effect=Effect.READ,
     command=Command("project list"),
     examples=("maestro project list",),
@@ -153,7 +164,7 @@ SHOW = Operation(
     ProjectDetail,
     callers=Callers.KNOWN,
     http=GET("/api/projects/{project}"),
-    summary="Show a project, its checkouts and how its tasks stand.",
+    summary="Show a project, its checkouts and the status of its tasks.",
     effect=Effect.SCAN,
     command=Command("project show", ("project",)),
     examples=("maestro project show", "maestro project show vc"),
@@ -165,7 +176,7 @@ EDIT = Operation(
     Project,
     callers=Callers.PERSON,
     http=PATCH("/api/projects/{project}"),
-    summary="Change a project's name or stages, what others may do in it, or the sandbox of its gates.",
+    summary="Change a project's name, stages, access for other projects, or the sandbox of its gates.",
     effect=Effect.WRITE,
     command=Command("project edit", ("project",)),
     examples=(
@@ -197,7 +208,7 @@ UNLINK = Operation(
     Linked,
     callers=Callers.OWNERS,
     http=POST("/api/links/remove"),
-    summary="Take a name away again.",
+    summary="Remove a name of another project from this checkout's settings.",
     effect=Effect.ACTION,
     command=Command("project unlink", ("name",), hidden=("directory",)),
     examples=("maestro project unlink beads",),

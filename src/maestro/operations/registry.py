@@ -1,4 +1,4 @@
-"""Every operation there is, by name. A new capability adds its module here."""
+"""All operations by name. A new capability adds its module to `REGISTRY`."""
 
 from __future__ import annotations
 

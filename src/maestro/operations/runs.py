@@ -1,4 +1,4 @@
-"""Runs: a tree of tasks worked off by sessions, with no model in the loop."""
+"""Runs: Maestro starts sessions for a tree of tasks, without a coordinating model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProjec
 from maestro.operations.task_shapes import TaskLink
 
 _RunRef = Annotated[str, Meta(min_length=1, max_length=100, description="A run's id.", extra={"label": "RUN"})]
-_Word = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
+_Argument = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
 
 
 class StartRun(InProject, frozen=True, kw_only=True):
     task: fields.TaskRef
-    strategy: Annotated[Strategy, Meta(description="How its tasks are worked off.")] = Strategy.DAG
+    strategy: Annotated[Strategy, Meta(description="The order in which sessions work on the tasks.")] = Strategy.DAG
     max_parallel: Annotated[
         int, Meta(ge=1, le=limits.run_parallel_max, description="How many sessions at once.", extra={"label": "N"})
     ] = limits.run_parallel_default
@@ -34,22 +34,31 @@ class StartRun(InProject, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=limits.run_attempts_max,
-            description="How often a task is tried; in a race, how many try it at once.",
+            description="Attempts per task; in a race, attempts at once.",
             extra={"label": "N"},
         ),
     ] = limits.run_attempts_default
-    member: Annotated[fields.Name, Meta(description="Who works on them.", extra={"label": "NAME"})] | None = None
+    member: (
+        Annotated[fields.Name, Meta(description="The member that works on the tasks.", extra={"label": "NAME"})]
+        | None
+    ) = None
     tool: (
-        Annotated[str, Meta(max_length=64, pattern=fields.NAME, description="The program.", extra={"label": "T"})]
+        Annotated[
+            str, Meta(max_length=64, pattern=fields.NAME, description="The agent program.", extra={"label": "T"})
+        ]
         | None
     ) = None
     allow: fields.Allowed = []
     asks: fields.Asks = Rest.ASK
-    worktree: Annotated[bool, Meta(description="Each session on a branch of its own, merged when done.")] = False
-    detach: Annotated[bool, Meta(description="Do not follow it.")] = False
+    worktree: Annotated[
+        bool, Meta(description="Give each session its own branch; merge it when the task is done.")
+    ] = False
+    detach: Annotated[bool, Meta(description="Do not follow the run.")] = False
     words: Annotated[
-        list[_Word],
-        Meta(max_length=500, description="A program as the agent.", extra={"repeat": True, "label": "PROGRAM"}),
+        list[_Argument],
+        Meta(
+            max_length=500, description="A program to run as the agent.", extra={"repeat": True, "label": "PROGRAM"}
+        ),
     ] = []
     path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT)] = ""
 
@@ -59,11 +68,13 @@ class OneRun(InProject, frozen=True, kw_only=True):
 
 
 class ShowRun(OneRun, frozen=True, kw_only=True):
-    follow: Annotated[bool, Meta(description="Go on until it is over (-f). Ctrl-C only stops looking.")] = False
+    follow: Annotated[bool, Meta(description="Follow the run to its end (-f). Ctrl-C stops only the display.")] = (
+        False
+    )
 
 
 class RunTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task of a run as one sees it at a glance."""
+    """A task of a run in an overview."""
 
     id: str
     ref: str
@@ -74,22 +85,22 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None
     session_status: SessionStatus | None
     since: datetime | None
-    waits_on: list[str]  # what is not completed of what it depends on
+    waits_on: list[str]  # dependencies that are not completed
     depends_on: list[str] = []
     started_at: datetime | None = None
     finished_at: datetime | None = None
     note: str = ""
-    held_by: str | None = None  # who works on it, if that is nobody of the run
+    held_by: str | None = None  # the holder, if the holder is not a session of the run
 
 
 class RunView(Run, frozen=True, kw_only=True):
-    """A run and where each of its tasks stands."""
+    """A run with the status of each task."""
 
     task: str
     title: str = ""
     tasks: list[RunTask]
     counts: dict[str, int]
-    found: list[TaskLink] = []  # work that was discovered on the way
+    found: list[TaskLink] = []  # tasks that sessions of the run discovered
 
 
 class ListRuns(InProject, frozen=True, kw_only=True):
@@ -98,7 +109,7 @@ class ListRuns(InProject, frozen=True, kw_only=True):
 
 
 class RunInList(Run, frozen=True, kw_only=True):
-    """A run and what it is of."""
+    """A run with its task."""
 
     task: str
     title: str
@@ -114,7 +125,7 @@ START = Operation(
     RunView,
     callers=Callers.OWNERS,
     http=POST("/api/runs"),
-    summary="Work off a task and all below it with sessions, and follow how it goes.",
+    summary="Start sessions for a task and all tasks below it, and follow the run.",
     effect=Effect.STREAM,
     command=Command("run", ("task",), hidden=("path",), rest="words"),
     examples=('maestro run "#1" --max-parallel 4 -- ./work.sh', 'maestro run "#1" --strategy race --attempts 3'),
@@ -138,7 +149,7 @@ SHOW = Operation(
     RunView,
     callers=Callers.KNOWN,
     http=GET("/api/runs/{id}"),
-    summary="Show a run and where each of its tasks stands.",
+    summary="Show a run and the status of each task.",
     effect=Effect.STREAM,
     command=Command("run show", ("id",)),
     examples=("maestro run show run_01…", "maestro run show run_01… --follow"),
@@ -150,7 +161,7 @@ STOP = Operation(
     Run,
     callers=Callers.OWNERS,
     http=POST("/api/runs/{id}/stop"),
-    summary="Stop a run and the sessions it started; it can be resumed.",
+    summary="Stop a run and its sessions; the run can be resumed.",
     effect=Effect.ACTION,
     command=Command("run stop", ("id",)),
     examples=("maestro run stop run_01…",),
@@ -162,7 +173,7 @@ RESUME = Operation(
     RunView,
     callers=Callers.OWNERS,
     http=POST("/api/runs/{id}/resume"),
-    summary="Go on with a run that was stopped or had failed.",
+    summary="Resume a run that was stopped or has failed.",
     effect=Effect.STREAM,
     command=Command("run resume", ("id",)),
     examples=("maestro run resume run_01…",),

@@ -1,4 +1,4 @@
-"""The server itself: its state, its log, its settings, its backups."""
+"""The server: status, event log, settings and backups."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProjec
 
 
 class Nothing(Request, frozen=True, kw_only=True):
-    """Nothing to say."""
+    """A request without fields."""
 
 
 class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server says of itself to anyone."""
+    """The server's status, which every caller may see."""
 
     version: str
     pid: int
@@ -33,19 +33,19 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
     started_at: datetime
     schema: int
     events: int
-    sessions: int = 0  # that live
-    runs: int = 0  # that go on
+    sessions: int = 0  # live sessions
+    runs: int = 0  # active runs
     problems: list[str] = []  # damage of the stored data
 
 
 class Fate(enum.StrEnum):
-    """What became of a session that had not ended when the server started."""
+    """The state of a session that had not ended when the server started."""
 
     ALIVE = "alive"
     RESUMED = "resumed"
     RESUMING = "resuming"
     LOST = "lost"
-    REDONE = "redone"  # lost, and its run does its task again
+    REDONE = "redone"  # the session is lost, and its run repeats the task
     ENDED = "ended"
     UNHEARD = "unheard"
 
@@ -68,7 +68,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server found when it started, and what became of it since."""
+    """The sessions and runs that the server found when it started, with their present state."""
 
     started_at: datetime
     rebooted: bool
@@ -77,10 +77,10 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """The server that was told to stop."""
+    """The server that stops."""
 
     pid: int
-    sessions: int = 0  # that go on without it
+    sessions: int = 0  # sessions that continue without the server
     home: str = ""  # the data directory; empty if its path is not UTF-8
 
 
@@ -107,20 +107,20 @@ class ReadEvents(InProject, frozen=True, kw_only=True):
             Meta(
                 ge=0,
                 le=2**62,
-                description="Only what came after this place; from now on if following.",
+                description="Only events after this sequence number; default with --follow: new events.",
                 extra={"label": "SEQ"},
             ),
         ]
         | None
     ) = None
     kind: Annotated[list[Kind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})] = []
-    everywhere: Annotated[bool, Meta(description="All projects, not only the one at hand.")] = False
-    follow: Annotated[bool, Meta(description="Go on with what happens from now.")] = False
+    everywhere: Annotated[bool, Meta(description="All projects, not only the current project.")] = False
+    follow: Annotated[bool, Meta(description="Keep showing new events.")] = False
     limit: fields.Limit | None = None
 
 
 class Resync(msgspec.Struct, frozen=True, kw_only=True, tag="resync", tag_field="kind"):
-    """The cursor is older than the log. Start from this snapshot and go on after `seq`."""
+    """The cursor is older than the log. The reader starts from this snapshot and continues after `seq`."""
 
     seq: int
     horizon: int
@@ -146,7 +146,7 @@ class SetConfig(Request, frozen=True, kw_only=True):
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
-    counts_after_restart: bool = False  # what was changed is not in force yet
+    counts_after_restart: bool = False  # the change takes effect after a restart
 
 
 STATUS = Operation(
@@ -155,7 +155,7 @@ STATUS = Operation(
     ServerStatus,
     callers=Callers.ANYONE,
     http=GET("/api/status"),
-    summary="Say that the server runs, and where.",
+    summary="Show whether the server runs, and its data directory and URL.",
     effect=Effect.READ,
     command=Command("status"),
     examples=("maestro status",),
@@ -177,7 +177,7 @@ RECOVERY = Operation(
     Recovery,
     callers=Callers.PERSON,
     http=GET("/api/recovery"),
-    summary="Say what was running when the server started, and what became of it.",
+    summary="Show the sessions and runs that the server found at its start, and their present state.",
     effect=Effect.ACTION,
     command=Command("recovery"),
     examples=("maestro recovery",),
@@ -188,7 +188,7 @@ BACKUP = Operation(
     BackupDone,
     callers=Callers.PERSON,
     http=POST("/api/backup"),
-    summary="Write everything into one file and verify it, while the server works on.",
+    summary="Write all data into one file and verify the file; the server keeps working.",
     effect=Effect.ACTION,
     command=Command("backup", ("file",)),
     examples=("maestro backup maestro.tar",),
@@ -200,7 +200,7 @@ EVENTS = Operation(
     EventList,
     callers=Callers.KNOWN,
     http=GET("/api/events"),
-    summary="Read the event log, and follow it.",
+    summary="Show or follow the event log.",
     effect=Effect.STREAM,
     command=Command("events"),
     examples=("maestro events --since 120", "maestro events --follow --kind task.ready,task.completed"),

@@ -1,4 +1,4 @@
-"""Sessions: their lives, what is known of them, waiting for them, and handing them on."""
+"""Sessions: register, end, show, wait for, report and adopt."""
 
 from __future__ import annotations
 
@@ -21,30 +21,32 @@ from maestro.operations import fields
 from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
 from maestro.operations.task_shapes import MovedTask, TaskLink
 
-_Pid = Annotated[int, Meta(ge=1, le=2**31 - 1, description="The agent's process.", extra={"label": "PID"})]
+_Pid = Annotated[
+    int, Meta(ge=1, le=2**31 - 1, description="The process id of the agent program.", extra={"label": "PID"})
+]
 SessionRef = Annotated[
     str, Meta(max_length=100, description="A session: its id or name.", extra={"label": "SESSION"})
 ]
 
 _Member = Annotated[
-    str, Meta(max_length=65, pattern=fields.TEXT, description="The member it is.", extra={"label": "NAME"})
+    str, Meta(max_length=65, pattern=fields.TEXT, description="The session's member.", extra={"label": "NAME"})
 ]
 _Tool = Annotated[
-    str, Meta(max_length=64, pattern=fields.NAME, description="The program it is.", extra={"label": "TOOL"})
+    str, Meta(max_length=64, pattern=fields.NAME, description="The session's agent program.", extra={"label": "TOOL"})
 ]
 _Since = Annotated[
     int,
     Meta(
         ge=0,
         le=2**62,
-        description="With any-change: what happened after this place in the log also counts.",
+        description="With any-change: changes after this sequence number of the log also count.",
         extra={"label": "SEQ"},
     ),
 ]
 
 
 class RegisterSession(InProject, frozen=True, kw_only=True):
-    mode: Annotated[Mode, Meta(description="What it is for.")] = Mode.EXECUTE
+    mode: Annotated[Mode, Meta(description="The purpose of the session.")] = Mode.EXECUTE
     name: fields.Name | None = None
     parent: SessionRef | None = None
     pid: _Pid | None = None
@@ -52,14 +54,14 @@ class RegisterSession(InProject, frozen=True, kw_only=True):
     tool: _Tool | None = None
     task: Annotated[
         list[fields.TaskRef],
-        Meta(max_length=limits.session_tasks_max, description="The tasks it is for.", extra={"label": "IDS"}),
+        Meta(max_length=limits.session_tasks_max, description="The session's tasks.", extra={"label": "IDS"}),
     ] = []
-    path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The directory it works in.")] = ""
+    path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The session's directory.")] = ""
     grant: fields.Grant | None = None
 
 
 class RegisteredSession(Session, frozen=True, kw_only=True):
-    """A new session with its token, which is shown this once, and how much mail waits for it already."""
+    """A new session with its token, which is shown only once, and its number of unread messages."""
 
     token: str
     unread: int = 0
@@ -70,22 +72,22 @@ class Heartbeat(Request, frozen=True, kw_only=True):
 
 
 class EndSession(InProject, frozen=True, kw_only=True):
-    id: Annotated[SessionRef, Meta(description="Another session than your own.")] | None = None
-    status: Annotated[Status, Meta(description="How it ended.")] = Status.STOPPED
+    id: Annotated[SessionRef, Meta(description="The session to end, if not your own.")] | None = None
+    status: Annotated[Status, Meta(description="The session's final status.")] = Status.STOPPED
 
 
 class Beat(Session, frozen=True, kw_only=True):
-    """A session after its sign of life, with how many claims were renewed."""
+    """A session after its heartbeat, with the number of renewed claims."""
 
     renewed: int
 
 
 class WhoAmI(Request, frozen=True, kw_only=True):
-    """Nothing to say: the server knows."""
+    """A request without fields: the server identifies the caller."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Who the server takes the caller for."""
+    """The caller as the server identifies it."""
 
     role: Role
     name: str
@@ -99,7 +101,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Until(enum.StrEnum):
-    """What a wait is for."""
+    """The status or change that ends a wait for sessions."""
 
     COMPLETED = "completed"
     ANY_CHANGE = "any-change"
@@ -112,7 +114,7 @@ class Until(enum.StrEnum):
 
 
 class StatusFilter(enum.StrEnum):
-    """A status to look for; `any` only shows them."""
+    """A status to filter by; `any` shows all sessions."""
 
     ANY = "any"
     SPAWNING = "spawning"
@@ -126,16 +128,18 @@ class StatusFilter(enum.StrEnum):
 
 
 class ListSessions(InProject, frozen=True, kw_only=True):
-    active: Annotated[bool, Meta(description="Only those that have not ended.")] = False
+    active: Annotated[bool, Meta(description="Only sessions that have not ended.")] = False
     status: (
         Annotated[
             StatusFilter,
-            Meta(description="Only those in this status.", extra={"label": "STATUS", "bare": StatusFilter.ANY.value}),
+            Meta(
+                description="Only sessions in this status.", extra={"label": "STATUS", "bare": StatusFilter.ANY.value}
+            ),
         ]
         | None
     ) = None
-    siblings: Annotated[bool, Meta(description="Only those with the same coordinator as you.")] = False
-    my_workers: Annotated[bool, Meta(description="Only those that you started.")] = False
+    siblings: Annotated[bool, Meta(description="Only sessions with the same coordinator as you.")] = False
+    my_workers: Annotated[bool, Meta(description="Only sessions that you started.")] = False
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 
@@ -149,7 +153,7 @@ class OneSession(InProject, frozen=True, kw_only=True):
 
 
 class SessionDetail(Session, frozen=True, kw_only=True):
-    """A session with those around it."""
+    """A session with its coordinator, siblings, workers, tasks and asks."""
 
     coordinator: Contact | None
     siblings: list[Contact]
@@ -157,13 +161,13 @@ class SessionDetail(Session, frozen=True, kw_only=True):
     held: list[str]
     unread: int
     asks: list[Ask]
-    work: list[TaskLink] = []  # the tasks it is for
-    usage: list[Used] = []  # what it has taken, where its program tells
-    parked_until: datetime | None = None  # its provider takes no more until then
+    work: list[TaskLink] = []  # the session's tasks
+    usage: list[Used] = []  # the session's usage, if its program reports usage
+    parked_until: datetime | None = None  # the provider's rate limit ends at this time
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a session counts as what it counts as."""
+    """The evidence for a session's status."""
 
     session: Session
     signals: list[Signal]
@@ -184,14 +188,14 @@ class WaitSessions(InProject, frozen=True, kw_only=True):
         ),
     ]
     until: Annotated[
-        Until, Meta(description="What ends the wait: a status, or any change.", extra={"label": "WHAT"})
+        Until, Meta(description="The end of the wait: a status, or any change.", extra={"label": "WHAT"})
     ] = Until.COMPLETED
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
     since: _Since | None = None
 
 
 class WaitedSessions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a wait ended: `reached` is false when a session ended otherwise. `seq` is for the next `since`."""
+    """The result of a wait. `reached` is false if a session ended in another status. `seq` is the next `since`."""
 
     sessions: list[Session]
     reached: bool
@@ -199,7 +203,7 @@ class WaitedSessions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportSession(Request, frozen=True, kw_only=True):
-    kind: Annotated[ReportKind, Meta(description="What it says.", extra={"label": "KIND"})]
+    kind: Annotated[ReportKind, Meta(description="The kind of report.", extra={"label": "KIND"})]
     text: fields.ReportText
 
 
@@ -215,18 +219,20 @@ class AdoptSessions(InProject, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             max_length=limits.wait_ids_max,
-            description="Workers; or a coordinator that is gone, for all of its workers.",
+            description="Workers; or an ended coordinator, for all of its workers.",
             extra={"complete": "session", "label": "IDS"},
         ),
     ]
-    by: Annotated[SessionRef, Meta(description="Who adopts, if not you.", extra={"label": "SESSION"})] | None = None
+    by: (
+        Annotated[SessionRef, Meta(description="The new coordinator, if not you.", extra={"label": "SESSION"})] | None
+    ) = None
 
 
 class GrantSession(OneSession, frozen=True, kw_only=True):
     grant: Annotated[
         Permission,
         Meta(
-            description="The highest permission level that it may give to sessions it starts from now on.",
+            description="The highest permission level that the session may give to sessions it starts from now on.",
             extra={"label": "LEVEL"},
         ),
     ]
@@ -237,7 +243,7 @@ class GrantedSession(Session, frozen=True, kw_only=True):
 
 
 class Adopted(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions and who they belong to now."""
+    """Adopted sessions and their new coordinator."""
 
     by: str
     sessions: list[Session]
@@ -249,7 +255,7 @@ REGISTER = Operation(
     RegisteredSession,
     callers=Callers.KNOWN,
     http=POST("/api/sessions"),
-    summary="Register an agent, also one that was started by hand.",
+    summary="Register an agent as a session; also for agents started by hand.",
     effect=Effect.WRITE,
     command=Command("session register", hidden=("path",)),
     examples=("maestro session register --mode execute --name parser --json",),
@@ -273,7 +279,7 @@ END = Operation(
     Session,
     callers=Callers.KNOWN,
     http=POST("/api/sessions/end"),
-    summary="End a session: its token is void, its claims are given back.",
+    summary="End a session: its token becomes invalid, its claims are released.",
     effect=Effect.WRITE,
     command=Command("session end", ("id",)),
     examples=("maestro session end", "maestro session end parser --status failed"),
@@ -285,7 +291,7 @@ WHOAMI = Operation(
     Identity,
     callers=Callers.ANYONE,
     http=GET("/api/whoami"),
-    summary="Say who the server takes you for.",
+    summary="Show how the server identifies you.",
     effect=Effect.READ,
     command=Command("whoami"),
     examples=("maestro whoami",),
@@ -297,7 +303,7 @@ LIST = Operation(
     SessionList,
     callers=Callers.KNOWN,
     http=GET("/api/sessions"),
-    summary="List sessions and what each is doing.",
+    summary="List sessions with their status.",
     effect=Effect.READ,
     command=Command("session list"),
     examples=(
@@ -313,7 +319,7 @@ SHOW = Operation(
     SessionDetail,
     callers=Callers.KNOWN,
     http=GET("/api/sessions/{id}"),
-    summary="Show a session and those around it.",
+    summary="Show a session with its coordinator, siblings and workers.",
     effect=Effect.READ,
     command=Command("session show", ("id",)),
     examples=("maestro session show parser",),
@@ -325,7 +331,7 @@ EXPLAIN = Operation(
     Explanation,
     callers=Callers.KNOWN,
     http=GET("/api/sessions/{id}/explain"),
-    summary="Say why a session counts as what it counts as.",
+    summary="Explain a session's status.",
     effect=Effect.ACTION,
     command=Command("session explain", ("id",)),
     examples=("maestro session explain parser",),
@@ -337,7 +343,7 @@ WAIT = Operation(
     WaitedSessions,
     callers=Callers.KNOWN,
     http=POST("/api/sessions/wait"),
-    summary="Block until sessions are where you want them; one that has ended answers at once.",
+    summary="Block until sessions reach a status; an ended session answers at once.",
     effect=Effect.ACTION,
     command=Command("session wait", ("ids",)),
     examples=("maestro session wait parser,lexer", "maestro session wait parser --until any-change --timeout 5m"),
@@ -349,7 +355,7 @@ REPORT = Operation(
     ReportedSession,
     callers=Callers.SESSIONS,
     http=POST("/api/sessions/report"),
-    summary="Tell your coordinator how it goes; the report moves the task you hold.",
+    summary="Report to your coordinator; the report moves the task you hold.",
     effect=Effect.WRITE,
     command=Command("session report", ("kind", "text")),
     examples=(
@@ -364,7 +370,7 @@ ADOPT = Operation(
     Adopted,
     callers=Callers.OWNERS,
     http=POST("/api/sessions/adopt"),
-    summary="Take over workers, or all workers of a coordinator that is gone.",
+    summary="Become the coordinator of workers, or of all workers of an ended coordinator.",
     effect=Effect.WRITE,
     command=Command("session adopt", ("ids",)),
     examples=("maestro session adopt old-boss --by new-boss",),

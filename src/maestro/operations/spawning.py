@@ -1,4 +1,4 @@
-"""Sessions that Maestro starts itself: spawning, telling, stopping, and what they were told."""
+"""Sessions that Maestro starts: spawn, prompt, interrupt, stop and resume; their manifests, prompts and templates."""
 
 from __future__ import annotations
 
@@ -29,47 +29,55 @@ from maestro.operations.base import GET, POST, Command, Effect, InProject, Opera
 from maestro.operations.mail_shapes import SentMail
 from maestro.operations.sessions import OneSession
 
-_Word = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
+_Argument = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
 _Text = Annotated[
     str,
     Meta(
         max_length=limits.message_chars_max,
         pattern=fields.TEXT,
-        description="What it is to do, in your own words.",
+        description="The session's directive, as free text.",
         extra={"text": True, "label": "TEXT"},
     ),
 ]
 
-_Model = Annotated[str, Meta(max_length=100, pattern=fields.LINE, description="Its model.", extra={"label": "M"})]
+_Model = Annotated[
+    str, Meta(max_length=100, pattern=fields.LINE, description="The session's model.", extra={"label": "M"})
+]
 _TemplateName = Annotated[
-    str, Meta(max_length=100, pattern=fields.NAME, description="Its workflow.", extra={"label": "NAME"})
+    str, Meta(max_length=100, pattern=fields.NAME, description="The session's workflow.", extra={"label": "NAME"})
 ]
 _Subject = Annotated[
     str,
-    Meta(max_length=limits.subject_chars_max, description="Its directive on one line.", extra={"label": "S"}),
+    Meta(
+        max_length=limits.subject_chars_max, description="The directive's subject, on one line.", extra={"label": "S"}
+    ),
 ]
 
 
 class SpawnSession(InProject, frozen=True, kw_only=True):
     task: Annotated[
         list[fields.TaskRef],
-        Meta(max_length=limits.session_tasks_max, description="The tasks it is for.", extra={"label": "IDS"}),
+        Meta(max_length=limits.session_tasks_max, description="The session's tasks.", extra={"label": "IDS"}),
     ] = []
-    mode: Annotated[Mode, Meta(description="What it is for.")] = Mode.EXECUTE
+    mode: Annotated[Mode, Meta(description="The purpose of the session.")] = Mode.EXECUTE
     strategy: Annotated[
-        str, Meta(max_length=64, pattern=fields.NAME_OR_EMPTY, description="How it works.", extra={"label": "S"})
+        str,
+        Meta(
+            max_length=64, pattern=fields.NAME_OR_EMPTY, description="The session's strategy.", extra={"label": "S"}
+        ),
     ] = ""
     member: Annotated[
-        list[fields.Name], Meta(max_length=20, description="The members it takes on.", extra={"label": "NAMES"})
+        list[fields.Name], Meta(max_length=20, description="The session's members.", extra={"label": "NAMES"})
     ] = []
-    team: Annotated[fields.Name, Meta(description="The team it leads or works in.", extra={"label": "T"})] | None = (
-        None
-    )
+    team: (
+        Annotated[fields.Name, Meta(description="The team that the session leads or works in.", extra={"label": "T"})]
+        | None
+    ) = None
     skill: Annotated[
-        list[_Word],
+        list[_Argument],
         Meta(
             max_length=limits.skills_max,
-            description="A skill it is to have: a folder of `.maestro/skills`.",
+            description="A skill for the session: a folder of `.maestro/skills`.",
             extra={"repeat": True, "label": "S"},
         ),
     ] = []
@@ -78,48 +86,44 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
         Meta(max_length=50, description="Tasks to read for background.", extra={"label": "IDS"}),
     ] = []
     tool: (
-        Annotated[str, Meta(max_length=64, pattern=fields.NAME, description="The program.", extra={"label": "T"})]
-        | None
-    ) = None
-    model: (
-        Annotated[str, Meta(max_length=100, pattern=fields.LINE, description="Its model.", extra={"label": "M"})]
-        | None
-    ) = None
-    permission: Annotated[Permission, Meta(description="What it may do to files on its own.")] | None = None
-    grant: fields.Grant | None = None
-    template: (
         Annotated[
-            str, Meta(max_length=100, pattern=fields.NAME, description="Its workflow.", extra={"label": "NAME"})
+            str, Meta(max_length=64, pattern=fields.NAME, description="The agent program.", extra={"label": "T"})
         ]
         | None
     ) = None
-    subject: Annotated[
-        str, Meta(max_length=limits.subject_chars_max, description="Its directive on one line.", extra={"label": "S"})
-    ] = ""
+    model: _Model | None = None
+    permission: Annotated[Permission, Meta(description="What the session may do to files without asking.")] | None = (
+        None
+    )
+    grant: fields.Grant | None = None
+    template: _TemplateName | None = None
+    subject: _Subject = ""
     message: _Text = ""
-    worktree: Annotated[bool, Meta(description="A checkout and branch of its own.")] = False
+    worktree: Annotated[bool, Meta(description="Give the session its own checkout and branch.")] = False
     name: fields.Name | None = None
-    driver: Annotated[Driver, Meta(description="How Maestro speaks with it.")] | None = None
+    driver: Annotated[Driver, Meta(description="How Maestro communicates with the program.")] | None = None
     allow: fields.Allowed = []
     asks: fields.Asks = Rest.ASK
-    dry_run: Annotated[bool, Meta(description="Only show what it would be told.")] = False
+    dry_run: Annotated[bool, Meta(description="Only show the prompts; start no session.")] = False
     words: Annotated[
-        list[_Word],
-        Meta(max_length=500, description="A program as the agent.", extra={"repeat": True, "label": "PROGRAM"}),
+        list[_Argument],
+        Meta(
+            max_length=500, description="A program to run as the agent.", extra={"repeat": True, "label": "PROGRAM"}
+        ),
     ] = []
     path: Annotated[str, Meta(max_length=4096, pattern=fields.TEXT, description="The directory to start in.")] = ""
 
 
 class SpawnedSession(Session, frozen=True, kw_only=True):
-    """A session that is being started. With a dry run, nothing is: this is what it would be told."""
+    """A session that is being started. A dry run starts no session and returns the prompts."""
 
     strategy: str
     template: str
     permission: Permission
     directory: str
     branch: str | None = None
-    epoch: int = 1  # which start of it this is
-    warnings: list[str] = []  # what did not go as the project's settings say
+    epoch: int = 1  # the number of this start of the session
+    warnings: list[str] = []  # differences from the project's settings
     dry_run: bool = False
     manifest: Manifest | None = None
     system_prompt: str | None = None
@@ -131,13 +135,13 @@ class RunnerReport(Request, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=limits.frame_bytes_max,
-            description="What a runner has to say, as JSON.",
+            description="A runner's report, as JSON.",
             extra={"label": "JSON"},
         ),
     ]
     secret: Annotated[
         str,
-        Meta(max_length=limits.name_chars_max, description="The runner's own secret: the agent does not have it."),
+        Meta(max_length=limits.name_chars_max, description="The runner's own secret, which the agent does not have."),
     ] = ""
 
 
@@ -147,12 +151,12 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 
 class PromptSession(OneSession, frozen=True, kw_only=True):
     text: Annotated[_Text, Meta(min_length=1)]
-    wait_for: Annotated[Step, Meta(description="Block until it is so far.")] | None = None
+    wait_for: Annotated[Step, Meta(description="Block until the message has reached this step.")] | None = None
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
 
 
 class StopSession(OneSession, frozen=True, kw_only=True):
-    """Which one, and how long to wait for its end."""
+    """The session to stop, and how long to wait for its end."""
 
     timeout: fields.Timeout = (limits.stop_grace_seconds + 2) * 1000
 
@@ -163,7 +167,7 @@ class ShowPrompt(OneSession, frozen=True, kw_only=True):
 
 
 class Prompts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session was told when it started, as text."""
+    """The prompts that a session was started with."""
 
     session_id: str
     system_prompt: str | None
@@ -205,7 +209,7 @@ SPAWN = Operation(
     SpawnedSession,
     callers=Callers.OWNERS,
     http=POST("/api/sessions/spawn"),
-    summary="Start an agent on tasks, with all it needs to know.",
+    summary="Start an agent on tasks, with tasks, members and directive in its prompt.",
     effect=Effect.WRITE,
     command=Command("session spawn", hidden=("path",), rest="words"),
     examples=(
@@ -221,7 +225,7 @@ REPORT = Operation(
     Heard,
     callers=Callers.SESSIONS,
     http=POST("/api/runners/report"),
-    summary="What a runner tells of the agent it runs.",
+    summary="Report on an agent program; runners call this.",
     effect=Effect.WRITE,
     command=Command("runner report", ("report",)),
     examples=('maestro runner report \'{"kind": "started"}\'',),
@@ -233,7 +237,7 @@ PROMPT = Operation(
     SentMail,
     callers=Callers.OWNERS,
     http=POST("/api/sessions/{id}/prompt"),
-    summary="Tell a running agent something now.",
+    summary="Send a text to a running agent now.",
     effect=Effect.WRITE,
     command=Command("session prompt", ("id", "text")),
     examples=('maestro session prompt parser "Stop: the grammar changed."',),
@@ -245,7 +249,7 @@ INTERRUPT = Operation(
     Session,
     callers=Callers.OWNERS,
     http=POST("/api/sessions/{id}/interrupt"),
-    summary="Interrupt what an agent is doing, as Ctrl-C would.",
+    summary="Interrupt an agent's turn, as Ctrl-C would.",
     effect=Effect.ACTION,
     command=Command("session interrupt", ("id",)),
     examples=("maestro session interrupt parser",),
@@ -257,7 +261,7 @@ STOP = Operation(
     Session,
     callers=Callers.OWNERS,
     http=POST("/api/sessions/{id}/stop"),
-    summary="End an agent, with everything it started.",
+    summary="Stop an agent and all processes that it started.",
     effect=Effect.ACTION,
     command=Command("session stop", ("id",)),
     examples=("maestro session stop parser",),
@@ -269,7 +273,7 @@ RESUME = Operation(
     SpawnedSession,
     callers=Callers.OWNERS,
     http=POST("/api/sessions/{id}/resume"),
-    summary="Start a session again that has ended: it goes on where that one was.",
+    summary="Start an ended session again; the agent continues its conversation.",
     effect=Effect.WRITE,
     command=Command("session resume", ("id",)),
     examples=("maestro session resume parser",),
@@ -281,7 +285,7 @@ MANIFEST = Operation(
     Manifest,
     callers=Callers.KNOWN,
     http=GET("/api/sessions/{id}/manifest"),
-    summary="Show all that a session was told when it started.",
+    summary="Show the manifest that a session was started with.",
     effect=Effect.READ,
     command=Command("manifest show", ("id",)),
     examples=("maestro manifest show parser --json",),

@@ -1,4 +1,4 @@
-"""What requests about tasks say, and what comes back."""
+"""Requests about tasks, and their answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Page(InProject, frozen=True, kw_only=True):
 
 
 class TaskLink(msgspec.Struct, frozen=True):
-    """A task as another mentions it."""
+    """A short reference to a task."""
 
     id: str
     ref: str
@@ -48,7 +48,7 @@ class TaskList(Cursor, frozen=True, kw_only=True):
 
 
 class WaitingTask(Task, frozen=True, kw_only=True):
-    """A task with what it waits on."""
+    """A task with its open blockers."""
 
     blockers: list[TaskLink]
     waits_for_stage: str | None = None
@@ -59,7 +59,7 @@ class WaitingTasks(Cursor, frozen=True, kw_only=True):
 
 
 class TaskDetail(WaitingTask, frozen=True, kw_only=True):
-    """A task with everything around it."""
+    """A task with its links, reports, documents, evidence and usage."""
 
     dependencies: list[TaskLink]
     dependants: list[TaskLink]
@@ -68,12 +68,12 @@ class TaskDetail(WaitingTask, frozen=True, kw_only=True):
     reports: list[Report]
     documents: list[Document]
     evidence: list[GateResult] = []
-    origin: TaskLink | None = None  # where it was found
-    usage: list[Used] = []  # what sessions have taken for it, where their programs tell
+    origin: TaskLink | None = None  # the task during which this task was found
+    usage: list[Used] = []  # usage of sessions for the task, if their programs report usage
 
 
 class MovedTask(Task, frozen=True, kw_only=True):
-    """A task after a change, with what the change did to others and what to watch out for."""
+    """A task after a change, with the tasks that the change unblocked, and warnings."""
 
     unblocked: list[str] = []
     warnings: list[str] = []
@@ -91,7 +91,7 @@ class TaskTree(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool = False
 
 
-_Priority = Annotated[Priority, Meta(description="How soon: the order in which ready work is offered.")]
+_Priority = Annotated[Priority, Meta(description="The order in which ready tasks are offered.")]
 _OrNone = Annotated[str, Meta(max_length=limits.name_chars_max, pattern=fields.NAME_OR_EMPTY)]
 
 
@@ -99,13 +99,13 @@ class CreateTask(InProject, frozen=True, kw_only=True):
     title: fields.Title
     description: fields.Description = ""
     stage: fields.Stage | None = None
-    found_in: (
-        Annotated[fields.TaskRef, Meta(description="The task during which this work was discovered.")] | None
-    ) = None
-    parent: Annotated[fields.TaskRef, Meta(description="The task this is a part of.")] | None = None
-    depends_on: Annotated[fields.TaskRefs, Meta(description="The tasks it waits on, separated by commas.")] = []
+    found_in: Annotated[fields.TaskRef, Meta(description="The task during which the new task was found.")] | None = (
+        None
+    )
+    parent: Annotated[fields.TaskRef, Meta(description="The parent task.")] | None = None
+    depends_on: Annotated[fields.TaskRefs, Meta(description="The tasks to wait for, separated by commas.")] = []
     priority: _Priority = Priority.NORMAL
-    member: Annotated[fields.Name, Meta(description="The member it is meant for.")] | None = None
+    member: Annotated[fields.Name, Meta(description="The member that shall do the task.")] | None = None
     accept: fields.Acceptance = []
     gates: fields.Gates = []
 
@@ -125,13 +125,13 @@ class EditTask(OneTask, frozen=True, kw_only=True):
     member: Annotated[_OrNone, Meta(description="A member, or '' for none.", extra={"label": "NAME"})] | None = None
     accept: fields.Acceptance | None = None
     gates: fields.Gates | None = None
-    archived: Annotated[bool, Meta(description="Put it out of sight, or back.")] | None = None
+    archived: Annotated[bool, Meta(description="Hide the task from lists, or show it again.")] | None = None
 
 
 class ListTasks(Page, frozen=True, kw_only=True):
-    status: Annotated[Status, Meta(description="Only those in this status.")] | None = None
-    mine: Annotated[bool, Meta(description="Only those you hold.")] = False
-    archived: Annotated[bool, Meta(description="Archived ones too.")] = False
+    status: Annotated[Status, Meta(description="Only tasks in this status.")] | None = None
+    mine: Annotated[bool, Meta(description="Only tasks you hold.")] = False
+    archived: Annotated[bool, Meta(description="Archived tasks too.")] = False
 
 
 class ReadyTasks(Page, frozen=True, kw_only=True):
@@ -148,7 +148,7 @@ class ChildrenOf(Page, frozen=True, kw_only=True):
 
 class DependTask(OneTask, frozen=True, kw_only=True):
     on: fields.TaskRefs
-    remove: Annotated[bool, Meta(description="Take the dependency away instead.")] = False
+    remove: Annotated[bool, Meta(description="Remove the dependency instead.")] = False
 
 
 class StartTask(OneTask, frozen=True, kw_only=True):
@@ -162,7 +162,7 @@ class BlockTask(HeldTask, frozen=True, kw_only=True):
             min_length=1,
             max_length=limits.reason_chars_max,
             pattern=fields.TEXT,
-            description="What it needs.",
+            description="What the task needs.",
             extra={"text": True},
         ),
     ]
@@ -174,14 +174,14 @@ class CompleteTask(HeldTask, frozen=True, kw_only=True):
         Meta(
             max_length=limits.report_chars_max,
             pattern=fields.TEXT,
-            description="What was done.",
+            description="A summary of the work.",
             extra={"text": True, "label": "TEXT"},
         ),
     ] = ""
 
 
 class ReportTask(HeldTask, frozen=True, kw_only=True):
-    kind: Annotated[ReportKind, Meta(description="What the report says.")]
+    kind: Annotated[ReportKind, Meta(description="The kind of report.")]
     text: fields.ReportText
 
 
@@ -190,7 +190,7 @@ class ReportedTask(MovedTask, frozen=True, kw_only=True):
 
 
 class Until(enum.StrEnum):
-    """What a wait on tasks ends with."""
+    """The status or change that ends a wait for tasks."""
 
     COMPLETED = "completed"
     READY = "ready"
@@ -207,12 +207,12 @@ class WaitTasks(InProject, frozen=True, kw_only=True):
             extra={"complete": "task", "label": "IDS"},
         ),
     ]
-    until: Annotated[Until, Meta(description="What ends the wait.")] = Until.COMPLETED
+    until: Annotated[Until, Meta(description="The end of the wait.")] = Until.COMPLETED
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
 
 
 class WaitedTasks(msgspec.Struct, frozen=True, kw_only=True):
-    """How a wait ended: `reached` is false when a task ended in a state that was not waited for."""
+    """The result of a wait. `reached` is false when a task ended in another status."""
 
     tasks: list[Task]
     reached: bool

@@ -1,4 +1,4 @@
-"""What can be done with teams."""
+"""Operations on teams."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ _Members = Annotated[
         extra={"label": "MEMBERS", "complete": "member"},
     ),
 ]
-_Leader = Annotated[MemberRef, Meta(description="Who leads the team; it is a member of it too.")]
+_Leader = Annotated[
+    MemberRef, Meta(description="The member that leads the team; the leader belongs to the team too.")
+]
 
 
 class OneTeam(InProject, frozen=True, kw_only=True):
@@ -71,7 +73,7 @@ class TeamList(Cursor, frozen=True, kw_only=True):
 
 
 class Colleague(msgspec.Struct, frozen=True, kw_only=True):
-    """A member as its team shows it."""
+    """A member of a team, for the team's roster."""
 
     id: str
     name: str
@@ -83,13 +85,13 @@ class Colleague(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TeamDetail(Team, frozen=True, kw_only=True):
-    """A team with what each of its members is."""
+    """A team with its members' roles and tools."""
 
     roster: list[Colleague]
 
 
 class ChangedTeam(Team, frozen=True, kw_only=True):
-    """A team after a change, with what to watch out for."""
+    """A team after a change, with warnings."""
 
     warnings: list[str] = []
 
@@ -126,7 +128,7 @@ SHOW = Operation(
     TeamDetail,
     callers=Callers.KNOWN,
     http=GET("/api/teams/{id}"),
-    summary="Show one team and what each of its members is.",
+    summary="Show a team with its members' roles and tools.",
     effect=Effect.READ,
     command=Command("team show", ("id",)),
     examples=("maestro team show backend",),
@@ -150,7 +152,7 @@ REMOVE = Operation(
     ChangedTeam,
     callers=Callers.OWNERS,
     http=POST("/api/teams/{id}/remove"),
-    summary="Take members out of a team.",
+    summary="Remove members from a team.",
     effect=Effect.WRITE,
     command=Command("team remove", ("id", "members")),
     examples=("maestro team remove backend linus",),

@@ -1,4 +1,4 @@
-"""What an agent's terminal shows: read, followed, and looked at as if one sat in front of it."""
+"""An agent's terminal: read or follow the transcript, and attach to the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.domain.callers import Callers
 from maestro.operations.base import GET, Command, Effect, Operation
 from maestro.operations.sessions import OneSession
 
-# What leaves an attached terminal: "ctrl-]", or ctrl- with a letter or one of these.
+# The key that detaches from a terminal: "ctrl-" with a letter or a listed sign, for example "ctrl-]".
 DETACH_KEY = r"^ctrl-[a-z\[\]\\^_]$"
 
 
@@ -25,36 +25,36 @@ class ReadLogs(OneSession, frozen=True, kw_only=True):
     ) = None
     follow: Annotated[
         bool,
-        Meta(description="Go on until the session ends (-f; on the command line). With --json: as an asciicast."),
+        Meta(description="Follow until the session ends (-f; only in the command). With --json: as an asciicast."),
     ] = False
 
 
 class Logs(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of what a session's terminal showed."""
+    """The end of a session's transcript."""
 
     session_id: str
     text: str
     truncated: bool
     name: str = ""
-    folder: str = ""  # on the server's machine: where the transcript is
+    folder: str = ""  # the transcript's folder on the server's machine
 
 
 class AttachSession(OneSession, frozen=True, kw_only=True):
-    read_only: Annotated[bool, Meta(description="Only look: what you type goes nowhere.")] = False
+    read_only: Annotated[bool, Meta(description="Send no input to the terminal.")] = False
     detach_key: Annotated[
-        str, Meta(pattern=DETACH_KEY, description="What leaves it again.", extra={"label": "KEY"})
+        str, Meta(pattern=DETACH_KEY, description="The key that detaches.", extra={"label": "KEY"})
     ] = "ctrl-]"
 
 
 class AgentTerminal(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent's terminal is to be had: `control.sock` in that folder (docs/frames.md)."""
+    """How to reach an agent's terminal: through `control.sock` in `folder` (docs/frames.md)."""
 
     session_id: str
     name: str
     folder: str
     columns: int
     rows: int
-    attached: int  # how many look at it already
+    attached: int  # the number of attached clients
 
 
 LOGS = Operation(
@@ -63,7 +63,7 @@ LOGS = Operation(
     Logs,
     callers=Callers.KNOWN,
     http=GET("/api/sessions/{id}/logs"),
-    summary="Show the end of what a session's terminal showed.",
+    summary="Show the end of a session's transcript.",
     effect=Effect.ACTION,
     command=Command("session logs", ("id",)),
     examples=("maestro session logs parser", "maestro session logs parser -f --tail 20"),
@@ -75,7 +75,7 @@ ATTACH = Operation(
     AgentTerminal,
     callers=Callers.OWNERS,
     http=GET("/api/sessions/{id}/terminal"),
-    summary="Sit down at a running agent's terminal; Ctrl-] leaves it again.",
+    summary="Attach to a running agent's terminal; Ctrl-] detaches.",
     effect=Effect.ACTION,
     command=Command("session attach", ("id",)),
     examples=("maestro session attach parser", "maestro session attach parser --read-only"),

@@ -1,4 +1,4 @@
-"""What happened around a task, a session or a run, from assignment to final artifact."""
+"""The timeline of a task, a session or a run, from assignment to final artifact."""
 
 from __future__ import annotations
 
@@ -20,14 +20,20 @@ from maestro.operations.base import GET, Command, Effect, InProject, Operation
 
 
 class OfWhat(InProject, frozen=True, kw_only=True):
-    """One of these is named."""
+    """The subject of a timeline: the request names a task, a session or a run."""
 
-    task: Annotated[fields.TaskRef, Meta(description="Of a task.", extra={"label": "ID"})] | None = None
+    task: Annotated[fields.TaskRef, Meta(description="The timeline of a task.", extra={"label": "ID"})] | None = None
     session: (
-        Annotated[str, Meta(min_length=1, max_length=100, description="Of a session.", extra={"label": "ID"})] | None
+        Annotated[
+            str, Meta(min_length=1, max_length=100, description="The timeline of a session.", extra={"label": "ID"})
+        ]
+        | None
     ) = None
     run: (
-        Annotated[str, Meta(min_length=1, max_length=100, description="Of a run.", extra={"label": "RUN"})] | None
+        Annotated[
+            str, Meta(min_length=1, max_length=100, description="The timeline of a run.", extra={"label": "RUN"})
+        ]
+        | None
     ) = None
 
 
@@ -37,7 +43,7 @@ class ShowTimeline(OfWhat, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that happened, with names where the log has ids."""
+    """An event of the log, with names in the place of ids."""
 
     seq: int
     at: datetime
@@ -48,7 +54,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, in order."""
+    """The events around a subject, in order."""
 
     about: str
     moments: list[Moment]
@@ -56,24 +62,24 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timeline(Told, frozen=True, kw_only=True):
-    """A page of what happened."""
+    """A page of a timeline."""
 
-    cursor: str | None = None  # where the next one begins
+    cursor: str | None = None  # where the next page begins
 
 
 class ExportTimeline(OfWhat, frozen=True, kw_only=True):
     target: Annotated[
         str,
-        Meta(max_length=4096, description="A run, a task or a session; or FILE, with one of the flags."),
+        Meta(max_length=4096, description="A run, a task or a session; or FILE, if a flag names the subject."),
     ] = ""
     file: Annotated[
         str,
-        Meta(max_length=4096, description="The page to write; - is standard output.", extra={"label": "FILE"}),
+        Meta(max_length=4096, description="The HTML file to write; - is standard output.", extra={"label": "FILE"}),
     ] = ""
 
 
 class StoryTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task of a story, with what was made of it."""
+    """A task of an exported timeline, with its reports, gate results and documents."""
 
     ref: str
     title: str
@@ -88,7 +94,7 @@ class StoryTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StorySession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session of a story: who worked when, on what, and how it ended."""
+    """A session of an exported timeline: its tasks, times and result."""
 
     name: str
     mode: Mode
@@ -103,7 +109,7 @@ class StorySession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Story(Told, frozen=True, kw_only=True):
-    """A timeline with what it is about, whole enough for a page of its own."""
+    """A whole timeline with its subject, tasks and sessions, for one HTML page."""
 
     kind: str
     title: str
@@ -120,7 +126,7 @@ SHOW = Operation(
     Timeline,
     callers=Callers.KNOWN,
     http=GET("/api/timeline"),
-    summary="Show what happened around a task, a session or a run, in order.",
+    summary="Show the events around a task, a session or a run, in order.",
     effect=Effect.SCAN,
     command=Command("timeline"),
     examples=('maestro timeline --task "#4"', "maestro timeline --run run_01…"),
@@ -133,7 +139,7 @@ EXPORT = Operation(
     Story,
     callers=Callers.KNOWN,
     http=GET("/api/timeline/export"),
-    summary="Write what happened around a run, a task or a session as one HTML page.",
+    summary="Write the timeline of a run, a task or a session as one HTML page.",
     effect=Effect.SCAN,
     command=Command("timeline export", ("target", "file")),
     examples=("maestro timeline export run_01… run.html", 'maestro timeline export "#4" task.html'),

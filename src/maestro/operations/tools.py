@@ -1,4 +1,4 @@
-"""Which agent programs Maestro knows, and what each can do."""
+"""The agent programs (tools) that Maestro supports, and their abilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ListTools(Request, frozen=True, kw_only=True):
 
 
 class ToolInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent program, and what can be promised of it."""
+    """A tool and its abilities."""
 
     name: str
     aliases: list[str]
@@ -42,7 +42,7 @@ LIST = Operation(
     ToolList,
     callers=Callers.KNOWN,
     http=GET("/api/tools"),
-    summary="List the agent programs that sessions can run in, and what each can do.",
+    summary="List the supported agent programs and their abilities.",
     effect=Effect.READ,
     command=Command("tool list"),
     examples=("maestro tool list",),

@@ -1,4 +1,4 @@
-"""Trackers beside Maestro: how far a project's issues and its tracker are in step."""
+"""External issue trackers: the synchronisation of a project's issues with its tracker."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ class OfProject(InProject, frozen=True, kw_only=True):
 
 
 class Untold(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue that the tracker does not take, or no longer has."""
+    """An issue that the tracker refuses or no longer has."""
 
     issue: str
-    ref: str | None  # its id in the tracker
+    ref: str | None  # the issue's id in the tracker
     problem: str
     retry_at: datetime | None
 
 
 class TrackerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a project's issues live, and what is still to be told."""
+    """The tracker of a project, and how far the tracker is behind."""
 
     project: str
     kind: Kind
-    path: str = ""  # the checkout that it is in
-    source: str = ""  # the file that says so
+    path: str = ""  # the checkout that holds the tracker
+    source: str = ""  # the settings file that names the tracker
     version: str = ""
     busy: bool = False
-    issues: int = 0  # on both sides
-    behind_events: int = 0  # lines of the log that were not looked at (at most this many are counted)
-    behind_issues: int = 0  # issues about which something is still to be told
+    issues: int = 0  # issues that Maestro and the tracker share
+    behind_events: int = 0  # events of the log that are not yet processed (the count has an upper bound)
+    behind_issues: int = 0  # issues with changes that the tracker does not have yet
     looked_at: datetime | None = None
     ok_at: datetime | None = None
     failures: int = 0  # in a row
@@ -52,7 +52,7 @@ STATUS = Operation(
     TrackerStatus,
     callers=Callers.KNOWN,
     http=GET("/api/tracker"),
-    summary="Show where a project's issues live, and how far its tracker is behind.",
+    summary="Show a project's tracker, and how far the tracker is behind.",
     effect=Effect.SCAN,
     command=Command("tracker status"),
     examples=("maestro tracker status", "maestro tracker status --project beads"),
@@ -64,7 +64,7 @@ SYNC = Operation(
     TrackerStatus,
     callers=Callers.KNOWN,
     http=POST("/api/tracker/sync"),
-    summary="Have the project's tracker read and told now; for hooks of the tracker, and for the impatient.",
+    summary="Synchronise with the project's tracker now; hooks of the tracker can call this.",
     effect=Effect.ACTION,
     command=Command("tracker sync"),
     examples=("maestro tracker sync",),

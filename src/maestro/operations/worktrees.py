@@ -1,4 +1,4 @@
-"""Checkouts that workers have to themselves: looking at them, merging them, removing them."""
+"""Worktrees: list, diff, merge and remove the checkouts of sessions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class ListWorktrees(InProject, frozen=True, kw_only=True):
 
 
 class WorktreeState(Worktree, frozen=True, kw_only=True):
-    """A worktree and how it stands."""
+    """A worktree and its state."""
 
     session: str
     is_clean: bool | None
     changed: int
     untracked: int
-    ahead: int  # commits that are not where they are to go: merged, its run's branch, or what is checked out
+    ahead: int  # commits that the target lacks: the merge target, the run's branch or the checked-out branch
     size_bytes: int
     state: Condition
 
@@ -43,7 +43,7 @@ class WorktreeList(Cursor, frozen=True, kw_only=True):
 
 
 class Diff(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session changed."""
+    """The changes of a session."""
 
     session_id: str
     branch: str
@@ -52,30 +52,34 @@ class Diff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeWorktree(OneSession, frozen=True, kw_only=True):
-    into: Annotated[_Branch, Meta(description="Where to; the run's own branch if it is of one.")] | None = None
+    into: (
+        Annotated[_Branch, Meta(description="The target branch; default: the branch of the session's run.")] | None
+    ) = None
 
 
 class MergedWorktree(msgspec.Struct, frozen=True, kw_only=True):
-    """A merge that is there, or what stood in its way."""
+    """A finished merge, or the conflicts of a refused merge."""
 
     session_id: str
     branch: str
     into: str
     commit: str | None
     conflicts: list[str] = []
-    task: str | None = None  # that is to mend them
-    checked_out_at: list[str] = []  # who has `into` there has the merge in the files too
+    task: str | None = None  # the task that shall resolve the conflicts
+    checked_out_at: list[str] = []  # checkouts of `into`, whose files have the merge too
 
 
 class RemoveWorktrees(InProject, frozen=True, kw_only=True):
     id: Annotated[SessionRef, Meta(min_length=1, extra={"complete": "session", "label": "ID"})] | None = None
-    merged: Annotated[bool, Meta(description="All whose work is merged, and that are clean.")] = False
-    run: Annotated[str, Meta(max_length=100, description="All of a run.", extra={"label": "RUN"})] | None = None
-    keep_branch: Annotated[bool, Meta(description="Leave the branch.")] = False
+    merged: Annotated[bool, Meta(description="All clean worktrees whose work is merged.")] = False
+    run: (
+        Annotated[str, Meta(max_length=100, description="All worktrees of a run.", extra={"label": "RUN"})] | None
+    ) = None
+    keep_branch: Annotated[bool, Meta(description="Keep the branch.")] = False
 
 
 class KeptWorktree(msgspec.Struct, frozen=True, kw_only=True):
-    """One that stays, and what would be lost."""
+    """A worktree that is not removed, and the reason."""
 
     session: str
     path: str
@@ -83,7 +87,7 @@ class KeptWorktree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemovedWorktrees(msgspec.Struct, frozen=True, kw_only=True):
-    """What is gone, and what of a run is not."""
+    """The removed worktrees, and the worktrees of a run that remain."""
 
     removed: list[Worktree]
     kept: list[KeptWorktree] = []
@@ -95,7 +99,7 @@ LIST = Operation(
     WorktreeList,
     callers=Callers.KNOWN,
     http=GET("/api/worktrees"),
-    summary="List worktrees, their size and state.",
+    summary="List worktrees with their size and state.",
     effect=Effect.ACTION,
     command=Command("worktree list"),
     examples=("maestro worktree list",),
@@ -107,7 +111,7 @@ DIFF = Operation(
     Diff,
     callers=Callers.KNOWN,
     http=GET("/api/worktrees/{id}/diff"),
-    summary="Show what a session changed in its worktree.",
+    summary="Show the changes of a session in its worktree.",
     effect=Effect.ACTION,
     command=Command("worktree diff", ("id",)),
     examples=("maestro worktree diff parser",),
@@ -119,7 +123,7 @@ MERGE = Operation(
     MergedWorktree,
     callers=Callers.OWNERS,
     http=POST("/api/worktrees/{id}/merge"),
-    summary="Merge a session's branch. A checkout of the other one comes along, or nothing is merged.",
+    summary="Merge a session's branch. Checkouts of the target branch are updated too, or the merge is refused.",
     effect=Effect.ACTION,
     command=Command("worktree merge", ("id",)),
     examples=("maestro worktree merge parser --into main",),
@@ -131,7 +135,7 @@ REMOVE = Operation(
     RemovedWorktrees,
     callers=Callers.OWNERS,
     http=POST("/api/worktrees/remove"),
-    summary="Remove worktrees that are clean and merged; anything else is kept.",
+    summary="Remove clean, merged worktrees; all other worktrees are kept.",
     effect=Effect.ACTION,
     command=Command("worktree remove", ("id",)),
     examples=("maestro worktree remove parser", "maestro worktree remove --merged"),

@@ -1,1 +1,1 @@
-"""What a session is told: a manifest and a template become two prompts. Knows values and files of text, no store."""
+"""Prompts of sessions: a manifest and a template become two prompts. Knows values and text files, not the store."""

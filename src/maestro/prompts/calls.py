@@ -1,7 +1,7 @@
-"""How a call is named: as a command for a shell, or as an MCP tool. The one table both are spelt from.
+"""The spelling of calls in prompts: as a command for a shell, or as an MCP tool. Both come from the table `CALLS`.
 
-A template writes `{{mail.send to=NAME subject=TEXT}}`: an operation and its request's fields. A field without a
-value is a switch; one that comes twice is a list. Knows no registry; a test holds the table equal to it.
+A template writes `{{mail.send to=NAME subject=TEXT}}`: an operation and fields of its request. A field without a
+value is a switch; a repeated field is a list. Does not know the registry; a test compares the table with it.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from maestro.domain.manifests import Reach
 
 PROGRAM = "maestro"
 
-Arguments = Mapping[str, list[str]]  # no value: a switch
+Arguments = Mapping[str, list[str]]  # an empty list marks a switch
 
 
 @dataclass(frozen=True)
 class Call:
-    """An operation as a command spells it, and as a tool does."""
+    """The spellings of an operation: as a command and as an MCP tool."""
 
     words: str
     tool: str
     action: str = ""
-    arguments: Mapping[str, str] = field(default_factory=dict)  # where a tool's argument is not called like its field
+    arguments: Mapping[str, str] = field(default_factory=dict)  # tool arguments whose name differs from the field
     positional: tuple[str, ...] = ()
     lists: frozenset[str] = frozenset()
-    flags: Mapping[str, str] = field(default_factory=dict)  # where a flag is not called like its field
-    content: str = ""  # the field that a command takes from a file
+    flags: Mapping[str, str] = field(default_factory=dict)  # flags whose name differs from the field
+    content: str = ""  # the field that a command reads from a file
 
 
 def _call(tool: str, words: str, *positional: str, lists: str = "", content: str = "", **flags: str) -> Call:
-    """`tool` is a tool's name and action, and then fields with the tool's names for them."""
-    named, *renamed = tool.split()
-    name, _, action = named.partition(".")
+    """Return a call. `tool` is the tool's name and action, then pairs of a field and the tool's name for it."""
+    name_and_action, *renamed = tool.split()
+    name, _, action = name_and_action.partition(".")
     return Call(
         words,
         name,
@@ -115,11 +115,11 @@ CALLS: dict[str, Call] = {
     "worktree.list": _call("worktrees.list", "worktree list"),
     "worktree.merge": _call("worktrees.merge", "worktree merge", "id"),
 }
-# Over MCP these are numbers of seconds: a model that thinks of a minute writes 60.
+# MCP tools take durations as seconds, because a model writes 60 for a minute.
 _DURATIONS = frozenset({"timeout", "lease", "debounce"})
 _SECONDS = {"s": 1, "m": 60, "h": 3_600}
 
-# A name must follow at once: `${{ secrets.X }}` and the like are only text.
+# The name must follow the braces directly: `${{ secrets.X }}` is plain text.
 _PLACEHOLDER = re.compile(r"\{\{([a-z][a-z_.]*)((?:\s[^{}]*)?)\}\}")
 _PLAIN = re.compile(r"[\w@%+=:,./…-][\w@%+=:,./…#-]*")
 _DURATION = re.compile(r"([0-9]+)(s|m|h)")
@@ -137,73 +137,73 @@ _CURSOR = re.compile(r"--cursor (\S+)")
 
 
 def spell(reach: Reach, operation: str, arguments: Arguments) -> str:
-    """A call with its arguments."""
+    """Return a call with its arguments."""
     call = CALLS[operation]
     if reach is Reach.MCP:
-        return f"{call.tool}({', '.join(_fields(call, arguments))})"
-    return " ".join([PROGRAM, call.words, *_words(call, arguments)])
+        return f"{call.tool}({', '.join(_tool_arguments(call, arguments))})"
+    return " ".join([PROGRAM, call.words, *_command_arguments(call, arguments)])
 
 
 def name(reach: Reach, operation: str, words: str) -> str | None:
-    """What an operation is called, without arguments; also one that no template mentions. None: by no tool."""
+    """Return the call of any operation without arguments, or None if no MCP tool offers the operation."""
     if reach is not Reach.MCP:
         return f"{PROGRAM} {words}"
     return spell(reach, operation, {}) if operation in CALLS else None
 
 
 def as_tools(text: str) -> str:
-    """A note or hint that names commands, naming tools where there are such."""
-    said = _CURSOR.sub(r'cursor="\1"', _COMMAND.sub(_as_tool, text))
-    if f"{PROGRAM} " in said:
-        return said  # the flags of what is left to the command are the command's
-    return _FLAG.sub(lambda found: found[1].replace("-", "_"), said.replace("-- PROGRAM ARGS…", "words"))
+    """Return a note or hint with its commands replaced by MCP tools, where a tool exists."""
+    replaced = _CURSOR.sub(r'cursor="\1"', _COMMAND.sub(_replace_with_tool, text))
+    if f"{PROGRAM} " in replaced:
+        return replaced  # flags of the remaining commands must stay flags
+    return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), replaced.replace("-- PROGRAM ARGS…", "words"))
 
 
-def _as_tool(found: re.Match[str]) -> str:
-    """The longest command that the words begin with; what follows it stays, but for its first argument."""
-    call = _BY_WORDS.get(found["words"])
+def _replace_with_tool(command: re.Match[str]) -> str:
+    """Return the tool for a matched command. The tool takes the command's first argument and switches."""
+    call = _BY_WORDS.get(command["words"])
     if call is None:
-        return found[0]
-    value = found["value"]
-    said: dict[str, list[str]] = {}
+        return command[0]
+    value = command["value"]
+    arguments: dict[str, list[str]] = {}
     if value and call.positional:
-        said[call.positional[0]] = [value]
-    said |= {switch.replace("-", "_"): [] for switch in found["switches"].replace(" --", " ").split()}
+        arguments[call.positional[0]] = [value]
+    arguments |= {switch.replace("-", "_"): [] for switch in command["switches"].replace(" --", " ").split()}
     rest = f" {value}" if value and not call.positional else ""
-    return f"{call.tool}({', '.join(_fields(call, said))})" + rest
+    return f"{call.tool}({', '.join(_tool_arguments(call, arguments))})" + rest
 
 
-@lru_cache(512)  # the texts are few: each template's phases, and the rules
+@lru_cache(512)  # only few texts exist: the phases of each template, and the rules
 def filled(text: str, reach: Reach) -> str:
-    """A text with each placeholder spelt out as code."""
-    return _PLACEHOLDER.sub(lambda found: f"`{spell(reach, found[1], _arguments(found[2]))}`", text)
+    """Return a text with each placeholder replaced by its call, as code."""
+    return _PLACEHOLDER.sub(lambda match: f"`{spell(reach, match[1], _parse_arguments(match[2]))}`", text)
 
 
 def mentioned(text: str) -> Iterator[tuple[int, str, Arguments]]:
-    """Every placeholder of a text, with its place; Invalid names the line of one that means nothing."""
-    for found in _PLACEHOLDER.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        if found[1] not in CALLS:
-            raise errors.Invalid(f"{{{{{found[1]}}}}} is no call that a template can name.", data={"line": line})
+    """Yield line, operation and arguments of each placeholder. Raise Invalid with the line of an unknown call."""
+    for match in _PLACEHOLDER.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if match[1] not in CALLS:
+            raise errors.Invalid(f"{{{{{match[1]}}}}} is not a call that a template can use.", data={"line": line})
         try:
-            yield line, found[1], _arguments(found[2])
+            yield line, match[1], _parse_arguments(match[2])
         except ValueError as error:
-            raise errors.Invalid(f"The call of {found[1]} cannot be read: {error}.", data={"line": line}) from None
+            raise errors.Invalid(f"The call of {match[1]} cannot be parsed: {error}.", data={"line": line}) from None
 
 
-def _arguments(written: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _parse_arguments(written: str) -> dict[str, list[str]]:
+    arguments: dict[str, list[str]] = {}
     for part in shlex.split(written):
         name, equals, value = part.partition("=")
-        values = found.setdefault(name, [])
+        values = arguments.setdefault(name, [])
         if equals:
             values.append(value)
-    return found
+    return arguments
 
 
-def _words(call: Call, arguments: Arguments) -> Iterator[str]:
+def _command_arguments(call: Call, arguments: Arguments) -> Iterator[str]:
     for name in call.positional:
-        yield from map(_quoted, arguments.get(name, []))
+        yield from map(_quote_for_shell, arguments.get(name, []))
     for name, values in arguments.items():
         if name in call.positional:
             continue
@@ -211,22 +211,22 @@ def _words(call: Call, arguments: Arguments) -> Iterator[str]:
         if not values:
             yield flag
         for value in values:
-            yield f"{flag} {_quoted(value)}"
+            yield f"{flag} {_quote_for_shell(value)}"
 
 
-def _fields(call: Call, arguments: Arguments) -> Iterator[str]:
+def _tool_arguments(call: Call, arguments: Arguments) -> Iterator[str]:
     if call.action:
         yield f'action="{call.action}"'
     for name, values in arguments.items():
-        said = ["CONTENT"] if name == call.content else values
+        shown_values = ["CONTENT"] if name == call.content else values
         argument = call.arguments.get(name, name)
-        yield f"{argument}={_json(name, said, many=name in call.lists and argument != 'id')}"
+        yield f"{argument}={_json_value(name, shown_values, is_list=name in call.lists and argument != 'id')}"
 
 
-def _json(name: str, values: list[str], *, many: bool) -> str:
+def _json_value(name: str, values: list[str], *, is_list: bool) -> str:
     if not values:
         return "true"
-    if many:
+    if is_list:
         return json.dumps(values, ensure_ascii=False)
     duration = _DURATION.fullmatch(values[0]) if name in _DURATIONS else None
     if duration is not None:
@@ -234,8 +234,8 @@ def _json(name: str, values: list[str], *, many: bool) -> str:
     return json.dumps(values[0], ensure_ascii=False)
 
 
-def _quoted(value: str) -> str:
-    """A value as a shell takes it: double quotes read best, where nothing in it means something to a shell."""
+def _quote_for_shell(value: str) -> str:
+    """Return a value quoted for a shell: double quotes for readability, unless the value has special characters."""
     if _PLAIN.fullmatch(value):
         return value
     return shlex.quote(value) if re.search(r'["$`\\!\n]', value) else f'"{value}"'

@@ -1,8 +1,8 @@
-"""The pieces that prompts are put together from, each within its bounds; and how a whole prompt is made to fit.
+"""Bounded elements of prompts, and the fitting of a whole prompt into its size limit.
 
-Lists are cut after so many items. Long texts share the room that the rest of the prompt leaves: short ones come
-whole, the others up to one level. Where something was cut, its element says so, with the call that reads the whole
-of it: in attributes, which the text itself cannot forge.
+Lists are cut after a number of items. Long texts share the space that the rest of the prompt leaves: short texts come
+whole, long texts are cut to an equal length. An element with a cut text or list names the call that reads the whole.
+The call stands in attributes, which the text cannot forge.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from maestro.prompts.xml import Attributes, Markup, element, fill, group, hole, 
 
 _T = TypeVar("_T")
 
-_FEWER_BY = 4
-_FEWER_MAX = 1024
-_BYTES_FOR_A_TEXT_MIN = 400
+_DIVISOR_STEP = 4
+_DIVISOR_MAX = 1024
+_BYTES_PER_TEXT_MIN = 400
 
 
 class Where(NamedTuple):
-    """The call that reads the whole of something."""
+    """The call that reads the whole of a cut text or list."""
 
     operation: str
     id: str | None = None
     switch: str | None = None
 
 
-class _Text(NamedTuple):
-    """A long text that waits to know how much of it there is room for."""
+class _LongText(NamedTuple):
+    """A long text whose share of the prompt is not yet known."""
 
     name: str
     attributes: Attributes
@@ -43,39 +43,39 @@ class _Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """How many of everything come into a prompt."""
+    """The largest line and the longest lists of a prompt."""
 
     line_chars: int
-    items: int  # of a list inside one thing: acceptance lines, dependencies
-    entries: int  # things: tasks, siblings, members, commands
+    items: int  # of a list inside an element: acceptance lines, dependencies
+    entries: int  # of a top-level list: tasks, siblings, members, commands
 
     @classmethod
     def at(cls, fewer: int) -> Bounds:
-        """The bounds of a prompt that has to do with so many times less; whole things are left out last."""
+        """Return the default bounds divided by a number. Entries shrink last."""
         return cls(
             line_chars=max(40, limits.prompt_line_chars_max // fewer),
             items=max(1, limits.prompt_items_max // fewer),
-            entries=max(1, limits.prompt_entries_max * _FEWER_BY // max(_FEWER_BY, fewer)),
+            entries=max(1, limits.prompt_entries_max * _DIVISOR_STEP // max(_DIVISOR_STEP, fewer)),
         )
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Makes elements within bounds, for one way to reach Maestro."""
+    """A builder of bounded elements for agents that reach Maestro by `reach`. Collects the long texts."""
 
     bounds: Bounds
     reach: Reach
-    texts: list[_Text] = field(default_factory=list)
+    texts: list[_LongText] = field(default_factory=list)
 
     def call(self, where: Where) -> str:
-        """A call that reads something, as this reader writes it."""
+        """Return the call in the spelling of the agent: a command or an MCP tool."""
         arguments: dict[str, list[str]] = {"id": [where.id]} if where.id is not None else {}
         if where.switch is not None:
             arguments[where.switch] = []
         return calls.spell(self.reach, where.operation, arguments)
 
     def line(self, value: str | None) -> str | None:
-        """A short value."""
+        """Return a short value, cut to one bounded line."""
         if value is None or len(value) <= self.bounds.line_chars:
             return value
         return value[: self.bounds.line_chars - 1] + "…"
@@ -89,77 +89,79 @@ class Parts:
         chars: int = limits.prompt_text_chars_max,
         attributes: Attributes | None = None,
     ) -> Markup:
-        """A long value."""
-        self.texts.append(_Text(name, attributes or {}, value, read, chars))
+        """Add a long value and return its slot; `fit_prompt` fills the slot."""
+        self.texts.append(_LongText(name, attributes or {}, value, read, chars))
         return hole(len(self.texts) - 1)
 
     def items(self, name: str, values: Sequence[_T], make: Callable[[_T], Markup], read: Where) -> Markup | None:
-        """A list inside one thing; none if it is empty."""
-        return group(name, None, self._some(values, make, read, self.bounds.items)) if values else None
+        """Return a list inside an element, or None for an empty list."""
+        return group(name, None, self._first_elements(values, make, read, self.bounds.items)) if values else None
 
     def entries(self, name: str, values: Sequence[_T], make: Callable[[_T], Markup], read: Where) -> Markup | None:
-        """A list of things, with how many there are; none if it is empty."""
+        """Return a top-level list with its count, or None for an empty list."""
         if not values:
             return None
-        return group(name, {"count": str(len(values))}, self._some(values, make, read, self.bounds.entries))
+        return group(name, {"count": str(len(values))}, self._first_elements(values, make, read, self.bounds.entries))
 
-    def _some(self, values: Sequence[_T], make: Callable[[_T], Markup], read: Where, most: int) -> list[Markup]:
-        found = [make(value) for value in values[:most]]
-        if len(values) > most:
-            found.append(element("more", {"count": str(len(values) - most), "read_all": self.call(read)}))
-        return found
+    def _first_elements(
+        self, values: Sequence[_T], make: Callable[[_T], Markup], read: Where, count_max: int
+    ) -> list[Markup]:
+        elements = [make(value) for value in values[:count_max]]
+        if len(values) > count_max:
+            elements.append(element("more", {"count": str(len(values) - count_max), "read_all": self.call(read)}))
+        return elements
 
 
 def fit(build: Callable[[Parts], Markup], reach: Reach, *, bytes_max: int) -> str:
-    """The prompt with as much in it as there is room for."""
-    fewer = 1
+    """Return the prompt with as much content as fits into `bytes_max`."""
+    divisor = 1
     while True:
-        parts = Parts(Bounds.at(fewer), reach)
+        parts = Parts(Bounds.at(divisor), reach)
         page = build(parts)
         room = bytes_max - len(page.encode()) - 1
-        if room >= _BYTES_FOR_A_TEXT_MIN * len(parts.texts) or fewer >= _FEWER_MAX:
-            return fill(page, _within(parts, room))
-        fewer *= _FEWER_BY
+        if room >= _BYTES_PER_TEXT_MIN * len(parts.texts) or divisor >= _DIVISOR_MAX:
+            return fill(page, _texts_within(parts, room))
+        divisor *= _DIVISOR_STEP
 
 
-def _within(parts: Parts, room: int) -> list[Markup]:
-    """Each text as an element, all of them together in the room there is."""
+def _texts_within(parts: Parts, room: int) -> list[Markup]:
+    """Return each long text as an element; all elements together fit into `room` bytes."""
     texts = parts.texts
     chars = [min(len(text.value), text.chars) for text in texts]
-    if sum(chars) <= room:  # a character is a byte or more: only then can it be that all fit
-        found = [_element(parts, text) for text in texts]
-        if sum(len(one.encode()) for one in found) <= room:
-            return found
-    frames = [_frame(parts, text) for text in texts]
+    if sum(chars) <= room:  # a character has at least one byte: only then can all texts fit
+        elements = [_text_element(parts, text) for text in texts]
+        if sum(len(text_element.encode()) for text_element in elements) <= room:
+            return elements
+    frames = [_empty_cut_element(parts, text) for text in texts]
     room -= sum(len(frame.encode()) for frame in frames)
-    most = _level(chars, room)
-    heads = [xml.text(text.value[: min(text.chars, most)]) for text in texts]
-    least = _level([len(head.encode()) for head in heads], room)
-    found = []
+    chars_max = _share_level(chars, room)
+    heads = [xml.text(text.value[: min(text.chars, chars_max)]) for text in texts]
+    head_bytes_max = _share_level([len(head.encode()) for head in heads], room)
+    elements = []
     for text, frame, head in zip(texts, frames, heads, strict=True):
-        shown = shortened(head, least)
-        whole = shown is head and len(text.value) <= min(text.chars, most)
-        found.append(_element(parts, text) if whole else inside(frame, shown))
-    return found
+        shown = shortened(head, head_bytes_max)
+        is_whole = shown is head and len(text.value) <= min(text.chars, chars_max)
+        elements.append(_text_element(parts, text) if is_whole else inside(frame, shown))
+    return elements
 
 
-def _element(parts: Parts, text: _Text) -> Markup:
-    """A text as long as it may be where there is room for all."""
+def _text_element(parts: Parts, text: _LongText) -> Markup:
+    """Return a text as an element, cut only at the text's own limit."""
     if len(text.value) <= text.chars:
         return element(text.name, text.attributes, text.value)
-    return inside(_frame(parts, text), xml.text(text.value[: text.chars]))
+    return inside(_empty_cut_element(parts, text), xml.text(text.value[: text.chars]))
 
 
-def _frame(parts: Parts, text: _Text) -> Markup:
-    """The element of a text that is cut, without the text."""
+def _empty_cut_element(parts: Parts, text: _LongText) -> Markup:
+    """Return the element of a cut text, without the text."""
     cut = {"truncated": "true", "length": str(len(text.value)), "read_all": parts.call(text.read)}
     return element(text.name, {**text.attributes, **cut}, "")
 
 
-def _level(sizes: Sequence[int], room: int) -> int:
-    """How large each may be at most, so that all have room: what the small ones leave is the large ones'."""
-    for place, size in enumerate(sorted(sizes)):
-        left = len(sizes) - place
+def _share_level(sizes: Sequence[int], room: int) -> int:
+    """Return the largest size per text at which all texts fit. Space that short texts leave goes to long texts."""
+    for index, size in enumerate(sorted(sizes)):
+        left = len(sizes) - index
         if size * left > room:
             return max(0, room // left)
         room -= size

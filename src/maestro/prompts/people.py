@@ -1,4 +1,4 @@
-"""Who is who in a prompt: whom a session takes on, its team, its coordinator, those who work beside it."""
+"""The elements of a prompt about people: personas, team, coordinator, directive, siblings and earlier start."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from maestro.prompts.work import link
 from maestro.prompts.xml import Markup, element
 
 _RESUMED = (
-    "You were started before as this very session, and that came to an end. Your name, working directory and mailbox "
-    "are the same; what you had in mind may be gone. Before anything else, look at what was said meanwhile and at "
-    "what you left: your mail, your tasks, your workers if you have any, and the files."
+    "You are a resumed session: an earlier start of this session has ended. Your name, working directory and mailbox "
+    "are the same; your earlier context may be lost. First read your mail and check the state of your work: "
+    "your tasks, your workers if you have any, and the files."
 )
 _MEMBERS = Where("member.list")
 
 
 def personas(parts: Parts, manifest: Manifest) -> Markup | None:
-    """Whom the session takes on, with all that is said of them."""
-    return parts.entries("personas", manifest.members, lambda member: _persona(parts, member), _MEMBERS)
+    """Return the members that the session takes on, with their identities."""
+    return parts.entries("personas", manifest.members, lambda member: _persona_element(parts, member), _MEMBERS)
 
 
 def roster(parts: Parts, manifest: Manifest) -> Markup | None:
-    """The team: in full for who assigns work, and for others whom they can write to."""
-    make = _team_member if manifest.session.mode is Mode.COORDINATE else _slim_member
+    """Return the team: with all details for a coordinator, which assigns work; with addresses for other sessions."""
+    make = _full_member_element if manifest.session.mode is Mode.COORDINATE else _short_member_element
     return parts.entries("team_members", manifest.roster, lambda member: make(parts, member), _MEMBERS)
 
 
 def coordinator(parts: Parts, found: Coordinator) -> Markup:
-    """Whom the session reports to."""
+    """Return the session's coordinator."""
     return element(
         "coordinator",
         {
@@ -43,7 +43,7 @@ def coordinator(parts: Parts, found: Coordinator) -> Markup:
 
 
 def directive(parts: Parts, found: Directive) -> Markup:
-    """What the session was started with."""
+    """Return the directive that the session was started with."""
     read = Where("mail.show", found.message_id) if found.message_id else Where("mail.inbox", switch="all")
     attributes: dict[str, str | None] = {
         "subject": parts.line(found.subject),
@@ -55,70 +55,70 @@ def directive(parts: Parts, found: Directive) -> Markup:
 
 
 def resumed(parts: Parts, found: Resumed) -> Markup:
-    """That the session was started before, and what was said while it was away."""
+    """Return the notice that the session was started before, with the mail that has arrived since."""
     read = Where("mail.inbox")
-    letters = parts.entries("messages", found.messages, lambda letter: _letter(parts, letter), read)
-    mail = element("unread", {"count": str(found.unread), "read_all": parts.call(read)}, letters)
-    said = element("last_words", None, parts.line(found.last_words)) if found.last_words else None
+    messages = parts.entries("messages", found.messages, lambda message: _message_element(parts, message), read)
+    mail = element("unread", {"count": str(found.unread), "read_all": parts.call(read)}, messages)
+    last_words = element("last_words", None, parts.line(found.last_words)) if found.last_words else None
     attributes: dict[str, str | None] = {"ended_as": found.status.value, "ended_at": found.ended_at}
-    return element("resumed", attributes, element("how", None, _RESUMED), mail if found.unread else None, said)
+    return element("resumed", attributes, element("how", None, _RESUMED), mail if found.unread else None, last_words)
 
 
-def _letter(parts: Parts, letter: Letter) -> Markup:
+def _message_element(parts: Parts, message: Letter) -> Markup:
     attributes: dict[str, str | None] = {
-        "id": letter.message_id,
-        "from": parts.line(letter.sender),
-        "type": letter.type.value,
-        "priority": letter.priority.value,
-        "subject": parts.line(letter.subject),
+        "id": message.message_id,
+        "from": parts.line(message.sender),
+        "type": message.type.value,
+        "priority": message.priority.value,
+        "subject": parts.line(message.subject),
     }
-    return element("message", attributes, parts.line(letter.text))
+    return element("message", attributes, parts.line(message.text))
 
 
 def siblings(parts: Parts, manifest: Manifest) -> Markup | None:
-    """Who works beside the session, and on what."""
+    """Return the sessions with the same coordinator, and their tasks."""
     read = Where("session.list", switch="siblings")
-    return parts.entries("siblings", manifest.siblings, lambda sibling: _sibling(parts, sibling), read)
+    return parts.entries("siblings", manifest.siblings, lambda sibling: _sibling_element(parts, sibling), read)
 
 
-def _persona(parts: Parts, member: TeamMember) -> Markup:
+def _persona_element(parts: Parts, member: TeamMember) -> Markup:
     read = Where("member.show", member.name)
     return element(
         "persona",
-        _named(parts, member),
+        _member_attributes(parts, member),
         parts.prose("identity", member.identity, read) if member.identity else None,
-        _told(parts, "avatar", member.avatar),
-        _told(parts, "mail_id", member.mail_id),
-        parts.items("skills", member.skills, lambda skill: _told(parts, "skill", skill), read),
+        _line_element(parts, "avatar", member.avatar),
+        _line_element(parts, "mail_id", member.mail_id),
+        parts.items("skills", member.skills, lambda skill: _line_element(parts, "skill", skill), read),
     )
 
 
-def _team_member(parts: Parts, member: TeamMember) -> Markup:
+def _full_member_element(parts: Parts, member: TeamMember) -> Markup:
     read = Where("member.show", member.name)
     return element(
         "team_member",
-        _named(parts, member),
+        _member_attributes(parts, member),
         parts.prose("identity", member.identity, read, chars=limits.roster_identity_chars_max),
-        _told(parts, "avatar", member.avatar),
-        _told(parts, "mail_id", member.mail_id),
-        _told(parts, "model", member.model) if member.model else None,
-        _told(parts, "agent_tool", member.agent_tool) if member.agent_tool else None,
+        _line_element(parts, "avatar", member.avatar),
+        _line_element(parts, "mail_id", member.mail_id),
+        _line_element(parts, "model", member.model) if member.model else None,
+        _line_element(parts, "agent_tool", member.agent_tool) if member.agent_tool else None,
     )
 
 
-def _slim_member(parts: Parts, member: TeamMember) -> Markup:
-    return element("team_member", _named(parts, member), _told(parts, "mail_id", member.mail_id))
+def _short_member_element(parts: Parts, member: TeamMember) -> Markup:
+    return element("team_member", _member_attributes(parts, member), _line_element(parts, "mail_id", member.mail_id))
 
 
-def _named(parts: Parts, member: TeamMember) -> dict[str, str | None]:
+def _member_attributes(parts: Parts, member: TeamMember) -> dict[str, str | None]:
     return {"id": member.id, "name": parts.line(member.name), "role": parts.line(member.role)}
 
 
-def _told(parts: Parts, name: str, value: str | None) -> Markup:
+def _line_element(parts: Parts, name: str, value: str | None) -> Markup:
     return element(name, None, parts.line(value) or "")
 
 
-def _sibling(parts: Parts, sibling: Sibling) -> Markup:
+def _sibling_element(parts: Parts, sibling: Sibling) -> Markup:
     read = Where("session.show", sibling.session_id)
     attributes: dict[str, str | None] = {
         "session_id": sibling.session_id,

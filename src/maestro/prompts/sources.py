@@ -1,4 +1,4 @@
-"""How a template is written: front matter between two lines of dashes, then one heading for each phase.
+"""Parses templates: front matter between two lines of dashes, then a heading for each phase.
 
     ---
     name: execute-simple
@@ -7,13 +7,13 @@
     summary: One task, from its description to a verified result.
     phases: init, execute, verify, complete
     ---
-    What holds for all phases, if anything does.
+    An optional text for all phases.
 
     ## init
     What to do first.
 
-Pure: text in, a template out. What is wrong is told with file and line, and never by quoting the file: a link in a
-project may lead to what is nobody's business.
+Pure: text in, a template out. Errors name file and line but never quote the file: a symbolic link in a project may
+lead to a secret file.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from maestro.domain.templates import Phase, Template
 from maestro.prompts import calls, xml
 
 _FENCE = "---"
-_FIELD = re.compile(r"([a-z_]+)[ \t]*:[ \t]*(.*)")
+_FIELD_LINE = re.compile(r"([a-z_]+)[ \t]*:[ \t]*(.*)")
 _HEADING = re.compile(r"##[ \t]+(\S.*)")
-_CODE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
+_CODE_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PHASE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _REQUIRED = ("name", "mode", "strategy", "summary", "phases")
-_KNOWN = (*_REQUIRED, "aliases")
+_FIELD_NAMES = (*_REQUIRED, "aliases")
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A heading and what stands below it; `line` is the heading's."""
+    """A heading and the text below; `line` is the line of the heading."""
 
     name: str
     text: str
@@ -47,47 +47,47 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A value of the front matter, and where it stands."""
+    """A value of the front matter, and its line."""
 
     text: str
     line: int
 
 
 def refuse(file: str, line: int, why: str, *, hint: str = "") -> NoReturn:
-    """What is wrong with a file, and where."""
+    """Raise Invalid with file, line and reason."""
     raise errors.Invalid(f"{file}, line {line}: {why}", hint=hint, data={"file": file, "line": line})
 
 
 def template(text: str, *, file: str, name: str, source: str) -> Template:
-    """A template from its text; `name` is what the file's own name says it is called."""
+    """Return the template in `text`. `name` comes from the file's name."""
     text = text.replace("\r\n", "\n")
-    found, body_line = _front_matter(text, file)
-    if found["name"].text != name:
-        refuse(file, found["name"].line, f"The name must be that of the file, {name}.")
-    before, sections = split(text, first_line=body_line)
+    front_matter, body_line = _parse_front_matter(text, file)
+    if front_matter["name"].text != name:
+        refuse(file, front_matter["name"].line, f"The name must be the file's name, {name}.")
+    intro, sections = split(text, first_line=body_line)
     _check_calls(text, file)
     _check_size(text, file)
     return Template(
-        name=_checked(_NAME, found["name"], file),
-        mode=_mode(found["mode"], file),
-        strategy=_checked(_NAME, found["strategy"], file),
-        summary=_summary(found["summary"], file),
-        phases=_phases(found["phases"], sections, file),
-        intro=before,
-        aliases=tuple(_listed(found["aliases"], file, _NAME)) if "aliases" in found else (),
+        name=_check_name(_NAME, front_matter["name"], file),
+        mode=_parse_mode(front_matter["mode"], file),
+        strategy=_check_name(_NAME, front_matter["strategy"], file),
+        summary=_check_summary(front_matter["summary"], file),
+        phases=_parse_phases(front_matter["phases"], sections, file),
+        intro=intro,
+        aliases=tuple(_parse_names(front_matter["aliases"], file, _NAME)) if "aliases" in front_matter else (),
         source=source,
     )
 
 
 def split(text: str, *, first_line: int = 1) -> tuple[str, list[Section]]:
-    """What stands before the first heading, and the sections; a heading in a block of code is none."""
+    """Return the text before the first heading, and the sections. Headings in code blocks do not count."""
     lines = text.split("\n")
     heads: list[tuple[int, str]] = []
     fence = ""
     for number, line in enumerate(lines[first_line - 1 :], first_line):
-        code = _CODE.match(line)
-        if code is not None:
-            fence = _after(fence, code[1])
+        code_fence = _CODE_FENCE.match(line)
+        if code_fence is not None:
+            fence = _open_fence_after(fence, code_fence[1])
         heading = _HEADING.fullmatch(line.rstrip()) if not fence else None
         if heading is not None:
             heads.append((number, heading[1]))
@@ -100,18 +100,18 @@ def split(text: str, *, first_line: int = 1) -> tuple[str, list[Section]]:
     return "\n".join(lines[first_line - 1 : first - 1]).strip(), sections
 
 
-def _after(fence: str, mark: str) -> str:
-    """Which block of code is open after a line of marks: only one like its own closes it."""
+def _open_fence_after(fence: str, mark: str) -> str:
+    """Return the fence of the code block that is open after a fence line. Only an equal fence closes a block."""
     if not fence:
         return mark
     return "" if mark[0] == fence[0] and len(mark) >= len(fence) else fence
 
 
-def _front_matter(text: str, file: str) -> tuple[dict[str, Field], int]:
-    """The fields, and the line at which the rest begins."""
+def _parse_front_matter(text: str, file: str) -> tuple[dict[str, Field], int]:
+    """Return the fields, and the first line after the front matter."""
     lines = text.split("\n")
     if lines[0].strip() != _FENCE:
-        refuse(file, 1, f"A template begins with a line {_FENCE}, then its fields.")
+        refuse(file, 1, f"A template must begin with a line {_FENCE}, followed by its fields.")
     found: dict[str, Field] = {}
     for number, line in enumerate(lines[1:], 2):
         if line.strip() == _FENCE:
@@ -119,18 +119,18 @@ def _front_matter(text: str, file: str) -> tuple[dict[str, Field], int]:
             return found, number + 1
         if not line.strip() or line.startswith("#"):
             continue
-        _take(found, line.rstrip(), file, number)
+        _add_field(found, line.rstrip(), file, number)
     refuse(file, len(lines), f"The front matter does not end: a line {_FENCE} is missing.")
 
 
-def _take(found: dict[str, Field], line: str, file: str, number: int) -> None:
-    field = _FIELD.fullmatch(line)
+def _add_field(found: dict[str, Field], line: str, file: str, number: int) -> None:
+    field = _FIELD_LINE.fullmatch(line)
     if field is None:
-        refuse(file, number, "Here a field is expected, as in `mode: execute`.")
-    if field[1] not in _KNOWN:
-        refuse(file, number, "There is no such field.", hint=f"There are: {', '.join(_KNOWN)}.")
+        refuse(file, number, "Expected a field, for example `mode: execute`.")
+    if field[1] not in _FIELD_NAMES:
+        refuse(file, number, "The field is unknown.", hint=f"Known fields: {', '.join(_FIELD_NAMES)}.")
     if field[1] in found:
-        refuse(file, number, f"`{field[1]}` stands here twice.")
+        refuse(file, number, f"The field `{field[1]}` occurs twice.")
     value = field[2].strip()
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
         value = value[1:-1]
@@ -143,48 +143,48 @@ def _check_complete(found: dict[str, Field], file: str, line: int) -> None:
         refuse(file, line, f"The front matter lacks {', '.join(missing)}.")
 
 
-def _checked(pattern: re.Pattern[str], field: Field, file: str) -> str:
+def _check_name(pattern: re.Pattern[str], field: Field, file: str) -> str:
     if not pattern.fullmatch(field.text):
-        refuse(file, field.line, "This is no name: small letters, digits, dot, dash.")
+        refuse(file, field.line, "The name is not valid: use lower-case letters, digits, dot and dash.")
     return field.text
 
 
-def _mode(field: Field, file: str) -> Mode:
+def _parse_mode(field: Field, file: str) -> Mode:
     if field.text in MODE_ALIASES:
         return MODE_ALIASES[field.text]
     if field.text not in list(Mode):
-        refuse(file, field.line, "There is no such mode.", hint=f"There are: {', '.join(Mode)}.")
+        refuse(file, field.line, "The mode is unknown.", hint=f"Known modes: {', '.join(Mode)}.")
     return Mode(field.text)
 
 
-def _summary(field: Field, file: str) -> str:
+def _check_summary(field: Field, file: str) -> str:
     if not 0 < len(field.text) <= limits.title_chars_max:
-        refuse(file, field.line, f"A summary has 1 to {limits.title_chars_max} characters.")
+        refuse(file, field.line, f"The summary must have 1 to {limits.title_chars_max} characters.")
     return field.text
 
 
-def _listed(field: Field, file: str, pattern: re.Pattern[str]) -> list[str]:
+def _parse_names(field: Field, file: str, pattern: re.Pattern[str]) -> list[str]:
     names = [name.strip() for name in re.split(r",|→", field.text)]
     if not all(pattern.fullmatch(name) for name in names) or len(set(names)) != len(names):
-        refuse(file, field.line, "Here names are expected, each once, separated by commas.")
+        refuse(file, field.line, "Expected different names, separated by commas.")
     return names
 
 
-def _phases(field: Field, sections: list[Section], file: str) -> tuple[Phase, ...]:
-    """The phases that are named, each with its section: the two must agree, so that neither is out of date."""
-    names = _listed(field, file, _PHASE)
+def _parse_phases(field: Field, sections: list[Section], file: str) -> tuple[Phase, ...]:
+    """Return the phases with their sections. The names in `phases` and the headings must agree."""
+    names = _parse_names(field, file, _PHASE)
     if len(names) > limits.template_phases_max:
-        refuse(file, field.line, f"A workflow has at most {limits.template_phases_max} phases.")
+        refuse(file, field.line, f"A workflow can have at most {limits.template_phases_max} phases.")
     for name, section in zip(names, sections, strict=False):
         if section.name != name:
-            refuse(file, section.line, f"Here the phase {name} is expected, as `phases` says.")
+            refuse(file, section.line, f"Expected the heading of phase {name}, the next in `phases`.")
         if not section.text:
-            refuse(file, section.line, f"The phase {name} says nothing.")
+            refuse(file, section.line, f"The phase {name} has no text.")
     if len(sections) < len(names):
-        refuse(file, field.line, f"The phase {names[len(sections)]} has no heading of its own.")
+        refuse(file, field.line, f"The phase {names[len(sections)]} has no heading.")
     if len(sections) > len(names):
         refuse(
-            file, sections[len(names)].line, "This heading is no phase of `phases`.", hint="Write ### below a phase."
+            file, sections[len(names)].line, "The heading is not listed in `phases`.", hint="Use ### inside a phase."
         )
     return tuple(Phase(section.name, section.text) for section in sections)
 
@@ -194,11 +194,11 @@ def _check_calls(text: str, file: str) -> None:
         for _ in calls.mentioned(text):
             pass
     except errors.Invalid as error:
-        refuse(file, error.data["line"], error.message, hint=f"There are: {', '.join(calls.CALLS)}.")
+        refuse(file, error.data["line"], error.message, hint=f"Known calls: {', '.join(calls.CALLS)}.")
 
 
 def _check_size(text: str, file: str) -> None:
-    """As it stands in a prompt, where an ampersand is five characters."""
+    """Refuse a template that is too long in a prompt, where escapes such as `&amp;` take more bytes."""
     size = len(xml.text(text).encode())
     if size > limits.template_bytes_max:
         line = text.count("\n") + 1

@@ -1,6 +1,6 @@
-"""What holds for every session of a mode, whatever its template: who it is, and the rules it keeps to.
+"""The identity and the rules of every session of a mode, independent of the template.
 
-The words are in `rules/*.md`, one heading a rule. Knows nothing of manifests.
+The texts are in `rules/*.md`, with a heading for each rule. Does not know manifests.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from maestro.domain.sessions import Mode
 from maestro.prompts.sources import Section, split
 
 _IDENTITY = "identity"
-# A mode's own file begins with who it is. The rules for everyone come first: they say whose word counts.
-_FIRST = "everyone"
-_OWN = {
+# A mode's own file begins with the identity. The common rules come first: they say whose instructions count.
+_COMMON_FILE = "everyone"
+_MODE_FILES = {
     Mode.COORDINATE: ("coordinate",),
     Mode.EXECUTE: ("execute", "worker"),
     Mode.PLAN: ("plan", "worker"),
@@ -22,23 +22,23 @@ _OWN = {
 
 
 def identity(mode: Mode) -> str:
-    """Who a session of this mode is."""
-    return _own(mode)[0].text
+    """Return the identity text of a mode."""
+    return _mode_sections(mode)[0].text
 
 
 def rules(mode: Mode) -> tuple[Section, ...]:
-    """What a session of this mode keeps to."""
-    return _read(_FIRST) + _own(mode)[1:]
+    """Return the rules of a mode: the common rules, then the mode's own."""
+    return _read_sections(_COMMON_FILE) + _mode_sections(mode)[1:]
 
 
 @cache
-def _own(mode: Mode) -> tuple[Section, ...]:
-    found = tuple(section for name in _OWN[mode] for section in _read(name))
-    assert found[0].name == _IDENTITY, f"the rules for {mode} do not begin with who it is"
-    return found
+def _mode_sections(mode: Mode) -> tuple[Section, ...]:
+    sections = tuple(section for name in _MODE_FILES[mode] for section in _read_sections(name))
+    assert sections[0].name == _IDENTITY, f"the rules for {mode} do not begin with the identity"
+    return sections
 
 
 @cache
-def _read(name: str) -> tuple[Section, ...]:
+def _read_sections(name: str) -> tuple[Section, ...]:
     file = files("maestro.prompts") / "rules" / f"{name}.md"
     return tuple(split(file.read_text(encoding="utf-8"))[1])

@@ -1,6 +1,6 @@
-"""Which workflows there are: those of the package, and a project's own in `.maestro/templates/`, which come first.
+"""Loads templates of workflows: templates of the package, and of a project's `.maestro/templates/`, which win.
 
-Reads files and knows their folder; who chooses a session's mode and strategy, and from where, it does not know.
+Reads files. Does not know how a session's mode and strategy are chosen.
 """
 
 from __future__ import annotations
@@ -24,63 +24,65 @@ _ENDING = ".md"
 
 @dataclass(frozen=True)
 class Library:
-    """Every template by its name. One that is broken stands in the way of whoever wants it, and of nobody else."""
+    """All templates by name. A broken template raises an error only when it is wanted."""
 
     templates: Mapping[str, Template]
     broken: Mapping[str, errors.Invalid]
 
     def listing(self) -> list[Template]:
-        """All of them, coordinators' first, in the order of their names."""
+        """Return all templates by mode, coordinators' first, then by name."""
         order = list(Mode)
-        return sorted(self.templates.values(), key=lambda found: (order.index(found.mode), found.name))
+        return sorted(self.templates.values(), key=lambda template: (order.index(template.mode), template.name))
 
     def get(self, name: str) -> Template:
-        """A template by its name or another word for it."""
+        """Return a template by its name or an alias."""
         found = self._find(name)
         if found is None:
             raise errors.NotFound(
-                f"There is no template {name!r}.",
-                hint=f"There are: {', '.join(self.templates)}.",
+                f"The template {name!r} does not exist.",
+                hint=f"Known templates: {', '.join(self.templates)}.",
                 data={"name": name},
             )
         return found
 
     def choose(self, mode: Mode, strategy: str = "") -> Template:
-        """The template for a mode and strategy; without a strategy, that of the mode's default."""
+        """Return the template for a mode and strategy. An empty strategy means the mode's default."""
         named = self._find(template_name(mode, strategy))
         if named is not None and serves(named, mode):
             return named
-        fitting = [found for found in self.listing() if found.strategy == strategy and serves(found, mode)]
+        fitting = [
+            template for template in self.listing() if template.strategy == strategy and serves(template, mode)
+        ]
         if len(fitting) > 1:
-            names = [found.name for found in fitting]
+            names = [template.name for template in fitting]
             raise errors.Ambiguous(
-                f"{len(names)} templates are for {mode} {strategy}: {', '.join(names)}.",
-                hint="Say which one: --template NAME",
+                f"{len(names)} templates match {mode} {strategy}: {', '.join(names)}.",
+                hint="Name the template: --template NAME",
                 data={"templates": names},
             )
         if not fitting:
             raise errors.Invalid(
-                f"There is no strategy {strategy!r} for {mode}.",
-                hint=f"There are: {', '.join(self.strategies(mode))}.",
+                f"The mode {mode} has no strategy {strategy!r}.",
+                hint=f"Known strategies: {', '.join(self.strategies(mode))}.",
                 data={"mode": mode, "strategy": strategy},
             )
         return fitting[0]
 
     def strategies(self, mode: Mode) -> list[str]:
-        """The strategies that a mode has."""
-        return sorted({found.strategy for found in self.templates.values() if serves(found, mode)})
+        """Return the strategies of a mode."""
+        return sorted({template.strategy for template in self.templates.values() if serves(template, mode)})
 
     def _find(self, name: str) -> Template | None:
         if name in self.broken:
             raise self.broken[name]
         if name in self.templates:
             return self.templates[name]
-        return next((found for found in self.templates.values() if name in found.aliases), None)
+        return next((template for template in self.templates.values() if name in template.aliases), None)
 
 
 @cache
 def packaged() -> Library:
-    """The templates that came with the program."""
+    """Return the templates of the package."""
     folder = files("maestro.prompts") / "templates"
     found = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
@@ -92,62 +94,63 @@ def packaged() -> Library:
 
 
 def load(folder: Path | None) -> Library:
-    """The package's templates with a project's own over and beside them."""
-    own = _files(folder) if folder is not None else []
+    """Return the package's templates together with the templates in a project's folder, which win."""
+    own = _template_files(folder) if folder is not None else []
     if not own:
         return packaged()
     found = dict(packaged().templates)
     broken: dict[str, errors.Invalid] = {}
     for path in own:
         name = path.name.removesuffix(_ENDING)
-        one = _remembered(str(path), name, _stamp(path))
-        if isinstance(one, Template):
-            found[name] = one
+        result = _read_cached(str(path), name, _file_stamp(path))
+        if isinstance(result, Template):
+            found[name] = result
         else:
             found.pop(name, None)
-            broken[name] = one
+            broken[name] = result
     return Library(found, broken)
 
 
 @lru_cache(limits.templates_remembered_max)
-def _remembered(path: str, name: str, stamp: tuple[int, ...]) -> Template | errors.Invalid:
-    """Return a template, or what is wrong with it. A file that has not changed is not read again."""
+def _read_cached(path: str, name: str, stamp: tuple[int, ...]) -> Template | errors.Invalid:
+    """Return a template, or the error of a broken template. The cache avoids reading an unchanged file again."""
     try:
-        return _read(Path(path), name)
+        return _read_template(Path(path), name)
     except errors.Invalid as error:
         return error
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
+def _file_stamp(path: Path) -> tuple[int, ...]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _files(folder: Path) -> list[Path]:
+def _template_files(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries if entry.name.endswith(_ENDING))
     except OSError:
-        return []  # most projects have none
+        return []  # most projects have no templates
     if len(names) > limits.templates_max:
         raise errors.Invalid(
-            f"{folder} holds {len(names)} templates, more than {limits.templates_max}.", data={"file": str(folder)}
+            f"{folder} has {len(names)} templates; at most {limits.templates_max} are allowed.",
+            data={"file": str(folder)},
         )
     return [folder / name for name in names]
 
 
-def _read(path: Path, name: str) -> Template:
+def _read_template(path: Path, name: str) -> Template:
     content = read_small(str(path))
     file = str(path)
     if content is None:
-        sources.refuse(file, 1, "This is no file that can be read.")
+        sources.refuse(file, 1, "The file cannot be read.")
     if len(content) > limits.template_bytes_max:
-        sources.refuse(file, 1, f"The template is longer than {limits.template_bytes_max} bytes.")
+        sources.refuse(file, 1, f"The template has more than {limits.template_bytes_max} bytes.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        sources.refuse(file, content.count(b"\n", 0, error.start) + 1, "This is not UTF-8.")
+        sources.refuse(file, content.count(b"\n", 0, error.start) + 1, "The file is not UTF-8.")
     return sources.template(text, file=file, name=name, source=file)

@@ -1,4 +1,4 @@
-"""What there is to do, in a prompt: the tasks with all around them, their tree, and those given for reference."""
+"""The elements of a prompt about work: the session's tasks, their tree, and reference tasks."""
 
 from __future__ import annotations
 
@@ -11,81 +11,85 @@ from maestro.prompts.xml import Markup, element
 
 
 def tasks(parts: Parts, manifest: Manifest) -> Markup | None:
-    """The session's own tasks."""
+    """Return the session's own tasks."""
     read = Where("session.show", manifest.session.id)
-    return parts.entries("tasks", manifest.tasks, lambda task: _task(parts, task), read)
+    return parts.entries("tasks", manifest.tasks, lambda task: _task_element(parts, task), read)
 
 
 def reference_tasks(parts: Parts, manifest: Manifest) -> Markup | None:
-    """Tasks to learn from, with their documents: not to be worked on."""
+    """Return the tasks for background reading, with their documents. The session does not work on them."""
     read = Where("session.show", manifest.session.id)
-    return parts.entries("reference_tasks", manifest.reference_tasks, lambda task: _reference(parts, task), read)
+    return parts.entries(
+        "reference_tasks", manifest.reference_tasks, lambda task: _reference_element(parts, task), read
+    )
 
 
 def tree(parts: Parts, manifest: Manifest) -> Markup | None:
-    """Which task is a part of which, where the session was given both; else each task's own children say it all."""
+    """Return the tree of tasks if the session has a task and its parent. Otherwise each task's children suffice."""
     given = {task.ref for task in manifest.tasks}
     if not any(task.parent in given for task in manifest.tasks):
         return None
-    found = _Tree(manifest.tasks, most=parts.bounds.entries)
-    return element("task_tree", None, *[found.node(ref) for ref in found.roots()])
+    tree_nodes = _TaskTree(manifest.tasks, nodes_max=parts.bounds.entries)
+    return element("task_tree", None, *[tree_nodes.node_element(ref) for ref in tree_nodes.root_refs()])
 
 
 def link(parts: Parts, name: str, task: TaskLink) -> Markup:
-    """A task that another mentions."""
+    """Return a short reference to a task."""
     return element(name, {"ref": task.ref, "status": task.status.value, "title": parts.line(task.title)})
 
 
-class _Tree:
-    """Parents and children by reference. Each task appears once, whatever the references say."""
+class _TaskTree:
+    """Parents and children by reference. Each task appears once, even if references form a circle."""
 
-    def __init__(self, given: Sequence[Task], *, most: int) -> None:
+    def __init__(self, given: Sequence[Task], *, nodes_max: int) -> None:
         self.statuses: dict[str, Status] = {}
-        self.below: dict[str, list[str]] = {}
-        self.room = most
+        self.children: dict[str, list[str]] = {}
+        self.nodes_left = nodes_max
         for task in given:
             self.statuses[task.ref] = task.status
             for child in task.children:
-                self._put(task.ref, child.ref, child.status)
+                self._add_child(task.ref, child.ref, child.status)
         for task in given:
             if task.parent in self.statuses:
-                self._put(task.parent, task.ref, task.status)
+                self._add_child(task.parent, task.ref, task.status)
         self.seen: set[str] = set()
 
-    def roots(self) -> list[str]:
-        placed = {child for children in self.below.values() for child in children}
-        return [ref for ref in self.statuses if ref not in placed]
+    def root_refs(self) -> list[str]:
+        below = {child for children in self.children.values() for child in children}
+        return [ref for ref in self.statuses if ref not in below]
 
-    def node(self, ref: str) -> Markup:
+    def node_element(self, ref: str) -> Markup:
         self.seen.add(ref)
-        self.room -= 1
-        below = self.below.get(ref, ())
-        children = [self.node(child) for child in below if child not in self.seen and self.room > 0]
+        self.nodes_left -= 1
+        refs = self.children.get(ref, ())
+        children = [self.node_element(child) for child in refs if child not in self.seen and self.nodes_left > 0]
         return element("node", {"ref": ref, "status": self.statuses[ref].value}, *children)
 
-    def _put(self, parent: str, child: str, status: Status) -> None:
-        children = self.below.setdefault(parent, [])
+    def _add_child(self, parent: str, child: str, status: Status) -> None:
+        children = self.children.setdefault(parent, [])
         if child not in children:
             children.append(child)
         self.statuses.setdefault(child, status)
 
 
-def _task(parts: Parts, task: Task) -> Markup:
+def _task_element(parts: Parts, task: Task) -> Markup:
     read = Where("task.show", task.ref)
     return element(
         "task",
-        _facts(parts, task),
-        _description(parts, task, read),
-        parts.items("acceptance", task.acceptance, lambda one: _line(parts, "criterion", one), read),
-        parts.items("gates", task.gates, lambda one: _line(parts, "gate", one), read),
-        parts.items("depends_on", task.depends_on, lambda one: link(parts, "dependency", one), read),
-        parts.items("blockers", task.blockers, lambda one: link(parts, "blocker", one), read),
-        parts.items("children", task.children, lambda one: link(parts, "child", one), read),
-        _documents(parts, task),
+        _task_attributes(parts, task),
+        _description_element(parts, task, read),
+        parts.items(
+            "acceptance", task.acceptance, lambda criterion: _line_element(parts, "criterion", criterion), read
+        ),
+        parts.items("gates", task.gates, lambda gate: _line_element(parts, "gate", gate), read),
+        parts.items("depends_on", task.depends_on, lambda task: link(parts, "dependency", task), read),
+        parts.items("blockers", task.blockers, lambda task: link(parts, "blocker", task), read),
+        parts.items("children", task.children, lambda task: link(parts, "child", task), read),
+        _document_list(parts, task),
     )
 
 
-def _reference(parts: Parts, task: Task) -> Markup:
+def _reference_element(parts: Parts, task: Task) -> Markup:
     attributes: dict[str, str | None] = {
         "id": task.id,
         "ref": task.ref,
@@ -93,10 +97,10 @@ def _reference(parts: Parts, task: Task) -> Markup:
         "status": task.status.value,
     }
     read = Where("task.show", task.ref)
-    return element("reference_task", attributes, _description(parts, task, read), _documents(parts, task))
+    return element("reference_task", attributes, _description_element(parts, task, read), _document_list(parts, task))
 
 
-def _facts(parts: Parts, task: Task) -> dict[str, str | None]:
+def _task_attributes(parts: Parts, task: Task) -> dict[str, str | None]:
     return {
         "id": task.id,
         "ref": task.ref,
@@ -113,20 +117,20 @@ def _facts(parts: Parts, task: Task) -> dict[str, str | None]:
     }
 
 
-def _description(parts: Parts, task: Task, read: Where) -> Markup | None:
+def _description_element(parts: Parts, task: Task, read: Where) -> Markup | None:
     if not task.description:
         return None
-    # What another project wrote says so where it stands: it is theirs to say, and no order.
+    # Name another project as the author: its text is information for the agent, not an order.
     written = {"written_by": parts.line(task.opened_by)} if task.opened_by else None
     return parts.prose("description", task.description, read, attributes=written)
 
 
-def _documents(parts: Parts, task: Task) -> Markup | None:
+def _document_list(parts: Parts, task: Task) -> Markup | None:
     read = Where("task.docs.list", task.ref)
-    return parts.items("documents", task.documents, lambda document: _document(parts, document), read)
+    return parts.items("documents", task.documents, lambda document: _document_element(parts, document), read)
 
 
-def _document(parts: Parts, document: Document) -> Markup:
+def _document_element(parts: Parts, document: Document) -> Markup:
     attributes: dict[str, str | None] = {
         "id": document.id,
         "title": parts.line(document.title),
@@ -138,5 +142,5 @@ def _document(parts: Parts, document: Document) -> Markup:
     return parts.prose("document", document.text, Where("task.docs.show", document.id), attributes=attributes)
 
 
-def _line(parts: Parts, name: str, value: str) -> Markup:
+def _line_element(parts: Parts, name: str, value: str) -> Markup:
     return element(name, None, parts.line(value))

@@ -1,7 +1,7 @@
-"""XML as it is built for prompts. The one place that escapes: whatever is put in comes out as text of its element.
+"""Builds XML for prompts. The only module that escapes: every value comes out as text of its element.
 
-Markup is made by `element` and `group` alone, so no value can close a tag, open one, or start a CDATA section.
-Nothing is indented: that would cost every reader a token a line.
+Only `element` and `group` make markup, so no value can open or close a tag or start a CDATA section.
+Lines are not indented: indentation would cost a token per line.
 """
 
 from __future__ import annotations
@@ -13,86 +13,86 @@ from maestro.text.unseen import spell_out
 
 Attributes = Mapping[str, str | None]
 
-# Most short values are this, and need nothing.
-_plain = re.compile(r"[ !#-%(-;=?-~]*").fullmatch
-_short = 120
-_HOLE = "\0"  # one of the characters that no value can bring in
+# Characters that need no escape. Most short values consist of these.
+_match_plain = re.compile(r"[ !#-%(-;=?-~]*").fullmatch
+_SHORT_CHARS = 120
+_SLOT_MARK = "\0"  # a character that no value can contain
 
 
 class Markup(str):
-    """An element, or several. Made here and nowhere else."""
+    """An element or several elements. Only this module creates markup."""
 
     __slots__ = ()
 
 
 class Escaped(str):
-    """A text as it stands between two tags. Made here and nowhere else."""
+    """A text that is escaped for a place between two tags. Only this module creates escaped texts."""
 
     __slots__ = ()
 
 
 def element(name: str, attributes: Attributes | None = None, *children: Markup | str | None) -> Markup:
-    """A tag with what is in it: one text, or other elements. What is None is left out."""
-    opening = _opening(name, attributes)
+    """Return an element with one text or with child elements. Children that are None are left out."""
+    opening = _open_tag(name, attributes)
     if not children:
         return Markup(opening + " />")
     if len(children) == 1 and type(children[0]) is str:
         return Markup(f"{opening}>{text(children[0])}</{name}>")
-    return _around(name, opening, [child for child in children if child is not None])
+    return _enclose_children(name, opening, [child for child in children if child is not None])
 
 
 def group(name: str, attributes: Attributes | None, children: Sequence[Markup]) -> Markup:
-    """An element with others in it, and no text."""
+    """Return an element with child elements and no text."""
     if {*map(type, children)} != {Markup}:
-        raise TypeError(f"<{name}> holds elements and nothing else")
-    return Markup("\n".join([_opening(name, attributes) + ">", *children, f"</{name}>"]))
+        raise TypeError(f"<{name}> can hold only elements")
+    return Markup("\n".join([_open_tag(name, attributes) + ">", *children, f"</{name}>"]))
 
 
 def text(value: str) -> Escaped:
-    """A value between two tags. Quotes stay: they mean nothing there, and code is full of them."""
-    if len(value) <= _short and _plain(value):
+    """Return a value escaped for a place between two tags. Quotes stay: only attributes need them escaped."""
+    if len(value) <= _SHORT_CHARS and _match_plain(value):
         return Escaped(value)
-    return Escaped(_visible(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return Escaped(_spell_out_invisible(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def shortened(value: Escaped, bytes_max: int) -> Escaped:
-    """The text itself if it fits, else as much of it as does, with no character and no reference halved."""
-    written = value.encode()
-    if len(written) <= bytes_max:
+    """Return the text, cut to `bytes_max`. The cut never splits a character or a reference such as `&amp;`."""
+    encoded = value.encode()
+    if len(encoded) <= bytes_max:
         return value
-    kept = written[: max(0, bytes_max)].decode(errors="ignore")
-    begun = kept.rfind("&")
-    return Escaped(kept[:begun] if begun >= 0 and ";" not in kept[begun:] else kept)
+    kept = encoded[: max(0, bytes_max)].decode(errors="ignore")
+    ampersand = kept.rfind("&")
+    return Escaped(kept[:ampersand] if ampersand >= 0 and ";" not in kept[ampersand:] else kept)
 
 
 def inside(frame: Markup, value: Escaped) -> Markup:
-    """An element that was made with an empty text, with this one in it."""
+    """Return an element, made with an empty text, with `value` as its text."""
     end = frame.rindex("</")
     return Markup(f"{frame[:end]}{value}{frame[end:]}")
 
 
 def attribute(value: str) -> str:
-    """A value between double quotes; line breaks as references, which a parser does not turn into spaces."""
+    """Return a value escaped for an attribute. Line breaks become references, which parsers keep."""
     escaped = text(value).replace('"', "&quot;").replace("'", "&apos;")
     return escaped.replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def hole(number: int) -> Markup:
-    """A place for an element that is made later, when it is known how large it may be."""
-    return Markup(f"{_HOLE}{number}{_HOLE}")
+    """Return a slot for an element that is made later, when its size limit is known."""
+    return Markup(f"{_SLOT_MARK}{number}{_SLOT_MARK}")
 
 
 def fill(page: Markup, elements: Sequence[Markup]) -> str:
-    """A page with its holes filled: a whole prompt."""
-    pieces = page.split(_HOLE)
+    """Return a whole prompt: the page with each slot replaced by its element."""
+    pieces = page.split(_SLOT_MARK)
     pieces[1::2] = [elements[int(number)] for number in pieces[1::2]]
     return "".join(pieces) + "\n"
 
 
-def _opening(name: str, attributes: Attributes | None) -> str:
-    """A tag without its end. Names are written in our code and values come from elsewhere: only these are escaped.
+def _open_tag(name: str, attributes: Attributes | None) -> str:
+    """Return an opening tag without `>`. Only values are escaped: names come from Maestro's own code.
 
-    Runs a thousand times for a large prompt, so whether anything needs it is found out once for all attributes.
+    A large prompt has a thousand tags, so one check decides for all attributes whether a value needs escapes.
     """
     opening = f"<{name}"
     if attributes:
@@ -101,32 +101,32 @@ def _opening(name: str, attributes: Attributes | None) -> str:
             if value is not None:
                 opening += f' {key}="{value}"'
                 values += value
-        if not _plain(values):
-            return _escaped(name, attributes)
+        if not _match_plain(values):
+            return _open_escaped_tag(name, attributes)
     return opening
 
 
-def _escaped(name: str, attributes: Attributes) -> str:
-    """A tag without its end, each value in it escaped."""
+def _open_escaped_tag(name: str, attributes: Attributes) -> str:
+    """Return an opening tag without `>`, with each value escaped."""
     given = [f' {key}="{attribute(value)}"' for key, value in attributes.items() if value is not None]
     return "".join([f"<{name}", *given])
 
 
-def _around(name: str, opening: str, inside: list[Markup | str]) -> Markup:
-    if not inside:
+def _enclose_children(name: str, opening: str, children: list[Markup | str]) -> Markup:
+    if not children:
         return Markup(opening + " />")
-    for child in inside:
+    for child in children:
         if not isinstance(child, Markup):
-            return _around_text(name, opening, inside)
-    return Markup("\n".join([opening + ">", *inside, f"</{name}>"]))
+            return _enclose_text(name, opening, children)
+    return Markup("\n".join([opening + ">", *children, f"</{name}>"]))
 
 
-def _around_text(name: str, opening: str, inside: list[Markup | str]) -> Markup:
-    if len(inside) > 1:
-        raise TypeError(f"<{name}> holds one text or elements, not both")
-    return Markup(f"{opening}>{text(inside[0])}</{name}>")
+def _enclose_text(name: str, opening: str, children: list[Markup | str]) -> Markup:
+    if len(children) > 1:
+        raise TypeError(f"<{name}> can hold one text or elements, not both")
+    return Markup(f"{opening}>{text(children[0])}</{name}>")
 
 
-def _visible(value: str) -> str:
-    """Spell out what a reader would not see; a CR before a newline is only the end of a line."""
+def _spell_out_invisible(value: str) -> str:
+    """Spell out invisible characters. A CR before a newline belongs to the line end and is dropped."""
     return spell_out(value.replace("\r\n", "\n"))

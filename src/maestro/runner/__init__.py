@@ -1,5 +1,5 @@
-"""The supervisor of one agent: owns its processes and its terminal, and outlives the server.
+"""The runner: a process that supervises one program, owns its processes and terminal, and outlives the server.
 
-One detached process per agent. It knows no tool (agents/ does) and imports nothing of the server, for there may be
-hundreds of them.
+Each session has one detached runner. A runner knows no tool (tools/ does). Hundreds of runners may run at once: the
+package must not import the server.
 """

@@ -1,4 +1,4 @@
-"""`python -m maestro.runner`: reads its order from standard input, lets go of everything, and runs the agent."""
+"""`python -m maestro.runner`: read the order from standard input, detach from the server, and run the program."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from maestro.runner import order
 from maestro.runner.supervise import Runner
 
 LOCK = "runner.lock"
-_LOOKS_AGAIN_SECONDS = 0.02
-_WAITS_SECONDS = 30.0
+_RETRY_SECONDS = 0.02
+_LOCK_SECONDS_MAX = 30.0
 
 
 def main() -> int:
@@ -21,38 +21,38 @@ def main() -> int:
 
 
 def begin(data: bytes) -> int:
-    """Run the agent that an order names, to its end."""
-    given = order.read(data)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.chdir(given.folder)
-    if not _alone(given.epoch):
-        return 0  # another runs this session already, or has
-    return Runner(given).run()
+    """Run the program that an order names, to its end."""
+    runner_order = order.read(data)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.close(null)
+    os.chdir(runner_order.folder)
+    if not _take_lock(runner_order.epoch):
+        return 0  # another runner runs this start of the session, or has run it
+    return Runner(runner_order).run()
 
 
-def _alone(epoch: int) -> bool:
-    """One runner per session: whoever has the lock, which the system lets go of when it ends.
+def _take_lock(epoch: int) -> bool:
+    """Take the session's lock; return whether this runner may run this start (`epoch`) of the session.
 
-    A session that is started again may find its last runner about to end: it waits for that. Not so if one of the
-    same start was faster.
+    A session has one runner: the holder of the lock, which the system releases when the runner ends. A restarted
+    session waits for its last runner, which may be about to end. It does not wait for a runner of the same start.
     """
     descriptor = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    ends = time.monotonic() + _WAITS_SECONDS
+    ends = time.monotonic() + _LOCK_SECONDS_MAX
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             if _last_epoch() >= epoch or time.monotonic() > ends:
                 return False
-            time.sleep(_LOOKS_AGAIN_SECONDS)
+            time.sleep(_RETRY_SECONDS)
             continue
-        return _last_epoch() < epoch  # the descriptor stays open for as long as this process lives
+        return _last_epoch() < epoch  # the descriptor, and with it the lock, stays open until this process ends
 
 
 def _last_epoch() -> int:
-    """Which start of the session has been carried out; 0 if none was."""
+    """Return the number of the last start of the session; 0 if the session was not started yet."""
     try:
         with open(order.NOTE, "rb") as file:
             return int(json.load(file).get("epoch", 1))

@@ -1,4 +1,4 @@
-"""The agent's own process: started in a session of its own, on a terminal or on pipes."""
+"""The program's process: started in its own process session, on a terminal or on pipes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_STARTED = 127
 
 
 class CannotStart(Exception):
-    """The program could not be run, and why."""
+    """The program could not be started; the message is the reason."""
 
 
 @dataclass
@@ -28,24 +28,24 @@ class Agent:
     """A running program."""
 
     pid: int
-    output: int  # a descriptor with all it says
-    input: int  # a descriptor it listens to; -1 once that is closed
+    output: int  # the descriptor of its output
+    input: int  # the descriptor of its input; -1 once closed
     terminal: bool
-    errors: int = -1  # what it complains of, where that is told apart from what it says
+    errors: int = -1  # the descriptor of its standard error, if separate from its output
 
     def resize(self, columns: int, rows: int) -> None:
         if self.terminal:
             fcntl.ioctl(self.output, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def would_lose(self, data: bytes) -> bool:
-        """Whether the terminal would drop the end of a line: while it works by lines, it keeps no longer ones."""
+        """Return whether the terminal would drop the end of a line: in line mode it keeps LINE_BYTES_MAX bytes."""
         if not self.terminal or self.output < 0:
             return False
         by_line = termios.tcgetattr(self.output)[3] & termios.ICANON
         return bool(by_line) and any(len(line) > LINE_BYTES_MAX for line in data.split(b"\n"))
 
     def signal_group(self, number: signal.Signals) -> None:
-        """Everyone in the agent's own process group."""
+        """Send a signal to all processes in the program's process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
@@ -59,7 +59,10 @@ class Agent:
 
 @dataclass(frozen=True)
 class Go:
-    """What a child waits for before it becomes the program, and where it complains if it cannot."""
+    """The pipes between the runner and a child that is about to become the program.
+
+    The child reads `waits` before it starts the program, and writes a start failure to `telling`.
+    """
 
     waits: int
     lets_go: int
@@ -67,24 +70,24 @@ class Go:
 
 
 def start(order: Order, noted: Callable[[int], None]) -> Agent:
-    """Run the program; CannotStart if it is not there or may not be run.
+    """Start the program; raise CannotStart if the program does not exist or may not be run.
 
-    It waits until `noted` has written down its process: what nobody knows of could never be ended.
+    The child waits until `noted` has recorded its process: an unrecorded process could never be ended.
     """
-    told, telling = os.pipe()
+    failure, telling = os.pipe()
     waits, lets_go = os.pipe()
     go = Go(waits, lets_go, telling)
-    agent = _on_terminal(order, go) if order.terminal else _on_pipes(order, go)
+    agent = _start_on_terminal(order, go) if order.terminal else _start_on_pipes(order, go)
     os.close(telling)
     os.close(waits)
     noted(agent.pid)
-    agent.resize(order.columns, order.rows)  # it asks for that as soon as it runs
+    agent.resize(order.columns, order.rows)  # the program reads the size as soon as it runs
     os.write(lets_go, b"g")
     os.close(lets_go)
-    problem = os.read(told, 4096)  # ends without a word once the program runs
-    os.close(told)
+    problem = os.read(failure, 4096)  # empty once the program runs
+    os.close(failure)
     if problem:
-        with contextlib.suppress(ChildProcessError):  # someone may have taken note of its end already
+        with contextlib.suppress(ChildProcessError):  # the SIGCHLD handler may have reaped the child already
             os.waitpid(agent.pid, 0)
         agent.close()
         raise CannotStart(problem.decode("utf-8", "replace"))
@@ -95,7 +98,7 @@ def start(order: Order, noted: Callable[[int], None]) -> Agent:
 
 
 def how(status: int | None) -> dict[str, Any]:
-    """How a program ended, as it is reported."""
+    """Return the exit code and signal of a program, in the form of a report."""
     if status is None:
         return {"code": None}
     if os.WIFSIGNALED(status):
@@ -103,33 +106,33 @@ def how(status: int | None) -> dict[str, Any]:
     return {"code": os.WEXITSTATUS(status)}
 
 
-def _on_terminal(order: Order, go: Go) -> Agent:
+def _start_on_terminal(order: Order, go: Go) -> Agent:
     pid, master = os.forkpty()
     if pid == 0:
-        _become(order, go)
+        _become_program(order, go)
     os.set_inheritable(master, False)
-    return Agent(pid, master, os.dup(master), terminal=True)  # two, so that each is waited for on its own
+    return Agent(pid, master, os.dup(master), terminal=True)  # the selector needs one descriptor for each direction
 
 
-def _on_pipes(order: Order, go: Go) -> Agent:
-    heard, says = os.pipe()
-    reads, tells = os.pipe()
-    # A protocol must stay whole: complaints between its lines would be taken for it.
-    complained, complains = os.pipe() if order.conversation else (-1, os.dup(says))
+def _start_on_pipes(order: Order, go: Go) -> Agent:
+    output_reader, output_writer = os.pipe()
+    input_reader, input_writer = os.pipe()
+    # A conversation needs a separate pipe for errors: error text between its lines would break the protocol.
+    error_reader, error_writer = os.pipe() if order.conversation else (-1, os.dup(output_writer))
     pid = os.fork()
     if pid == 0:
         os.setsid()
-        os.dup2(reads, 0)
-        os.dup2(says, 1)
-        os.dup2(complains, 2)
-        _become(order, go)
-    for end in (says, reads, complains):
+        os.dup2(input_reader, 0)
+        os.dup2(output_writer, 1)
+        os.dup2(error_writer, 2)
+        _become_program(order, go)
+    for end in (output_writer, input_reader, error_writer):
         os.close(end)
-    return Agent(pid, heard, tells, terminal=False, errors=complained)
+    return Agent(pid, output_reader, input_writer, terminal=False, errors=error_reader)
 
 
-def _become(order: Order, go: Go) -> None:
-    """In the child: never returns."""
+def _become_program(order: Order, go: Go) -> None:
+    """Become the program, in the child process. Never return."""
     try:
         for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
@@ -142,8 +145,8 @@ def _become(order: Order, go: Go) -> None:
         os.chdir(order.directory)
         os.execvpe(order.words[0], order.words, order.environment)
     except OSError as error:
-        place = order.directory if error.filename == order.directory else order.words[0]
-        said = f"{os.strerror(error.errno or errno.EINVAL)}: {place}"
-        os.write(go.telling, said.encode())
+        path = order.directory if error.filename == order.directory else order.words[0]
+        problem = f"{os.strerror(error.errno or errno.EINVAL)}: {path}"
+        os.write(go.telling, problem.encode())
     finally:
         os._exit(_NOT_STARTED)

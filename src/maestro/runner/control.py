@@ -1,8 +1,8 @@
-"""The runner's own socket: the server and attached terminals speak to it in the frames of docs/frames.md.
+"""The runner's control socket, for the server and attached terminals, in the frames of docs/frames.md.
 
 Q  a request, as JSON        A  its answer, as JSON
-D  input for the agent       O  output of the agent, to whoever is attached; empty for whoever only watches
-Z  the size of the terminal  X  the agent has ended, with this code
+D  input for the program     O  output of the program for attached peers; empty for peers that only watch
+Z  the size of the terminal  X  the program has ended, with this code
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from typing import Any
 SOCKET = "control.sock"
 _HEAD = 5
 _FRAME_BYTES_MAX = 1 << 20
-_BEHIND_BYTES_MAX = 4 << 20  # an attached terminal that reads no more is let go
-_LAST_WORDS_SECONDS = 1.0
-_SIDE_MAX = 10_000  # of a terminal, in characters
+_BEHIND_BYTES_MAX = 4 << 20  # a peer that is further behind is disconnected
+_FLUSH_SECONDS = 1.0
+_SIDE_MAX = 10_000  # the columns or rows of a terminal, in characters
 
 Handle = Callable[["Peer", bytes, bytes], None]
 
 
 class Peer:
-    """One connection."""
+    """One connection to the control socket."""
 
     def __init__(self, sock: socket.socket, selector: selectors.BaseSelector, gone: Callable[[Peer], None]) -> None:
         self.attached = False
-        self.watches = False  # is told that there is more, and reads it from the transcript
+        self.watches = False  # gets a notice of new output, and reads the output from the transcript
         self.read_only = False
-        self.size: tuple[int, int] | None = None  # columns and rows of the terminal at the other end
+        self.size: tuple[int, int] | None = None  # columns and rows of the peer's terminal
         self._sock = sock
         self._selector = selector
-        self._gone = gone
+        self._on_close = gone
         self._in = bytearray()
         self._out = bytearray()
 
     def say(self, kind: bytes, payload: bytes = b"") -> None:
-        """One frame, sent as fast as the other side takes it."""
+        """Send one frame, as fast as the peer reads. Disconnect a peer that is too far behind."""
         self._out += kind + len(payload).to_bytes(4, "big") + payload
         if len(self._out) > _BEHIND_BYTES_MAX:
             self.close()
@@ -49,12 +49,12 @@ class Peer:
             self.flush()
 
     def notice(self) -> None:
-        """That there is more to read; one that has not been taken yet is enough."""
+        """Send a notice of new output, unless an earlier notice is still unsent."""
         if not self._out:
             self.say(b"O")
 
     def last_words(self, *, until: float) -> None:
-        """What it has not taken yet, if it takes it soon."""
+        """Send the unsent frames, if the peer reads them soon."""
         self._sock.settimeout(max(until - time.monotonic(), 0.001))
         with contextlib.suppress(OSError):
             self._sock.sendall(self._out)
@@ -75,7 +75,7 @@ class Peer:
         self._selector.modify(self._sock, events, self.ready)
 
     def ready(self, handle: Handle, events: int) -> None:
-        """The socket has something, or takes something."""
+        """Send and receive, after the selector reports the socket as ready."""
         if events & selectors.EVENT_WRITE:
             self.flush()
         if not events & selectors.EVENT_READ or self._sock.fileno() < 0:
@@ -108,16 +108,16 @@ class Peer:
         if self._sock.fileno() >= 0:
             self._selector.unregister(self._sock)
             self._sock.close()
-            self._gone(self)
+            self._on_close(self)
 
 
 class Control:
-    """Listens for the server and for terminals."""
+    """The listening control socket, and its peers."""
 
     def __init__(self, folder: str, selector: selectors.BaseSelector) -> None:
         self._selector = selector
         self.peers: set[Peer] = set()
-        self.on_leave: Callable[[], None] = lambda: None  # someone has gone
+        self.on_leave: Callable[[], None] = lambda: None  # called when a peer has gone
         os.chdir(folder)  # a bare name fits into every socket address
         if os.path.exists(SOCKET):
             os.unlink(SOCKET)
@@ -129,10 +129,10 @@ class Control:
             os.umask(before)
         self._listener.listen(64)
         self._listener.setblocking(False)
-        selector.register(self._listener, selectors.EVENT_READ, self._accept)
+        selector.register(self._listener, selectors.EVENT_READ, self._accept_peer)
 
     def show(self, data: bytes) -> None:
-        """Output, for all attached terminals."""
+        """Send output to all attached terminals, and a notice to all watching peers."""
         for peer in [peer for peer in self.peers if peer.attached or peer.watches]:
             if peer.attached:
                 peer.say(b"O", data)
@@ -140,7 +140,7 @@ class Control:
                 peer.notice()
 
     def close(self, code: int) -> None:
-        ends = time.monotonic() + _LAST_WORDS_SECONDS
+        ends = time.monotonic() + _FLUSH_SECONDS
         for peer in list(self.peers):
             peer.say(b"X", b"%d" % code)
         for peer in list(self.peers):
@@ -151,25 +151,25 @@ class Control:
         with contextlib.suppress(OSError):
             os.unlink(SOCKET)
 
-    def _accept(self, handle: Handle, events: int) -> None:
+    def _accept_peer(self, handle: Handle, events: int) -> None:
         try:
             sock, _ = self._listener.accept()
         except OSError:
             return
         sock.setblocking(False)
-        peer = Peer(sock, self._selector, self._left)
+        peer = Peer(sock, self._selector, self._remove_peer)
         self.peers.add(peer)
         self._selector.register(sock, selectors.EVENT_READ, peer.ready)
 
-    def _left(self, peer: Peer) -> None:
+    def _remove_peer(self, peer: Peer) -> None:
         self.peers.discard(peer)
         self.on_leave()
 
 
 def size_in(payload: bytes) -> tuple[int, int] | None:
-    """Columns and rows, as a terminal tells them; None for anything else."""
+    """Return the columns and rows in a frame `Z`; None if the payload is invalid."""
     columns, _, rows = payload.partition(b" ")
     if not (columns.isdigit() and rows.isdigit() and len(payload) < 16):
         return None
-    found = (int(columns), int(rows))
-    return found if all(0 < side <= _SIDE_MAX for side in found) else None
+    size = (int(columns), int(rows))
+    return size if all(0 < side <= _SIDE_MAX for side in size) else None

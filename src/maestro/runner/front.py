@@ -1,6 +1,7 @@
-"""A program that joins the agent's conversation in the runner's terminal: what a person sees, and types into.
+"""The terminal client: a second program that joins the conversation in the runner's terminal, for the person.
 
-The conversation needs none. If the person ends it, the session is over; one that breaks is started again.
+The conversation does not need this program. If the person ends the terminal client, the session ends. A terminal
+client that fails is restarted.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from maestro.runner.inlet import Inlet
 from maestro.runner.order import Order
 from maestro.tools import places
 
-_TRIES_MAX = 3  # in a row
-_AGAIN_SECONDS = 1.0
-_LIVED_SECONDS = 30.0  # after that, what it dies of is something new
+_FAILURES_MAX = 3  # failures in a row
+_RESTART_SECONDS = 1.0
+_LIVED_SECONDS = 30.0  # a failure after this time begins a new count
 _CHUNK = 1 << 16
 
 
 class Front:
-    """Started once there is something to join."""
+    """The terminal client of one session. It starts when the conversation can be joined."""
 
     def __init__(
         self,
@@ -38,40 +39,40 @@ class Front:
         self._order = order
         self._selector = selector
         self._show = show
-        self._on_leave = on_leave  # the person has ended it
+        self._on_leave = on_leave  # called when the person has ended the terminal client
         self._program: agents.Agent | None = None
         self._inlet: Inlet | None = None
-        self._words: list[str] = []
+        self._command: list[str] = []
         self._size = (order.columns, order.rows)
-        self._tries = 0
+        self._failures = 0
         self._started_at = 0.0
-        self.due: float | None = None  # when it is to be looked at
+        self.due: float | None = None  # the time of the next call of `look`
 
     @property
     def is_there(self) -> bool:
-        """Whether the terminal is its own."""
+        """Return whether the terminal client runs, and owns the terminal."""
         return self._program is not None
 
     @property
     def left(self) -> int:
-        """How many bytes of what was typed it has not taken yet."""
+        """Return the number of typed bytes that the terminal client has not read yet."""
         return self._inlet.left if self._inlet is not None else 0
 
     def join(self, conversation: str) -> None:
-        if not self._words:
-            self._words = places.filled(self._order.front, conversation=conversation)
+        if not self._command:
+            self._command = places.filled(self._order.front, conversation=conversation)
             self.due = time.monotonic()
 
     def look(self, ended: Mapping[int, int]) -> None:
-        """Notice its end, and start it if that is due."""
+        """Handle the end of the terminal client, and start the terminal client when that is due."""
         if self._program is not None and self._program.pid in ended:
-            self._over(os.waitstatus_to_exitcode(ended[self._program.pid]))
+            self._handle_end(os.waitstatus_to_exitcode(ended[self._program.pid]))
         elif self.due is not None and time.monotonic() >= self.due:
             self.due = None
-            self._start()
+            self._start_program()
 
     def write(self, data: bytes) -> None:
-        """What someone types."""
+        """Pass on typed bytes."""
         if self._inlet is not None:
             self._inlet.write(data)
 
@@ -84,7 +85,7 @@ class Front:
         return self._program is not None and self._program.would_lose(data)
 
     def close(self) -> None:
-        """Nothing of it is shown or started any more; it is ended with all others."""
+        """Stop showing and restarting the terminal client; its process ends with all other processes."""
         self.due = None
         if self._program is None:
             return
@@ -92,49 +93,51 @@ class Front:
             self._selector.unregister(self._program.output)
         assert self._inlet is not None
         self._inlet.close()
-        self._program.input = -1  # it was the inlet's
+        self._program.input = -1  # the inlet has closed the descriptor
         self._program.close()
         self._program = self._inlet = None
 
-    def _start(self) -> None:
+    def _start_program(self) -> None:
         columns, rows = self._size
-        order = replace(self._order, words=self._words, terminal=True, columns=columns, rows=rows, conversation=None)
+        order = replace(
+            self._order, words=self._command, terminal=True, columns=columns, rows=rows, conversation=None
+        )
         try:
             self._program = agents.start(order, lambda pid: None)
         except agents.CannotStart as problem:
-            self._show(f"! it cannot be shown: {problem}\r\n".encode())
+            self._show(f"! the terminal client cannot start: {problem}\r\n".encode())
             return
         self._started_at = time.monotonic()
         self._inlet = Inlet(self._program.input, self._selector)
-        self._selector.register(self._program.output, selectors.EVENT_READ, self._drawn)
+        self._selector.register(self._program.output, selectors.EVENT_READ, self._show_output)
 
-    def _drawn(self, handle: Any = None, events: int = 0) -> None:
+    def _show_output(self, handle: Any = None, events: int = 0) -> None:
         assert self._program is not None
-        if data := _read(self._program.output):
+        if data := _read_available(self._program.output):
             self._show(data)
         elif data is not None:
-            self._selector.unregister(self._program.output)  # its end is noticed by itself
+            self._selector.unregister(self._program.output)  # `look` handles the end of the process
 
-    def _over(self, code: int) -> None:
+    def _handle_end(self, code: int) -> None:
         assert self._program is not None
-        while data := _read(self._program.output):
+        while data := _read_available(self._program.output):
             self._show(data)
         self.close()
         if code == 0:
             self._on_leave()
             return
-        self._tries = 1 if time.monotonic() - self._started_at > _LIVED_SECONDS else self._tries + 1
-        if self._tries < _TRIES_MAX:
-            self.due = time.monotonic() + _AGAIN_SECONDS
+        self._failures = 1 if time.monotonic() - self._started_at > _LIVED_SECONDS else self._failures + 1
+        if self._failures < _FAILURES_MAX:
+            self.due = time.monotonic() + _RESTART_SECONDS
         else:
-            self._show(f"\r\n! what is shown here ended with {code}; the session goes on without\r\n".encode())
+            self._show(f"\r\n! the terminal client ended with {code}; the session goes on without it\r\n".encode())
 
 
-def _read(descriptor: int) -> bytes | None:
-    """What is there; nothing at its end; None if there is more to come."""
+def _read_available(descriptor: int) -> bytes | None:
+    """Return the available bytes; empty at the end, None if no bytes are available yet."""
     try:
         return os.read(descriptor, _CHUNK)
     except BlockingIOError:
         return None
-    except OSError:  # a terminal whose last process has gone says EIO
+    except OSError:  # a terminal without processes reports EIO
         return b""

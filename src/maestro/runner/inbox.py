@@ -1,7 +1,7 @@
-"""Puts messages to an agent in a terminal, beside its keyboard: into a socket that its program listens to, or a pipe
-that a command of its model waits at.
+"""Push texts to a program in a terminal without its keyboard.
 
-How a message is spelt, the tool's own module knows; whether it has come in, the tool's hooks tell.
+A text goes into a socket on which the program listens, or into a pipe from which a command of the model reads. The
+tool's own module knows the format of a text; the tool's hooks report that a text has arrived.
 """
 
 from __future__ import annotations
@@ -17,121 +17,121 @@ from typing import Any, Protocol
 
 from maestro.runner.order import Order
 
-_SECONDS_MAX = 5.0  # a program that is there takes it at once
-_NOBODY = "its model has started nothing that waits for Maestro"
+_SECONDS_MAX = 5.0  # a running program takes a text at once
+_NO_READER = "the model runs no command that waits for Maestro"
 
 
 class Door(Protocol):
-    """Where a message goes in."""
+    """A channel through which a text reaches the program."""
 
     def put(self, text: str) -> None:
-        """OSError if nobody takes it."""
+        """Send a text; raise OSError if the program does not take the text."""
 
     def listens(self) -> bool:
-        """Whether somebody is there, as far as can be known without a word."""
+        """Return whether a reader is probably there; the check sends no bytes."""
 
     def close(self) -> None:
-        """Takes it away."""
+        """Remove the channel."""
 
 
 class Inbox:
-    """The door beside the terminal."""
+    """The inbox of a program in a terminal."""
 
     def __init__(self, order: Order) -> None:
-        self.has_waiter = order.inbox.get("kind") == "pipe"  # a command that the agent started
-        self._door: Door = Pipe(order.inbox["path"]) if self.has_waiter else Socket(order)
-        self._put: dict[str, None] = {}
+        self.has_waiter = order.inbox.get("kind") == "pipe"  # a command that the agent started reads the pipe
+        self._channel: Door = Pipe(order.inbox["path"]) if self.has_waiter else Socket(order)
+        self._pushed_ids: dict[str, None] = {}
 
     def request(self, do: str, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """What the server wants said; None for what this is not about."""
+        """Carry out a push of the server; return its answer, or None for requests of another kind."""
         if do != "prompt":
             return None
-        name, text = str(asked.get("id")), str(asked.get("text"))
-        if name in self._put:
-            return {"state": "said"}  # the answer to it was lost
+        push_id, text = str(asked.get("id")), str(asked.get("text"))
+        if push_id in self._pushed_ids:
+            return {"state": "said"}  # a repeated push: the server did not get the first answer
         try:
-            self._door.put(text)
+            self._channel.put(text)
         except OSError as problem:
-            return {"state": "closed", "why": f"its inbox takes nothing: {problem.strerror or problem}"}
-        self._put[name] = None
+            return {"state": "closed", "why": f"the inbox does not take the text: {problem.strerror or problem}"}
+        self._pushed_ids[push_id] = None
         return {"state": "said"}
 
     def state(self) -> dict[str, Any]:
-        return {"listens": self._door.listens()}
+        return {"listens": self._channel.listens()}
 
     def close(self) -> None:
-        self._door.close()
+        self._channel.close()
 
 
 class Socket:
-    """One that its program listens to. A connection per message."""
+    """A socket on which the program listens. Each text has its own connection."""
 
     def __init__(self, order: Order) -> None:
-        self._spell: Callable[[str], bytes] = importlib.import_module(order.inbox["spelt_by"]).message
+        self._encode_text: Callable[[str], bytes] = importlib.import_module(order.inbox["spelt_by"]).message
         self._path = order.inbox["path"]
 
     def put(self, text: str) -> None:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-            door.settimeout(_SECONDS_MAX)
-            door.connect(self._path)
-            door.sendall(self._spell(text))
-            door.shutdown(socket.SHUT_WR)
-            while door.recv(4096):  # it hangs up once it has all
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_SECONDS_MAX)
+            connection.connect(self._path)
+            connection.sendall(self._encode_text(text))
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):  # the program closes the connection after it has read the text
                 pass
 
     def listens(self) -> bool:
         return os.path.exists(self._path)
 
     def close(self) -> None:
-        """With a folder that was made for it alone."""
-        for away, what in ((os.unlink, self._path), (os.rmdir, os.path.dirname(self._path))):
+        """Remove the socket, and its folder if the folder was made only for the socket."""
+        for remove, path in ((os.unlink, self._path), (os.rmdir, os.path.dirname(self._path))):
             with contextlib.suppress(OSError):
-                away(what)
+                remove(path)
 
 
 class Pipe:
-    """A named one. Whoever reads from it gets one message, and then its end.
+    """A named pipe. A reader gets one text, and then the end of the pipe.
 
-    Once opened for a reader our end stays open until there is something to say: to close it would end the reader.
+    Once opened for a reader, the runner's end stays open until the next text: a close would end the reader.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._end = -1
-        with contextlib.suppress(FileNotFoundError):  # of an earlier start
+        self._descriptor = -1
+        with contextlib.suppress(FileNotFoundError):  # the pipe of an earlier start
             os.unlink(path)
         os.mkfifo(path, 0o600)
 
     def put(self, text: str) -> None:
         if not self.listens():
-            raise OSError(errno.ENXIO, _NOBODY)
+            raise OSError(errno.ENXIO, _NO_READER)
         data = text.encode("utf-8", "replace") + b"\n"
         try:
             while data:
-                data = data[os.write(self._end, data) :]
+                data = data[os.write(self._descriptor, data) :]
         finally:
-            self._let_go()
+            self._close_descriptor()
 
     def listens(self) -> bool:
-        if self._end >= 0 and self._is_left():
-            self._let_go()
-        if self._end < 0:
-            with contextlib.suppress(OSError):  # there is nobody
-                self._end = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
-        return self._end >= 0
+        if self._descriptor >= 0 and self._has_no_reader():
+            self._close_descriptor()
+        if self._descriptor < 0:
+            with contextlib.suppress(OSError):  # the pipe has no reader
+                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+        return self._descriptor >= 0
 
     def close(self) -> None:
-        self._let_go()
+        self._close_descriptor()
         with contextlib.suppress(OSError):
             os.unlink(self._path)
 
-    def _is_left(self) -> bool:
-        """Whether the last reader has gone."""
+    def _has_no_reader(self) -> bool:
+        """Return whether the last reader has gone."""
         poll = select.poll()
-        poll.register(self._end, 0)
+        poll.register(self._descriptor, 0)
         return any(events & (select.POLLERR | select.POLLNVAL) for _, events in poll.poll(0))
 
-    def _let_go(self) -> None:
-        if self._end >= 0:
-            os.close(self._end)
-            self._end = -1
+    def _close_descriptor(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

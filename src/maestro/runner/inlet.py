@@ -1,4 +1,4 @@
-"""What a program is told through a descriptor: as fast as it takes it, without anyone waiting for it."""
+"""Write input to a program through a descriptor, as fast as the program reads, without blocking the runner."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from typing import Any
 
 
 class Inlet:
-    """One descriptor, and what has not gone into it yet. It is the inlet's to close."""
+    """A descriptor and the bytes that are not written yet. The inlet owns and closes the descriptor."""
 
     def __init__(self, descriptor: int, selector: selectors.BaseSelector) -> None:
         self._descriptor = descriptor
         self._selector = selector
         self._pending = bytearray()
-        self._waits = False  # whether we are told when it takes more
-        self._closes = False  # after the last of it
+        self._is_watched = False  # whether the selector reports when the program reads more
+        self._closes_at_end = False  # whether the descriptor is closed after the last byte
         os.set_blocking(descriptor, False)
 
     @property
     def left(self) -> int:
-        """How many bytes it has not taken yet."""
+        """Return the number of bytes that the program has not read yet."""
         return len(self._pending)
 
     def write(self, data: bytes) -> None:
         self._pending += data
-        self._drain()
+        self._write_pending()
 
     def finish(self) -> None:
-        """Nothing more comes after what is there."""
-        self._closes = True
-        self._drain()
+        """Close the descriptor after the pending bytes."""
+        self._closes_at_end = True
+        self._write_pending()
 
     def close(self) -> None:
-        """Now, whatever is left."""
+        """Close the descriptor now, and drop the pending bytes."""
         if self._descriptor >= 0:
-            self._await(waits=False)
+            self._watch_descriptor(waits=False)
             os.close(self._descriptor)
             self._descriptor = -1
         self._pending.clear()
 
-    def _drain(self, handle: Any = None, events: int = 0) -> None:
+    def _write_pending(self, handle: Any = None, events: int = 0) -> None:
         if self._descriptor < 0:
             self._pending.clear()
             return
@@ -48,17 +48,17 @@ class Inlet:
             while self._pending:
                 del self._pending[: os.write(self._descriptor, self._pending)]
         except BlockingIOError:
-            self._await(waits=True)
+            self._watch_descriptor(waits=True)
             return
-        except OSError:  # nobody listens any more
+        except OSError:  # the program reads no more
             self._pending.clear()
-        self._await(waits=False)
-        if self._closes:
+        self._watch_descriptor(waits=False)
+        if self._closes_at_end:
             self.close()
 
-    def _await(self, *, waits: bool) -> None:
-        if waits and not self._waits:
-            self._selector.register(self._descriptor, selectors.EVENT_WRITE, self._drain)
-        elif not waits and self._waits:
+    def _watch_descriptor(self, *, waits: bool) -> None:
+        if waits and not self._is_watched:
+            self._selector.register(self._descriptor, selectors.EVENT_WRITE, self._write_pending)
+        elif not waits and self._is_watched:
             self._selector.unregister(self._descriptor)
-        self._waits = waits
+        self._is_watched = waits

@@ -1,4 +1,7 @@
-"""Who a runner and its agent are, in its folder: for whoever finds the one without the other."""
+"""The identity file in a runner's folder: it names the processes of the runner and its program.
+
+The next server needs the file when it finds a program without its runner.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from maestro.runner.order import NOTE
 
 
 def keep(epoch: int, agent: int, agent_started: str) -> None:
-    """All of it, or what was there before."""
-    note = {
+    """Write the file, whole or not at all."""
+    identity = {
         "epoch": epoch,
         "runner": os.getpid(),
         "runner_started": tree.started(os.getpid()),
@@ -19,5 +22,5 @@ def keep(epoch: int, agent: int, agent_started: str) -> None:
         "agent_started": agent_started,
     }
     with open(f"{NOTE}.part", "w", encoding="utf-8") as file:
-        file.write(json.dumps(note))
+        file.write(json.dumps(identity))
     os.replace(f"{NOTE}.part", NOTE)

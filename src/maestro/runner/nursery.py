@@ -1,10 +1,9 @@
-"""`python -m maestro.runner.nursery`: has all that a runner needs loaded, and becomes one for every order.
+"""`python -m maestro.runner.nursery`: the runner forker. It loads the runner's modules once, and forks each runner.
 
-To start an interpreter takes longer than all the rest of a session's start; to fork one takes a millisecond or two.
-Orders come on standard input, each behind its length; on standard output it says who was born and who has ended.
-A forked runner waits until the server has recorded its process and says that it may begin. If the server dies before
-that, the runner ends without having done anything. Runners that have begun outlive the nursery, which ends with
-its server.
+The start of an interpreter takes longer than the rest of a session's start; a fork takes a millisecond or two. Orders
+come on standard input, each behind its length. The forker reports forked and ended runners on standard output. A
+forked runner waits until the server has recorded its process and lets it begin. If the server dies before, the runner
+ends without any effect. Runners that have begun outlive the forker, which ends with its server.
 """
 
 from __future__ import annotations
@@ -25,91 +24,91 @@ _CHUNK = 1 << 16
 
 
 class Nursery:
-    """Orders in, runners out. No threads: what is forked must be whole."""
+    """Forks a runner for each order. The forker has no threads: a fork of a process with threads is not safe."""
 
     def __init__(self) -> None:
-        self._given = bytearray()
+        self._received = bytearray()
         self._children: dict[int, str] = {}
-        self._waiting: dict[int, int] = {}  # by the order's number: the pipe on which its runner waits to begin
+        self._waiting: dict[int, int] = {}  # by the order's number: the pipe that lets its runner begin
         self._woken, waking = os.pipe()
         for end in (self._woken, waking):
             os.set_blocking(end, False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
-        self._own = (self._woken, waking)
+        self._wakeup_pipe = (self._woken, waking)
 
     def run(self) -> None:
-        """Until the server has gone."""
+        """Fork runners until the server is gone."""
         while True:
             ready, _, _ = select.select([0, self._woken], [], [])
             if self._woken in ready:
                 os.read(self._woken, _CHUNK)
-                self._reap()
+                self._reap_children()
             if 0 in ready:
                 data = os.read(0, _CHUNK)
                 if not data:
                     return
-                self._given += data
-                self._take_orders()
+                self._received += data
+                self._read_orders()
 
-    def _take_orders(self) -> None:
-        while len(self._given) >= _LENGTH_BYTES:
-            end = _LENGTH_BYTES + int.from_bytes(self._given[:_LENGTH_BYTES], "big")
-            if len(self._given) < end:
+    def _read_orders(self) -> None:
+        while len(self._received) >= _LENGTH_BYTES:
+            end = _LENGTH_BYTES + int.from_bytes(self._received[:_LENGTH_BYTES], "big")
+            if len(self._received) < end:
                 return
-            order = bytes(self._given[_LENGTH_BYTES:end])
-            del self._given[:end]
-            self._bear(order)
+            order = bytes(self._received[_LENGTH_BYTES:end])
+            del self._received[:end]
+            self._fork_or_release(order)
 
-    def _bear(self, message: bytes) -> None:
-        given = json.loads(message)
-        if "begin" in given:
-            self._let_begin(given["begin"], is_wanted=given["is_wanted"])
+    def _fork_or_release(self, message: bytes) -> None:
+        order = json.loads(message)
+        if "begin" in order:
+            self._let_begin(order["begin"], is_wanted=order["is_wanted"])
             return
-        number = given.pop("number")
+        number = order.pop("number")
         waits, leave = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(leave)
-            self._be_runner(json.dumps(given).encode(), given["folder"], waits)
+            self._run_as_runner(json.dumps(order).encode(), order["folder"], waits)
         os.close(waits)
         self._waiting[number] = leave
-        self._children[pid] = given["session_id"]
-        _say({"born": given["session_id"], "number": number, "pid": pid})
+        self._children[pid] = order["session_id"]
+        _report_event({"born": order["session_id"], "number": number, "pid": pid})
 
     def _let_begin(self, number: int, *, is_wanted: bool) -> None:
-        """Let a forked runner begin, or end it."""
+        """Let a forked runner begin, or end the runner."""
         leave = self._waiting.pop(number)
         if is_wanted:
-            with contextlib.suppress(BrokenPipeError):  # the runner was ended meanwhile
+            with contextlib.suppress(BrokenPipeError):  # the runner has ended meanwhile
                 os.write(leave, b"1")
         os.close(leave)
 
-    def _be_runner(self, order: bytes, folder: str, waits: int) -> None:
-        """In the child: never returns."""
+    def _run_as_runner(self, order: bytes, folder: str, waits: int) -> None:
+        """Run as a runner, in the child process. Never return."""
         code = 1
         try:
-            for leave in self._waiting.values():  # of other runners: each must see the nursery's end
+            for leave in self._waiting.values():  # pipes of other runners, which must notice the forker's end
                 os.close(leave)
             if not os.read(waits, 1):
-                os._exit(0)  # the server has gone, or does not want this runner any more
+                os._exit(0)  # the server is gone, or does not want this runner any more
             os.close(waits)
             os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for descriptor in self._own:
+            for descriptor in self._wakeup_pipe:
                 os.close(descriptor)
             log = os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             for standard in (1, 2):
                 os.dup2(log, standard)
             os.close(log)
             code = runner.begin(order)
-        except Exception:  # noqa: BLE001 the last handler of this process: what nobody foresaw is in its log
+        except Exception:  # noqa: BLE001 the last handler of this process: unexpected errors go to its log
             sys.excepthook(*sys.exc_info())
         finally:
             os._exit(code)
 
-    def _reap(self) -> None:
+    def _reap_children(self) -> None:
         while self._children:
             try:
                 pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -117,15 +116,15 @@ class Nursery:
                 return
             if pid == 0:
                 return
-            _say({"ended": self._children.pop(pid, ""), "pid": pid})
+            _report_event({"ended": self._children.pop(pid, ""), "pid": pid})
 
 
-def _say(what: dict[str, object]) -> None:
-    os.write(1, json.dumps(what).encode() + b"\n")
+def _report_event(event: dict[str, object]) -> None:
+    os.write(1, json.dumps(event).encode() + b"\n")
 
 
 def main() -> int:
-    gc.freeze()  # what is loaded stays shared with every runner
+    gc.freeze()  # loaded modules stay in memory that all runners share
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
         Nursery().run()
     return 0

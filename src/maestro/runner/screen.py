@@ -1,6 +1,6 @@
-"""What a terminal shows now, as bytes that draw it again: the end of its output, and the modes it was in before that.
+"""The present screen of a terminal, as bytes that draw it again: the recent output, and the modes before that output.
 
-No emulator: whoever attaches has a terminal of their own, and that one draws. So it costs the agent next to nothing.
+The module is no terminal emulator, which keeps it cheap: the attached terminal interprets the bytes.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 KEPT_BYTES = 64 * 1024
-_BOUNDARY_BYTES = 4096  # how far a cut looks for a place between two lines or sequences
+_BOUNDARY_BYTES = 4096  # the distance within which a cut looks for the border of a line or sequence
 _STACK_MAX = 8
 
-_STATE = re.compile(
+_MODE_SEQUENCES = re.compile(
     rb"\x1b\[\?(?P<modes>[\d;]+)(?P<set>[hl])"
     rb"|\x1b\[(?P<region>[\d;]*)r"
     rb"|\x1b(?P<keypad>[=>])"
@@ -19,12 +19,12 @@ _STATE = re.compile(
     rb"|\x1b\[<(?P<pop>\d*)u"
     rb"|(?P<reset>\x1bc)"
 )
-# A visit to the other screen, as an editor makes one, from its beginning to its end: nothing of it is to be seen.
+# A whole visit to the second screen, as editors make: no text of the visit stays visible.
 _VISITS = re.compile(rb"\x1b\[\?(?:1049|1047|47)h.*?\x1b\[\?(?:1049|1047|47)l", re.DOTALL)
-_LEFT = re.compile(rb"\x1b\[\?(?:1049|1047|47)l")
+_SCREEN_LEFT = re.compile(rb"\x1b\[\?(?:1049|1047|47)l")
 _CLEARED = re.compile(rb"\x1bc|\x1b\[[23]J|\x1b\[\?(?:1049|1047|47)h")
-# What a terminal answers, as if someone had typed it; what rings; what reaches for the clipboard.
-_ASKS = re.compile(
+# Sequences that a terminal answers as if a person typed, that ring the bell, or that read the clipboard.
+_UNSAFE_SEQUENCES = re.compile(
     rb"(?P<command>\x1b\][^\x07\x1b]*(?:\x07|\x1b\\))"
     rb"|\x1b[PX^_][^\x1b]*\x1b\\"
     rb"|\x1b\[[>=?]?[\d;]*[cnxt]"
@@ -35,42 +35,42 @@ _ALTERNATES = (b"1049", b"1047", b"47")
 
 
 class Screen:
-    """Takes in what an agent's terminal is told, and can tell it again to another one."""
+    """The recent output of a program, which can draw the screen again on another terminal."""
 
     def __init__(self) -> None:
         self._recent = bytearray()
-        self._before = _State()  # as it was where the recent output begins
+        self._before = _TerminalModes()  # the modes at the beginning of the recent output
 
     def take(self, data: bytes) -> None:
         self._recent += data
-        if len(self._recent) > 2 * KEPT_BYTES:  # seldom, and a lot at once
-            self._let_go(len(self._recent) - KEPT_BYTES)
+        if len(self._recent) > 2 * KEPT_BYTES:  # cut seldom, and many bytes at once
+            self._drop_oldest(len(self._recent) - KEPT_BYTES)
 
     def picture(self) -> bytes:
-        """The screen, for a terminal that has shown nothing of it yet."""
+        """Return the bytes that draw the screen on a new terminal."""
         shown = bytes(self._recent)
         state = self._before.copy()
-        if state.is_on_other_screen and (left := _LEFT.search(shown)):
+        if state.is_on_other_screen and (left := _SCREEN_LEFT.search(shown)):
             state.take(shown[: left.end()])
             state.leave_other_screen()
-            shown = shown[left.end() :]  # what stands on the first screen cannot be had any more
-        shown = _VISITS.sub(_modes_of, shown)
-        begin = max((found.start() for found in _CLEARED.finditer(shown)), default=0)
+            shown = shown[left.end() :]  # the older text of the first screen is lost
+        shown = _VISITS.sub(_lasting_modes, shown)
+        begin = max((cleared.start() for cleared in _CLEARED.finditer(shown)), default=0)
         state.take(shown[:begin])
-        return b"\x1b[0m" + state.told() + _ASKS.sub(_unless_asking, shown[begin:])
+        return b"\x1b[0m" + state.told() + _UNSAFE_SEQUENCES.sub(_keep_if_safe, shown[begin:])
 
-    def _let_go(self, size: int) -> None:
+    def _drop_oldest(self, size: int) -> None:
         at = size
-        for place in range(size, min(size + _BOUNDARY_BYTES, len(self._recent))):
-            if self._recent[place] in b"\n\x1b":
-                at = place
+        for index in range(size, min(size + _BOUNDARY_BYTES, len(self._recent))):
+            if self._recent[index] in b"\n\x1b":
+                at = index
                 break
         self._before.take(self._recent[:at])
         del self._recent[:at]
 
 
-class _State:
-    """The modes that outlast the text: which screen, which keys, the mouse, the part that scrolls."""
+class _TerminalModes:
+    """The modes of a terminal that outlast the text: the screen, the keys, the mouse, the scroll region."""
 
     def __init__(self) -> None:
         self.modes: dict[bytes, bytes] = {}
@@ -78,22 +78,23 @@ class _State:
         self.keypad = b""
         self.keys: list[bytes] = []
 
-    def copy(self) -> _State:
-        made = _State()
-        made.modes, made.region, made.keypad, made.keys = dict(self.modes), self.region, self.keypad, list(self.keys)
-        return made
+    def copy(self) -> _TerminalModes:
+        copied = _TerminalModes()
+        copied.modes, copied.keys = dict(self.modes), list(self.keys)
+        copied.region, copied.keypad = self.region, self.keypad
+        return copied
 
     @property
     def is_on_other_screen(self) -> bool:
         return any(self.modes.get(mode) == b"h" for mode in _ALTERNATES)
 
-    def leave_other_screen(self) -> _State:
+    def leave_other_screen(self) -> _TerminalModes:
         self.modes = {mode: value for mode, value in self.modes.items() if mode not in _ALTERNATES}
         self.region = b""
         return self
 
     def take(self, data: bytes | bytearray) -> None:
-        for found in _STATE.finditer(data):
+        for found in _MODE_SEQUENCES.finditer(data):
             if found["modes"]:
                 self.modes.update(dict.fromkeys(found["modes"].split(b";"), found["set"]))
             elif found["region"] is not None:
@@ -108,22 +109,22 @@ class _State:
                 self.modes, self.region, self.keypad, self.keys = {}, b"", b"", []
 
     def told(self) -> bytes:
-        """The sequences that bring a terminal into these modes: its screen first, for some modes belong to one."""
+        """Return the sequences that set these modes. The screen comes first: some modes belong to one screen."""
         order = sorted(self.modes, key=lambda mode: mode not in _ALTERNATES)
-        said = [b"\x1b[?" + mode + self.modes[mode] for mode in order if mode]
-        said += [b"\x1b[" + self.region + b"r"] if self.region else []
-        said += [b"\x1b" + self.keypad] if self.keypad else []
-        said += [b"\x1b[>" + flags + b"u" for flags in self.keys]
-        return b"".join(said)
+        sequences = [b"\x1b[?" + mode + self.modes[mode] for mode in order if mode]
+        sequences += [b"\x1b[" + self.region + b"r"] if self.region else []
+        sequences += [b"\x1b" + self.keypad] if self.keypad else []
+        sequences += [b"\x1b[>" + flags + b"u" for flags in self.keys]
+        return b"".join(sequences)
 
 
-def _modes_of(visit: re.Match[bytes]) -> bytes:
-    """What a visit changed that may outlast it."""
-    state = _State()
+def _lasting_modes(visit: re.Match[bytes]) -> bytes:
+    """Return the modes that a visit to the second screen changed and that outlast the visit."""
+    state = _TerminalModes()
     state.take(visit[0])
     return state.leave_other_screen().told()
 
 
-def _unless_asking(found: re.Match[bytes]) -> bytes:
-    command = found["command"] or b""
+def _keep_if_safe(sequence: re.Match[bytes]) -> bytes:
+    command = sequence["command"] or b""
     return b"" if b";?" in command or command.startswith(b"\x1b]52;") else command

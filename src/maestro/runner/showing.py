@@ -1,4 +1,4 @@
-"""What is to be seen of an agent: kept first, then shown to whoever looks on."""
+"""The visible output of a session: first written to the transcript, then shown to the attached terminals."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from maestro.runner.transcript import Transcript
 from maestro.text import redaction
 
 _TAIL_BYTES = 4096
-_ASIDE_BYTES = 1024
-_BELOW = b"\x1b[0m\x1b[r\x1b[999;1H\r\n"  # whatever was drawn
+_HIDDEN_BYTES = 1024
+_BELOW = b"\x1b[0m\x1b[r\x1b[999;1H\r\n"  # moves the cursor below every drawing
 
 
 class Showing:
-    """The one screen of a session: its transcript, its picture, its last words."""
+    """The output of a session: its transcript, its screen and its last bytes."""
 
     def __init__(self, order: Order, control: Control) -> None:
         self.transcript = Transcript(
             order.folder, columns=order.columns, rows=order.rows, bytes_max=order.transcript_bytes_max
         )
-        self.is_anothers = False  # a program draws it that takes care of what is there
+        self.is_anothers = False  # whether the terminal client draws the screen
         self._control = control
         self._screen = Screen()
         self._tail = b""
-        self._aside = b""  # what was not shown because another draws
+        self._hidden = b""  # the last output that was not shown, because the terminal client draws the screen
 
     @property
     def tail(self) -> str:
-        """What was shown last."""
+        """Return the last output as text, without secrets."""
         text, is_cut = self._tail.decode("utf-8", "replace"), len(self._tail) == _TAIL_BYTES
         return redaction.hide_in_end(text) if is_cut else redaction.hide_in_terminal(text)
 
@@ -42,16 +42,18 @@ class Showing:
         self._control.show(data)
 
     def tell(self, data: bytes) -> None:
-        """Of a conversation, or of the agent's program: not into what another draws. The last of it is shown at the
-        end, when the other may not have come to it."""
+        """Show text of the conversation or of the program, unless the terminal client draws the screen.
+
+        The end of the hidden text is shown when the session ends: the terminal client may not have shown it.
+        """
         if self.is_anothers:
-            self._aside = (self._aside + data)[-_ASIDE_BYTES:]
+            self._hidden = (self._hidden + data)[-_HIDDEN_BYTES:]
         else:
             self.show(data)
 
     def close(self, label: str) -> None:
-        """The last words, and how it ended."""
-        if self._aside:
-            self.show(_BELOW + self._aside)
+        """Show the hidden text, and mark the end in the transcript."""
+        if self._hidden:
+            self.show(_BELOW + self._hidden)
         self.transcript.mark(label)
         self.transcript.close()

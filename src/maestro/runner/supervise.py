@@ -1,4 +1,4 @@
-"""The runner's loop: passes output on, takes orders, gives signs of life, and ends everything when the agent ends."""
+"""The runner's main loop: pass on output, carry out requests, send heartbeats, and clean up when the program ends."""
 
 from __future__ import annotations
 
@@ -26,111 +26,113 @@ from maestro.runner.wire import Wire
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
 _REPORT_SECONDS = 10.0
 _CHUNK = 1 << 16
-_ENTER = (b"\r", b"\n", b"\x1b[13")  # the last where a program has told the terminal to spell every key
+_ENTER = (b"\r", b"\n", b"\x1b[13")  # the third form: the program asked the terminal for codes of all keys
 
 
 class Runner:
-    """One agent, from its start to its end."""
+    """The supervisor of one program, from its start to its end."""
 
     def __init__(self, order: Order) -> None:
         self._order = order
         self._selector = selectors.DefaultSelector()
         self._reports = Reports(order)
         self._control = Control(order.folder, self._selector)
-        self._showing = Showing(order, self._control)
-        self._control.on_leave = self._left
+        self._output = Showing(order, self._control)
+        self._control.on_leave = self._handle_peer_gone
         self._size = (order.columns, order.rows)
-        self._talk: Talk | None = None
+        self._conversation: Talk | None = None
         self._inbox: Inbox | None = None
-        self._wire: Wire | None = None  # where the agent is spoken with on a socket of its own
-        self._front: Front | None = None  # what is in the terminal then
-        self._agent: agents.Agent | None = None
-        self._agent_started = ""
-        self._inlet: Inlet | None = None  # what the agent itself is told
-        self._is_done = False  # it may end as soon as nobody looks on, unless it is told something new
-        self._finish_at: float | None = None  # when it is told to end, if it has not by itself
-        self._stop_at: float | None = None  # when it is told to end for the last time
-        self._asked: str | None = None  # by whom it was told to stop
-        self._has_ended = False  # the program itself has
+        self._link: Wire | None = None  # the connection to a program that listens on its own socket
+        self._client: Front | None = None  # the terminal client of such a program
+        self._program: agents.Agent | None = None
+        self._program_started = ""
+        self._input: Inlet | None = None  # the input of the program itself
+        self._is_done = False  # the program may end when no terminal is attached, unless it gets new input
+        self._finish_at: float | None = None  # the time of the stop, if the program does not end by itself
+        self._stop_at: float | None = None  # the time of the next SIGKILL
+        self._stopped_by: str | None = None  # the name of the party that asked for the stop
+        self._has_ended = False  # whether the program's own process has ended
         self._children = tree.Children()
 
     def run(self) -> int:
-        """Until the agent has ended, and the server knows."""
+        """Run the program to its end, and report the end to the server."""
         tree.adopt_orphans()
         woken, waking = os.pipe()
         for end in (woken, waking):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._signalled)
+            signal.signal(number, self._handle_signal)
         self._selector.register(woken, selectors.EVENT_READ, lambda handle, events: os.read(woken, 4096))
         try:
-            self._start()
+            self._start_program()
         except agents.CannotStart as problem:
-            return self._end({"code": 127, "problem": str(problem)})
-        self._watch()
-        return self._end(agents.how(self._status()))
+            return self._report_end({"code": 127, "problem": str(problem)})
+        self._handle_events_until_end()
+        return self._report_end(agents.how(self._exit_status()))
 
-    def _start(self) -> None:
+    def _start_program(self) -> None:
         if self._order.listens:
-            self._meet_on_socket()
+            self._prepare_socket_link()
         if self._order.inbox:
             self._inbox = Inbox(self._order)
-        self._agent = agents.start(self._order, self._note)
-        pid = self._agent.pid
-        self._reports.tell("started", pid=pid, pid_started=self._agent_started, runner=os.getpid())
-        self._inlet = Inlet(self._agent.input, self._selector)
-        self._selector.register(self._agent.output, selectors.EVENT_READ, self._heard)
+        self._program = agents.start(self._order, self._write_identity)
+        self._reports.tell("started", pid=self._program.pid, pid_started=self._program_started, runner=os.getpid())
+        self._input = Inlet(self._program.input, self._selector)
+        self._selector.register(self._program.output, selectors.EVENT_READ, self._read_output)
         if self._order.conversation is not None:
-            self._selector.register(self._agent.errors, selectors.EVENT_READ, self._heard_errors)
-            say = self._wire.say if self._wire is not None else self._inlet.write
-            self._talk = Talk(self._order, self._reports, show=self._showing.tell, write=say, join=self._join)
-            self._talk.begin()
+            self._selector.register(self._program.errors, selectors.EVENT_READ, self._read_errors)
+            say = self._link.say if self._link is not None else self._input.write
+            self._conversation = Talk(
+                self._order, self._reports, show=self._output.tell, write=say, join=self._join_client
+            )
+            self._conversation.begin()
         elif self._order.input is not None:
-            self._write(self._order.input.encode())
+            self._write_input(self._order.input.encode())
             if not self._order.terminal:
-                self._inlet.finish()
+                self._input.finish()
 
-    def _meet_on_socket(self) -> None:
-        """The agent listens there also for the program that is to be in the terminal."""
-        self._wire = Wire(self._order.listens, self._selector, heard=self._heard_on_wire, lost=self._lost)
+    def _prepare_socket_link(self) -> None:
+        """Prepare the connection to the program's socket, and the terminal client that uses the same socket."""
+        self._link = Wire(self._order.listens, self._selector, heard=self._apply_line, lost=self._kill_after_loss)
         if self._order.front:
-            self._front = Front(self._order, self._selector, show=self._showing.show, on_leave=self._let_end)
+            self._client = Front(self._order, self._selector, show=self._output.show, on_leave=self._begin_finish)
 
-    def _note(self, pid: int) -> None:
-        """Who we and our agent are, for whoever finds it without us."""
-        self._agent_started = tree.started(pid)  # now: it may have ended before it is asked for
-        keep_note(self._order.epoch, pid, self._agent_started)
+    def _write_identity(self, pid: int) -> None:
+        """Write the identity file, for a server that finds the program without its runner."""
+        self._program_started = tree.started(pid)  # read the start time now: the program may end at any moment
+        keep_note(self._order.epoch, pid, self._program_started)
 
-    def _watch(self) -> None:
-        """Everything that happens, until the agent's own process has ended and its output is drained."""
+    def _handle_events_until_end(self) -> None:
+        """Handle all events until the program's own process has ended."""
         beat_at = time.monotonic() + self._order.heartbeat_seconds
-        while self._status() is None:
-            for key, events in self._selector.select(max(self._due(beat_at) - time.monotonic(), 0)):
-                key.data(self._handle, events)
-            self._look_after_others()
+        while self._exit_status() is None:
+            for key, events in self._selector.select(max(self._next_wakeup(beat_at) - time.monotonic(), 0)):
+                key.data(self._handle_frame, events)
+            self._look_after_connections()
             if time.monotonic() >= beat_at:
                 self._reports.beat()
                 beat_at = time.monotonic() + self._order.heartbeat_seconds
             if self._finish_at is not None and time.monotonic() >= self._finish_at:
                 self._finish_at = None
-                self._stop("its own end")
+                self._stop_program("its own end")
             if self._stop_at is not None and time.monotonic() >= self._stop_at:
                 tree.signal_all(tree.descendants(os.getpid()), signal.SIGKILL)
                 self._stop_at = time.monotonic() + 1.0
 
-    def _due(self, beat_at: float) -> float:
-        """When there is something to do, if nothing happens."""
-        wire = self._wire.due if self._wire is not None else None
-        front = self._front.due if self._front is not None and not self._is_ending else None
-        return min([beat_at, *(at for at in (self._stop_at, self._finish_at, wire, front) if at is not None)])
+    def _next_wakeup(self, beat_at: float) -> float:
+        """Return the time at which the loop must wake up without an event."""
+        link_due = self._link.due if self._link is not None else None
+        client_due = self._client.due if self._client is not None and not self._is_ending else None
+        times = (beat_at, self._stop_at, self._finish_at, link_due, client_due)
+        return min(at for at in times if at is not None)
 
-    def _look_after_others(self) -> None:
-        if self._wire is not None:
-            self._wire.look()
-        if self._front is not None and not self._is_ending:
-            self._front.look(self._children.statuses)
-            self._showing.is_anothers = self._front.is_there
+    def _look_after_connections(self) -> None:
+        if self._link is not None:
+            self._link.look()
+        if self._client is not None and not self._is_ending:
+            self._client.look(self._children.statuses)
+            self._output.is_anothers = self._client.is_there
 
     @property
     def _has_terminal(self) -> bool:
@@ -138,246 +140,243 @@ class Runner:
 
     @property
     def _is_ending(self) -> bool:
-        return self._asked is not None or self._finish_at is not None
+        return self._stopped_by is not None or self._finish_at is not None
 
-    def _signalled(self, number: int, frame: object) -> None:
+    def _handle_signal(self, number: int, frame: object) -> None:
         if number == signal.SIGCHLD:
             self._children.reap()
-        elif self._asked is None:
-            self._stop("signal")
+        elif self._stopped_by is None:
+            self._stop_program("signal")
 
-    def _status(self) -> int | None:
-        """How the agent's own process ended, if it has."""
-        return self._children.statuses.get(self._agent.pid) if self._agent else None
+    def _exit_status(self) -> int | None:
+        """Return the exit status of the program's own process; None while the process runs."""
+        return self._children.statuses.get(self._program.pid) if self._program else None
 
-    def _heard(self, handle: Any, events: int) -> None:
-        assert self._agent is not None
-        if data := self._read(self._agent.output):
-            self._take(data)
+    def _read_output(self, handle: Any, events: int) -> None:
+        assert self._program is not None
+        if data := self._read_available(self._program.output):
+            self._handle_output(data)
 
-    def _heard_errors(self, handle: Any, events: int) -> None:
-        assert self._agent is not None
-        if data := self._read(self._agent.errors):
-            self._complain(data)
+    def _read_errors(self, handle: Any, events: int) -> None:
+        assert self._program is not None
+        if data := self._read_available(self._program.errors):
+            self._show_error_text(data)
 
-    def _complain(self, data: bytes) -> None:
-        self._showing.tell(data.replace(b"\n", b"\r\n"))
+    def _show_error_text(self, data: bytes) -> None:
+        self._output.tell(data.replace(b"\n", b"\r\n"))
 
-    def _heard_on_wire(self, line: bytes) -> None:
-        assert self._talk is not None
-        self._talk.heard(line)
+    def _apply_line(self, line: bytes) -> None:
+        assert self._conversation is not None
+        self._conversation.heard(line)
 
-    def _lost(self, why: str) -> None:
-        """An agent that cannot be spoken with is of no use, and has not ended well."""
-        if not self._is_ending and self._agent is not None:
-            self._complain(f"! {why}\n".encode())
-            self._agent.signal_group(signal.SIGKILL)
+    def _kill_after_loss(self, why: str) -> None:
+        """Kill a program whose connection is lost: the session cannot go on, and must not end as a success."""
+        if not self._is_ending and self._program is not None:
+            self._show_error_text(f"! {why}\n".encode())
+            self._program.signal_group(signal.SIGKILL)
 
-    def _join(self, conversation: str) -> None:
-        if self._front is not None:
-            self._front.join(conversation)
+    def _join_client(self, conversation: str) -> None:
+        if self._client is not None:
+            self._client.join(conversation)
 
-    def _read(self, descriptor: int) -> bytes:
-        """What is there; at its end it is listened to no more."""
+    def _read_available(self, descriptor: int) -> bytes:
+        """Return the available bytes; at the end of the stream, remove the descriptor from the selector."""
         try:
             data = os.read(descriptor, _CHUNK)
         except BlockingIOError:
             return b""
-        except OSError:  # a terminal whose last process has gone says EIO
+        except OSError:  # a terminal without processes reports EIO
             data = b""
         if not data:
             self._selector.unregister(descriptor)
         return data
 
-    def _take(self, data: bytes) -> None:
-        """What the agent said: part of a conversation, or simply to be seen."""
-        if self._wire is not None:
-            self._complain(data)
-        elif self._talk is not None:
-            self._talk.heard(data)
+    def _handle_output(self, data: bytes) -> None:
+        """Handle output of the program: a part of the conversation, or text for the screen."""
+        if self._link is not None:
+            self._show_error_text(data)
+        elif self._conversation is not None:
+            self._conversation.heard(data)
         else:
-            self._showing.show(data)
+            self._output.show(data)
 
-    # Orders
-
-    def _handle(self, peer: Peer, kind: bytes, payload: bytes) -> None:
+    def _handle_frame(self, peer: Peer, kind: bytes, payload: bytes) -> None:
         if kind in b"DZ" and peer.read_only:
             return
         if kind == b"D":
-            self._write(payload)
+            self._write_input(payload)
         elif kind == b"Z":
             peer.size = size_in(payload) or peer.size
-            self._fit()
+            self._fit_terminal()
         elif kind == b"Q":
-            self._request(peer, payload)
+            self._handle_request(peer, payload)
         else:
             peer.close()
 
-    def _request(self, peer: Peer, payload: bytes) -> None:
+    def _handle_request(self, peer: Peer, payload: bytes) -> None:
         try:
-            asked = json.loads(payload)
-            do, name = str(asked["do"]), str(asked.get("name"))
-            data = base64.b64decode(asked["data"], validate=True) if do == "write" else b""
+            request = json.loads(payload)
+            action, name = str(request["do"]), str(request.get("name"))
+            data = base64.b64decode(request["data"], validate=True) if action == "write" else b""
         except (ValueError, KeyError, TypeError, AttributeError):
-            peer.answer(ok=False, problem="not a request")
+            peer.answer(ok=False, problem="the request is not valid JSON with the field `do`")
             return
-        said = self._door.request(do, asked) if self._door is not None else None
-        if said is not None:
-            peer.answer(ok=True, **said)
-        elif do == "state":
-            peer.answer(ok=True, **self._state())
-        elif do == "attach":
-            peer.attached, peer.read_only = True, bool(asked.get("read_only"))
-            peer.answer(ok=True, **self._state())
-            peer.say(b"O", self._showing.picture())
-        elif do == "watch":
+        answer = self._push_target.request(action, request) if self._push_target is not None else None
+        if answer is not None:
+            peer.answer(ok=True, **answer)
+        elif action == "state":
+            peer.answer(ok=True, **self._describe_state())
+        elif action == "attach":
+            peer.attached, peer.read_only = True, bool(request.get("read_only"))
+            peer.answer(ok=True, **self._describe_state())
+            peer.say(b"O", self._output.picture())
+        elif action == "watch":
             peer.watches = True
-            peer.answer(ok=True, **self._state())
-        elif do == "write":
+            peer.answer(ok=True, **self._describe_state())
+        elif action == "write":
             if self._would_lose(data):
-                peer.answer(ok=False, problem=f"Its terminal takes lines of at most {agents.LINE_BYTES_MAX} bytes.")
+                peer.answer(ok=False, problem=f"The terminal takes lines of at most {agents.LINE_BYTES_MAX} bytes.")
                 return
-            self._write(data)
-            peer.answer(ok=True, left=self._untaken())
-        elif do == "interrupt" and self._order.interrupt:
-            self._write(self._order.interrupt.encode())
+            self._write_input(data)
+            peer.answer(ok=True, left=self._pending_input())
+        elif action == "interrupt" and self._order.interrupt:
+            self._write_input(self._order.interrupt.encode())
             peer.answer(ok=True)
-        elif do == "interrupt" or (do == "signal" and name in _SIGNALS):
-            name = "int" if do == "interrupt" else name
-            self._showing.transcript.mark(f"signal {name}")
-            if self._agent is not None:
-                self._agent.signal_group(_SIGNALS[name])
+        elif action == "interrupt" or (action == "signal" and name in _SIGNALS):
+            name = "int" if action == "interrupt" else name
+            self._output.transcript.mark(f"signal {name}")
+            if self._program is not None:
+                self._program.signal_group(_SIGNALS[name])
             peer.answer(ok=True)
-        elif do == "finish":
-            self._finish()
+        elif action == "finish":
+            self._finish_program()
             peer.answer(ok=True)
-        elif do == "stop":
-            self._stop(str(asked.get("by", "")))
+        elif action == "stop":
+            self._stop_program(str(request.get("by", "")))
             peer.answer(ok=True)
         else:
-            peer.answer(ok=False, problem=f"cannot {do}")
+            peer.answer(ok=False, problem=f"this runner cannot carry out the request {action!r}")
 
-    def _state(self) -> dict[str, Any]:
-        pid = self._agent.pid if self._agent else None
-        columns, rows = self._size
+    def _describe_state(self) -> dict[str, Any]:
         return {
             "runner": os.getpid(),
-            "agent": pid,
+            "agent": self._program.pid if self._program else None,
             "terminal": self._has_terminal,
-            "stopping": self._asked,
-            "left": self._untaken(),
-            "columns": columns,
-            "rows": rows,
+            "stopping": self._stopped_by,
+            "left": self._pending_input(),
+            "columns": self._size[0],
+            "rows": self._size[1],
             "attached": sum(peer.attached for peer in self._control.peers),
-            **(self._door.state() if self._door is not None else {}),
+            **(self._push_target.state() if self._push_target is not None else {}),
         }
 
     @property
-    def _door(self) -> Talk | Inbox | None:
-        """Where something can be said to it without its keyboard."""
-        return self._talk or self._inbox
+    def _push_target(self) -> Talk | Inbox | None:
+        """Return the conversation or the inbox, which takes pushes without the keyboard; None if there is neither."""
+        return self._conversation or self._inbox
 
-    def _finish(self) -> None:
-        """It is told nothing more, and ends by that; if it does not, it is stopped."""
+    def _finish_program(self) -> None:
+        """Let the program end, because no more input comes. Stop the program later, if it does not end."""
         self._is_done = True
         if self._has_terminal and any(peer.attached for peer in self._control.peers):
-            return  # a person is at it: once they have gone
-        self._let_end()
+            return  # a person is attached: the program ends after the person has left
+        self._begin_finish()
 
-    def _let_end(self) -> None:
+    def _begin_finish(self) -> None:
         if self._finish_at is not None:
             return
         if self._order.terminal:
-            self._finish_at = time.monotonic()  # it listens to its keyboard, which has no end
+            self._finish_at = time.monotonic()  # stop at once: the keyboard has no end of input
             return
         self._finish_at = time.monotonic() + self._order.stop_seconds
-        if self._inlet is not None:
-            self._inlet.finish()
-        if self._wire is not None and self._agent is not None:
-            self._wire.close()
-            self._agent.signal_group(signal.SIGTERM)  # one that listens for others would wait for them
+        if self._input is not None:
+            self._input.finish()
+        if self._link is not None and self._program is not None:
+            self._link.close()
+            self._program.signal_group(signal.SIGTERM)  # a listening program would wait for other clients
 
-    def _stop(self, by: str) -> None:
-        """Ask it to end, with all it started; after a grace it is ended."""
-        if self._asked is not None:
-            return  # it has its time already, and gets no more
-        self._asked = by or "someone"
+    def _stop_program(self, by: str) -> None:
+        """Ask the program and its descendants to end, with SIGTERM; after a grace period, kill them."""
+        if self._stopped_by is not None:
+            return  # a second stop does not extend the grace period
+        self._stopped_by = by or "someone"
         if not self._has_ended:
-            self._reports.record_end(code=None, asked=self._asked)  # before the program is told: a stop stays a stop
+            # Before the signal is sent: the end must count as a stop.
+            self._reports.record_end(code=None, asked=self._stopped_by)
         self._stop_at = time.monotonic() + self._order.stop_seconds
-        self._showing.transcript.mark(f"stop by {self._asked}")
-        if self._agent is not None:
-            self._agent.signal_group(signal.SIGTERM)
-        if self._inbox is None or not self._inbox.has_waiter:  # whose end would be a word to the agent: it goes last
+        self._output.transcript.mark(f"stop by {self._stopped_by}")
+        if self._program is not None:
+            self._program.signal_group(signal.SIGTERM)
+        # A command that waits at the inbox must end last: its end reaches the model like a push.
+        if self._inbox is None or not self._inbox.has_waiter:
             tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
 
-    def _left(self) -> None:
-        """Someone who looked on has gone."""
-        self._fit()
-        if self._is_done and (self._talk is None or self._talk.is_idle):
-            self._finish()
+    def _handle_peer_gone(self) -> None:
+        """Fit the terminal to the remaining peers, and let a finished program end."""
+        self._fit_terminal()
+        if self._is_done and (self._conversation is None or self._conversation.is_idle):
+            self._finish_program()
 
-    def _fit(self) -> None:
-        """As large as fits into every terminal that looks on; with none, as it was."""
+    def _fit_terminal(self) -> None:
+        """Resize the terminal to fit into all attached terminals; without attached terminals, keep the size."""
         sizes = [peer.size for peer in self._control.peers if peer.size]
-        if not sizes or self._agent is None:
+        if not sizes or self._program is None:
             return
-        fits = (min(columns for columns, _ in sizes), min(rows for _, rows in sizes))
-        if fits != self._size:
-            self._size = fits
-            (self._front or self._agent).resize(*fits)
-            self._showing.transcript.resized(*fits)
+        fitting = (min(columns for columns, _ in sizes), min(rows for _, rows in sizes))
+        if fitting != self._size:
+            self._size = fitting
+            (self._client or self._program).resize(*fitting)
+            self._output.transcript.resized(*fitting)
 
-    def _write(self, data: bytes) -> None:
-        """What someone types, or was sent."""
-        if self._talk is None and any(key in data for key in _ENTER):
-            self._is_done = False  # it may work again, which only the server hears: it says anew when that is over
-        self._showing.transcript.input(data)
-        into = self._front or self._inlet
-        if into is not None:
-            into.write(data)
+    def _write_input(self, data: bytes) -> None:
+        """Pass on bytes that a person typed or that the server sent."""
+        if self._conversation is None and any(key in data for key in _ENTER):
+            self._is_done = False  # the program may work again; the server sends `finish` again after that work
+        self._output.transcript.input(data)
+        receiver = self._client or self._input
+        if receiver is not None:
+            receiver.write(data)
 
     def _would_lose(self, data: bytes) -> bool:
-        at = self._front or self._agent
-        return at is not None and at.would_lose(data)
+        receiver = self._client or self._program
+        return receiver is not None and receiver.would_lose(data)
 
-    def _untaken(self) -> int:
-        """How many bytes of what was typed have not been taken yet."""
-        into = self._front or self._inlet
-        return into.left if into is not None else 0
+    def _pending_input(self) -> int:
+        """Return the number of typed bytes that are not read yet."""
+        receiver = self._client or self._input
+        return receiver.left if receiver is not None else 0
 
-    # The end
-
-    def _end(self, how: dict[str, Any]) -> int:
+    def _report_end(self, how: dict[str, Any]) -> int:
         self._has_ended = True
-        self._reports.record_end(**how, asked=self._asked)
-        if self._wire is not None and self._agent is not None:
-            self._wire.close()
-            self._agent.signal_group(signal.SIGKILL)  # what is left of it would go on for others, if it were asked
-        tree.end_all(self._children)  # first: one that floods would never let us come to the end of it
+        self._reports.record_end(**how, asked=self._stopped_by)
+        if self._link is not None and self._program is not None:
+            self._link.close()
+            self._program.signal_group(signal.SIGKILL)  # processes that are left could go on for other clients
+        tree.end_all(self._children)  # before the output is drained: a process that floods it must not run on
         self._drain_output()
         if self._order.conversation is not None or self._order.inbox:
-            import shutil  # once, at the end
+            import shutil  # loaded late, to save memory while the program runs
 
             shutil.rmtree(TEMPORARY, ignore_errors=True)
         if self._inbox is not None:
             self._inbox.close()
-        if self._wire is not None:
-            self._wire.remove()
-        self._control.on_leave = lambda: None  # nothing is left that could fit anyone
-        self._showing.close(f"ended with {how.get('code')}")
-        self._reports.tell_end(**how, asked=self._asked, tail=self._showing.tail)
-        self._control.close(int(how.get("code") or 0))  # whoever looks on need not wait for a server
+        if self._link is not None:
+            self._link.remove()
+        self._control.on_leave = lambda: None  # the terminal needs no new size any more
+        self._output.close(f"ended with {how.get('code')}")
+        self._reports.tell_end(**how, asked=self._stopped_by, tail=self._output.tail)
+        self._control.close(int(how.get("code") or 0))  # attached terminals do not wait for the server
         self._reports.close(seconds=_REPORT_SECONDS)
         return 0
 
     def _drain_output(self) -> None:
-        """What it said last."""
-        if self._agent is None:
+        """Handle the last output of the program."""
+        if self._program is None:
             return
-        if self._front is not None:
-            self._front.close()
-        for descriptor, take in ((self._agent.output, self._take), (self._agent.errors, self._complain)):
+        if self._client is not None:
+            self._client.close()
+        streams = ((self._program.output, self._handle_output), (self._program.errors, self._show_error_text))
+        for descriptor, handle in streams:
             while descriptor >= 0:
                 try:
                     data = os.read(descriptor, _CHUNK)
@@ -385,6 +384,6 @@ class Runner:
                     break
                 if not data:
                     break
-                take(data)
-        if self._talk is not None:
-            self._talk.close()
+                handle(data)
+        if self._conversation is not None:
+            self._conversation.close()

@@ -1,4 +1,4 @@
-"""Drives a conversation with an agent over its pipes. Which tool it is, the conversation knows; here nobody does."""
+"""Drive the conversation with a program. Only the tool's own conversation module knows the tool and its protocol."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from maestro.text import redaction
 from maestro.tools.conversation import Conversation, Opening, Prompt
 from maestro.tools.happenings import Said, as_report
 
-RAW = "conversation.jsonl"  # what was said, word for word, for whoever looks for a mistake
+RAW = "conversation.jsonl"  # the raw bytes of the conversation, for the search for errors
 RAW_OLDER = "conversation-older.jsonl"
-_RAW_BYTES_MAX = 4 * 1024 * 1024  # of each of the two
+_RAW_BYTES_MAX = 4 * 1024 * 1024  # for each of the two files
 
 
 class Talk:
-    """What goes on between a runner and its agent, where that speaks a protocol."""
+    """The conversation between a runner and a program that speaks a protocol."""
 
     def __init__(
         self,
@@ -31,30 +31,30 @@ class Talk:
         write: Callable[[bytes], None],
         join: Callable[[str], None] = lambda conversation: None,
     ) -> None:
-        found = importlib.import_module(f"maestro.tools.{order.conversation}.conversation")
-        self._conversation: Conversation = found.TALK(Opening(**order.opening))
+        module = importlib.import_module(f"maestro.tools.{order.conversation}.conversation")
+        self._conversation: Conversation = module.TALK(Opening(**order.opening))
         self._reports = reports
         self._show = show
         self._write = write
-        self._join = join  # others can, from now on
-        self._raw = _Raw(secret=order.token.encode())
-        self._told = 0
+        self._join = join  # called when another program can join the conversation
+        self._raw_log = _RawLog(secret=order.token.encode())
+        self._last_event_number = 0
 
     def begin(self) -> None:
         self._conversation.begin()
-        self._carry_out()
+        self._write_and_report()
 
     def heard(self, data: bytes) -> None:
-        """What the agent said."""
-        self._raw.keep(data)
+        """Apply bytes that the program sent."""
+        self._raw_log.keep(data)
         self._conversation.feed(data)
-        self._carry_out()
+        self._write_and_report()
 
     def request(self, do: str, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """What the server wants said; None for what this is not about."""
+        """Carry out a request of the server; return its answer, or None for requests of another kind."""
         if do == "prompt":
             prompt = Prompt(str(asked.get("id")), str(asked.get("text")))
-            answer = self._prompt(prompt, only_after=asked.get("only_after"))
+            answer = self._push_text(prompt, only_after=asked.get("only_after"))
         elif do == "answer":
             answer = {"taken": self._conversation.answer(str(asked.get("ask")), str(asked.get("choice")))}
         elif do == "interrupt":
@@ -62,7 +62,7 @@ class Talk:
             answer = {}
         else:
             return None
-        self._carry_out()
+        self._write_and_report()
         return answer
 
     @property
@@ -73,34 +73,41 @@ class Talk:
         return {"idle": self.is_idle, "asks": list(self._conversation.asks)}
 
     def close(self) -> None:
-        self._raw.close()
+        self._raw_log.close()
 
-    def _prompt(self, prompt: Prompt, *, only_after: int | None) -> dict[str, Any]:
-        """`only_after`: if it is idle, and this was the last that was told of it. Whoever says so knows how things
-        stand; all others would say what may have been said since."""
+    def _push_text(self, prompt: Prompt, *, only_after: int | None) -> dict[str, Any]:
+        """Push a text to the program.
+
+        With `only_after`, push only if the program is idle and the last reported event has this number. Otherwise the
+        server's knowledge is out of date, and the text may have been pushed already.
+        """
         is_known = self._conversation.knows(prompt)
-        if only_after is not None and not is_known and (not self._conversation.is_idle or only_after != self._told):
+        if (
+            only_after is not None
+            and not is_known
+            and (not self._conversation.is_idle or only_after != self._last_event_number)
+        ):
             return {"state": "busy"}
         why = self._conversation.say(prompt)
         return {"state": "held", "why": why} if why else {"state": "said"}
 
-    def _carry_out(self) -> None:
-        """Write what is to be written, then tell what has happened."""
+    def _write_and_report(self) -> None:
+        """Write the outgoing bytes, then report the new conversation events."""
         if data := self._conversation.outgoing():
-            self._raw.keep(data)
+            self._raw_log.keep(data)
             self._write(data)
         if self._conversation.joinable:
             self._join(self._conversation.joinable)
-        for happening in self._conversation.happened():
-            if isinstance(happening, Said):
-                self._show(happening.text.replace("\n", "\r\n").encode("utf-8", "replace"))
+        for event in self._conversation.happened():
+            if isinstance(event, Said):
+                self._show(event.text.replace("\n", "\r\n").encode("utf-8", "replace"))
             else:
-                self._told += 1  # numbered: one that comes twice is taken in once
-                self._reports.tell(**as_report(happening), n=self._told)
+                self._last_event_number += 1  # the server applies an event number only once
+                self._reports.tell(**as_report(event), n=self._last_event_number)
 
 
-class _Raw:
-    """The last of what went to and fro, as it was."""
+class _RawLog:
+    """The last raw bytes of the conversation, in two files of limited size."""
 
     def __init__(self, *, secret: bytes) -> None:
         self._secret = secret

@@ -1,6 +1,6 @@
-"""What an agent's terminal showed, as an asciicast (version 2): bounded, and readable while it is written.
+"""The transcript of a session's terminal, as an asciicast (version 2) of limited size, readable while it is written.
 
-When the file is full it becomes the older half and a new one begins, so the end is always there.
+A full file becomes the older half, and a new file begins: the transcript always holds the end of the output.
 """
 
 from __future__ import annotations
@@ -18,86 +18,86 @@ OLDER = "transcript-older.cast"
 
 
 class Transcript:
-    """Appends events to a file that never grows beyond its limit."""
+    """A transcript that never grows beyond its limit."""
 
     def __init__(self, folder: str, *, columns: int, rows: int, bytes_max: int) -> None:
         self._folder = folder
         self._size = (columns, rows)
-        self._bytes_max = bytes_max // 2  # two halves
-        self._began = time.time()
+        self._bytes_max = bytes_max // 2  # for each of the two files
+        self._started_at = time.time()
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._hidden = redaction.TerminalStream()
+        self._redacted = redaction.TerminalStream()
         self._written = 0
         self._file = -1
-        self._open()
+        self._open_file()
 
     def output(self, data: bytes) -> None:
-        """What came from the terminal."""
-        text = self._hidden.take(self._decode(data))
+        """Add output of the terminal."""
+        text = self._redacted.take(self._decode(data))
         if text:
-            self._event("o", text)
+            self._add_event("o", text)
 
     def input(self, data: bytes) -> None:
-        """What someone typed or was sent."""
-        self._event("i", redaction.hide_in_terminal(data.decode("utf-8", "replace")))
+        """Add input that a person typed or that was sent to the program."""
+        self._add_event("i", redaction.hide_in_terminal(data.decode("utf-8", "replace")))
 
     def resized(self, columns: int, rows: int) -> None:
         self._size = (columns, rows)
-        self._event("r", f"{columns}x{rows}")
+        self._add_event("r", f"{columns}x{rows}")
 
     def mark(self, label: str) -> None:
-        """Something that happened, for whoever replays it."""
-        self._event("m", label)
+        """Add a marker, which a player of the transcript shows."""
+        self._add_event("m", label)
 
     def close(self) -> None:
-        rest = self._hidden.take(self._decode(b"", True)) + self._hidden.rest()
+        rest = self._redacted.take(self._decode(b"", True)) + self._redacted.rest()
         if rest:
-            self._event("o", rest)
-        self._close()
+            self._add_event("o", rest)
+        self._close_file()
 
-    def _event(self, kind: str, text: str) -> None:
-        line = json.dumps([round(time.time() - self._began, 6), kind, text], ensure_ascii=False) + "\n"
+    def _add_event(self, kind: str, text: str) -> None:
+        line = json.dumps([round(time.time() - self._started_at, 6), kind, text], ensure_ascii=False) + "\n"
         data = line.encode("utf-8", "replace")
         if self._written + len(data) > self._bytes_max:
-            self._turn()
+            self._begin_next_file()
         self._append(data)
 
     def _append(self, data: bytes) -> None:
-        """Write a whole line or none. A full disk must not stop the agent."""
+        """Write a whole line or none. A full disk must not stop the program."""
         if self._file < 0:
-            self._open()
+            self._open_file()
         with contextlib.suppress(OSError):
             if os.write(self._file, data) == len(data):
                 self._written += len(data)
             else:
                 os.ftruncate(self._file, self._written)
 
-    def _turn(self) -> None:
-        self._close()
+    def _begin_next_file(self) -> None:
+        self._close_file()
         with contextlib.suppress(OSError):
-            os.replace(self._path(FILE), self._path(OLDER))
-        self._open()
+            os.replace(self._file_path(FILE), self._file_path(OLDER))
+        self._open_file()
 
-    def _open(self) -> None:
-        """Begin a file. On a full disk there is none: the next event tries again."""
+    def _open_file(self) -> None:
+        """Begin a file. On a full disk no file begins, and the next event tries again."""
         self._written = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         with contextlib.suppress(OSError):
-            self._file = os.open(self._path(FILE), flags, 0o600)
+            self._file = os.open(self._file_path(FILE), flags, 0o600)
             columns, rows = self._size
-            head = {"version": 2, "width": columns, "height": rows, "timestamp": int(self._began)}
+            head = {"version": 2, "width": columns, "height": rows, "timestamp": int(self._started_at)}
             data = json.dumps(head).encode() + b"\n"
             self._written = os.write(self._file, data)
             if self._written < len(data):
-                self._close()
+                self._close_file()
         if self._file >= 0 and not self._written:
-            self._close()
+            self._close_file()
 
-    def _close(self) -> None:
+    def _close_file(self) -> None:
         if self._file >= 0:
             with contextlib.suppress(OSError):
                 os.close(self._file)
             self._file = -1
 
-    def _path(self, name: str) -> str:
+    def _file_path(self, name: str) -> str:
         return os.path.join(self._folder, name)

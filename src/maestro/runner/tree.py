@@ -1,7 +1,7 @@
-"""Everything an agent started, however it hid: found through the system, ended to the last one.
+"""Find all processes that a program started, and end all of them.
 
-The runner is a subreaper where the system has that: whoever forks twice or makes a session of its own still becomes
-the runner's child in the end.
+The runner is a subreaper, if the system supports that: a process that forks twice or makes its own session still
+becomes a child of the runner.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _END_SECONDS = 2.0
 
 
 def adopt_orphans() -> bool:
-    """Become the parent of whatever descends from us and loses its own. False where the system cannot."""
+    """Become the parent of orphaned descendants; return False if the system does not support that."""
     if sys.platform != "linux":
         return False
     done: int = ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -27,7 +27,7 @@ def adopt_orphans() -> bool:
 
 
 def has_children() -> bool:
-    """Whether any process is below this one: to ask that is cheap, to look for them all is not."""
+    """Return whether this process has any child. This check is cheap; a search for all descendants is not."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -36,21 +36,21 @@ def has_children() -> bool:
 
 
 def descendants(root: int) -> list[int]:
-    """All processes below one, nearest first."""
+    """Return all descendants of a process, nearest first."""
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents():
+    for pid, parent in _all_parents():
         children.setdefault(parent, []).append(pid)
-    found: list[int] = []
+    pids: list[int] = []
     waiting = list(children.get(root, ()))
     while waiting:
         pid = waiting.pop(0)
-        found.append(pid)
+        pids.append(pid)
         waiting.extend(children.get(pid, ()))
-    return found
+    return pids
 
 
 def signal_all(pids: list[int], number: signal.Signals) -> None:
-    """Tell each; one that has just ended is none of our business."""
+    """Send a signal to each process; ignore processes that have just ended."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -59,13 +59,13 @@ def signal_all(pids: list[int], number: signal.Signals) -> None:
 
 
 class Children:
-    """How every child of ours ended, also before anyone knew what it was."""
+    """The exit statuses of all children, also of children that end before the runner knows their purpose."""
 
     def __init__(self) -> None:
         self.statuses: dict[int, int] = {}
 
     def reap(self) -> None:
-        """Take note of who has ended."""
+        """Record the exit status of each child that has ended."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -77,7 +77,7 @@ class Children:
 
 
 def end_all(children: Children) -> None:
-    """Whoever is left below us: first asked, then not."""
+    """End all remaining descendants: first with SIGTERM, after a grace period with SIGKILL."""
     if not has_children():
         return
     ends = time.monotonic() + _END_SECONDS
@@ -92,42 +92,42 @@ def end_all(children: Children) -> None:
 
 
 def started(pid: int) -> str:
-    """When a process started, in the system's own words: with the pid, that is an identity (as in `processes`)."""
-    return _started_by_proc(pid) if sys.platform == "linux" else _by_ps("lstart=", "-p", str(pid)).strip()
+    """Return the start time of a process as the system formats it. Pid and start time identify a process."""
+    return _started_by_proc(pid) if sys.platform == "linux" else _run_ps("lstart=", "-p", str(pid)).strip()
 
 
 def _started_by_proc(pid: int) -> str:
-    fields = _stat(pid)
+    fields = _stat_fields(pid)
     return boot_id.since(fields[19].decode()) if fields else ""
 
 
-def _parents() -> list[tuple[int, int]]:
+def _all_parents() -> list[tuple[int, int]]:
     return _parents_by_proc() if sys.platform == "linux" else _parents_by_ps()
 
 
 def _parents_by_proc() -> list[tuple[int, int]]:
     pids = map(int, filter(str.isdigit, os.listdir("/proc")))
-    return [(pid, parent) for pid in pids if (parent := _parent(pid))]
+    return [(pid, parent) for pid in pids if (parent := _parent_of(pid))]
 
 
 def _parents_by_ps() -> list[tuple[int, int]]:
-    lines = _by_ps("pid=,ppid=", "-ax").splitlines()
+    lines = _run_ps("pid=,ppid=", "-ax").splitlines()
     return [(int(pid), int(parent)) for pid, parent in (line.split() for line in lines)]
 
 
-def _by_ps(columns: str, *words: str) -> str:
+def _run_ps(columns: str, *options: str) -> str:
     import subprocess
 
-    told = subprocess.run(["ps", "-o", columns, *words], capture_output=True, text=True, check=False, timeout=5)
-    return told.stdout
+    done = subprocess.run(["ps", "-o", columns, *options], capture_output=True, text=True, check=False, timeout=5)
+    return done.stdout
 
 
-def _parent(pid: int) -> int:
-    fields = _stat(pid)
+def _parent_of(pid: int) -> int:
+    fields = _stat_fields(pid)
     return int(fields[1]) if fields else 0
 
 
-def _stat(pid: int) -> list[bytes]:
+def _stat_fields(pid: int) -> list[bytes]:
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -138,4 +138,4 @@ def _stat(pid: int) -> list[bytes]:
         return []
     finally:
         os.close(descriptor)
-    return text[text.rindex(b")") + 2 :].split()  # the name in brackets may itself hold brackets and spaces
+    return text[text.rindex(b")") + 2 :].split()  # the name in brackets may hold brackets and spaces

@@ -1,7 +1,7 @@
-"""The client's half of a WebSocket (RFC 6455), without any I/O: bytes in, whole messages and bytes out.
+"""The client side of a WebSocket (RFC 6455), without I/O: bytes in, whole messages and bytes out.
 
-Only what an agent on a socket of its own needs: text, both ways. No extension is asked for. That the other end has
-understood the handshake's key is not looked at, which is there against caches in between: here is nobody in between.
+The module supports text in both directions, and no extensions: a program on its own socket needs no more. The client
+does not check the answer to the handshake's key. The key protects from caches in between; a local socket has none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SWITCHING = b"HTTP/1.1 101"
 
 
 class Broken(Exception):
-    """What came is no WebSocket, or not one that we speak."""
+    """The received bytes are no WebSocket, or use a part of the protocol that this client does not support."""
 
 
 class Client:
@@ -28,10 +28,10 @@ class Client:
 
     def __init__(self) -> None:
         self.is_open = False  # the handshake is done
-        self.is_closed = False  # the other end has said goodbye
+        self.is_closed = False  # the program has sent a close frame
         self._in = bytearray()
-        self._message = bytearray()  # as far as its fragments have come
-        self._is_within = False  # a message has begun, and not ended
+        self._message = bytearray()  # the received fragments of the present message
+        self._is_in_message = False  # whether a message has begun and not ended
         self._out = bytearray()
         key = base64.b64encode(os.urandom(16))
         self._out += (
@@ -40,42 +40,42 @@ class Client:
         )
 
     def say(self, text: bytes) -> None:
-        """One message; only once it is open."""
-        self._frame(_TEXT, text)
+        """Send one message. The handshake must be done."""
+        self._add_frame(_TEXT, text)
 
     def close(self) -> None:
-        """Goodbye."""
-        self._frame(_CLOSE, b"")
+        """Send a close frame."""
+        self._add_frame(_CLOSE, b"")
 
     def outgoing(self) -> bytes:
-        """What is to be sent."""
+        """Return and clear the bytes to send."""
         data = bytes(self._out)
         self._out.clear()
         return data
 
     def feed(self, data: bytes) -> list[bytes]:
-        """What came, as far as it has come; the messages that are whole now. Pings are answered."""
+        """Add received bytes; return the messages that are complete now. Answer pings."""
         self._in += data
-        if not self.is_open and not self._shake():
+        if not self.is_open and not self._finish_handshake():
             return []
-        found: list[bytes] = []
-        while not self.is_closed and (frame := self._next()) is not None:
+        messages: list[bytes] = []
+        while not self.is_closed and (frame := self._take_frame()) is not None:
             first, payload = frame
             kind = first & 0x0F
             if first & _RESERVED or kind not in (_TEXT, _BINARY, _MORE, _CLOSE, _PING, _PONG):
                 raise Broken(f"a frame of an unknown kind: {first:#x}")
             if kind in (_CLOSE, _PING, _PONG):
-                self._controlled(kind, payload)
-            elif (message := self._gather(kind, payload, is_last=bool(first & _LAST))) is not None:
-                found.append(message)
-        return found
+                self._handle_control_frame(kind, payload)
+            elif (message := self._add_fragment(kind, payload, is_last=bool(first & _LAST))) is not None:
+                messages.append(message)
+        return messages
 
-    def _shake(self) -> bool:
-        """Whether the other end has agreed."""
+    def _finish_handshake(self) -> bool:
+        """Return whether the handshake is done; raise Broken if the program refuses it."""
         end = self._in.find(b"\r\n\r\n")
         if end < 0:
             if len(self._in) > _HEAD_BYTES_MAX:
-                raise Broken("an endless answer to the handshake")
+                raise Broken(f"the answer to the handshake is longer than {_HEAD_BYTES_MAX} bytes")
             return False
         if not self._in.startswith(_SWITCHING):
             raise Broken(bytes(self._in[:200]).decode("latin-1"))
@@ -83,13 +83,13 @@ class Client:
         self.is_open = True
         return True
 
-    def _next(self) -> tuple[int, bytes] | None:
-        """One frame, if all of it is there: its first byte and what it holds."""
+    def _take_frame(self) -> tuple[int, bytes] | None:
+        """Return the first byte and the payload of the next frame; None if the frame is incomplete."""
         if len(self._in) < 2:
             return None
         first, size = self._in[0], self._in[1]
         if size & _MASKED:
-            raise Broken("a masked frame, which only a client sends")
+            raise Broken("a masked frame; only a client may mask frames")
         begin = {_IN_TWO_BYTES: 4, _IN_EIGHT_BYTES: 10}.get(size, 2)
         if len(self._in) < begin:
             return None
@@ -103,19 +103,19 @@ class Client:
         del self._in[: begin + size]
         return first, payload
 
-    def _controlled(self, kind: int, payload: bytes) -> None:
+    def _handle_control_frame(self, kind: int, payload: bytes) -> None:
         if len(payload) > _CONTROL_BYTES_MAX:
             raise Broken("a control frame that is too long")
         if kind == _PING:
-            self._frame(_PONG, payload)
+            self._add_frame(_PONG, payload)
         elif kind == _CLOSE:
             self.is_closed = True
-            self._frame(_CLOSE, payload[:2])
+            self._add_frame(_CLOSE, payload[:2])
 
-    def _gather(self, kind: int, payload: bytes, *, is_last: bool) -> bytes | None:
-        if (kind == _MORE) != self._is_within:
-            raise Broken("a fragment that belongs to nothing" if kind == _MORE else "a message within another")
-        self._is_within = not is_last
+    def _add_fragment(self, kind: int, payload: bytes, *, is_last: bool) -> bytes | None:
+        if (kind == _MORE) != self._is_in_message:
+            raise Broken("a fragment without a message" if kind == _MORE else "a message within another message")
+        self._is_in_message = not is_last
         self._message += payload
         if not is_last:
             return None
@@ -123,7 +123,7 @@ class Client:
         self._message.clear()
         return message
 
-    def _frame(self, kind: int, payload: bytes) -> None:
+    def _add_frame(self, kind: int, payload: bytes) -> None:
         size, mask = len(payload), os.urandom(4)
         if size < _IN_TWO_BYTES:
             head = bytes((_LAST | kind, _MASKED | size))
@@ -135,7 +135,7 @@ class Client:
 
 
 def masked(payload: bytes, mask: bytes) -> bytes:
-    """Each byte with its part of the mask; twice is as before."""
+    """Return each byte combined with its byte of the mask. A second call restores the payload."""
     size = len(payload)
     key = (mask * (size // 4 + 1))[:size]
     return (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(size, "big")

@@ -1,4 +1,4 @@
-"""Speaks with an agent that listens on a socket: each WebSocket message is a line."""
+"""The connection to a program that listens on a socket: each WebSocket message is a line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 from maestro.runner import websocket
 
-_TRIES_AGAIN_SECONDS = 0.03
-_GIVES_UP_SECONDS = 60.0
+_RETRY_SECONDS = 0.03
+_CONNECT_SECONDS_MAX = 60.0
 _CHUNK = 1 << 16
 
 
 class Wire:
-    """One connection, made as soon as the agent listens. What is said before that is kept."""
+    """One connection, made as soon as the program listens. Earlier lines are kept until then."""
 
     def __init__(
         self,
@@ -30,43 +30,43 @@ class Wire:
     ) -> None:
         self._path = path
         self._selector = selector
-        self._heard = heard
-        self._lost = lost
+        self._on_line = heard
+        self._on_loss = lost
         self._sock: socket.socket | None = None
-        self._spoken = websocket.Client()
-        self._unsaid = bytearray()  # lines, before the handshake is done
+        self._websocket = websocket.Client()
+        self._pending_lines = bytearray()  # lines that wait for the handshake
         self._out = bytearray()
-        self._gives_up_at = time.monotonic() + _GIVES_UP_SECONDS
-        self.due: float | None = time.monotonic()  # when it is to be looked at
+        self._gives_up_at = time.monotonic() + _CONNECT_SECONDS_MAX
+        self.due: float | None = time.monotonic()  # the time of the next call of `look`
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)  # of an earlier runner
+            os.unlink(path)  # the socket of an earlier runner
 
     def look(self) -> None:
         """Try to connect, if that is due."""
         if self.due is None or time.monotonic() < self.due:
             return
-        tried = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            tried.connect(self._path)
+            sock.connect(self._path)
         except OSError as error:
-            tried.close()
-            self.due = time.monotonic() + _TRIES_AGAIN_SECONDS
+            sock.close()
+            self.due = time.monotonic() + _RETRY_SECONDS
             if time.monotonic() > self._gives_up_at:
-                self._end(f"it does not listen: {error}")
+                self._close_after_loss(f"the program does not listen on its socket: {error}")
             return
         self.due = None
-        tried.setblocking(False)
-        self._sock = tried
-        self._selector.register(tried, selectors.EVENT_READ, self._ready)
-        self._send()
+        sock.setblocking(False)
+        self._sock = sock
+        self._selector.register(sock, selectors.EVENT_READ, self._handle_events)
+        self._send_pending()
 
     def say(self, lines: bytes) -> None:
-        """Lines, each a message."""
-        self._unsaid += lines
-        self._send()
+        """Send lines, each as one message."""
+        self._pending_lines += lines
+        self._send_pending()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         self.due = None
         if self._sock is not None:
             self._selector.unregister(self._sock)
@@ -74,39 +74,39 @@ class Wire:
             self._sock = None
 
     def remove(self) -> None:
-        """Take the socket away, with a folder that was made for it alone."""
-        for away, what in ((os.unlink, self._path), (os.rmdir, os.path.dirname(self._path))):
+        """Remove the socket, and its folder if the folder was made only for the socket."""
+        for remove, path in ((os.unlink, self._path), (os.rmdir, os.path.dirname(self._path))):
             with contextlib.suppress(OSError):
-                away(what)
+                remove(path)
 
-    def _end(self, why: str) -> None:
+    def _close_after_loss(self, why: str) -> None:
         self.close()
-        self._lost(why)
+        self._on_loss(why)
 
-    def _send(self) -> None:
-        if self._spoken.is_open and not self._spoken.is_closed:
-            while (end := self._unsaid.find(b"\n")) >= 0:
-                self._spoken.say(bytes(self._unsaid[:end]))
-                del self._unsaid[: end + 1]
+    def _send_pending(self) -> None:
+        if self._websocket.is_open and not self._websocket.is_closed:
+            while (end := self._pending_lines.find(b"\n")) >= 0:
+                self._websocket.say(bytes(self._pending_lines[:end]))
+                del self._pending_lines[: end + 1]
         if self._sock is None:
             return
-        self._out += self._spoken.outgoing()
+        self._out += self._websocket.outgoing()
         try:
             while self._out:
                 del self._out[: self._sock.send(self._out)]
         except BlockingIOError:
             pass
         except OSError as error:
-            self._end(f"it listens no more: {error}")
+            self._close_after_loss(f"the program does not listen any more: {error}")
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
-        self._selector.modify(self._sock, events, self._ready)
+        self._selector.modify(self._sock, events, self._handle_events)
 
-    def _ready(self, handle: Any, events: int) -> None:
+    def _handle_events(self, handle: Any, events: int) -> None:
         if events & selectors.EVENT_READ:
             self._receive()
         if self._sock is not None:
-            self._send()
+            self._send_pending()
 
     def _receive(self) -> None:
         assert self._sock is not None
@@ -117,11 +117,11 @@ class Wire:
         except OSError:
             data = b""
         try:
-            messages = self._spoken.feed(data)
+            messages = self._websocket.feed(data)
         except websocket.Broken as problem:
-            self._end(f"it was not understood: {problem}")
+            self._close_after_loss(f"the program sent an invalid WebSocket frame: {problem}")
             return
         for message in messages:
-            self._heard(message.replace(b"\n", b" ") + b"\n")  # a line break in JSON is between two words
-        if not data or self._spoken.is_closed:
-            self._end("it has hung up")
+            self._on_line(message.replace(b"\n", b" ") + b"\n")  # a line break in JSON stands only between tokens
+        if not data or self._websocket.is_closed:
+            self._close_after_loss("the program has closed the connection")

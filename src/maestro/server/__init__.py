@@ -1,1 +1,1 @@
-"""The composition root: the only place that knows every part, and puts them together."""
+"""The composition root: the only package that knows every part and connects the parts."""

@@ -27,8 +27,8 @@ from maestro.system import umasks
 
 
 def main() -> int:
-    """Return the exit code: 0 done, 1 failed, 5 another server has the data directory, 6 there is no data."""
-    options = _options()
+    """Run the command. Exit codes: 0 done, 1 failed, 5 another server uses the data directory, 6 no data exists."""
+    options = _parse_options()
     home = Path(options.home).resolve()
     ready = Ready()
     umasks.make_private()
@@ -37,86 +37,86 @@ def main() -> int:
         if options.backup:
             return _back_up(home, Path(options.backup), allow_missing=options.allow_missing, as_json=options.json)
         if options.check:
-            return _check(home, slowly=options.slowly)
+            return _check_data(home, slowly=options.slowly)
         if options.restart:
             homes.require_data(home)
         homes.prepare(home)
         if options.restore:
             require_no_agents(home, end=options.end_agents)
-            return _restore(home, Path(options.restore), allow_missing=options.allow_missing)
+            return _restore_backup(home, Path(options.restore), allow_missing=options.allow_missing)
         if options.compact:
-            return _compact(home)
-        with _runner() as runner:
+            return _compact_database(home)
+        with _event_loop_runner() as runner:
             runner.run(run(home, port=options.port, ready=ready))
     except errors.DataInUse as error:
         ready.say("busy")
-        return _tell(error, 5)
+        return _print_error(error, 5)
     except errors.StorageGone as error:
-        return _tell(error, 6)
+        return _print_error(error, 6)
     except OSError as error:
         fault = errors.storage_fault(error, f"The server cannot use {home}")
         ready.say(f"error: {fault.message} {fault.hint}".strip())
-        return _tell(fault, 1)
+        return _print_error(fault, 1)
     except errors.MaestroError as error:
         ready.say(f"error: {error.message} {error.hint}".strip())
-        return _tell(error, 1)
+        return _print_error(error, 1)
     return 0
 
 
-def _options() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m maestro.server", description=__doc__)
     parser.add_argument("--home", default=thin.home(), help="the data directory")
     parser.add_argument("--port", type=int, help="the HTTP port on loopback (0: any)")
-    parser.add_argument("--restart", action="store_true", help="make no data directory and no database")
-    parser.add_argument("--restore", metavar="FILE", help="put a backup in place and exit")
+    parser.add_argument("--restart", action="store_true", help="do not create a data directory or a database")
+    parser.add_argument("--restore", metavar="FILE", help="restore a backup and exit")
     parser.add_argument("--end-agents", action="store_true", help="end agents that still run, before a restore")
     parser.add_argument("--backup", metavar="FILE", help="write a backup without a server and exit")
     parser.add_argument("--compact", action="store_true", help="copy the database into a smaller file and exit")
     parser.add_argument("--check", action="store_true", help="check the stored data, print the result and exit")
     parser.add_argument("--slowly", action="store_true", help="check with the lowest priority")
-    parser.add_argument("--json", action="store_true", help="answer in JSON")
-    parser.add_argument("--allow-missing", action="store_true", help="with files that are missing or damaged")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--allow-missing", action="store_true", help="accept missing and damaged files")
     return parser.parse_args()
 
 
-def _runner() -> asyncio.Runner:
+def _event_loop_runner() -> asyncio.Runner:
     try:
         import uvloop
-    except ImportError:  # not there for every Python; the standard loop does
+    except ImportError:  # uvloop does not support every Python; the standard loop is enough
         return asyncio.Runner()
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
 def _back_up(home: Path, target: Path, *, allow_missing: bool, as_json: bool) -> int:
-    """Write a backup without a server; say what the server would say."""
-    done = offline.back_up(home, target, allow_missing=allow_missing)
+    """Write a backup without a server, and print the same result as the server."""
+    backup = offline.back_up(home, target, allow_missing=allow_missing)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(done).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(backup).decode() + "\n")
         return 0
-    shown = render.backup(done, View())
-    sys.stdout.write(str(shown.out))
-    sys.stderr.write("".join(f"{note}\n" for note in shown.notes))
+    rendered = render.backup(backup, View())
+    sys.stdout.write(str(rendered.out))
+    sys.stderr.write("".join(f"{note}\n" for note in rendered.notes))
     return 0
 
 
-def _check(home: Path, *, slowly: bool) -> int:
-    """Check the stored data; the result is printed as JSON."""
+def _check_data(home: Path, *, slowly: bool) -> int:
+    """Check the stored data, and print the result as JSON."""
     sys.stdout.write(msgspec.json.encode(checking.check(home, slowly=slowly)).decode() + "\n")
     return 0
 
 
-def _restore(home: Path, archive: Path, *, allow_missing: bool) -> int:
+def _restore_backup(home: Path, archive: Path, *, allow_missing: bool) -> int:
     with homes.HomeLock(home):
-        done = restore(home, archive, at=SystemClock().now(), allow_missing=allow_missing)
+        restored = restore(home, archive, at=SystemClock().now(), allow_missing=allow_missing)
     sys.stdout.write(f"Restored {archive} into {home}.\n")
-    if done.aside is not None:
-        sys.stdout.write(f"What was there before is in {done.aside}.\n")
-    for state, files in (("missing", done.files.missing), ("damaged", done.files.damaged)):
+    if restored.aside is not None:
+        sys.stdout.write(f"The previous data is in {restored.aside}.\n")
+    for state, files in (("missing", restored.files.missing), ("damaged", restored.files.damaged)):
         sys.stdout.write("".join(f"{state}: {BLOBS}/{file[:2]}/{file}\n" for file in files))
     return 0
 
 
-def _compact(home: Path) -> int:
+def _compact_database(home: Path) -> int:
     with homes.HomeLock(home):
         replacement.finish(home)
         before, after = compact(home / DATABASE)
@@ -124,11 +124,11 @@ def _compact(home: Path) -> int:
     return 0
 
 
-def _tell(error: errors.MaestroError, code: int) -> int:
+def _print_error(error: errors.MaestroError, exit_code: int) -> int:
     sys.stderr.write(f"maestro: {error.message}\n")
     if error.hint:
         sys.stderr.write(f"  {error.hint}\n")
-    return code
+    return exit_code
 
 
 if __name__ == "__main__":

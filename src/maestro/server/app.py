@@ -1,4 +1,4 @@
-"""One server: its parts made once, put together, and offered to the surfaces as an `App`."""
+"""Build the parts of a server, connect them, and offer them to the surfaces as an `App`."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ _SWITCH_SECONDS = 0.0005
 
 
 class Server:
-    """Everything behind the surfaces. Made inside a running event loop."""
+    """The services, background jobs and store behind the surfaces. Create a server inside a running event loop."""
 
     def __init__(self, home: Path, *, clock: Clock | None = None) -> None:
-        # The event loop and the writer share the interpreter: at the usual 5 ms a turn, each waits on the other.
+        # The event loop and the writer share the interpreter: at the usual interval of 5 ms, each delays the other.
         sys.setswitchinterval(_SWITCH_SECONDS)
         self.home = home
         self.clock = clock or SystemClock()
@@ -130,10 +130,12 @@ class Server:
         self.linking = Linking(self.store, self.places, self.discovery)
         self.presence = Presence(self.clock)
         self.waits = TaskWaits(self.store, self.hub, self.presence)
-        self._put_up_mail()
-        self._put_up_sessions()
-        self._put_up_spawning()
-        self.trackers = Trackers(self.store, self._tracker, clock=self.clock, seconds=self.settings.tracker_seconds)
+        self._build_mail()
+        self._build_sessions()
+        self._build_spawning()
+        self.trackers = Trackers(
+            self.store, self._open_tracker, clock=self.clock, seconds=self.settings.tracker_seconds
+        )
         self.tracker_views = Looking(self.store, self.trackers, lambda: self.upkeep.nudge(Trackers.name))
         self.log = EventLog(self.store, Feed(self.store, self.hub))
         human = settings.human_name(self.settings)
@@ -151,32 +153,24 @@ class Server:
         )
         self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.stopper, clock=self.clock)
         self.upkeep = upkeep_of(self)
-        self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
-        self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
-        self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
-        self.launching.on_runner_recorded = self.identities.forget_processes
-        self.starts.on_done = self._look_for_more_to_start
-        self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
-        self.guard.on_alarm = lambda: self.upkeep.nudge_from_anywhere(Alarms.name)
-        self.store.on_commit(Reactions(self).react)
-        self.store.on_fault(self._take_fault)
-        self.fault: errors.StorageGone | None = None  # why the server stops, if not because it was told to
+        self._connect_callbacks()
+        self.fault: errors.StorageGone | None = None  # the fault that stops the server
         self.on_session_end: Callable[[str], None] = lambda session_id: None
         self.on_rights_change: Callable[[], None] = lambda: None
         self.stopping = asyncio.Event()
         self.url: str | None = None
         self._started_at = self.clock.now()
 
-    def _put_up_mail(self) -> None:
-        chosen = self.settings
+    def _build_mail(self) -> None:
+        config = self.settings
         self.families = Families()
         self.guard = Guard(
             self.families,
-            per_minute=chosen.mail_per_minute,
-            per_minute_of_family=chosen.family_mail_per_minute,
-            per_minute_of_project=chosen.project_mail_per_minute,
+            per_minute=config.mail_per_minute,
+            per_minute_of_family=config.family_mail_per_minute,
+            per_minute_of_project=config.project_mail_per_minute,
         )
-        self.quotas = Quotas(self.families, _quota_bounds(chosen))
+        self.quotas = Quotas(self.families, _quota_bounds(config))
         self.sending = Sending(self.guard, may_ask=self.quotas.may_ask)
         self.reading = Reading(self.store, self.blobs)
         self.desk = Desk(self.guard)
@@ -185,7 +179,7 @@ class Server:
         self.mail_waits = MailWaits(self.store, self.hub, self.presence)
         self.search = Search(self.store, self.blobs, clock=self.clock)
 
-    def _put_up_sessions(self) -> None:
+    def _build_sessions(self) -> None:
         self.agents = Agents(self.presence)
         self.heartbeats = Heartbeats(self.store)
         self.explaining = Explaining(self.store, self.presence)
@@ -232,14 +226,14 @@ class Server:
             wake=self.waking.wake,
         )
 
-    def _put_up_spawning(self) -> None:
-        """Make what starts sessions, and what starts them again. Needs everything of `_put_up_sessions`."""
+    def _build_spawning(self) -> None:
+        """Build the services that start and recover sessions. Needs the parts that `_build_sessions` makes."""
         operations = list(REGISTRY.values())
-        chosen = self.settings
+        config = self.settings
         bounds = Bounds(
-            depth_max=chosen.spawn_depth,
-            of_one_coordinator_max=chosen.spawns_per_coordinator,
-            of_one_project_max=chosen.spawns_per_project,
+            depth_max=config.spawn_depth,
+            of_one_coordinator_max=config.spawns_per_coordinator,
+            of_one_project_max=config.spawns_per_project,
         )
         self.spawning = Spawning(
             self.store,
@@ -250,20 +244,31 @@ class Server:
             operations=lambda: operations,
             bounds=bounds,
         )
-        stopping = self.stopper
         self.starts = Starts(self.launching, most=limits.starts_parallel_max)
-        self.recovering = Recovering(self.store, self.starts, self.runners, stopping)
+        self.recovering = Recovering(self.store, self.starts, self.runners, self.stopper)
         self.findings = Findings(self.store, self.presence, self.recovering.settle, clock=self.clock)
-        self.run_control = RunControl(self.store, self.hub, stopping)
+        self.run_control = RunControl(self.store, self.hub, self.stopper)
 
-    def _look_for_more_to_start(self) -> None:
+    def _connect_callbacks(self) -> None:
+        """Connect the end of one part's work to the job that continues with the result."""
+        self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
+        self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
+        self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
+        self.launching.on_runner_recorded = self.identities.forget_processes
+        self.starts.on_done = self._nudge_session_starts
+        self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
+        self.guard.on_alarm = lambda: self.upkeep.nudge_from_anywhere(Alarms.name)
+        self.store.on_commit(Reactions(self).react)
+        self.store.on_fault(self._handle_storage_fault)
+
+    def _nudge_session_starts(self) -> None:
         for name in (Recovering.name, Reconcile.name):
             self.upkeep.nudge(name)
 
-    def _tracker(self, choice: Choice) -> Tracker:
-        chosen = self.settings
-        programs = {TrackerKind.BEADS: chosen.bd}
-        seconds = chosen.tracker_call_seconds
+    def _open_tracker(self, choice: Choice) -> Tracker:
+        config = self.settings
+        programs = {TrackerKind.BEADS: config.bd}
+        seconds = config.tracker_call_seconds
         return known_trackers.beside(choice.kind, choice.path, programs=programs, seconds_max=seconds)
 
     async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
@@ -277,11 +282,11 @@ class Server:
         return self.dispatcher.stream(operation, request, caller=caller)
 
     def listen(self, caller: Caller) -> AbstractContextManager[Subscription]:
-        """What concerns a caller: its mail, its session, its project; the person hears all there is."""
+        """Subscribe a session to its own events, its mailboxes and its project; the person gets all events."""
         if caller.role is Role.PERSON:
             return self.hub.subscribe([EVERYTHING])
-        own = [caller.session_id, caller.project_id]
-        return self.hub.subscribe([*filter(None, own), *map(box_key, self.boxes(caller))])
+        session_and_project = [caller.session_id, caller.project_id]
+        return self.hub.subscribe([*filter(None, session_and_project), *map(box_key, self.boxes(caller))])
 
     def boxes(self, caller: Caller) -> frozenset[str]:
         return frozenset(own_boxes(caller))
@@ -292,8 +297,8 @@ class Server:
     def sign(self, text: str) -> str:
         return self.secrets.mark(text)
 
-    def _take_fault(self, fault: errors.StorageFailed) -> None:
-        """Stop when the data directory is gone. Note damage, and let the person know of it."""
+    def _handle_storage_fault(self, fault: errors.StorageFailed) -> None:
+        """Stop the server when the data directory is gone. Record damage, and tell the person about the damage."""
         if isinstance(fault, errors.StorageDamaged):
             finding = Finding(HealthKind.DATABASE, fault.message)
             if self.health.note(finding, at=self.clock.now()):
@@ -304,13 +309,13 @@ class Server:
             self.stopping.set()
 
     async def void_exposed_tokens(self) -> None:
-        """Void the tokens of all sessions if others could have read the secret that made them."""
+        """Replace the tokens of all sessions if other users could have read the secret behind the tokens."""
         if self.secrets.were_exposed:
             await self.store.write(lambda tx: replace_tokens(tx, self.secrets.session_token))
             self.secrets.forget_exposure()
 
     async def close(self) -> None:
-        """Stop the background work, then finish every write that was accepted."""
+        """Stop the background jobs, then finish every accepted write."""
         await self.upkeep.close()
         await self.gates.close()
         await self.trackers.close()
@@ -337,23 +342,23 @@ class Server:
         )
 
     async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:
-        left = await self.store.read(lambda tx: tx.sessions.count_live(), quick=True)
+        live_sessions = await self.store.read(lambda tx: tx.sessions.count_live(), quick=True)
         self.stopping.set()
         home = os.fsencode(self.home).decode("utf-8", "ignore")
-        is_whole = home == str(self.home)  # a path that is not UTF-8 cannot be sent
-        return ops.Stopped(pid=os.getpid(), sessions=left, home=home if is_whole else "")
+        is_utf8 = home == str(self.home)  # a path that is not UTF-8 cannot be sent
+        return ops.Stopped(pid=os.getpid(), sessions=live_sessions, home=home if is_utf8 else "")
 
     async def config_get(self, caller: Caller, request: ops.GetConfig) -> ops.Settings:
-        shown = msgspec.structs.asdict(settings.load(self.home))
+        values = msgspec.structs.asdict(settings.load(self.home))
         if request.name is not None:
             settings.known(request.name)
-            shown = {request.name: shown[request.name]}
-        return ops.Settings(settings=shown)
+            values = {request.name: values[request.name]}
+        return ops.Settings(settings=values)
 
     async def config_set(self, caller: Caller, request: ops.SetConfig) -> ops.Settings:
         changed = settings.change(self.home, request.name, request.value)
         return ops.Settings(settings={request.name: getattr(changed, request.name)}, counts_after_restart=True)
 
 
-def _quota_bounds(chosen: settings.Settings) -> QuotaBounds:
-    return QuotaBounds(**{name: getattr(chosen, name) for name in QuotaBounds.__struct_fields__})
+def _quota_bounds(config: settings.Settings) -> QuotaBounds:
+    return QuotaBounds(**{name: getattr(config, name) for name in QuotaBounds.__struct_fields__})

@@ -1,4 +1,4 @@
-"""Which service does which operation. A test holds that each operation is bound exactly once."""
+"""Bind each operation to its service. A test checks that each operation is bound exactly once."""
 
 from __future__ import annotations
 
@@ -55,40 +55,40 @@ if TYPE_CHECKING:
 
 
 def bindings(server: Server) -> dict[str, Binding]:
-    """Every operation by name, with what does it."""
+    """Return the binding of every operation, by the operation's name."""
     return {
-        **_tasks(server),
-        **_issues(server),
-        **_projects(server),
-        **_members(),
-        **_sessions(server),
-        **_spawning(server),
-        **_runs(server),
-        **_mail(server),
-        **_asks(server),
-        **_server(server),
+        **_task_bindings(server),
+        **_issue_bindings(server),
+        **_project_bindings(server),
+        **_member_bindings(),
+        **_session_bindings(server),
+        **_spawn_bindings(server),
+        **_run_bindings(server),
+        **_mail_bindings(server),
+        **_ask_bindings(server),
+        **_server_bindings(server),
     }
 
 
-def _limited(may: Callable[[Tx, Caller, Any], None], do: Callable[..., Any]) -> Callable[..., Any]:
-    """Do something only as far as a quota allows."""
+def _with_quota(check_quota: Callable[[Tx, Caller, Any], None], carry_out: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `carry_out` with a check of the quota before it."""
 
-    def limited(tx: Tx, caller: Caller, request: Any) -> Any:
-        may(tx, caller, request)
-        return do(tx, caller, request)
+    def carry_out_within_quota(tx: Tx, caller: Caller, request: Any) -> Any:
+        check_quota(tx, caller, request)
+        return carry_out(tx, caller, request)
 
-    return limited
+    return carry_out_within_quota
 
 
-def _always(request: object) -> bool:
+def _is_always_quick(request: object) -> bool:
     return True
 
 
-def _tasks(server: Server) -> dict[str, Binding]:
+def _task_bindings(server: Server) -> dict[str, Binding]:
     documents, quotas = server.documents, server.quotas
     return {
         task_ops.CREATE.name: Binding(
-            _limited(quotas.may_create_task, tasks.create), before=server.names.before, quick=tasks.is_simple
+            _with_quota(quotas.may_create_task, tasks.create), before=server.names.before, quick=tasks.is_simple
         ),
         task_ops.LIST.name: Binding(tasks.list_page),
         task_ops.READY.name: Binding(tasks.ready),
@@ -96,8 +96,8 @@ def _tasks(server: Server) -> dict[str, Binding]:
         task_ops.TREE.name: Binding(tasks.tree),
         task_ops.SHOW.name: Binding(tasks.show),
         task_ops.CHILDREN.name: Binding(tasks.children),
-        task_ops.EDIT.name: Binding(_limited(quotas.may_edit_task, tasks.edit)),
-        task_ops.START.name: Binding(moves.start, quick=_always),
+        task_ops.EDIT.name: Binding(_with_quota(quotas.may_edit_task, tasks.edit)),
+        task_ops.START.name: Binding(moves.start, quick=_is_always_quick),
         task_ops.RELEASE.name: Binding(moves.release),
         task_ops.COMPLETE.name: Binding(moves.complete),
         task_ops.REJECT.name: Binding(moves.reject),
@@ -108,7 +108,7 @@ def _tasks(server: Server) -> dict[str, Binding]:
         task_ops.REOPEN.name: Binding(moves.reopen),
         task_ops.REMOVE.name: Binding(tasks.delete),
         task_ops.DEPEND.name: Binding(dependencies.depend, before=server.names.before),
-        task_ops.REPORT.name: Binding(_limited(quotas.may_report, moves.report)),
+        task_ops.REPORT.name: Binding(_with_quota(quotas.may_report, moves.report)),
         task_ops.WAIT.name: Binding(server.waits.wait),
         document_ops.ADD.name: Binding(
             documents.add, check=documents.check, weighs=documents.weigh, prepare=documents.prepare
@@ -119,7 +119,7 @@ def _tasks(server: Server) -> dict[str, Binding]:
     }
 
 
-def _issues(server: Server) -> dict[str, Binding]:
+def _issue_bindings(server: Server) -> dict[str, Binding]:
     desk, sending, discover = server.desk, server.sending, server.names.before
     return {
         issue_ops.OPEN.name: Binding(
@@ -141,13 +141,13 @@ def _issues(server: Server) -> dict[str, Binding]:
             weighs=sending.weigh,
             prepares=sending.needs_files,
         ),
-        issue_ops.CLAIM.name: Binding(issue_moves.claim, quick=_always),
+        issue_ops.CLAIM.name: Binding(issue_moves.claim, quick=_is_always_quick),
         issue_ops.CLOSE.name: Binding(issue_moves.close),
         issue_ops.REOPEN.name: Binding(issue_moves.reopen),
     }
 
 
-def _projects(server: Server) -> dict[str, Binding]:
+def _project_bindings(server: Server) -> dict[str, Binding]:
     return {
         project_ops.INIT.name: Binding(server.places.init),
         project_ops.LOCATE.name: Binding(server.places.locate),
@@ -161,7 +161,7 @@ def _projects(server: Server) -> dict[str, Binding]:
     }
 
 
-def _members() -> dict[str, Binding]:
+def _member_bindings() -> dict[str, Binding]:
     return {
         member_ops.CREATE.name: Binding(members.create),
         member_ops.LIST.name: Binding(members.list_page),
@@ -176,11 +176,11 @@ def _members() -> dict[str, Binding]:
     }
 
 
-def _sessions(server: Server) -> dict[str, Binding]:
+def _session_bindings(server: Server) -> dict[str, Binding]:
     token_of = server.secrets.session_token
     return {
         session_ops.REGISTER.name: Binding(
-            _limited(
+            _with_quota(
                 server.quotas.may_register,
                 lambda tx, caller, request: sessions.register(tx, caller, request, token_of),
             ),
@@ -203,7 +203,7 @@ def _sessions(server: Server) -> dict[str, Binding]:
     }
 
 
-def _spawning(server: Server) -> dict[str, Binding]:
+def _spawn_bindings(server: Server) -> dict[str, Binding]:
     spawning, control = server.spawning, server.control
     template_views = TemplateViews(server.store)
     return {
@@ -224,7 +224,7 @@ def _spawning(server: Server) -> dict[str, Binding]:
     }
 
 
-def _runs(server: Server) -> dict[str, Binding]:
+def _run_bindings(server: Server) -> dict[str, Binding]:
     control = server.run_control
     return {
         run_ops.START.name: Binding(control.start, stream=control.start_and_follow),
@@ -241,24 +241,26 @@ def _runs(server: Server) -> dict[str, Binding]:
     }
 
 
-def _mail(server: Server) -> dict[str, Binding]:
+def _mail_bindings(server: Server) -> dict[str, Binding]:
     sending, reading = server.sending, server.reading
-    enclosing: dict[str, Any] = {
-        "prepare": sending.prepare,
-        "weighs": sending.weigh,
-        "prepares": sending.needs_files,
-        "quick": sending.is_quick,
-    }
     return {
         mail_ops.SEND.name: Binding(
             sending.send,
             before=server.names.before,
             after=server.receipt_waits.after,
             check=sending.check_send,
-            **enclosing,
+            prepare=sending.prepare,
+            weighs=sending.weigh,
+            prepares=sending.needs_files,
+            quick=sending.is_quick,
         ),
         mail_ops.POST_TO_PROJECT.name: Binding(
-            sending.post_to_project, check=sending.check_post_to_project, **enclosing
+            sending.post_to_project,
+            check=sending.check_post_to_project,
+            prepare=sending.prepare,
+            weighs=sending.weigh,
+            prepares=sending.needs_files,
+            quick=sending.is_quick,
         ),
         mail_ops.BROADCAST.name: Binding(
             sending.broadcast,
@@ -271,29 +273,35 @@ def _mail(server: Server) -> dict[str, Binding]:
         mail_ops.WAIT.name: Binding(server.mail_waits.wait),
         mail_ops.SHOW.name: Binding(reading.show),
         mail_ops.THREAD.name: Binding(reading.thread),
-        mail_ops.CLAIM.name: Binding(issue_moves.claim_thread, quick=_always),
-        mail_ops.RELEASE.name: Binding(issue_moves.release_thread, quick=_always),
+        mail_ops.CLAIM.name: Binding(issue_moves.claim_thread, quick=_is_always_quick),
+        mail_ops.RELEASE.name: Binding(issue_moves.release_thread, quick=_is_always_quick),
         mail_ops.REPLY.name: Binding(
-            sending.reply, after=server.receipt_waits.after, check=sending.check_reply, **enclosing
+            sending.reply,
+            after=server.receipt_waits.after,
+            check=sending.check_reply,
+            prepare=sending.prepare,
+            weighs=sending.weigh,
+            prepares=sending.needs_files,
+            quick=sending.is_quick,
         ),
-        mail_ops.ACK.name: Binding(receipts.acknowledge, quick=_always),
+        mail_ops.ACK.name: Binding(receipts.acknowledge, quick=_is_always_quick),
         mail_ops.STATUS.name: Binding(receipts.status),
         mail_ops.SENT.name: Binding(reading.sent),
         mail_ops.SEARCH.name: Binding(server.search.search),
         mail_ops.ATTACHMENT.name: Binding(reading.attachment),
         mail_ops.PROJECT_INBOX.name: Binding(reading.project_inbox),
         mail_ops.OF_TASK.name: Binding(reading.of_task),
-        mail_ops.CONFIRM.name: Binding(receipts.confirm, quick=_always),
+        mail_ops.CONFIRM.name: Binding(receipts.confirm, quick=_is_always_quick),
     }
 
 
-def _asks(server: Server) -> dict[str, Binding]:
+def _ask_bindings(server: Server) -> dict[str, Binding]:
     return {
         ask_ops.LIST.name: Binding(asks.list_page),
         ask_ops.SHOW.name: Binding(asks.show),
         ask_ops.ANSWER.name: Binding(asks.answer),
         ask_ops.CREATE.name: Binding(
-            _limited(lambda tx, caller, request: server.quotas.may_ask(tx, caller), asks.create),
+            _with_quota(lambda tx, caller, request: server.quotas.may_ask(tx, caller), asks.create),
             after=server.ask_waits.after,
         ),
         ask_ops.WAIT.name: Binding(server.ask_waits.wait),
@@ -301,7 +309,7 @@ def _asks(server: Server) -> dict[str, Binding]:
     }
 
 
-def _server(server: Server) -> dict[str, Binding]:
+def _server_bindings(server: Server) -> dict[str, Binding]:
     return {
         server_ops.STATUS.name: Binding(server.status),
         server_ops.STOP.name: Binding(server.stop),

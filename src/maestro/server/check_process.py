@@ -1,4 +1,4 @@
-"""Runs the daily check of the stored data in a process of its own, with the lowest priority."""
+"""Run the daily check of the stored data in a separate process, with the lowest priority."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from maestro.system import subprocesses
 
 
 async def run_check(home: Path) -> list[Finding]:
-    """Check a data directory; return the damage that the check found."""
-    words = [sys.executable, "-P", "-m", "maestro.server", "--home", str(home), "--check", "--slowly"]
+    """Check a data directory and return the damage."""
+    command = [sys.executable, "-P", "-m", "maestro.server", "--home", str(home), "--check", "--slowly"]
     pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    process = await subprocesses.start(*words, stdin=null, stdout=pipe, stderr=null)
+    process = await subprocesses.start(*command, stdin=null, stdout=pipe, stderr=null)
     try:
         out, _ = await process.communicate()
     finally:

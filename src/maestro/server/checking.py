@@ -1,6 +1,6 @@
-"""The full check of a data directory, for `maestro doctor` and for the daily check: a program of its own.
+"""The full check of a data directory, for `maestro doctor` and for the daily check.
 
-It runs in another process, so that no caller of the server waits for it, and changes nothing.
+The check runs in its own process, so that no caller of the server waits. The check changes no data.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ class Report(msgspec.Struct, frozen=True):
     """The result of a full check."""
 
     findings: list[Finding]
-    files: int = 0  # beside the database
+    files: int = 0  # the number of checked files beside the database
 
 
 def check(home: Path, *, slowly: bool) -> Report:
-    """Check the database, the files beside it and its mark. `slowly`: with the lowest priority, and with pauses."""
+    """Check the database, the files beside it and its mark. `slowly` means lowest priority and pauses."""
     if slowly:
         os.nice(_NICENESS)
     if not (home / DATABASE).exists():
         return Report([])
-    known = [Finding(problem.kind, problem.text) for problem in Health(home).problems]
-    # The mark is read first: a server may store further events meanwhile, and the mark must not be newer than they.
+    recorded = [Finding(problem.kind, problem.text) for problem in Health(home).problems]
+    # The mark is read first: a server may store events meanwhile, and the mark must not be newer than the events.
     marked = Mark(home / MARK).read()
     try:
         with checks.open_used(home / DATABASE) as connection:
@@ -43,18 +43,18 @@ def check(home: Path, *, slowly: bool) -> Report:
             damage = checks.find_damage(connection, slowly=slowly)
             names = checks.blobs_in(connection)
     except errors.StorageFailed as error:
-        rest = [one for one in known if one.kind is not Kind.DATABASE]
-        return Report([*rest, Finding(Kind.DATABASE, f"The database is damaged: {error.message}")])
-    # A loss that is known already has the right numbers: events that are stored since fill the gap.
-    found = [one for one in known if one.kind is Kind.LOST_EVENTS] or ([lost] if lost else [])
+        others = [finding for finding in recorded if finding.kind is not Kind.DATABASE]
+        return Report([*others, Finding(Kind.DATABASE, f"The database is damaged: {error.message}")])
+    # A recorded loss has the right numbers: events stored since the loss fill the gap.
+    findings = [finding for finding in recorded if finding.kind is Kind.LOST_EVENTS] or ([lost] if lost else [])
     if damage:
-        found.append(Finding(Kind.DATABASE, f"The database is damaged: {'; '.join(damage)}."))
-    found += _check_files(home, names, slowly=slowly)
-    return Report(found, len(names))
+        findings.append(Finding(Kind.DATABASE, f"The database is damaged: {'; '.join(damage)}."))
+    findings += _check_files(home, names, slowly=slowly)
+    return Report(findings, len(names))
 
 
 def _check_files(home: Path, names: list[str], *, slowly: bool) -> list[Finding]:
-    """Compare every file that a row names with its hash."""
+    """Compare every file that a row names with the hash in its name."""
     blobs = Blobs(home / BLOBS)
     broken: list[str] = []
     for name in names:
@@ -66,6 +66,6 @@ def _check_files(home: Path, names: list[str], *, slowly: bool) -> list[Finding]
             time.sleep(limits.check_pause_seconds)
     if not broken:
         return []
-    rest = len(broken) - limits.damage_lines_max
-    more = f" {rest} more files are damaged or missing." if rest > 0 else ""
+    hidden = len(broken) - limits.damage_lines_max
+    more = f" {hidden} more files are damaged or missing." if hidden > 0 else ""
     return [Finding(Kind.FILES, " ".join(broken[: limits.damage_lines_max]) + more)]

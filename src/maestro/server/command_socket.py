@@ -1,4 +1,4 @@
-"""The Unix socket on which commands come in. A socket file that someone deletes is made again within a second."""
+"""The Unix socket for commands. A deleted socket file is created again within a second."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ from maestro.core import limits
 from maestro.store.layout import SOCKET
 
 log = logging.getLogger(__name__)
-_QUEUE_MAX = 1024  # connections that wait to be accepted
+_QUEUE_MAX = 1024  # connections that wait for accept()
 Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class CommandSocket:
-    """Listens in the current directory, which is the data directory; `accept` serves each connection."""
+    """A listener in the current directory, which is the data directory. `accept` serves each connection."""
 
     def __init__(self, accept: Accept) -> None:
         self._accept = accept
         self._server: asyncio.Server | None = None
-        self._file: tuple[int, int] | None = None  # the file of our socket: its device and its number there
-        self._keeping: asyncio.Task[None] | None = None
+        self._file: tuple[int, int] | None = None  # the device and inode of our socket file
+        self._file_check: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Listen, and go on listening when the file is deleted or replaced."""
+        """Listen, and listen again after the socket file was deleted or replaced."""
         await self._listen()
-        self._keeping = asyncio.create_task(self._keep_file(), name="command socket")
+        self._file_check = asyncio.create_task(self._recreate_deleted_file(), name="command socket")
 
     def close(self) -> None:
-        """Take no more connections. Those that are open go on."""
-        if self._keeping is not None:
-            self._keeping.cancel()
-        if _file() == self._file:
+        """Accept no more connections. Open connections continue."""
+        if self._file_check is not None:
+            self._file_check.cancel()
+        if _current_file() == self._file:
             Path(SOCKET).unlink(missing_ok=True)
         if self._server is not None:
             self._server.close()
 
     async def _listen(self) -> None:
-        before, self._server = self._server, await asyncio.start_unix_server(self._accept, sock=_bind())
-        self._file = _file()
-        if before is not None:
-            before.close()
+        previous, self._server = self._server, await asyncio.start_unix_server(self._accept, sock=_bind_socket())
+        self._file = _current_file()
+        if previous is not None:
+            previous.close()
 
-    async def _keep_file(self) -> None:
+    async def _recreate_deleted_file(self) -> None:
         while True:
             await asyncio.sleep(limits.socket_check_seconds)
-            if _file() == self._file:
+            if _current_file() == self._file:
                 continue
             try:
                 await self._listen()
             except OSError as error:  # no descriptor is free, the disk is full, or the data directory is gone
-                log.warning("the socket file was deleted and cannot be made again: %s", error)
+                log.warning("the socket file was deleted and cannot be created again: %s", error)
                 continue
-            log.warning("the socket file was deleted: it was made again")
+            log.warning("the socket file was deleted: created a new socket file")
 
 
-def _file() -> tuple[int, int] | None:
-    """Return which file the socket's path names now."""
+def _current_file() -> tuple[int, int] | None:
+    """Return the device and inode of the file at the socket's path, or None."""
     try:
-        found = Path(SOCKET).stat()
+        status = Path(SOCKET).stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-def _bind() -> socket.socket:
-    """Bind by the bare name, so that a long data directory does not break the path.
+def _bind_socket() -> socket.socket:
+    """Return a listening socket, bound by its bare name: the path of a socket has a length limit.
 
-    A file that a killed server left is cleared away: this server holds the lock of the data directory.
+    The file of a killed server is removed first. This is safe, because this server holds the data directory's lock.
     """
     Path(SOCKET).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        listener.bind(SOCKET)  # for its owner alone: the server's umask sees to that
+        listener.bind(SOCKET)  # the server's umask gives access to the owner only
         listener.listen(_QUEUE_MAX)
     except OSError:
         listener.close()

@@ -1,4 +1,4 @@
-"""Refuses new connections while descriptors are left for the server's own files and programs."""
+"""Refuse new connections before descriptors run out: the server needs the rest for its own files and programs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from maestro.core import errors, limits
 
 
 def refusal(descriptor: int) -> errors.OutOfDescriptors | None:
-    """Return why a new connection is refused, or None. The system gives each connection the lowest free number."""
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most == resource.RLIM_INFINITY or descriptor < most - limits.descriptors_reserved:
+    """Return the error for a new connection whose descriptor is too high, or None.
+
+    The system gives each connection the lowest free number.
+    """
+    descriptors_max, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors_max == resource.RLIM_INFINITY or descriptor < descriptors_max - limits.descriptors_reserved:
         return None
-    return errors.OutOfDescriptors(hint=errors.DESCRIPTORS_HINT, data={"descriptors_max": most})
+    return errors.OutOfDescriptors(hint=errors.DESCRIPTORS_HINT, data={"descriptors_max": descriptors_max})

@@ -1,4 +1,4 @@
-"""A data directory: where it is, and the lock by which one server at a time has it."""
+"""Prepare and lock a data directory. One server at a time holds the lock."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from maestro.store.layout import DATABASE, LOCK, SOCKET
 from maestro.system import private_home
 
 _RETRY_SECONDS = 0.02
-_LOOK_SECONDS_MAX = 0.5  # that a command may hold the lock only to learn whether a server does
+_PROBE_SECONDS_MAX = 0.5  # a command holds the lock for at most this time, to find out whether a server runs
 
 
 def prepare(home: Path) -> None:
-    """Make the directory, for its owner's eyes only; refuse one that others can read or change."""
+    """Create the directory with access for its owner only; refuse a directory that other users can read or change."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise errors.StorageReadOnly(f"{home} cannot be made: {error.strerror}.") from error
+        raise errors.StorageReadOnly(f"{home} cannot be created: {error.strerror}.") from error
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        hint = "Check who owns it, or set another MAESTRO_HOME."
+        hint = "Check the owner of the directory, or set another MAESTRO_HOME."
         raise errors.StorageReadOnly(f"{home} cannot be written.", hint=hint)
     try:
         private_home.require_private(home)
@@ -34,14 +34,14 @@ def prepare(home: Path) -> None:
 
 
 def require_data(home: Path) -> None:
-    """Refuse a data directory without a database: only the person's own command makes a new one."""
+    """Refuse a data directory without a database: only the person's own command creates a new database."""
     if not (home / DATABASE).is_file():
-        hint = "The person makes a new one with: maestro up"
-        raise errors.StorageGone(f"There is no database in {home} any more.", hint=hint)
+        hint = "The person creates a new database with: maestro up"
+        raise errors.StorageGone(f"{home} no longer contains a database.", hint=hint)
 
 
 class HomeLock:
-    """Held for as long as a server uses a data directory; the system lets go of it when the process ends."""
+    """The lock that a server holds while it uses a data directory. The system frees the lock at the process's end."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -53,16 +53,18 @@ class HomeLock:
         except OSError as error:
             raise errors.StorageReadOnly(f"{self._home} cannot be written: {error.strerror}.") from error
         try:
-            self._take()
+            self._acquire()
         except errors.MaestroError:
             os.close(self._descriptor)
             raise
-        os.pwrite(self._descriptor, b"%-10d\n" % os.getpid(), 0)  # of one width: a reader never finds half of it
+        os.pwrite(
+            self._descriptor, b"%-10d\n" % os.getpid(), 0
+        )  # of fixed width, because a reader must never find half a number
         return self
 
-    def _take(self) -> None:
-        """Take the lock. Wait for a server that is stopping, and for a command that only looks at the lock."""
-        began = time.monotonic()
+    def _acquire(self) -> None:
+        """Acquire the lock. Wait for a server that stops, and for a command that only probes the lock."""
+        started_at = time.monotonic()
         while True:
             try:
                 return fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,15 +72,15 @@ class HomeLock:
                 if error.errno not in (errno.EAGAIN, errno.EACCES):
                     raise errors.StorageFailed(f"{self._home} cannot be locked: {error.strerror}.") from error
             is_stopping = not (self._home / SOCKET).exists()
-            if time.monotonic() - began > (limits.stop_seconds_max if is_stopping else _LOOK_SECONDS_MAX):
-                raise self._in_use()
+            if time.monotonic() - started_at > (limits.stop_seconds_max if is_stopping else _PROBE_SECONDS_MAX):
+                raise self._in_use_error()
             time.sleep(_RETRY_SECONDS)
 
-    def _in_use(self) -> errors.DataInUse:
+    def _in_use_error(self) -> errors.DataInUse:
         holder = os.pread(self._descriptor, 32, 0).decode(errors="replace").strip()
         return errors.DataInUse(
             f"Another server (pid {holder or '?'}) uses {self._home}.",
-            hint="Stop it with `maestro down`, or set another MAESTRO_HOME.",
+            hint="Stop the other server with `maestro down`, or set another MAESTRO_HOME.",
             data={"pid": holder},
         )
 

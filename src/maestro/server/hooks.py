@@ -1,4 +1,4 @@
-"""Puts the hook surface together, for both ways that hooks come."""
+"""Build the hook surface, for hooks over HTTP and for the command `maestro hook`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from maestro.surfaces.rest.guard import Guard
 
 
 def hooks(server: Server) -> Hooks:
-    """What both ways share."""
+    """Return the part that both transports share."""
     return Hooks(server.hook_desk, server.hook_firings)
 
 
-def endpoint(server: Server, made: Hooks) -> HookEndpoint:
-    return HookEndpoint(server, made, guard=Guard(hosts(server)).check)
+def endpoint(server: Server, shared: Hooks) -> HookEndpoint:
+    return HookEndpoint(server, shared, guard=Guard(hosts(server)).check)
 
 
-def command(server: Server, made: Hooks) -> Hook:
-    """What serves `maestro hook`."""
-    serving = HookCommand(server, made)
+def command(server: Server, shared: Hooks) -> Hook:
+    """Return the function that serves `maestro hook`."""
+    hook_command = HookCommand(server, shared)
 
-    async def serve(channel: Channel, peer: Peer | None, invocation: Invocation, words: list[str]) -> bool:
+    async def serve(channel: Channel, peer: Peer | None, invocation: Invocation, arguments: list[str]) -> bool:
         token = invocation.environment.get(TOKEN, "")
-        return await serving.serve(channel, words, peer=peer, directory=invocation.directory, token=token)
+        return await hook_command.serve(channel, arguments, peer=peer, directory=invocation.directory, token=token)
 
     return serve

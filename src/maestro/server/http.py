@@ -1,4 +1,4 @@
-"""The HTTP listener: one fixed port on loopback, or the next free one."""
+"""The HTTP listener: a fixed port on loopback, or the next free port."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from maestro.surfaces.rest.app import Rest
 from maestro.surfaces.rest.guard import Guard
 
 _PORTS_TRIED_MAX = 100
-_GRACE_SECONDS = 1  # for requests under way: writes take milliseconds; waits and streams would last for ever
+_GRACE_SECONDS = 1  # for unfinished requests: writes take milliseconds; waits and streams would never end
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket at the port, or at the next free one."""
+    """Return a listening socket at the port, or at the next free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, port + _PORTS_TRIED_MAX) if port else (0,):
         listener = socket.socket(family, socket.SOCK_STREAM)
@@ -59,14 +59,14 @@ def url_of(listener: socket.socket) -> str:
 
 
 class Http:
-    """/api, /hooks and /mcp go straight to their surfaces; everything else to the pages."""
+    """The ASGI application: /api, /hooks and /mcp go to their surfaces, all other paths to the pages."""
 
     def __init__(self, server: Server, mcp: Endpoint, hooks: HookEndpoint) -> None:
         self._rest = Rest(server, REGISTRY, hosts=hosts(server), version=__version__)
         self._mcp = mcp
         self._hooks = hooks
         self._guard = Guard(hosts(server))
-        self._pages = Starlette(routes=[Route("/", _front)])
+        self._pages = Starlette(routes=[Route("/", _front_page)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/"):
@@ -76,9 +76,9 @@ class Http:
         elif scope["type"] == "http" and scope["path"] in ("/mcp", "/mcp/"):
             await self._mcp(scope, receive, send)
         else:
-            await self._page(scope, receive, send)
+            await self._serve_page(scope, receive, send)
 
-    async def _page(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._guard.check(scope["headers"])
         except errors.NotPermitted as error:
@@ -88,33 +88,33 @@ class Http:
 
 
 def hosts(server: Server) -> list[str]:
-    """The names under which this server may be called, besides loopback's."""
+    """Return the host names under which clients may call this server, besides the names of loopback."""
     return [server.settings.host, *server.settings.allowed_hosts.split(",")]
 
 
-async def _front(request: Request) -> PlainTextResponse:
-    return PlainTextResponse(f"Maestro {__version__}. Its API is described at /api/openapi.json.\n")
+async def _front_page(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(f"Maestro {__version__}. /api/openapi.json describes the API.\n")
 
 
-class _Uvicorn(uvicorn.Server):
-    """uvicorn without its ten wake-ups a second: it waits until it is told to stop."""
+class _StoppableUvicorn(uvicorn.Server):
+    """uvicorn without its ten wake-ups a second. The server waits for the stop event instead."""
 
     def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
         super().__init__(config)
         self._stopping = stopping
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
-        return nullcontext()  # signals are the composition root's business
+        return nullcontext()  # maestro.server.lifecycle handles the signals
 
     async def main_loop(self) -> None:
         await self.on_tick(0)
         await self._stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close what is still open after the grace. Requests end by that, and none has to be cancelled."""
-        closing = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._close_connections)
+        """Close the connections that are open after the grace period. Their requests end without a cancellation."""
+        close_timer = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._close_connections)
         await super().shutdown(sockets)
-        closing.cancel()
+        close_timer.cancel()
 
     def _close_connections(self) -> None:
         for connection in list(self.server_state.connections):
@@ -122,10 +122,10 @@ class _Uvicorn(uvicorn.Server):
 
 
 async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> None:
-    """Answer HTTP until told to stop."""
+    """Answer HTTP requests until the stop event is set."""
     config = uvicorn.Config(
         app,
-        http=cast(type[asyncio.Protocol], partial(BoundedProtocol, strangers=Strangers(most=strangers_max()))),
+        http=cast(type[asyncio.Protocol], partial(BoundedProtocol, unidentified=Strangers(most=strangers_max()))),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -135,10 +135,10 @@ async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> 
         date_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS + 1,
     )
-    server = _Uvicorn(config, stopping)
-    log, sparse = logging.getLogger("uvicorn.error"), SparseLog()
-    log.addFilter(sparse)
+    server = _StoppableUvicorn(config, stopping)
+    uvicorn_log, sparse_filter = logging.getLogger("uvicorn.error"), SparseLog()
+    uvicorn_log.addFilter(sparse_filter)
     try:
         await server.serve([listener])
     finally:
-        log.removeFilter(sparse)
+        uvicorn_log.removeFilter(sparse_filter)

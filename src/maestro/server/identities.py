@@ -1,9 +1,8 @@
-"""Who is calling: by token first, else by the process at the other end of the Unix socket.
+"""Identify callers: by token, or without a token by the process at the other end of the Unix socket.
 
-A process that descends from a session's process or runner is that session, so an agent that lost its token does
-not become the person; nor does one whose session has ended. A process that descends from the server or its supervisor
-without a runner between (a gate, a set-up command, git, a tracker, and the orphans of these) is nobody. A chain of
-parents that cannot be read is nobody.
+A process below a session's process or runner is the session: an agent without its token does not become the person,
+also after the session's end. A process below the server or its supervisor without a runner between (a gate, a set-up
+command, git, a tracker, and their orphans) is nobody. So is a process whose chain of parents cannot be read.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from maestro.system import processes
 
 
 class Identities:
-    """Attests callers."""
+    """The callers behind tokens and processes, read from the store and cached until an event changes a session."""
 
     def __init__(self, store: Store, secrets: Secrets, presence: Presence, *, human: str, home: Path) -> None:
         self._store = store
@@ -32,129 +31,132 @@ class Identities:
         self._human = human
         self._supervisor = process_name(str(home))
         self._pid = os.getpid()
-        self._above = _own_ancestors()
-        self._unknown: dict[tuple[int, str], str] = {}
-        self._processes: dict[tuple[int, str], str] | None = None
-        self._sessions: dict[str, Caller] = {}  # by the hash of their token
-        self._tokens: dict[str, str] = {}  # those hashes, by session
+        self._own_processes = _own_ancestors()
+        self._unknown_runners: dict[tuple[int, str], str] = {}
+        self._sessions_by_process: dict[tuple[int, str], str] | None = None
+        self._callers_by_token: dict[str, Caller] = {}  # keyed by the hash of the session's token
+        self._token_hashes: dict[str, str] = {}  # token hash by session id
         self._changes = 0
 
     def forget(self, session_id: str | None = None) -> None:
-        """What a session is has changed, or that of many: what is remembered may be old."""
+        """Forget the cached caller of a session, or of all sessions, because an event changed the session."""
         self._changes += 1
         if session_id is None:
-            self._sessions.clear()
-            self._tokens.clear()
+            self._callers_by_token.clear()
+            self._token_hashes.clear()
         else:
-            self._sessions.pop(self._tokens.pop(session_id, ""), None)
+            self._callers_by_token.pop(self._token_hashes.pop(session_id, ""), None)
 
     def add_unknown_runners(self, runners: dict[tuple[int, str], str]) -> None:
-        """Take note of live runners whose sessions are not in the store: what descends from them is nobody."""
-        self._unknown = runners
+        """Record live runners whose sessions are not in the store: every process below them is nobody."""
+        self._unknown_runners = runners
         self.forget_processes()
 
     def forget_processes(self) -> None:
-        """A session may have a process that it had not."""
+        """Forget the cached processes of sessions: a session may have a new process."""
         self._changes += 1
-        self._processes = None
+        self._sessions_by_process = None
 
     async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
-        """A token is looked at first, and a wrong one is never made up for by anything else."""
+        """Return who is calling. A token is checked first; a wrong token is refused, whatever the process is."""
         if token:
-            caller = await self._by_token(token)
+            caller = await self._find_by_token(token)
         elif peer is None or peer.uid != os.getuid():
             caller = nobody()
         else:
-            caller = await self._by_process(peer.pid)
+            caller = await self._find_by_process(peer.pid)
         if caller.session_id is not None:
-            self._presence.heard(caller.session_id, again=again)  # whoever calls is alive
+            self._presence.heard(caller.session_id, again=again)  # a call is a sign of life
         return caller
 
     async def anew(self, caller: Caller) -> Caller:
-        """The same caller as it is now."""
-        return await self._by_session(caller.session_id) if caller.session_id is not None else caller
+        """Return the same caller with its present rights."""
+        return await self._find_by_session(caller.session_id) if caller.session_id is not None else caller
 
-    async def _by_token(self, token: str) -> Caller:
+    async def _find_by_token(self, token: str) -> Caller:
         if self._secrets.is_person(token):
             return person(self._human)
         hashed = hash_token(token)
-        known = self._sessions.get(hashed)
-        if known is not None:
-            return known
+        cached = self._callers_by_token.get(hashed)
+        if cached is not None:
+            return cached
         changes = self._changes
         caller = await self._store.read(lambda tx: tx.sessions.caller_by_token(hashed), quick=True)
         if caller is None:
-            lost = await self._store.read(lambda tx: tx.sessions.lost_by_token(hashed), quick=True)
-            caller = await self._store.write(lambda tx: revive(tx, hashed)) if lost else None
+            is_lost = await self._store.read(lambda tx: tx.sessions.lost_by_token(hashed), quick=True)
+            caller = await self._store.write(lambda tx: revive(tx, hashed)) if is_lost else None
         if caller is None:
             raise errors.NotAuthenticated(
-                "This token is not valid: its session has ended, or it never was one.",
+                "The token is not valid: its session has ended, or Maestro did not issue the token.",
                 hint="Unset MAESTRO_TOKEN, or register again: maestro session register",
             )
-        if changes == self._changes:  # else a session ended while this was read
-            self._sessions[hashed] = caller
-            self._tokens[caller.name] = hashed
+        if changes == self._changes:  # otherwise a session ended during the read
+            self._callers_by_token[hashed] = caller
+            self._token_hashes[caller.name] = hashed
         return caller
 
     async def refuse_start_by_session(self) -> None:
-        """Refuse to run as a descendant of a session: the server would have the environment of that session."""
+        """Refuse to run as a descendant of a session: the server would have the session's environment."""
         try:
-            _, *above = processes.ancestry(os.getpid())
+            _, *ancestors = processes.ancestry(os.getpid())
         except processes.ChainBroken:
-            return  # a container may hide the parents; the client has looked at its environment
-        if above and above[0].name == self._supervisor:
-            above = above[1:]
-        known = await self._registered()
-        if any((one.pid, one.started) in known or one.name == self._supervisor for one in above):
+            return  # a container may hide the parents; the client has checked its environment
+        if ancestors and ancestors[0].name == self._supervisor:
+            ancestors = ancestors[1:]
+        sessions = await self._session_processes()
+        if any(
+            (process.pid, process.started) in sessions or process.name == self._supervisor for process in ancestors
+        ):
             raise errors.NotPermitted(
-                "A session's process has started this server.", hint="Run in your own terminal: maestro up"
+                "A process of a session has started this server. Only the person may start a server.",
+                hint="Run in your own terminal: maestro up",
             )
 
-    async def _by_process(self, pid: int) -> Caller:
+    async def _find_by_process(self, pid: int) -> Caller:
         try:
             chain = processes.ancestry(pid)
         except processes.ChainBroken:
             return nobody()
-        known = await self._registered()
+        sessions = await self._session_processes()
         for process in chain:
-            session_id = known.get((process.pid, process.started))
-            if session_id is not None:  # the nearest counts; one that has ended is nobody
-                return await self._by_session(session_id)
+            session_id = sessions.get((process.pid, process.started))
+            if session_id is not None:  # the nearest session counts; a session that has ended is nobody
+                return await self._find_by_session(session_id)
             if process.pid == self._pid or self._is_foreign_supervisor(process):
                 return nobody()
         return person(self._human)
 
     def _is_foreign_supervisor(self, process: processes.Process) -> bool:
-        """Return whether a process is a supervisor under which this server does not run itself.
+        """Return whether callers below a process are nobody because the process is a supervisor.
 
-        An agent of another data directory is not the person here, unless that agent has started this server: then
-        both run below the other supervisor.
+        An agent of another data directory is not the person here, unless the agent has started this server: in that
+        case both run below the other supervisor.
         """
         if process.name == self._supervisor:
             return True
-        return is_supervisor_name(process.name) and (process.pid, process.started) not in self._above
+        return is_supervisor_name(process.name) and (process.pid, process.started) not in self._own_processes
 
-    async def _registered(self) -> dict[tuple[int, str], str]:
-        """The processes that are sessions."""
-        if self._processes is not None:
-            return self._processes
+    async def _session_processes(self) -> dict[tuple[int, str], str]:
+        """Return the session id of each process (pid and start time) that is a session's process or runner."""
+        if self._sessions_by_process is not None:
+            return self._sessions_by_process
         changes = self._changes
-        known = await self._store.read(lambda tx: tx.sessions.with_process(), quick=True) | self._unknown
+        sessions = await self._store.read(lambda tx: tx.sessions.with_process(), quick=True) | self._unknown_runners
         if changes == self._changes:
-            self._processes = known
-        return known
+            self._sessions_by_process = sessions
+        return sessions
 
-    async def _by_session(self, session_id: str) -> Caller:
-        return await self._store.read(lambda tx: _session(tx, session_id), quick=True)
+    async def _find_by_session(self, session_id: str) -> Caller:
+        return await self._store.read(lambda tx: _session_caller(tx, session_id), quick=True)
 
 
-def _session(tx: Tx, session_id: str) -> Caller:
+def _session_caller(tx: Tx, session_id: str) -> Caller:
     return tx.sessions.caller(session_id) or nobody()
 
 
 def _own_ancestors() -> set[tuple[int, str]]:
-    """Return the processes above this server."""
+    """Return this server's process and the processes above it, as pid and start time."""
     try:
-        return {(one.pid, one.started) for one in processes.ancestry(os.getpid())}
+        return {(process.pid, process.started) for process in processes.ancestry(os.getpid())}
     except processes.ChainBroken:
         return set()

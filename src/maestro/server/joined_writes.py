@@ -1,7 +1,7 @@
-"""Sends the head and the body of an HTTP answer in one piece.
+"""Send the head and the body of an HTTP answer in one write.
 
-uvicorn writes them one after the other. Each write is a system call, and the first one already wakes the client,
-which then has to wait for the second.
+uvicorn writes the head and the body separately. Each write is a system call, and the first write already wakes the
+client, which has to wait for the second write.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _HEAD = b"HTTP/1."
 class JoinedWrites(asyncio.Transport):
     """A transport that holds the head of an answer back until the next write, or to the end of the loop's turn.
 
-    Only heads: the body of an answer must be out when uvicorn counts the answer as complete.
+    Only heads are held back: the body of an answer must be out when uvicorn counts the answer as complete.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -31,17 +31,17 @@ class JoinedWrites(asyncio.Transport):
         self.abort = transport.abort  # type: ignore[method-assign]
 
     def write(self, data: Any) -> None:
-        """Send `data` behind the head that was held back; hold `data` back if it is a head itself."""
+        """Send `data` after a held head; hold `data` back if it is a head."""
         if self._head:
             data, self._head = self._head + data, b""
         elif data.startswith(_HEAD):
             self._head = data
-            self._loop.call_soon(self._send_head)  # of an answer whose body comes later
+            self._loop.call_soon(self._send_head)  # an answer whose body comes later
             return
         self._transport.write(data)
 
     def close(self) -> None:
-        """Send the head that was held back, then close."""
+        """Send a held head, then close."""
         self._send_head()
         self._transport.close()
 

@@ -1,6 +1,7 @@
-"""Agents that run on while no server does: a restore must not leave them behind.
+"""Find and end agents that run without a server, before a restore.
 
-The restored store may not know their sessions. Then no command could stop them, and no report of theirs would count.
+The restored store may not contain their sessions. No command could stop the agents, and no report of theirs would
+count.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from pathlib import Path
 from maestro.core import errors, limits
 from maestro.services.programs.runners import Runners
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 
 def require_no_agents(home: Path, *, end: bool) -> None:
-    """Refuse to go on while agents run; with `end`, end them first."""
+    """Refuse to continue while agents run; with `end`, end the agents first."""
     runners = Runners(home)
     live = runners.live_sessions()
     if live and end:
@@ -31,13 +32,15 @@ def require_no_agents(home: Path, *, end: bool) -> None:
 
 
 def _end_agents(runners: Runners, live: list[str]) -> list[str]:
-    """Tell every runner to end its agent; return the sessions whose runner is still there after a while."""
+    """Tell every runner to end its agent; return the sessions whose runner is alive after the grace period."""
     for session_id in live:
         note = runners.note(session_id)
         if note is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(note.runner, signal.SIGTERM)
-    until = time.monotonic() + limits.stop_grace_seconds + limits.stop_seconds_max
-    while (left := [one for one in live if runners.is_alive(one)]) and time.monotonic() < until:
-        time.sleep(_LOOK_SECONDS)
-    return left
+    deadline = time.monotonic() + limits.stop_grace_seconds + limits.stop_seconds_max
+    while (
+        still_alive := [session_id for session_id in live if runners.is_alive(session_id)]
+    ) and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    return still_alive

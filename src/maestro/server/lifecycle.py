@@ -1,4 +1,4 @@
-"""One server's life: take the data directory, listen, say so, work until told to stop, leave nothing half done."""
+"""Run one server: lock the data directory, listen, report readiness, serve until a stop, finish accepted work."""
 
 from __future__ import annotations
 
@@ -30,43 +30,43 @@ from maestro.surfaces.cli.connection import handle
 from maestro.surfaces.refusals import REFUSALS
 
 log = logging.getLogger(__name__)
-_COLLECT_AFTER = (50_000, 50, 50)
+_COLLECTION_THRESHOLDS = (50_000, 50, 50)
 
 
 async def run(home: Path, *, port: int | None, ready: Ready) -> None:
-    """Serve one data directory until a signal or `maestro down`."""
+    """Serve one data directory until a signal or `maestro down` stops the server."""
     # The socket is bound by its bare name, so that a long data directory does not break its path.
     os.chdir(home)
     with HomeLock(home):
         replacement.finish(home)
         server = Server(home)
-        _make_room()
+        _prepare_for_many_connections()
         try:
-            await _listen(server, port if port is not None else server.settings.port, ready)
+            await _serve_until_stop(server, port if port is not None else server.settings.port, ready)
         finally:
             await server.close()
         if server.fault is not None:
             raise server.fault
 
 
-def _make_room() -> None:
-    """For thousands of agents on the line: files for their sockets, and a collector that does not stop them all.
+def _prepare_for_many_connections() -> None:
+    """Prepare the process for thousands of connected agents: raise the file limit and make garbage collections rare.
 
-    What is there at the start stays: it need not be looked at again and again. A full collection with five thousand
-    waiting agents takes half a second, so there are to be few.
+    The collector skips the objects of the start, because they live as long as the server. A full collection with five
+    thousand waiting agents takes half a second, and no request is served meanwhile.
     """
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_COLLECT_AFTER)
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)
 
 
-async def _listen(server: Server, port: int, ready: Ready) -> None:
+async def _serve_until_stop(server: Server, port: int, ready: Ready) -> None:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, server.stopping.set)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, server.stopping.set)
     await record_older_runners(server.store, server.runners)
     server.identities.add_unknown_runners(await find_unknown_runners(server.store, server.runners))
     await server.identities.refuse_start_by_session()
@@ -74,18 +74,18 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
     await server.quotas.remember(server.store)
     await git_records.load(server.store)
     await server.findings.take_note()
-    await server.unheard_hooks.run_once()  # they are older than whatever comes in from here on
+    await server.unheard_hooks.run_once()  # late hooks are older than every request from here on
     listener = http.listen(server.settings.host, port)
     server.url = http.url_of(listener)
-    tools = mcp.endpoint(server)
-    hooked = hooks.hooks(server)
-    line = CommandLine(server, pipe=mcp.pipe(server, tools), hook=hooks.command(server, hooked))
-    commands = _Commands(line)
-    entrance = CommandSocket(commands)
-    await entrance.open()
-    pages = http.Http(server, tools, hooks.endpoint(server, hooked))
-    web = asyncio.create_task(http.serve(pages, listener, server.stopping))
-    _write_note(server)
+    mcp_endpoint = mcp.endpoint(server)
+    hook_answers = hooks.hooks(server)
+    command_line = CommandLine(server, pipe=mcp.pipe(server, mcp_endpoint), hook=hooks.command(server, hook_answers))
+    connections = _CommandConnections(command_line)
+    command_socket = CommandSocket(connections)
+    await command_socket.open()
+    http_app = http.Http(server, mcp_endpoint, hooks.endpoint(server, hook_answers))
+    http_server = asyncio.create_task(http.serve(http_app, listener, server.stopping))
+    _write_server_file(server)
     replace_killed_supervisor(server.home, server.stopping.set)
     ready.say("ready")
     log.info("serving %s at %s (pid %d)", server.home, server.url, os.getpid())
@@ -93,20 +93,20 @@ async def _listen(server: Server, port: int, ready: Ready) -> None:
         await server.stopping.wait()
     finally:
         log.info("stopping")
-        entrance.close()
-        await commands.finish()
-        await tools.stop()
+        command_socket.close()
+        await connections.finish_connections()
+        await mcp_endpoint.stop()
         server.stopping.set()
-        await web
+        await http_server
         REFUSALS.flush()
         Path(SERVER).unlink(missing_ok=True)
 
 
-class _Commands:
-    """The connections that are being served, so that stopping can let them finish."""
+class _CommandConnections:
+    """The open connections of commands. A stop of the server lets them finish first."""
 
-    def __init__(self, commands: CommandLine) -> None:
-        self._commands = commands
+    def __init__(self, command_line: CommandLine) -> None:
+        self._command_line = command_line
         self._running: set[asyncio.Task[None]] = set()
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -115,14 +115,14 @@ class _Commands:
         self._running.add(task)
         try:
             refusal = descriptors.refusal(writer.get_extra_info("socket").fileno())
-            await handle(reader, writer, self._commands, refusal=refusal)
+            await handle(reader, writer, self._command_line, refusal=refusal)
         except asyncio.CancelledError:
-            log.info("a command was ended because the server stops")
+            log.info("ended a running command because the server stops")
         finally:
             self._running.discard(task)
 
-    async def finish(self) -> None:
-        """A short grace for commands under way; then waits and feeds are ended."""
+    async def finish_connections(self) -> None:
+        """Wait half a second for running commands, then cancel the rest: waits and event streams."""
         if self._running:
             await asyncio.wait(self._running, timeout=0.5)
         for task in list(self._running):
@@ -131,9 +131,9 @@ class _Commands:
             await asyncio.wait(self._running, timeout=limits.stop_seconds_max)
 
 
-def _write_note(server: Server) -> None:
-    """Where the server listens, for programs that look in the data directory."""
-    note = {"pid": os.getpid(), "url": server.url, "version": __version__}
+def _write_server_file(server: Server) -> None:
+    """Write the server's pid, URL and version into the data directory, for programs that look for a server."""
+    content = {"pid": os.getpid(), "url": server.url, "version": __version__}
     part = Path(f".{SERVER}.part")
-    part.write_bytes(msgspec.json.encode(note) + b"\n")
+    part.write_bytes(msgspec.json.encode(content) + b"\n")
     part.rename(SERVER)

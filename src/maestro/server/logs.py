@@ -1,4 +1,4 @@
-"""The server's log: one line for each entry, without tokens."""
+"""Configure the server's log: one line for each entry, without tokens."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from maestro.text import redaction
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
-class _Formatter(logging.Formatter):
-    """Hides tokens in entries and in the tracebacks below them."""
+class _RedactingFormatter(logging.Formatter):
+    """A formatter that hides tokens in entries and in tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         return redaction.hide(super().format(record))
@@ -20,5 +20,5 @@ class _Formatter(logging.Formatter):
 def configure() -> None:
     """Write the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Formatter(_FORMAT))
+    handler.setFormatter(_RedactingFormatter(_FORMAT))
     logging.basicConfig(level=logging.INFO, handlers=[handler])

@@ -1,4 +1,4 @@
-"""Puts the MCP surface together. It is given what others have: answers as the command prints them, the guard."""
+"""Build the MCP surface, with the renderer of the command surface and the header check of the REST surface."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from maestro.surfaces.mcp.endpoint import Endpoint
 from maestro.surfaces.mcp.stdio import Origin, Stdio
 from maestro.surfaces.rest.guard import Guard
 
-_PLAIN = View()
-# Where a renderer itself says what to call next; all else in an answer is someone's words, and stays as it is.
-_NEXT = re.compile(r"(?m)^  (?:… cut short; the whole of it: |.*take it with: )maestro .*$")
+_PLAIN_VIEW = View()
+# The lines in which a renderer names the next command. All other text of an answer stays as its author wrote it.
+_NEXT_COMMAND = re.compile(r"(?m)^  (?:… cut short; the whole of it: |.*take it with: )maestro .*$")
 
 
 def words(answer: Any) -> str:
-    """An answer as text for a model: no colours, and tools where the command would name commands."""
-    rendered = answers.render(answer, _PLAIN)
+    """Return an answer as text for a model: without colours, and with the names of tools instead of commands."""
+    rendered = answers.render(answer, _PLAIN_VIEW)
     out = rendered.out.decode(errors="replace") if isinstance(rendered.out, bytes) else rendered.out
     notes = "".join(f"{as_tools(note)}\n" for note in rendered.notes)
-    return finish(_NEXT.sub(lambda found: as_tools(found[0]), out) + notes)
+    return finish(_NEXT_COMMAND.sub(lambda match: as_tools(match[0]), out) + notes)
 
 
 def endpoint(server: Server) -> Endpoint:
-    """MCP over HTTP. What ends a session ends its clients' sessions too."""
+    """Return the MCP endpoint. The end of a Maestro session also ends the MCP sessions of its clients."""
     calls = Calls(server, words=words, hints=as_tools)
-    made = Endpoint(server, calls, guard=Guard(hosts(server)).check, words=words)
-    server.on_session_end = made.session_ended
-    server.on_rights_change = made.listings.changed
-    return made
+    new_endpoint = Endpoint(server, calls, guard=Guard(hosts(server)).check, words=words)
+    server.on_session_end = new_endpoint.session_ended
+    server.on_rights_change = new_endpoint.listings.changed
+    return new_endpoint
 
 
-def pipe(server: Server, made: Endpoint) -> Pipe:
-    """What serves `maestro mcp`: the same engine as over HTTP."""
-    stdio = Stdio(server, made.short, made.engine, made.listings)
+def pipe(server: Server, mcp_endpoint: Endpoint) -> Pipe:
+    """Return the function that serves `maestro mcp`, with the same engine as over HTTP."""
+    stdio = Stdio(server, mcp_endpoint.short, mcp_endpoint.engine, mcp_endpoint.listings)
 
     async def serve(channel: Piped, peer: Peer | None, invocation: Invocation) -> None:
         await stdio.serve(channel, Origin(peer, invocation.directory, invocation.environment))

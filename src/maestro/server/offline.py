@@ -1,4 +1,4 @@
-"""A backup without a server: for a data directory on which no server can start, because it is full or read-only."""
+"""Back up a data directory without a server. A server cannot start on a full disk or in a read-only directory."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def back_up(home: Path, target: Path, *, allow_missing: bool) -> ops.BackupDone:
 
 
 def _require_no_loss(home: Path, copy: Path) -> None:
-    """Refuse a store that is behind its mark, or was and is not accepted as such."""
+    """Refuse a store that has lost events: it is behind its mark, or has a recorded loss that is not accepted."""
     Health(home).require_no_loss()
     lost = lost_events(checks.last_event(copy), Mark(home / MARK).read())
     if lost is not None:
-        raise errors.StorageDamaged(lost.text, hint="Go on without these events: --allow-missing")
+        raise errors.StorageDamaged(lost.text, hint="Back up without these events: --allow-missing")
 
 
 @contextlib.contextmanager
 def _without_server(home: Path) -> Iterator[None]:
-    """Keep servers from using a data directory meanwhile. A read-only directory allows a shared lock only."""
+    """Keep servers out of the data directory during the backup. A read-only directory allows only a shared lock."""
     try:
         descriptor = os.open(home / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -59,14 +59,14 @@ def _without_server(home: Path) -> Iterator[None]:
 
 
 def _copy_database(home: Path, copy: Path) -> None:
-    """Copy the database with its write-ahead log, and move what is in the log into the copy."""
-    log = f"{DATABASE}-wal"
+    """Copy the database with its write-ahead log, and move the log's content into the copy."""
+    write_ahead_log = f"{DATABASE}-wal"
     try:
         shutil.copyfile(home / DATABASE, copy)
-        if (home / log).exists():
-            shutil.copyfile(home / log, copy.with_name(log))
+        if (home / write_ahead_log).exists():
+            shutil.copyfile(home / write_ahead_log, copy.with_name(write_ahead_log))
     except FileNotFoundError as error:
-        raise errors.NotFound(f"There is no database in {home}.") from error
+        raise errors.NotFound(f"{home} contains no database.") from error
     except OSError as error:
         raise errors.storage_fault(error, f"The database cannot be copied to {copy.parent.parent}") from error
     try:

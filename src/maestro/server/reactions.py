@@ -1,4 +1,4 @@
-"""What follows from each commit: who is woken, and what is remembered and no longer true."""
+"""React to the events of each commit: nudge background jobs, wake listeners, forget cached values."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from maestro.server.upkeep import NUDGED
 if TYPE_CHECKING:
     from maestro.server.app import Server
 
-# After these a session is who it was.
-_SAME_SESSION = (Kind.SESSION_STATUS_CHANGED, Kind.SESSION_REPORTED)
+# These events do not invalidate cached callers.
+_CALLER_UNCHANGED = (Kind.SESSION_STATUS_CHANGED, Kind.SESSION_REPORTED)
 
 
 class Reactions:
-    """On the event loop, after each commit."""
+    """The reactions of a server to events. They run on the event loop after each commit."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
     def react(self, events: Sequence[Event]) -> None:
         for kind in {event.kind for event in events}:
-            self._to_kind(kind)
+            self._react_to_kind(kind)
         for event in events:
-            self._to_session(event)
+            self._react_to_session_event(event)
         self._server.hub.publish(events)
 
-    def _to_kind(self, kind: str) -> None:
-        """However many of it there are."""
+    def _react_to_kind(self, kind: str) -> None:
+        """React once to all events of a kind in the commit."""
         server = self._server
         for job in NUDGED.get(kind, ()):
             server.upkeep.nudge(job)
         if kind.startswith("mail."):
-            return  # the most frequent events by far, after which all that is remembered stays true
-        if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # that one is about several
+            return  # the most frequent events by far; they invalidate no cached value
+        if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # an adoption changes several sessions
             server.identities.forget()
         if kind == Kind.SESSION_ADOPTED:
             server.families.forget()
@@ -44,12 +44,12 @@ class Reactions:
         if kind == Kind.PROJECT_CHANGED:
             server.places.forget()
 
-    def _to_session(self, event: Event) -> None:
+    def _react_to_session_event(self, event: Event) -> None:
         server, session_id = self._server, event.subject
         if not event.kind.startswith("session."):
             return
         server.identities.forget_processes()
-        if event.kind not in _SAME_SESSION:
+        if event.kind not in _CALLER_UNCHANGED:
             server.identities.forget(session_id)
         match event.kind:
             case Kind.SESSION_ENDED | Kind.SESSION_LOST:

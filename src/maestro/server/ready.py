@@ -1,4 +1,4 @@
-"""Tells whoever started this server how it went, over the pipe they left open."""
+"""Report the result of the start to the process that started this server, over an inherited pipe."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 
 
 class Ready:
-    """The pipe named in MAESTRO_READY_FD; without one, nobody waits to hear."""
+    """The pipe that MAESTRO_READY_FD names. Without the variable, no process waits for a report."""
 
     def __init__(self) -> None:
-        given = os.environ.pop("MAESTRO_READY_FD", "")
-        self._descriptor = int(given) if given.isdigit() else -1
+        number = os.environ.pop("MAESTRO_READY_FD", "")
+        self._descriptor = int(number) if number.isdigit() else -1
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.set_inheritable(self._descriptor, False)
 
     def say(self, line: str) -> None:
-        """One line, once; then the pipe is closed."""
+        """Write one line and close the pipe. Further lines are dropped."""
         if self._descriptor < 0:
             return
         with contextlib.suppress(OSError):

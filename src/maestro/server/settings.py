@@ -1,4 +1,4 @@
-"""What a person can set, in `config.toml` of the data directory. Everything has a sensible default."""
+"""The person's settings, in `config.toml` of the data directory. Every setting has a default."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ _Line = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every setting, with its default."""
+    """All settings, with their defaults."""
 
-    # Your name on what you do; your login when empty.
+    # The person's name on records; empty means the login.
     human: _Line = ""
     # The address to listen on.
     host: _Line = "127.0.0.1"
-    # Names besides its own address under which others may call it, separated by commas.
+    # Further host names under which clients may call the server, separated by commas.
     allowed_hosts: _Line = ""
-    # The HTTP port; the next free one if it is taken.
+    # The HTTP port; the server takes the next free port if another program uses this port.
     port: Annotated[int, Meta(ge=0, le=65535)] = DEFAULT_PORT
-    # How long the event log is kept; 0 is for ever.
+    # How long the event log is kept; 0 means for ever.
     events_days: Annotated[int, Meta(ge=0, le=36500)] = 90
-    # How long mail is kept once nobody is still to read it; 0 is for ever.
+    # How long mail is kept after the last recipient has read it; 0 means for ever.
     mail_days: Annotated[int, Meta(ge=0, le=36500)] = 0
-    # How many messages a session may send to one recipient within a minute; 0 is without limit.
+    # How many messages a session may send to one recipient within a minute; 0 means no limit.
     mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_default
-    # The same for a session and all those below it together, and for all sessions of a project together.
+    # The same for a session with all sessions below it, and for all sessions of a project.
     family_mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_of_family_default
     project_mail_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.mail_per_minute_of_project_default
     # How many live sessions one session may have registered, and how many a family may register within a minute.
     sessions_per_parent: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.sessions_per_parent_default
     sessions_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.sessions_per_minute_default
-    # How many questions of one session, and of all sessions with the same parent, may be open; and asked in a minute.
+    # How many asks a session and all sessions of one parent may have open, and may open within a minute.
     asks_per_session: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.asks_per_session_default
     asks_per_parent: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.asks_per_parent_default
     asks_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.asks_per_minute_default
@@ -52,55 +52,55 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tasks_per_minute: Annotated[int, Meta(ge=0, le=1_000_000)] = limits.tasks_per_minute_default
     # How many bytes of documents, attachments and long texts the sessions of a project may store in a day (UTC).
     project_bytes_per_day: Annotated[int, Meta(ge=0, le=2**50)] = limits.project_bytes_per_day_default
-    # How many levels deep sessions start others.
+    # How many levels deep sessions start further sessions.
     spawn_depth: Annotated[int, Meta(ge=0, le=64)] = limits.spawn_depth_max
-    # How many started sessions one coordinator has at once, and one project.
+    # How many started sessions one coordinator, and one project, may have at once.
     spawns_per_coordinator: Annotated[int, Meta(ge=0, le=10_000)] = limits.spawns_of_one_coordinator_max
     spawns_per_project: Annotated[int, Meta(ge=0, le=10_000)] = limits.spawns_of_one_project_max
     # Whether worktrees of a run stay when their work is merged.
     keep_worktrees: bool = False
-    # How long what a session showed is kept after its end; 0 is for ever.
+    # How long a session's transcript is kept after the session's end; 0 means for ever.
     transcript_days: Annotated[int, Meta(ge=0, le=36500)] = 30
     # How long one gate command may take.
     gate_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.gate_seconds_max
-    # How long a program of a run may stay after its task is done.
+    # How long a program of a run may stay after the end of its task.
     run_grace_seconds: Annotated[int, Meta(ge=0, le=24 * 3600)] = limits.run_grace_seconds
-    # Whether an agent's question shows up on the desktop.
+    # Whether an agent's ask shows a desktop notification.
     notify_desktop: bool = True
-    # An address that gets every question of an agent as JSON (POST).
+    # A URL that gets every ask of an agent as JSON (POST).
     notify_webhook: Annotated[str, Meta(max_length=1000, pattern=r"^(https?://[^\x00-\x20\x7f]+)?$(?!\n)")] = ""
-    # How often a tracker beside Maestro is read as a whole, and how long one call of its program may take.
+    # How often a tracker is read as a whole, and how long one call of its program may take.
     tracker_seconds: Annotated[int, Meta(ge=1, le=24 * 3600)] = limits.tracker_seconds_default
     tracker_call_seconds: Annotated[int, Meta(ge=1, le=3600)] = limits.tracker_call_seconds_default
-    # Where the program of Beads is, if it is not on the PATH.
+    # The path of the Beads program, if the program is not on the PATH.
     bd: _Line = ""
     # The git remote that names a project: origin or upstream.
     remote: Annotated[_Line, Meta(min_length=1)] = "origin"
 
 
 def load(home: Path) -> Settings:
-    """The settings of a data directory; what is wrong in the file is said, not guessed around."""
+    """Return the settings of a data directory; refuse a file with errors instead of guessing."""
     file = home / SETTINGS
     try:
         return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Settings)
     except FileNotFoundError:
         return Settings()
     except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Mend it, or move it away.") from error
+        raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Correct the file, or move it away.") from error
 
 
 def change(home: Path, name: str, value: str) -> Settings:
-    """Set one setting and write the file anew, whole or not at all."""
+    """Change one setting and replace the file in one step."""
     known(name)
-    present = msgspec.structs.asdict(load(home))
-    kind = type(getattr(Settings(), name))
+    values = msgspec.structs.asdict(load(home))
+    value_type = type(getattr(Settings(), name))
     try:
-        present[name] = msgspec.convert(value, kind, strict=False)
-        settings = msgspec.convert(present, Settings)
+        values[name] = msgspec.convert(value, value_type, strict=False)
+        settings = msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
-        raise errors.Invalid(f"{value!r} does not do for {name}: {error}.") from error
-    default = msgspec.structs.asdict(Settings())
-    lines = [f"{key} = {_toml(given)}\n" for key, given in present.items() if given != default[key]]
+        raise errors.Invalid(f"{value!r} is not a valid value for {name}: {error}.") from error
+    defaults = msgspec.structs.asdict(Settings())
+    lines = [f"{key} = {_encode_toml(given)}\n" for key, given in values.items() if given != defaults[key]]
     try:
         small_files.write_whole(home / SETTINGS, "".join(lines))
     except OSError as error:
@@ -109,24 +109,24 @@ def change(home: Path, name: str, value: str) -> Settings:
 
 
 def known(name: str) -> None:
-    """Refuse a setting that there is not."""
+    """Refuse a name that is not a setting."""
     if name not in Settings.__struct_fields__:
         raise errors.NotFound(
-            f"There is no setting {name!r}.", hint=f"There are: {', '.join(Settings.__struct_fields__)}."
+            f"There is no setting {name!r}.", hint=f"The settings are: {', '.join(Settings.__struct_fields__)}."
         )
 
 
 def human_name(settings: Settings) -> str:
-    """The person's name: their login, or what their settings say."""
+    """Return the person's name from the settings, or the login."""
     if settings.human:
         return settings.human
     try:
-        # A login may be any bytes; a name on a record is text.
+        # A login may have any bytes; a name on a record must be text.
         return getpass.getuser().encode("utf-8", "replace").decode() or f"uid-{os.getuid()}"
     except (KeyError, OSError):
         return f"uid-{os.getuid()}"
 
 
-def _toml(value: Any) -> str:
-    # TOML's basic strings and integers are written as JSON's are.
+def _encode_toml(value: Any) -> str:
+    # TOML writes basic strings and integers as JSON does.
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Keeps faults of clients from filling the log: one line a minute for each kind."""
+"""Keep warnings about clients from filling the log: one line a minute for each text."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from maestro.core import limits
 
 
 class SparseLog(logging.Filter):
-    """Pass the first warning of each text in a while; the next one that passes says how many were left out."""
+    """A log filter that passes each warning text once a minute. The next line says how many warnings were dropped."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._passed: dict[str, float] = {}
-        self._left_out: dict[str, int] = {}
+        self._passed_at: dict[str, float] = {}
+        self._dropped: dict[str, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno != logging.WARNING:
             return True
         text, now = record.msg, time.monotonic()
-        if now - self._passed.get(text, float("-inf")) < limits.http_log_line_seconds:
-            self._left_out[text] = self._left_out.get(text, 0) + 1
+        if now - self._passed_at.get(text, float("-inf")) < limits.http_log_line_seconds:
+            self._dropped[text] = self._dropped.get(text, 0) + 1
             return False
-        self._passed[text] = now
-        left_out = self._left_out.pop(text, 0)
-        if left_out:
-            record.msg = f"{text} ({left_out} more since the last such line)"
+        self._passed_at[text] = now
+        dropped = self._dropped.pop(text, 0)
+        if dropped:
+            record.msg = f"{text} ({dropped} more since the last line)"
         return True

@@ -1,4 +1,4 @@
-"""Connections that have not shown a caller: so many at most, so that they take no files from those that have."""
+"""Bound the number of connections without a known caller, because each connection takes a file descriptor."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ class Connection(Protocol):
 
 
 class Strangers:
-    """Keep the newest connections without a caller; a client that means well sends its token at once."""
+    """The newest connections without a caller. An honest client sends its token at once and leaves this set."""
 
     def __init__(self, *, most: int) -> None:
         self._most = most
-        self._waiting: OrderedDict[Connection, None] = OrderedDict()
+        self._connections: OrderedDict[Connection, None] = OrderedDict()
 
     def add(self, connection: Connection) -> None:
-        """Take in a new connection, and close the oldest one if there are too many."""
-        self._waiting[connection] = None
-        if len(self._waiting) > self._most:
-            oldest, _ = self._waiting.popitem(last=False)
+        """Add a new connection, and close the oldest connection if too many are open."""
+        self._connections[connection] = None
+        if len(self._connections) > self._most:
+            oldest, _ = self._connections.popitem(last=False)
             oldest.turn_away()
 
     def discard(self, connection: Connection) -> None:
-        """Forget a connection: it has shown a caller, or it is closed."""
-        self._waiting.pop(connection, None)
+        """Forget a connection that has a caller now or is closed."""
+        self._connections.pop(connection, None)
 
 
 def strangers_max() -> int:
-    """Return how many connections without a caller the files that this process may open leave room for."""
+    """Return how many connections without a caller may be open, given the file limit of the process."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return limits.http_strangers_max

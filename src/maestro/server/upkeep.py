@@ -1,4 +1,4 @@
-"""What the server does by itself: every job of upkeep, what it works with, and what gives it something to do."""
+"""The background jobs of a server, and the events that give each job work."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from maestro.services.upkeep.waking import Waking
 if TYPE_CHECKING:
     from maestro.server.app import Server
 
-# What happened, and the upkeep that has something to do because of it.
+# The jobs that run because of an event of a kind.
 NUDGED: dict[str, tuple[str, ...]] = {
     Kind.TASK_STARTED: (Leases.name,),
     Kind.TASK_REJECTED: (Leases.name, Gates.name),
@@ -81,7 +81,7 @@ NUDGED: dict[str, tuple[str, ...]] = {
     Kind.ASK_ANSWERED: (Notifications.name, Recovering.name, Answering.name, StorageChecks.name),
     Kind.ASK_WITHDRAWN: (Notifications.name, Answering.name),
 }
-# What nobody waits for at the very moment: in a burst it is done once for many.
+# Jobs whose result no caller waits for at once: a burst of events causes one run.
 _PACES = dict.fromkeys(
     (
         Leases.name,
@@ -100,15 +100,15 @@ _PACES = dict.fromkeys(
 
 
 def upkeep_of(server: Server) -> Upkeep:
-    return Upkeep(_jobs(server), clock=server.clock, paces=_PACES)
+    return Upkeep(_build_jobs(server), clock=server.clock, paces=_PACES)
 
 
-def _jobs(server: Server) -> list[Job]:
-    store, clock, chosen = server.store, server.clock, server.settings
+def _build_jobs(server: Server) -> list[Job]:
+    store, clock, config = server.store, server.clock, server.settings
     return [
         server.leases,
-        Retention(store, events_days=chosen.events_days),
-        MailRetention(store, server.search, days=chosen.mail_days),
+        Retention(store, events_days=config.events_days),
+        MailRetention(store, server.search, days=config.mail_days),
         ReleasedSpace(store),
         LogSizes(server.home, server.home / RUNNERS, clock=clock),
         StorageChecks(store, server.health, clock=clock, check=lambda: run_check(server.home)),
@@ -118,12 +118,12 @@ def _jobs(server: Server) -> list[Job]:
         OldStatuses(store),
         server.processes,
         server.dispatching,
-        Dismissing(store, server.stopper, clock=clock, grace_seconds=chosen.run_grace_seconds),
+        Dismissing(store, server.stopper, clock=clock, grace_seconds=config.run_grace_seconds),
         server.gates,
         Reconcile(store, server.runners, server.launching, server.starts, server.findings, clock=clock),
         server.recovering,
-        Tidying(store, server.worktrees, keeps_merged=chosen.keep_worktrees),
-        OldTranscripts(store, server.home / RUNNERS, days=chosen.transcript_days, clock=clock),
+        Tidying(store, server.worktrees, keeps_merged=config.keep_worktrees),
+        OldTranscripts(store, server.home / RUNNERS, days=config.transcript_days, clock=clock),
         DeadLetters(store),
         Answering(store, server.runners, clock=clock),
         server.unheard_hooks,
@@ -131,5 +131,5 @@ def _jobs(server: Server) -> list[Job]:
         server.search,
         Alarms(store, server.guard),
         server.trackers,
-        Notifications(store, desktop=chosen.notify_desktop, webhook=chosen.notify_webhook),
+        Notifications(store, desktop=config.notify_desktop, webhook=config.notify_webhook),
     ]

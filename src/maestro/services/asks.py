@@ -1,4 +1,4 @@
-"""What agents ask of people: opened by an agent, answered by the person, and the answer goes back as mail."""
+"""Asks: a session opens an ask, the person answers the ask, and the answer goes back to the session as mail."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from maestro.text import redaction
 
 
 def create(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask:
-    """A session asks, and counts as needing input until it is answered."""
+    """Open an ask of the caller's session. The session has the status `needs_input` until the person answers."""
     task = task_of(tx, caller, request.task) if request.task else None
     task_id = task.id if task else None
-    return _open(tx, caller, request.kind, request.title, request.message, request.choice, None, task_id)
+    return _open_ask(tx, caller, request.kind, request.title, request.message, request.choice, None, task_id)
 
 
 def open_from_mail(tx: Tx, caller: Caller, *, title: str, text: str, message_id: str, task_id: str | None) -> Ask:
-    """A query to the person is a question that needs an answer."""
-    return _open(tx, caller, asks.Kind.QUESTION, title, text, [], message_id, task_id)
+    """Open an ask for a query that a session mailed to the person."""
+    return _open_ask(tx, caller, asks.Kind.QUESTION, title, text, [], message_id, task_id)
 
 
 def open_for(tx: Tx, session: Session, *, title: str, text: str, choices: list[str]) -> Ask:
-    """The server asks about a session that cannot ask itself: it has ended."""
+    """Open an ask of the server about a session that has ended, and so cannot ask itself."""
     kind = asks.Kind.QUESTION
-    ask = _made(tx, session, kind, title[: limits.subject_chars_max], text, choices, None, None)
-    _put(tx, ask, actor=SERVER)
+    ask = _new_ask(tx, session, kind, title[: limits.subject_chars_max], text, choices, None, None)
+    _store_ask(tx, ask, actor=SERVER)
     return ask
 
 
@@ -65,84 +65,87 @@ def open_for_server(tx: Tx, project_id: str, *, title: str, text: str, choices: 
         created_at=tx.at,
         answered_at=None,
     )
-    _put(tx, ask, actor=SERVER)
+    _store_ask(tx, ask, actor=SERVER)
     return ask
 
 
 def open_for_tool(
     tx: Tx, session: Session, *, kind: asks.Kind, title: str, text: str, choices: list[str], task_id: str | None
 ) -> Ask:
-    """A session's own program asks, and waits for the answer itself."""
-    ask = _made(tx, session, kind, title, text, choices, None, task_id)
-    _put(tx, ask, actor=session.id)
+    """Open an ask of a session's program. The program itself waits for the answer."""
+    ask = _new_ask(tx, session, kind, title, text, choices, None, task_id)
+    _store_ask(tx, ask, actor=session.id)
     return ask
 
 
 def withdraw_if_open(tx: Tx, ask_id: str, *, actor: str) -> None:
-    """Whoever asked no longer waits."""
+    """Withdraw an open ask, because the asking program no longer waits."""
     ask = tx.asks.get(ask_id)
     if ask is not None and ask.status is Status.OPEN:
-        _withdraw(tx, ask, actor=actor)
+        _close_as_withdrawn(tx, ask, actor=actor)
 
 
 def has_open(tx: Tx, session: Session) -> bool:
-    """Whether a session waits for the person."""
+    """Return whether a session has an open ask."""
     return bool(tx.asks.open_of_session(session.id, limit=1))
 
 
 def answer(tx: Tx, caller: Caller, request: ops.AnswerAsk) -> Ask:
-    """The person's answer: recorded, and sent to whoever asked; a tool that waits for it gets it directly."""
-    ask = _ask(tx, caller, request.id)
-    said = _answered(tx, caller, ask, request.answer)
+    """Record the person's answer, and send the answer as mail to the session.
+
+    A program that waits for the answer gets the answer directly, without mail.
+    """
+    ask = _readable_ask(tx, caller, request.id)
+    chosen = _record_answer(tx, caller, ask, request.answer)
     if tx.talks.ask(ask.id) is None:
-        _send(tx, caller, ask, said)
+        _send_answer(tx, caller, ask, chosen)
     return tx.asks.get(ask.id) or ask
 
 
 def answered_by_mail(tx: Tx, caller: Caller, message_id: str, text: str) -> None:
-    """The person replied to the message that asked."""
+    """Record the person's reply to the asking message as the answer."""
     ask = tx.asks.of_message(message_id)
     if ask is not None and text.strip():
-        _answered(tx, caller, ask, text)
+        _record_answer(tx, caller, ask, text)
 
 
 def withdraw_all(tx: Tx, session_id: str, *, actor: str) -> None:
-    """Nobody waits for these answers any more."""
+    """Withdraw all open asks of a session that no longer waits for answers."""
     while found := tx.asks.open_of_session(session_id, limit=limits.page_items_max):
         for ask in found:
-            _withdraw(tx, ask, actor=actor)
+            _close_as_withdrawn(tx, ask, actor=actor)
 
 
 def withdraw(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
-    """Whoever asked takes it back; the person may put it aside."""
-    ask = _ask(tx, caller, request.id)
+    """Withdraw an ask, for the session that asked or for the person."""
+    ask = _readable_ask(tx, caller, request.id)
     asks.require_open(ask)
     if caller.role is not Role.PERSON and ask.session_id != caller.session_id:
-        raise errors.NotPermitted("Only whoever asked, or the person, withdraws this.")
-    _withdraw(tx, ask, actor=caller.name)
-    _no_longer_waiting(tx, ask, actor=caller.name)
+        raise errors.NotPermitted(f"Only the session {ask.asked_by} or the person may withdraw ask {ask.id}.")
+    _close_as_withdrawn(tx, ask, actor=caller.name)
+    _end_wait_for_input(tx, ask, actor=caller.name)
     return tx.asks.get(ask.id) or ask
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListAsks) -> ops.AskList:
-    """What waits for the person, in all projects; a session sees its own project's."""
-    many = request.limit + 1
+    """Return a page of asks: for the person the open asks of all projects, for a session the asks of its project."""
+    limit_with_next = request.limit + 1
     if caller.is_session or request.all:
-        hint = "Leave --project away to see your own."
+        hint = "Leave out --project to see the asks of your own project."
         project = readable_project(tx, caller, request.project, what="sees the asks", hint=hint)
-        found = tx.asks.page(project.id, after=request.cursor, limit=many, only_open=not request.all)
+        found = tx.asks.page(project.id, after=request.cursor, limit=limit_with_next, only_open=not request.all)
     else:
-        found = tx.asks.open(after=request.cursor, limit=many)
+        found = tx.asks.open(after=request.cursor, limit=limit_with_next)
     shown = found[: request.limit]
     return ops.AskList(asks=shown, cursor=shown[-1].id if len(found) > request.limit else None)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
-    return _ask(tx, caller, request.id)
+    return _readable_ask(tx, caller, request.id)
 
 
 class AskWaits:
-    """Blocks an agent until its question is answered."""
+    """Waits of sessions until an ask is answered or withdrawn."""
 
     def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
         self._store = store
@@ -150,37 +153,37 @@ class AskWaits:
         self._presence = presence
 
     async def after(self, caller: Caller, request: ops.CreateAsk, ask: Ask) -> Ask:
-        return await self._until_closed(caller, ask, request.timeout) if request.wait else ask
+        return await self._wait_until_closed(caller, ask, request.timeout) if request.wait else ask
 
     async def wait(self, caller: Caller, request: ops.WaitAsk) -> Ask:
-        ask = await self._store.read(lambda tx: _ask(tx, caller, request.id), quick=True)
-        return await self._until_closed(caller, ask, request.timeout)
+        ask = await self._store.read(lambda tx: _readable_ask(tx, caller, request.id), quick=True)
+        return await self._wait_until_closed(caller, ask, request.timeout)
 
-    async def _until_closed(self, caller: Caller, ask: Ask, timeout: int) -> Ask:
+    async def _wait_until_closed(self, caller: Caller, ask: Ask, timeout: int) -> Ask:
         keys = [*kin.own_end(caller), ask.id]
         with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
             try:
                 async with asyncio.timeout(timeout / 1000):
-                    while (ask := await self._look(caller, ask)).status is Status.OPEN:
+                    while (ask := await self._read_ask(caller, ask)).status is Status.OPEN:
                         await subscription.wait()
                         subscription.take()
             except TimeoutError:
                 raise errors.TimedOut(
                     f"No answer within {timeout / 1000:g} s.",
-                    hint=f"It stays open. Wait again: maestro ask wait {ask.id}",
+                    hint=f"The ask stays open. Wait again: maestro ask wait {ask.id}",
                     data={"id": ask.id},
                 ) from None
         return ask
 
-    async def _look(self, caller: Caller, ask: Ask) -> Ask:
-        def now(tx: Tx) -> Ask:
+    async def _read_ask(self, caller: Caller, ask: Ask) -> Ask:
+        def read_ask(tx: Tx) -> Ask:
             kin.require_live(tx, caller)
             return tx.asks.get(ask.id) or ask
 
-        return await self._store.read(now, quick=True)
+        return await self._store.read(read_ask, quick=True)
 
 
-def _open(
+def _open_ask(
     tx: Tx,
     caller: Caller,
     kind: asks.Kind,
@@ -191,14 +194,14 @@ def _open(
     task_id: str | None,
 ) -> Ask:
     session = kin.own(tx, caller)
-    ask = _made(tx, session, kind, title, text, choices, message_id, task_id)
-    _put(tx, ask, actor=caller.name)
+    ask = _new_ask(tx, session, kind, title, text, choices, message_id, task_id)
+    _store_ask(tx, ask, actor=caller.name)
     detail = f"asks: {title}"
     status.say(tx, session, SessionStatus.NEEDS_INPUT, source=Source.REPORT, detail=detail, actor=caller.name)
     return ask
 
 
-def _made(
+def _new_ask(
     tx: Tx,
     session: Session,
     kind: asks.Kind,
@@ -216,7 +219,7 @@ def _made(
         kind=kind,
         title=redaction.hide(title),
         text=redaction.hide(text),
-        choices=[redaction.hide(one) for one in choices]
+        choices=[redaction.hide(choice) for choice in choices]
         or (["allow", "deny"] if kind is asks.Kind.PERMISSION else []),
         task_id=task_id,
         message_id=message_id,
@@ -228,38 +231,40 @@ def _made(
     )
 
 
-def _put(tx: Tx, ask: Ask, *, actor: str) -> None:
+def _store_ask(tx: Tx, ask: Ask, *, actor: str) -> None:
     tx.asks.insert(ask)
     data = {"session": ask.session_id, "kind": ask.kind.value, "title": ask.title, "choices": ask.choices}
     tx.log(Change(Kind.ASK_OPENED, ask.id, ask.project_id, data), actor=actor)
 
 
-def _answered(tx: Tx, caller: Caller, ask: Ask, said: str) -> str:
+def _record_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> str:
+    """Close an ask with an answer, and return the answer: a choice of the ask, or the text as given."""
     asks.require_open(ask)
-    chosen = asks.chosen(ask, said)
+    chosen = asks.chosen(ask, answer_text)
     recovery.decided(tx, ask, chosen)
     tx.asks.close(ask.id, status=Status.ANSWERED, answer=chosen, by=caller.name, at=tx.at)
     data = {"session": ask.session_id, "answer": chosen[:500], "title": ask.title}
     tx.log(Change(Kind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)
-    _no_longer_waiting(tx, ask, actor=caller.name)
+    _end_wait_for_input(tx, ask, actor=caller.name)
     return chosen
 
 
-def _no_longer_waiting(tx: Tx, ask: Ask, *, actor: str) -> None:
+def _end_wait_for_input(tx: Tx, ask: Ask, *, actor: str) -> None:
+    """Set the session's status back to `working` after its last open ask is closed."""
     session = tx.sessions.get(ask.session_id) if ask.session_id else None
     if session is None or session.ended_at is not None or has_open(tx, session):
         return
     if tx.talks.ask(ask.id) is not None:
-        return  # its program says when it goes on
+        return  # the program itself reports when it continues
     if session.status is SessionStatus.NEEDS_INPUT:
         status.say(tx, session, SessionStatus.WORKING, source=Source.REPORT, detail="answered", actor=actor)
 
 
-def _send(tx: Tx, caller: Caller, ask: Ask, said: str) -> None:
-    """The answer as mail, so that one `mail wait` hears it; the message that asked needs no other."""
-    asked = tx.mail.get(ask.message_id) if ask.message_id else None
-    if asked is not None:
-        receipts.take(tx, caller, Step.ACKNOWLEDGED, HUMAN, asked.seq, via="answer")
+def _send_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> None:
+    """Send the answer as mail, so that `mail wait` returns the answer, and acknowledge the asking message."""
+    asking_message = tx.mail.get(ask.message_id) if ask.message_id else None
+    if asking_message is not None:
+        receipts.take(tx, caller, Step.ACKNOWLEDGED, HUMAN, asking_message.seq, via="answer")
     session = tx.sessions.get(ask.session_id) if ask.session_id else None
     if session is None or session.ended_at is not None:
         return
@@ -273,22 +278,22 @@ def _send(tx: Tx, caller: Caller, ask: Ask, said: str) -> None:
             type=Type.RESPONSE,
             priority=Priority.HIGH,
             subject=f"Answer: {ask.title}"[: limits.subject_chars_max],
-            body=small(said),
+            body=small(answer_text),
             task_id=ask.task_id,
-            parent=asked,
+            parent=asking_message,
         ),
     )
     tx.asks.set_answer_message(ask.id, posted.id)
 
 
-def _withdraw(tx: Tx, ask: Ask, *, actor: str) -> None:
+def _close_as_withdrawn(tx: Tx, ask: Ask, *, actor: str) -> None:
     tx.asks.close(ask.id, status=Status.WITHDRAWN, answer=None, by=actor, at=tx.at)
     data = {"session": ask.session_id, "title": ask.title}
     tx.log(Change(Kind.ASK_WITHDRAWN, ask.id, ask.project_id, data), actor=actor)
 
 
-def _ask(tx: Tx, caller: Caller, ask_id: str) -> Ask:
+def _readable_ask(tx: Tx, caller: Caller, ask_id: str) -> Ask:
     ask = tx.asks.get(ask_id)
     if ask is None or not may_read(caller, ask.project_id):
-        raise errors.NotFound(f"Nothing was asked under {ask_id!r}.", hint="maestro ask list")
+        raise errors.NotFound(f"There is no ask {ask_id!r}.", hint="List the asks: maestro ask list")
     return ask

@@ -1,4 +1,4 @@
-"""One file with everything in it: a consistent copy of the database, and the content files it names."""
+"""Backups: a single archive with a consistent copy of the database and the blob files that its rows name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARCHIVE = "backup.tar"
 
 
 class Backups:
-    """Writes backups while the server works on."""
+    """Writes backups while the server runs."""
 
     def __init__(self, store: Store, blobs: Blobs, health: Health) -> None:
         self._store = store
@@ -31,7 +31,11 @@ class Backups:
         self._health = health
 
     async def create(self, caller: Caller, request: ops.Backup) -> ops.BackupDone:
-        """The database first, then the files: whatever a row names was there before the row."""
+        """Write a backup archive.
+
+        Copies the database before the blob files: every blob was stored before the row that names it, so the archive
+        has all named blobs.
+        """
         target = Path(request.file)
         require_free(target)
         if not request.allow_missing:
@@ -45,20 +49,27 @@ class Backups:
 
 
 def require_free(target: Path) -> None:
-    """Refuse a target that exists, or whose directory does not."""
+    """Refuse a target file that exists, or a target in a missing directory."""
     try:
-        taken, has_place = target.exists(), target.parent.is_dir()
+        exists, has_directory = target.exists(), target.parent.is_dir()
     except OSError as error:  # a name that is too long
-        raise errors.Invalid(f"{target} cannot be made: {error.strerror}.") from error
-    if taken:
-        raise errors.Conflict(f"{target} is there already; it was left as it is.", hint="Name another file.")
-    if not has_place:
-        raise errors.NotFound(f"There is no directory {target.parent}.")
+        raise errors.Invalid(
+            f"The backup file {target} cannot be created: {error.strerror}.", hint="Choose another file name."
+        ) from error
+    if exists:
+        raise errors.Conflict(f"{target} already exists and was not changed.", hint="Choose another file name.")
+    if not has_directory:
+        raise errors.NotFound(
+            f"There is no directory {target.parent}.", hint="Create the directory, or choose another directory."
+        )
 
 
 @contextlib.contextmanager
 def workshop_beside(target: Path) -> Iterator[Path]:
-    """Make a folder on the target's disk, and remove it at the end: the data directory may be full or read-only."""
+    """Create a temporary folder beside the target, and remove the folder at the end.
+
+    The folder is not in the data directory, because the data directory may be full or read-only.
+    """
     try:
         folder = tempfile.TemporaryDirectory(dir=target.parent, prefix=".maestro-backup-")
     except OSError as error:
@@ -70,17 +81,20 @@ def workshop_beside(target: Path) -> Iterator[Path]:
 def finish(
     copy: Path, blobs: Blobs, target: Path, *, checks: CopyChecks, allow_missing: bool = False
 ) -> ops.BackupDone:
-    """Pack a copy of the database with its files, verify the result and put it in place, or leave nothing."""
-    part = copy.with_name(_ARCHIVE)
+    """Pack a copy of the database with its blobs, verify the archive, and move the archive to the target.
+
+    A failure leaves no file at the target.
+    """
+    archive_path = copy.with_name(_ARCHIVE)
     try:
-        files = archive.pack(part, copy, blobs, checks.named_blobs(copy))
-        began = time.monotonic()
+        files = archive.pack(archive_path, copy, blobs, checks.named_blobs(copy))
+        started_at = time.monotonic()
         checks.require_sound(copy)
-        archive.verify(part, copy, files)
+        archive.verify(archive_path, copy, files)
         if not allow_missing:
             files.require_all()
-        verification_ms = (time.monotonic() - began) * 1000
-        part.rename(target)
+        verification_ms = (time.monotonic() - started_at) * 1000
+        archive_path.rename(target)
         flush_folder(target.parent)
         size = target.stat().st_size
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Decides whether a session's command may open a file on the caller's machine."""
+"""Decide whether a session's command may open a file on the caller's machine."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from maestro.store.base import Tx
 
 
 def check(tx: Tx, caller: Caller, request: ops.CheckFile) -> ops.CheckedFile:
-    """Refuse a file outside the session's own checkout; the person and a session with the grant `full` are free."""
+    """Refuse a file outside the session's checkout. The person and the grant `full` are exempt."""
     allowed = ops.CheckedFile(path=request.path, access=request.access)
     if grant_of(caller) is Permission.FULL:
         return allowed
     directory = _checkout_of(tx, caller)
     if directory and is_in_checkout(request.path, os.path.realpath(directory), request.access):
         return allowed
-    name, reason = caller.title or caller.name, _reason(request, directory)
+    name, reason = caller.title or caller.name, _refusal_reason(request, directory)
     raise errors.NotPermitted(
         f"Session {name} may not {request.access} {request.path}: {reason}.",
         hint=f"Use another file of the checkout, or ask the person: maestro session grant {caller.name} full",
@@ -29,8 +29,8 @@ def check(tx: Tx, caller: Caller, request: ops.CheckFile) -> ops.CheckedFile:
     )
 
 
-def _reason(request: ops.CheckFile, directory: str | None) -> str:
-    """Return why a file is not free."""
+def _refusal_reason(request: ops.CheckFile, directory: str | None) -> str:
+    """Return why the session may not use a file."""
     if directory is None:
         return "the session has no checkout"
     if is_in_checkout(request.path, os.path.realpath(directory), Access.READ):
@@ -39,7 +39,7 @@ def _reason(request: ops.CheckFile, directory: str | None) -> str:
 
 
 def _checkout_of(tx: Tx, caller: Caller) -> str | None:
-    """Return the worktree of a session that has its own, else the checkout that the session works in."""
+    """Return the session's own worktree, else the checkout in which the session works."""
     session_id = caller.session_id or ""
     worktree = tx.worktrees.get(session_id)
     if worktree is not None and worktree.removed_at is None:

@@ -1,4 +1,4 @@
-"""Cursors of lists: plain numbers, as they come back from whoever turns the page."""
+"""Parse the cursors of lists: plain numbers that the caller sends back to get the next page."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ _DIGITS_MAX = 18
 
 
 def number(cursor: str, *, first: int = 0) -> int:
-    """A place in a list; without a cursor, where it begins."""
+    """Return the number in a cursor; `first` for an empty cursor."""
     if not cursor:
         return first
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= _DIGITS_MAX):
-        raise errors.Invalid(f"{cursor[:40]!r} is not a cursor of this list.")
+        raise errors.Invalid(
+            f"{cursor[:40]!r} is not a cursor of this list.", hint="Use the `cursor` of the page before."
+        )
     return int(cursor)
 
 
 def before(cursor: str) -> int:
-    """A place in a list that begins with the newest."""
+    """Return the number in a cursor of a list that begins with the newest entry."""
     return number(cursor, first=NEWEST)

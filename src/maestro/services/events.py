@@ -1,4 +1,4 @@
-"""Reading and following the log, with a snapshot for whoever comes too late."""
+"""Read and follow the event log. A caller whose position is no longer in the log gets a snapshot."""
 
 from __future__ import annotations
 
@@ -13,98 +13,107 @@ from maestro.operations import server as ops
 from maestro.services.scope import readable_project
 from maestro.store.base import Store, Tx
 
-_ENDS = frozenset({Kind.SESSION_ENDED.value, Kind.SESSION_LOST.value})
-_ELSEWHERE = "What you asked of another one can be waited for: maestro task wait beads#12"
+_SESSION_ENDS = frozenset({Kind.SESSION_ENDED.value, Kind.SESSION_LOST.value})
+_OTHER_PROJECT_HINT = "Wait for an issue in another project: maestro task wait beads#12"
 
 
 class EventLog:
-    """The log, to callers."""
+    """The event log for callers."""
 
     def __init__(self, store: Store, feed: Feed) -> None:
         self._store = store
         self._feed = feed
 
     async def page(self, caller: Caller, request: ops.ReadEvents) -> ops.EventList:
-        """One page of the log."""
-        project = await self._project(caller, request)
+        """Return a page of the log."""
+        project = await self._readable_project_id(caller, request)
         kinds = frozenset(kind.value for kind in request.kind)
         try:
-            events, cursor, more = await self._feed.read(
+            events, cursor, has_more = await self._feed.read(
                 since=request.since or 0, project=project, kinds=kinds, limit=request.limit or limits.page_items_max
             )
-        except PastHorizon as past:
-            resync = await self._resync(project, past.horizon)
+        except PastHorizon as too_old:
+            resync = await self._take_snapshot(project, too_old.horizon)
             return ops.EventList(events=[], resync=resync, cursor=str(resync.seq))
-        return ops.EventList(events=events, cursor=str(cursor) if more else None)
+        return ops.EventList(events=events, cursor=str(cursor) if has_more else None)
 
     async def stream(self, caller: Caller, request: ops.ReadEvents) -> AsyncIterator[Event | ops.Resync]:
-        """The log from a place on; with `follow`, for as long as the caller listens."""
-        project = await self._project(caller, request)
-        wanted = frozenset(kind.value for kind in request.kind)
-        # A session's stream ends with the session, so that is always listened for.
-        kinds = wanted | _ENDS if wanted and caller.is_session else wanted
-        since = await self._start(request)
-        left = request.limit
+        """Yield the events after a sequence number; with `follow`, also new events while the caller listens."""
+        project = await self._readable_project_id(caller, request)
+        wanted_kinds = frozenset(kind.value for kind in request.kind)
+        # A session's stream ends with the session, so the end of a session is always among the kinds.
+        kinds = wanted_kinds | _SESSION_ENDS if wanted_kinds and caller.is_session else wanted_kinds
+        since = await self._first_sequence_number(request)
+        events_left = request.limit
         while True:
             try:
-                async for event in self._events(request.follow, since, project, kinds):
+                async for event in self._read_or_follow(request.follow, since, project, kinds):
                     since = event.seq
-                    if not wanted or event.kind in wanted:
+                    if not wanted_kinds or event.kind in wanted_kinds:
                         yield event
-                        left = left - 1 if left is not None else None
-                    if left == 0:
+                        events_left = events_left - 1 if events_left is not None else None
+                    if events_left == 0:
                         return
-                    if event.kind in _ENDS and event.subject == caller.session_id and not await self._lives(caller):
+                    if (
+                        event.kind in _SESSION_ENDS
+                        and event.subject == caller.session_id
+                        and not await self._is_live(caller)
+                    ):
                         return
                 return
-            except PastHorizon as past:
-                resync = await self._resync(project, past.horizon)
+            except PastHorizon as too_old:
+                resync = await self._take_snapshot(project, too_old.horizon)
                 since = resync.seq
                 yield resync
 
-    async def _events(
+    async def _read_or_follow(
         self, follow: bool, since: int, project: str | None, kinds: frozenset[str]
     ) -> AsyncIterator[Event]:
         if follow:
             async for event in self._feed.follow(since=since, project=project, kinds=kinds):
                 yield event
             return
-        more = True
-        while more:
-            events, since, more = await self._feed.read(
+        has_more = True
+        while has_more:
+            events, since, has_more = await self._feed.read(
                 since=since, project=project, kinds=kinds, limit=limits.feed_page_events_max
             )
             for event in events:
                 yield event
 
-    async def _lives(self, caller: Caller) -> bool:
-        """An end may be long ago: who was taken for lost comes back, who has ended is started again."""
+    async def _is_live(self, caller: Caller) -> bool:
+        """Return whether the caller's session is live now.
+
+        The end in the log may be old: a lost session can come back, and an ended session can be started again.
+        """
         return await self._store.read(lambda tx: tx.sessions.is_live(caller.name), quick=True)
 
-    async def _start(self, request: ops.ReadEvents) -> int:
-        """From the beginning; whoever only follows begins now."""
+    async def _first_sequence_number(self, request: ops.ReadEvents) -> int:
+        """Return the sequence number to start after: as requested, else the present end with `follow`, else 0."""
         if request.since is not None:
             return request.since
         return await self._store.read(lambda tx: tx.events.last(), quick=True) if request.follow else 0
 
-    async def _project(self, caller: Caller, request: ops.ReadEvents) -> str | None:
-        """A session hears its own project; the person hears all, or the one they name."""
+    async def _readable_project_id(self, caller: Caller, request: ops.ReadEvents) -> str | None:
+        """Return the project whose events the caller reads; None for the person who reads all projects."""
         if not caller.is_session and (request.everywhere or not request.project):
             return None
         found = await self._store.read(
-            lambda tx: readable_project(tx, caller, request.project, what="reads the log", hint=_ELSEWHERE)
+            lambda tx: readable_project(tx, caller, request.project, what="reads the log", hint=_OTHER_PROJECT_HINT)
         )
         return found.id
 
-    async def _resync(self, project: str | None, horizon: int) -> ops.Resync:
-        """The state as of one place in the log, to go on from there."""
+    async def _take_snapshot(self, project: str | None, horizon: int) -> ops.Resync:
+        """Return the open tasks and the present sequence number, from which the caller can continue."""
 
         def snapshot(tx: Tx) -> ops.Resync:
-            many = limits.snapshot_tasks_max
-            projects = [project] if project else [p.id for p in tx.projects.page(after="", limit=many)]
+            tasks_max = limits.snapshot_tasks_max
+            projects = [project] if project else [listed.id for listed in tx.projects.page(after="", limit=tasks_max)]
             tasks: list[Task] = []
-            for found in projects:
-                tasks += tx.tasks.open(found, limit=many + 1 - len(tasks)) if len(tasks) <= many else []
+            for project_id in projects:
+                tasks += (
+                    tx.tasks.open(project_id, limit=tasks_max + 1 - len(tasks)) if len(tasks) <= tasks_max else []
+                )
             shown = [
                 {
                     "id": task.id,
@@ -113,8 +122,8 @@ class EventLog:
                     "ready": task.ready,
                     "title": task.title,
                 }
-                for task in tasks[:many]
+                for task in tasks[:tasks_max]
             ]
-            return ops.Resync(seq=tx.events.last(), horizon=horizon, tasks=shown, complete=len(tasks) <= many)
+            return ops.Resync(seq=tx.events.last(), horizon=horizon, tasks=shown, complete=len(tasks) <= tasks_max)
 
         return await self._store.read(snapshot)

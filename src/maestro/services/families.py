@@ -1,4 +1,7 @@
-"""Families of sessions: a session and all those below it count as one where a bound must not grow with children."""
+"""Families of sessions: a top-level session and all sessions below the top count together against a limit.
+
+A session must not raise its limits by starting child sessions.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,27 @@ from maestro.store.base import Tx
 
 
 class Families:
-    """Find the top-most session above a caller. The answer is remembered, because every message asks for it."""
+    """Finds the top-level session above a caller. Results are cached, because every message needs the family."""
 
     def __init__(self) -> None:
-        self._tops: dict[str, str] = {}
+        self._top_by_session: dict[str, str] = {}
 
     def forget(self) -> None:
-        """Look again: a session has another parent."""
-        self._tops.clear()
+        """Clear the cache, because a session has got another parent."""
+        self._top_by_session.clear()
 
     def top_of(self, tx: Tx, caller: Caller) -> str:
-        """Return the id of the session at the top of the caller's parents: its own, if it has none."""
-        known = self._tops.get(caller.name)
-        if known is not None:
-            return known
-        path, above = [caller.name], caller.parent_id
-        while above is not None and above not in self._tops and above not in path:
-            path.append(above)
-            route = tx.sessions.route(above)
-            above = route.parent_id if route is not None else None
-        top = self._tops.get(above, path[-1]) if above is not None else path[-1]
-        if len(self._tops) + len(path) > limits.families_remembered_max:
-            self._tops.clear()
-        self._tops.update(dict.fromkeys(path, top))
+        """Return the id of the top-level session above the caller; without a parent, the caller's own id."""
+        remembered = self._top_by_session.get(caller.name)
+        if remembered is not None:
+            return remembered
+        path, parent_id = [caller.name], caller.parent_id
+        while parent_id is not None and parent_id not in self._top_by_session and parent_id not in path:
+            path.append(parent_id)
+            route = tx.sessions.route(parent_id)
+            parent_id = route.parent_id if route is not None else None
+        top = self._top_by_session.get(parent_id, path[-1]) if parent_id is not None else path[-1]
+        if len(self._top_by_session) + len(path) > limits.families_remembered_max:
+            self._top_by_session.clear()
+        self._top_by_session.update(dict.fromkeys(path, top))
         return top

@@ -1,4 +1,4 @@
-"""Counts how often something happens within a minute, in memory: a restart forgives everyone."""
+"""Count actions within a minute, in memory. A restart of the server clears all counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 class Window:
-    """A minute, and how often something happened in it. Changed in place: every message counts in three."""
+    """The count of a key within a minute. Mutable for speed, because every message counts in three windows."""
 
     __slots__ = ("count", "most", "since", "until")
 
@@ -23,23 +23,23 @@ class Window:
         self.count = 0
 
     def take_back(self) -> None:
-        """Count one less: the work that was counted is not stored."""
+        """Reduce the count, because the counted work was undone."""
         self.count -= 1
 
 
 class Rate:
-    """Limit how often each key is counted within a minute; 0 means no limit."""
+    """A limit for the count of each key within a minute; 0 means no limit."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._windows: dict[Hashable, Window] = {}
 
     def window(self, key: Hashable, at: datetime) -> Window:
-        """Return the minute in which a key is counted now; whoever counts raises its `count`, up to its `most`."""
-        found = self._windows.get(key)
-        if found is not None and found.since <= at < found.until:
-            return found
+        """Return the present window of a key. The caller compares `count` with `most`, and raises `count`."""
+        current = self._windows.get(key)
+        if current is not None and current.since <= at < current.until:
+            return current
         if len(self._windows) >= limits.rates_remembered_max:
             self._windows.clear()
-        made = self._windows[key] = Window(at, self.most or math.inf)
-        return made
+        new = self._windows[key] = Window(at, self.most or math.inf)
+        return new

@@ -1,4 +1,4 @@
-"""Hides tokens in requests and reports before services store anything of them."""
+"""Hide tokens in requests and reports before services store their texts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def hide_tokens(struct: T) -> T:
-    """Return a request or report with the tokens in all its texts replaced; the same object if it holds none."""
+    """Return a request or report with the tokens in all its texts replaced; the same object if it has no token."""
     if not _may_hold_token(struct):
-        return struct  # as nearly all: every write comes through here, so this much must be quick
-    changed = {name: _hide(getattr(struct, name)) for name in struct.__struct_fields__}
+        return struct  # the usual case, and it must be fast, because every write calls this function
+    changed = {name: _hide_in_value(getattr(struct, name)) for name in struct.__struct_fields__}
     return msgspec.structs.replace(struct, **changed)
 
 
 def _may_hold_token(struct: msgspec.Struct) -> bool:
-    """Return whether a token may stand in a text. MessagePack leaves texts and bytes as they are, and is quick."""
+    """Return whether a text may contain a token. MessagePack is fast, and keeps texts and bytes unchanged."""
     return _PREFIX_BYTES in _encode(struct)
 
 
-def _hide(value: Any) -> Any:
+def _hide_in_value(value: Any) -> Any:
     kind = type(value)
     if kind is str:
         return redaction.hide(value)
@@ -35,12 +35,12 @@ def _hide(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return hide_tokens(value)
     if kind is list or kind is tuple:
-        return kind(_hide(one) for one in value)
-    return {key: _hide(one) for key, one in value.items()} if kind is dict else value
+        return kind(_hide_in_value(item) for item in value)
+    return {key: _hide_in_value(item) for key, item in value.items()} if kind is dict else value
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether a replacement leaves the data readable: in a binary format it would not."""
+    """Return whether the data is text. A replacement in binary data would damage the data."""
     try:
         data.decode()
     except UnicodeDecodeError:

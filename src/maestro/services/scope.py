@@ -1,4 +1,4 @@
-"""Finding what a request is about: its project and its tasks, in every spelling people use."""
+"""Find the project and the tasks that a request names, and refuse callers without the right to read or write them."""
 
 from __future__ import annotations
 
@@ -12,40 +12,48 @@ from maestro.domain.sight import may_read, may_read_task
 from maestro.domain.tasks import Task
 from maestro.store.base import Tx
 
-_NUMBERED = re.compile(r"(?P<project>[^#]*)#(?P<number>[0-9]{1,15})")
+_TASK_REF = re.compile(r"(?P<project>[^#]*)#(?P<number>[0-9]{1,15})")
 
 
 def project_of(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project:
-    """The project named, else the caller's own. `here`: the project at hand, whose checkouts may call it so."""
+    """Return the named project, else the caller's own project.
+
+    Checkouts of `project_at_hand` may link other projects under names of their own.
+    """
     if not name:
         name = caller.project_id or ""
     if not name:
         raise errors.NotFound(
-            "No project was named, and this directory is not in one.",
-            hint="Run `maestro init` in a project's directory, or say --project NAME.",
+            "No project was named, and this directory belongs to no project.",
+            hint="Run `maestro init` in a project's directory, or give --project NAME.",
         )
-    if name.startswith("prj_") and (known := tx.projects.get(name)) is not None:
-        return known
+    if name.startswith("prj_") and (by_id := tx.projects.get(name)) is not None:
+        return by_id
     found = linked(tx, caller, name, here=here) or tx.projects.by_name(name) or tx.projects.by_key(name)
     if found is None:
-        raise errors.NotFound(f"There is no project {name!r}.", hint="`maestro project list` shows those there are.")
+        raise errors.NotFound(f"There is no project {name!r}.", hint="List the projects: maestro project list")
     return found
 
 
 def readable_project(tx: Tx, caller: Caller, name: str, *, what: str, hint: str) -> Project:
-    """Return the project that is named, or refuse a session of another one. `what`: what the session does there."""
+    """Return the named project, or refuse a session of another project. `action` is for the error text."""
     project = project_of(tx, caller, name)
     if not may_read(caller, project.id):
         raise errors.NotPermitted(
-            f"A session {what} of its own project, not of {project.name}.", hint=hint, data={"project": project.name}
+            f"A session {what} of its own project only, not of {project.name}.",
+            hint=hint,
+            data={"project": project.name},
         )
     return project
 
 
 def linked(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project | None:
-    """The project that a name means where the caller is: its own settings come before what the server calls it."""
-    at_hand = caller.project_id or (tx.projects.get(here) or tx.projects.by_name(here) if here else None)
-    owner = at_hand if isinstance(at_hand, str) or at_hand is None else at_hand.id
+    """Return the project that a link of the caller's checkout or project names, or None.
+
+    A link comes before the server's names of projects.
+    """
+    current = caller.project_id or (tx.projects.get(here) or tx.projects.by_name(here) if here else None)
+    owner = current if isinstance(current, str) or current is None else current.id
     if owner is None:
         return None
     found = tx.links.find(name.lower(), workspace_id=caller.workspace_id, project_id=owner)
@@ -53,20 +61,20 @@ def linked(tx: Tx, caller: Caller, name: str, *, here: str = "") -> Project | No
 
 
 def task_of(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Task:
-    """The task a reference names: an id, `vc#12`, or `#12` in the project at hand."""
+    """Return the task that a reference names: an id, `vc#12`, or `#12` in the project at hand."""
     if ids.is_id(ref, "tsk"):
         task = tx.tasks.get(ref)
     else:
-        task = _by_number(tx, caller, ref, project)
+        task = _find_task_by_number(tx, caller, ref, project)
     if task is None:
-        raise errors.NotFound(f"There is no task {ref!r}.", hint="`maestro task list` shows those there are.")
+        raise errors.NotFound(f"There is no task {ref!r}.", hint="List the tasks: maestro task list")
     return task
 
 
-def _by_number(tx: Tx, caller: Caller, ref: str, project: str) -> Task | None:
-    match = _NUMBERED.fullmatch(ref) or re.fullmatch(r"(?P<project>)(?P<number>[0-9]{1,15})", ref)
+def _find_task_by_number(tx: Tx, caller: Caller, ref: str, project: str) -> Task | None:
+    match = _TASK_REF.fullmatch(ref) or re.fullmatch(r"(?P<project>)(?P<number>[0-9]{1,15})", ref)
     if match is None:
-        raise errors.NotFound(f"{ref!r} is not a task.", hint="Write vc#12, #12 or a task's id.")
+        raise errors.NotFound(f"{ref!r} is not a task reference.", hint="Write vc#12, #12 or a task's id.")
     owner = project_of(tx, caller, match["project"] or project, here=project if match["project"] else "")
     return tx.tasks.by_number(owner.id, int(match["number"]))
 
@@ -74,43 +82,48 @@ def _by_number(tx: Tx, caller: Caller, ref: str, project: str) -> Task | None:
 def require_readable(caller: Caller, task: Task) -> None:
     """Refuse a caller who may not read a task as a whole: its texts, documents and gate output."""
     if not may_read_task(caller, task):
-        readers = "the two projects of that issue" if is_issue(task) else "agents of its own project"
+        readers = "agents of the two projects of the issue" if is_issue(task) else "agents of its project"
         raise errors.NotPermitted(
-            f"What belongs to {task.ref} is for {readers}.",
-            hint=f"Its title and status: maestro task show {task.ref}",
+            f"Only {readers} may read the texts, documents and gates of {task.ref}.",
+            hint=f"See its title and status: maestro task show {task.ref}",
             data={"ref": task.ref},
         )
 
 
 def may_write(caller: Caller, project: Project | None, *, what: str = "change tasks") -> None:
-    """A session works in its own project; elsewhere it may only look."""
+    """Refuse a session that would change another project. In other projects a session may only read."""
     if caller.is_session and project is not None and caller.project_id != project.id:
         raise errors.NotPermitted(
-            f"This session may not {what} in project {project.name}: it belongs to another one.",
+            f"This session may not {what} in project {project.name}: the session belongs to another project.",
             data={"project": project.name},
         )
 
 
 def may_move(tx: Tx, caller: Caller, task: Task, *, fence: int | None = None) -> None:
-    """A worker moves only what it holds; a coordinator whatever its project has; an old fence moves nothing."""
+    """Refuse a caller who may not move a task.
+
+    A worker moves only the tasks that it holds, a coordinator all tasks of its project. An old fence is refused.
+    """
     may_write(caller, tx.projects.get(task.project_id) if caller.project_id != task.project_id else None)
     if caller.role is Role.WORKER and task.holder != caller.session_id:
-        raise _not_held(task)
+        raise _not_held_error(task)
     if fence is not None and fence != task.fence:
-        raise _old_claim(caller, task, fence)
+        raise _old_claim_error(caller, task, fence)
 
 
-def _not_held(task: Task) -> errors.MaestroError:
+def _not_held_error(task: Task) -> errors.MaestroError:
     data = {"id": task.id, "status": task.status, "holder": task.holder}
     if task.holder is None:
-        hint = f"Claim it: maestro task claim '{task.ref}'" if task.ready else ""
-        return errors.NotHeld(f"You do not hold {task.ref}: nobody does; it is {task.status}.", hint=hint, data=data)
-    return errors.NotHeld(f"You do not hold {task.ref}: {task.holder} does.", data=data)
+        hint = f"Claim the task: maestro task claim '{task.ref}'" if task.ready else ""
+        return errors.NotHeld(
+            f"You do not hold {task.ref}: the task has no holder and is {task.status}.", hint=hint, data=data
+        )
+    return errors.NotHeld(f"You do not hold {task.ref}: its holder is {task.holder}.", data=data)
 
 
-def _old_claim(caller: Caller, task: Task, fence: int) -> errors.ClaimLost:
-    told = f"{fence} is not the number of the present claim of {task.ref}: that is {task.fence}."
-    hint = "Someone else has claimed the task since. Stop working on it."
+def _old_claim_error(caller: Caller, task: Task, fence: int) -> errors.ClaimLost:
+    text = f"The fence {fence} is not of the present claim of {task.ref}, whose fence is {task.fence}."
+    hint = "Another session has claimed the task since. Stop working on the task."
     if task.holder == caller.name:
-        hint = "You hold it under that number."
-    return errors.ClaimLost(told, hint=hint, data={"id": task.id, "fence": task.fence, "holder": task.holder})
+        hint = f"You hold the task: use the fence {task.fence}."
+    return errors.ClaimLost(text, hint=hint, data={"id": task.id, "fence": task.fence, "holder": task.holder})

@@ -1,1 +1,1 @@
-"""The only place that knows SQL or a driver."""
+"""The store: the only package that knows SQL or a database driver."""

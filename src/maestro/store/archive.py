@@ -1,4 +1,4 @@
-"""The file that a backup is: a copy of the database, and the content files that the copy names."""
+"""The archive file of a backup: a copy of the database, and the content files that the copy refers to."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ from maestro.store.layout import BLOBS, DATABASE
 
 @dataclass
 class Files:
-    """The content files of one archive: how many are in it, and which of those that it should hold are not sound."""
+    """The content files of an archive: the number of packed files, and the names of missing and damaged ones."""
 
     packed: int = 0
     missing: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
     def require_all(self) -> None:
-        """Refuse an archive with missing or damaged files, and list them."""
+        """Refuse an archive with missing or damaged files. The error lists the files."""
         if not self.missing and not self.damaged:
             return
-        kind = errors.FileDamaged if self.damaged else errors.FileMissing
-        named = [*_named(self.missing, "missing"), *_named(self.damaged, "damaged")]
-        raise kind(
-            f"Files that the database names are not sound. {' '.join(named)}",
-            hint="Go on without them: --allow-missing. docs/recovery.md says how to get them back.",
+        error_class = errors.FileDamaged if self.damaged else errors.FileMissing
+        sentences = [*_list_files(self.missing, "missing"), *_list_files(self.damaged, "damaged")]
+        raise error_class(
+            f"The database refers to missing or damaged files. {' '.join(sentences)}",
+            hint="Go on without these files: --allow-missing. docs/recovery.md says how to get the files back.",
             data={"missing": self.missing, "damaged": self.damaged},
         )
 
 
-def _named(digests: list[str], state: str) -> list[str]:
+def _list_files(digests: list[str], state: str) -> list[str]:
+    """Return one sentence that lists files in a state; an empty list for no files."""
     if not digests:
         return []
-    shown, rest = digests[: limits.names_in_message_max], len(digests) - limits.names_in_message_max
-    more = f" and {rest} more" if rest > 0 else ""
+    shown, hidden_count = digests[: limits.names_in_message_max], len(digests) - limits.names_in_message_max
+    more = f" and {hidden_count} more" if hidden_count > 0 else ""
     return [f"{state.capitalize()}: {', '.join(shown)}{more}."]
 
 
 def pack(archive: Path, database: Path, blobs: Blobs, names: Iterable[str]) -> Files:
-    """Write an archive and flush it. Files that are missing are left out and listed."""
+    """Write an archive and flush it. Missing files are left out; the result lists them."""
     files = Files()
     descriptor = os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as out:
@@ -68,21 +69,22 @@ def pack(archive: Path, database: Path, blobs: Blobs, names: Iterable[str]) -> F
 
 
 def verify(archive: Path, database: Path, files: Files) -> None:
-    """Read an archive back: refuse it unless it holds the database, and list the files whose content is damaged."""
+    """Read an archive back. Refuse a wrong copy of the database, and add damaged content files to `files`."""
     with tarfile.open(archive) as packed:
         for member in packed:
             source = packed.extractfile(member)
             assert source is not None, "an archive has only plain files"
-            found = hash_of(source)
+            digest = hash_of(source)
             if member.name != DATABASE:
                 name = member.name.rpartition("/")[2]
-                if found != name:
+                if digest != name:
                     files.damaged.append(name)
                 continue
             with database.open("rb") as copy:
-                if found != hash_of(copy):
+                if digest != hash_of(copy):
                     raise errors.StorageIOFailed(
-                        "The backup does not hold what was written to it.", hint="Write it to another disk."
+                        f"The backup {archive} differs from the data that was written to the file.",
+                        hint="Write the backup to another disk.",
                     )
 
 

@@ -1,7 +1,7 @@
-"""The seam between Maestro and its databases: what a store offers, whichever driver is behind it.
+"""The interface between Maestro and its databases: the operations of a store, independent of the driver.
 
-A use case is a function of a transaction. `write` runs it on the one writer, `read` on a reader; inside, everything
-is synchronous and speaks in repositories, never in SQL.
+A use case is a function of a transaction. `write` runs the function on the one writer, `read` on a reader. Inside the
+transaction all calls are synchronous and use repositories, never SQL.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Published = Callable[[Sequence[Event]], None]
 
 
 class Repositories:
-    """The tables behind one connection."""
+    """The repositories of one connection."""
 
     def __init__(self, rows: Rows, *, of_the_writer: bool = False) -> None:
         self.projects = Projects(rows, remembers=of_the_writer)
@@ -69,7 +69,7 @@ class Repositories:
         self.space = Space(rows)
 
     def forget(self) -> None:
-        """Work was undone: what the writer remembers may never have been."""
+        """Clear the writer's caches after a rollback: a cached row may never have been stored."""
         self.projects.forget()
         self.links.forget()
         self.sessions.forget()
@@ -77,7 +77,7 @@ class Repositories:
 
 
 class Tx:
-    """One transaction: its instant, its repositories and the log lines it adds."""
+    """A transaction: its time, its repositories and the events that it adds to the log."""
 
     def __init__(self, repositories: Repositories, at: datetime) -> None:
         self.at = at
@@ -107,51 +107,51 @@ class Tx:
         self.undos: list[Callable[[], None]] = []
 
     def log(self, *changes: Change, actor: str) -> None:
-        """Put what happened into the log: written with this transaction, or not at all."""
+        """Add changes to the event log. The events are written with the transaction, or not at all."""
         for change in changes:
             self.logged.append((change, actor))
 
     def on_undo(self, take_back: Callable[[], None]) -> None:
-        """Call `take_back` if this work is not stored, or runs again: for what the work changes in memory."""
+        """Register a callback to undo changes in memory. It is called if the work is not stored, or runs again."""
         self.undos.append(take_back)
 
 
 class Undo(Exception):
-    """Raised by work that has found out what it wanted to, and wants nothing kept: its caller gets the answer."""
+    """Raised by work to discard its writes and still return `answer` to the caller."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 
 
 class CopyChecks(Protocol):
-    """What a store can tell of a copy that `backup` wrote."""
+    """Checks of a database copy that `backup` wrote."""
 
     def require_sound(self, database: Path, /) -> None:
         """Refuse a damaged copy."""
 
     def named_blobs(self, database: Path, /) -> list[str]:
-        """Return the names of the files beside the database that rows of the copy name."""
+        """Return the names of the content files that rows of the copy refer to."""
 
 
 class Store(Protocol):
-    """What every store does."""
+    """The operations of every store."""
 
     checks: CopyChecks
 
     def on_commit(self, listener: Published) -> None:
-        """Tell `listener` the events of each commit, on the event loop, in order."""
+        """Call `listener` with the events of each commit, on the event loop, in order."""
 
     def on_fault(self, listener: Callable[[StorageFailed], None]) -> None:
-        """Tell `listener`, on the event loop, of damaged data and of a database file that is gone."""
+        """Call `listener`, on the event loop, when data is damaged or the database file is gone."""
 
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run `work` on the writer; answer only after its commit. Its failure undoes only its own work.
+        """Run `work` on the writer and return its result after the commit. A failure undoes only this work.
 
-        `quick`: a few statements by key, so that an embedded store may run it on the spot.
+        `quick`: the work is a few statements by key, and an embedded store may run the work on the event loop.
         """
 
     async def read(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run `work` on a reader, on one snapshot. `quick`: an embedded store may do it on the spot."""
+        """Run `work` on a reader, on one snapshot. `quick`: an embedded store may read on the event loop."""
 
     async def backup(self, target: Path) -> dict[str, Any]:
         """Write a consistent copy of the database while it is in use."""

@@ -1,4 +1,4 @@
-"""What is known to be wrong with the stored data, in a small file that outlives the server."""
+"""The known damage of the stored data, kept in a small file that outlives the server."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 
 
 class Kind(enum.StrEnum):
-    """A kind of damage. Of each kind at most one problem is known at a time."""
+    """A kind of damage. At most one problem of each kind is known at a time."""
 
     LOST_EVENTS = "lost_events"  # the store is behind its mark
     DATABASE = "database"
-    FILES = "files"  # beside the database
+    FILES = "files"  # content files beside the database
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -32,15 +32,15 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Damage that is known, until it is mended or the person accepts it."""
+    """Known damage, until the damage is repaired or the person accepts the loss."""
 
     kind: Kind
     text: str
     found_at: datetime
-    ask_id: str = ""  # the ask that tells the person; empty until it is open
+    ask_id: str = ""  # the ask that tells the person of the problem; empty until the ask is open
 
 
-class _State(msgspec.Struct, frozen=True):
+class _HealthRecord(msgspec.Struct, frozen=True):
     problems: list[Problem] = []
     checked_at: datetime | None = None  # the last full check
 
@@ -61,7 +61,7 @@ class Health:
         return self._state.checked_at
 
     def note(self, finding: Finding, *, at: datetime) -> bool:
-        """Record damage; return whether a problem of this kind is new."""
+        """Record damage; return False if a problem of the same kind is already known."""
         if any(known.kind is finding.kind for known in self.problems):
             return False
         log.error("%s", finding.text)
@@ -70,43 +70,46 @@ class Health:
 
     def take_check(self, findings: list[Finding], *, at: datetime) -> list[Problem]:
         """Record the result of a full check; return the problems that the check no longer finds."""
-        found = {finding.kind for finding in findings} | {Kind.LOST_EVENTS}  # a lost event stays lost
-        mended = [problem for problem in self.problems if problem.kind not in found]
-        self._store([problem for problem in self.problems if problem.kind in found], checked_at=at)
+        found_kinds = {finding.kind for finding in findings} | {Kind.LOST_EVENTS}  # a lost event stays lost
+        repaired = [problem for problem in self.problems if problem.kind not in found_kinds]
+        self._store([problem for problem in self.problems if problem.kind in found_kinds], checked_at=at)
         for finding in findings:
             self.note(finding, at=at)
-        return mended
+        return repaired
 
     def set_ask(self, kind: Kind, ask_id: str) -> None:
-        """Remember the ask that tells the person of a problem."""
+        """Record the ask that tells the person of a problem."""
         self._store(
-            [msgspec.structs.replace(one, ask_id=ask_id) if one.kind is kind else one for one in self.problems]
+            [
+                msgspec.structs.replace(problem, ask_id=ask_id) if problem.kind is kind else problem
+                for problem in self.problems
+            ]
         )
 
     def clear(self, kind: Kind) -> None:
-        """Forget a problem: the person accepted it."""
+        """Remove the problem of a kind: the person accepted the damage."""
         self._store([problem for problem in self.problems if problem.kind is not kind])
 
     def require_no_loss(self) -> None:
-        """Refuse to treat the store as whole while events are missing from it."""
+        """Refuse to treat the store as complete while events are missing from the store."""
         for problem in self.problems:
             if problem.kind is Kind.LOST_EVENTS:
                 raise errors.StorageDamaged(
                     problem.text, hint="Answer the ask (maestro ask list), or go on without them: --allow-missing"
                 )
 
-    def _load(self) -> _State:
+    def _load(self) -> _HealthRecord:
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=_State)
+            return msgspec.json.decode(self._file.read_bytes(), type=_HealthRecord)
         except FileNotFoundError:
-            return _State()
+            return _HealthRecord()
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             log.warning("%s cannot be read: %s", self._file.name, error)
-            return _State()
+            return _HealthRecord()
 
     def _store(self, problems: list[Problem], *, checked_at: datetime | None = None) -> None:
-        """Keep the state in memory and, whole or not at all, in the file."""
-        self._state = _State(problems, checked_at or self.checked_at)
+        """Keep the record in memory and in the file. The file is replaced whole or not at all."""
+        self._state = _HealthRecord(problems, checked_at or self.checked_at)
         part = self._file.with_name(f".{self._file.name}.part")
         try:
             part.write_bytes(msgspec.json.encode(self._state) + b"\n")
@@ -118,7 +121,7 @@ class Health:
 
 
 def lost_events(last: int, marked: int | None) -> Finding | None:
-    """Compare the last event of a store with its mark."""
+    """Return a finding if the mark names a later event than the store's last event."""
     if marked is None or marked <= last:
         return None
     return Finding(

@@ -1,6 +1,6 @@
-"""Files whose rows are not written yet: who keeps one holds it, and nobody removes a file that is held.
+"""Holds on content files whose rows are not written yet. Housekeeping removes no file that a request holds.
 
-Two requests may keep the same content at the same moment. When one of them is refused, the file stays for the other.
+Two requests may store the same content at the same moment. If one request is refused, the file stays for the other.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ Keep = Callable[[bytes], Content]
 
 
 class Holds:
-    """Who holds which files, counted across threads."""
+    """The number of holds on each file, counted across threads."""
 
     def __init__(self) -> None:
-        self._holders: Counter[str] = Counter()
+        self._hold_counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def take(self, digest: str) -> None:
         with self._lock:
-            self._holders[digest] += 1
+            self._hold_counts[digest] += 1
 
     def let_go(self, digests: list[str]) -> None:
         with self._lock:
             for digest in digests:
-                self._holders[digest] -= 1
-                if not self._holders[digest]:
-                    del self._holders[digest]
+                self._hold_counts[digest] -= 1
+                if not self._hold_counts[digest]:
+                    del self._hold_counts[digest]
 
     @contextlib.contextmanager
     def free_of(self, digests: Iterable[str]) -> Iterator[list[str]]:
-        """Yield those files that nobody holds. Until the block ends, whoever wants to hold a file waits."""
+        """Yield the files without a hold. Until the block ends, a request for a new hold waits."""
         with self._lock:
-            yield [digest for digest in digests if digest not in self._holders]
+            yield [digest for digest in digests if digest not in self._hold_counts]
 
 
 class Hold:
-    """The files that one request keeps, held until its rows are written or refused."""
+    """The files that a request stores, held until the request's rows are written or refused."""
 
     def __init__(self, holds: Holds, keep: Callable[[bytes, Hold], Content]) -> None:
         self._holds = holds
         self._keep = keep
-        self._taken: list[str] = []  # once for each time it was kept
+        self._held_digests: list[str] = []  # a digest stands in the list once for each time its content was stored
 
     @property
     def digests(self) -> set[str]:
-        return set(self._taken)
+        return set(self._held_digests)
 
     def keep(self, data: bytes) -> Content:
-        """Keep a content and hold its file."""
+        """Store a content and hold its file."""
         return self._keep(data, self)
 
     def take(self, digest: str) -> None:
-        """Hold a file, from before it is looked for on the disk."""
+        """Hold a file. The hold must begin before the caller looks for the file on the disk."""
         self._holds.take(digest)
-        self._taken.append(digest)
+        self._held_digests.append(digest)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._holds.let_go(self._taken)
+        self._holds.let_go(self._held_digests)

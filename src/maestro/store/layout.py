@@ -1,4 +1,4 @@
-"""What lies in a data directory, by name."""
+"""The names of the files and folders in a data directory."""
 
 DATABASE = "maestro.db"
 BLOBS = "blobs"

@@ -1,4 +1,4 @@
-"""How repositories reach a driver: statements by name, rows as tuples."""
+"""The interface between repositories and a driver: statements by name, rows as tuples."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ Row = Sequence[Any]
 
 
 class Rows(Protocol):
-    """One connection inside a transaction."""
+    """A connection inside a transaction."""
 
     def run(self, name: str, /, **values: Any) -> int:
-        """Run a statement; how many rows it changed."""
+        """Run a statement and return the number of changed rows."""
 
     def many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
         """Run a statement once for each set of values."""
 
     def one(self, name: str, /, **values: Any) -> Row | None:
-        """The first row of a statement, or none."""
+        """Return the first row of a statement; None if the statement returns no row."""
 
     def all(self, name: str, /, **values: Any) -> list[Row]:
-        """All rows of a statement."""
+        """Return all rows of a statement."""
 
     def page(self, name: str, /, **values: Any) -> list[Row]:
-        """All rows of a statement that gives many, and none with binary data."""
+        """Return all rows of a statement with many rows. No column may hold binary data."""

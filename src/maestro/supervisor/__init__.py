@@ -1,7 +1,8 @@
 """The supervisor: the small process that is the server's parent.
 
-The supervisor starts the server again when the server dies, and adopts every process that loses its parent below it.
-The server recognises such a process by the supervisor's process name, and so never takes it for the person.
+The supervisor starts the server again when the server dies. It adopts every descendant process that loses its parent.
+The server recognises an adopted process by the process name of its parent, the supervisor. So the server never takes
+an adopted process for the person.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import binascii
 import os
 
-LOCK = "supervisor.lock"  # held, in the data directory, for as long as a supervisor keeps a server running
+LOCK = "supervisor.lock"  # in the data directory; a supervisor holds the lock while it keeps a server running
 _PREFIX = "maestro-"
 _NAME_HEX_DIGITS = 7  # Linux cuts a process's name after 15 characters
 
@@ -17,14 +18,14 @@ _NAME_HEX_DIGITS = 7  # Linux cuts a process's name after 15 characters
 def process_name(home: str) -> str:
     """Return the process name of the supervisors of one data directory.
 
-    The name differs between data directories: an agent of one Maestro may be the person of another.
+    Each data directory has another name, because an agent of one Maestro may be the person of another Maestro.
     """
     number = binascii.crc32(os.fsencode(os.path.realpath(home)))
     return f"{_PREFIX}{number:08x}"[: len(_PREFIX) + _NAME_HEX_DIGITS]
 
 
 def is_supervisor_name(name: str) -> bool:
-    """Return whether a process has the name of a supervisor, of any data directory."""
+    """Return whether a process name is the name of a supervisor of any data directory."""
     if not name.startswith(_PREFIX):
         return False
     digits = name.removeprefix(_PREFIX)

@@ -1,1 +1,1 @@
-"""Ways in: thin, equal, and independent of each other. Each parses, calls one operation and renders."""
+"""The interfaces of the server, independent of each other. Each parses a request, calls one operation and renders."""

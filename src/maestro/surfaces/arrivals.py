@@ -1,6 +1,6 @@
-"""An agent that a person started by hand, and that nobody knows yet: it becomes a session, by whatever way it came.
+"""Register an agent that a person started by hand as a session, when its first MCP server or hook calls.
 
-Its MCP servers and its hooks are processes below it, so all of them are this one session from then on.
+The MCP servers and hooks are processes below the agent, so all of them belong to the same session from then on.
 """
 
 from __future__ import annotations
@@ -16,66 +16,70 @@ from maestro.operations import projects, sessions
 from maestro.operations.app import App, Peer
 from maestro.system import processes
 
-_NAME_TRIES = 5
+_NAME_ATTEMPTS = 5
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "ksh"})
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """Where an unknown agent comes from, and what it is."""
+    """An unregistered agent: its process, its directory and its tool."""
 
-    peer: Peer | None  # the process that it started to speak to us
+    peer: Peer | None  # the MCP server or hook that the agent started
     directory: str
     name: str
     tool: str | None
     mode: Mode = Mode.EXECUTE
-    through_shell: bool = False  # programs start their hooks through a shell that leads a session of its own
+    through_shell: bool = False  # programs start their hooks through a shell that leads its own process session
 
 
 async def arrived(app: App, person: Caller, arrival: Arrival) -> Caller:
-    """Register it; its caller from now on."""
-    agent = _agent_above(arrival.peer.pid if arrival.peer is not None else 0, through_shell=arrival.through_shell)
-    located = projects.LocateProject(path=arrival.directory or "/")
-    place: projects.Place = await app.call(projects.LOCATE, located, caller=person)
-    asked = sessions.RegisterSession(
-        project=place.project.id,
-        pid=agent,
+    """Register the agent as a session and return its caller."""
+    agent_pid = _find_agent_process(
+        arrival.peer.pid if arrival.peer is not None else 0, through_shell=arrival.through_shell
+    )
+    locate_request = projects.LocateProject(path=arrival.directory or "/")
+    location: projects.Place = await app.call(projects.LOCATE, locate_request, caller=person)
+    registration = sessions.RegisterSession(
+        project=location.project.id,
+        pid=agent_pid,
         tool=arrival.tool,
         mode=arrival.mode,
         path=arrival.directory,
     )
-    await _register(app, asked, person, arrival.name)
+    await _register_session(app, registration, person, arrival.name)
     return await app.identify(token="", peer=arrival.peer)
 
 
-async def _register(app: App, asked: sessions.RegisterSession, person: Caller, name: str) -> None:
-    """Under the first free name of its kind. That its process is a session by now is as good."""
-    for number in range(1, _NAME_TRIES + 1):
-        named = name if number == 1 else f"{name}-{number}"
-        last = number == _NAME_TRIES
-        request = msgspec.structs.replace(asked, name=None if last else named)
+async def _register_session(app: App, registration: sessions.RegisterSession, person: Caller, name: str) -> None:
+    """Register a session under the first free name. Return also if the agent's process is a session already."""
+    for number in range(1, _NAME_ATTEMPTS + 1):
+        numbered_name = name if number == 1 else f"{name}-{number}"
+        is_last = number == _NAME_ATTEMPTS
+        request = msgspec.structs.replace(registration, name=None if is_last else numbered_name)
         try:
             await app.call(sessions.REGISTER, request, caller=person)
         except errors.NameTaken:
             continue
         except errors.Conflict:
-            pass  # another MCP server or hook of the same agent was quicker
+            pass  # another MCP server or hook of the same agent has registered it
         return
 
 
-def _agent_above(pid: int, *, through_shell: bool) -> int:
-    """The process that started this one, past shells that were only its wrappers. The person's own shell is nobody's
-    agent: were it one, the person would be a session from then on."""
-    found = processes.look_up(pid)
-    agent = found.parent if found is not None else 0
+def _find_agent_process(pid: int, *, through_shell: bool) -> int:
+    """Return the process that started `pid`, above wrapper shells; refuse the person's own shell.
+
+    If the person's shell became an agent, the person would be a session from then on.
+    """
+    process = processes.look_up(pid)
+    agent = process.parent if process is not None else 0
     while agent > 1 and processes.name_of(agent) in _SHELLS:
         if processes.leads_a_session(agent) and (processes.has_terminal(agent) or not through_shell):
             raise errors.NotPermitted(
-                "This was started by a shell, not by an agent.",
+                "A shell, not an agent, has started this program.",
                 hint="Add `maestro mcp` to an agent's MCP servers, or set MAESTRO_TOKEN.",
             )
-        found = processes.look_up(agent)
-        agent = found.parent if found is not None else 0
+        process = processes.look_up(agent)
+        agent = process.parent if process is not None else 0
     if agent <= 1:
-        raise errors.NotAuthenticated("The agent behind this has gone.")
+        raise errors.NotAuthenticated("The agent that started this program has ended.")
     return agent

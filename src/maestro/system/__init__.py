@@ -1,1 +1,1 @@
-"""The operating system: processes, shell commands, small files, memory and file modes."""
+"""Access to the operating system: processes, shell commands, small files, memory and file modes."""

@@ -1,6 +1,6 @@
-"""Which start of the machine this is: after a reboot, pids and start times begin anew and may come again.
+"""The id of the machine's present boot. After a reboot, pids and start times of processes can repeat.
 
-Light: runners import it, and they live as long as their agents.
+The module imports little, because runners import it and live as long as their agents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _FILE = "/proc/sys/kernel/random/boot_id"
 
 @cache
 def this_one() -> str:
-    """Short, and the same for as long as the machine runs; empty where the system does not say."""
+    """Return a short id that stays the same until the next boot; empty if the system has none."""
     try:
         descriptor = os.open(_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -25,12 +25,12 @@ def this_one() -> str:
 
 
 def since(ticks: str) -> str:
-    """A start time that the system counts from the start of the machine, as one that never comes again."""
+    """Return a start time, counted from the boot of the machine, as a text that is unique over all boots."""
     boot = this_one()
     return f"{ticks}@{boot}" if boot else ticks
 
 
 def is_earlier(started: str | None) -> bool:
-    """Whether a start time is of a time before the machine was last started."""
+    """Return whether a start time belongs to an earlier boot of the machine."""
     _, at, boot = (started or "").partition("@")
     return bool(at) and boot != this_one()

@@ -1,7 +1,7 @@
-"""Reads and writes files below a folder that agents can write, without following any link.
+"""Read and write files below a folder that agents can write, without following symbolic links.
 
-Every folder on the way is opened by its name inside the folder before it. So an agent that puts a link in the place
-of a folder or of a file leads Maestro nowhere, also while Maestro is at work.
+Every folder of the path is opened by its name inside its parent folder. So an agent cannot redirect Maestro with a
+link in place of a folder or file, even while Maestro reads or writes.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ from maestro.system import umasks
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_MODE = 0o644  # of a new file, as far as the person's umask allows
+_MODE = 0o644  # of a new file, before the person's umask
 
 
 @contextlib.contextmanager
 def open_folder(top: str, below: str = ".", *, makes: bool = False) -> Iterator[int]:
-    """Give a descriptor of the folder `below` the folder `top`. With `makes`, create the folders that are missing."""
+    """Open the folder `below` inside the folder `top` and give its descriptor.
+
+    With `creates`, create missing folders.
+    """
     folder = os.open(top, _FOLDER)
     try:
         for part in PurePosixPath(below).parts:
-            folder = _step_into(folder, part, makes=makes, shown=f"{top}/{below}")
+            folder = _open_subfolder(folder, part, creates=makes, shown=f"{top}/{below}")
         yield folder
     finally:
         os.close(folder)
 
 
 def read_file(top: str, name: str, *, bytes_max: int) -> bytes | None:
-    """Return the first `bytes_max` bytes of the file `name` below `top`; None where there is no such file.
+    """Return the first `bytes_max` bytes of the file `name` below `top`; None if the file does not exist.
 
-    Refuse a link and anything else that is not a regular file.
+    Refuse a link and every file that is not regular.
     """
     try:
         with open_file(top, name) as file:
@@ -50,11 +53,11 @@ def read_file(top: str, name: str, *, bytes_max: int) -> bytes | None:
 def open_file(top: str, name: str) -> BufferedReader:
     """Open the regular file `name` below `top` for reading. Never wait for a pipe, and follow no link."""
     with open_folder(top, str(PurePosixPath(name).parent)) as folder:
-        return _open(folder, PurePosixPath(name).name, shown=f"{top}/{name}")
+        return _open_regular(folder, PurePosixPath(name).name, shown=f"{top}/{name}")
 
 
 def write_file(top: str, name: str, data: bytes) -> None:
-    """Replace the file `name` below `top` as a whole. Refuse a link in its place, or on the way to the file."""
+    """Replace the whole file `name` below `top`. Refuse a link as the file or as a folder of its path."""
     path = PurePosixPath(name)
     with open_folder(top, str(path.parent), makes=True) as folder:
         mode = _mode_of(folder, path.name, shown=f"{top}/{name}")
@@ -71,27 +74,27 @@ def write_file(top: str, name: str, data: bytes) -> None:
             raise
 
 
-def _step_into(folder: int, part: str, *, makes: bool, shown: str) -> int:
-    """Open the folder `part` inside of `folder`, and close `folder`."""
+def _open_subfolder(folder: int, part: str, *, creates: bool, shown: str) -> int:
+    """Open the folder `part` inside `folder`, and close `folder`."""
     if part in {"..", "/"}:
-        raise Invalid(f"{shown} does not lie below its folder.")
-    is_made = False
-    if makes:
+        raise Invalid(f"{shown} does not lie inside its folder.")
+    is_new = False
+    if creates:
         with contextlib.suppress(FileExistsError):
             os.mkdir(part, dir_fd=folder)
-            is_made = True
+            is_new = True
     try:
         found = os.open(part, _FOLDER, dir_fd=folder)
     except OSError:
         _refuse_link(folder, part, shown=shown)
         raise
-    if is_made:
+    if is_new:
         os.fchmod(found, umasks.person_mode(0o777))
     os.close(folder)
     return found
 
 
-def _open(folder: int, name: str, *, shown: str) -> BufferedReader:
+def _open_regular(folder: int, name: str, *, shown: str) -> BufferedReader:
     try:
         descriptor = os.open(name, _READ, dir_fd=folder)
     except OSError:
@@ -100,18 +103,18 @@ def _open(folder: int, name: str, *, shown: str) -> BufferedReader:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    raise _not_regular(shown)
+    raise _not_regular_error(shown)
 
 
 def _mode_of(folder: int, name: str, *, shown: str) -> int:
-    """The mode of the file that is to be replaced."""
+    """Return the mode of the file that will be replaced."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return umasks.person_mode(_MODE)
     _refuse_link(folder, name, shown=shown)
     if not stat.S_ISREG(mode):
-        raise _not_regular(shown)
+        raise _not_regular_error(shown)
     return stat.S_IMODE(mode)
 
 
@@ -120,9 +123,9 @@ def _refuse_link(folder: int, name: str, *, shown: str) -> None:
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             raise Invalid(
                 f"{shown} cannot be used: {name} is a symbolic link, and Maestro follows no links in a checkout.",
-                hint=f"Put a file or folder of its own in the place of the link {name}.",
+                hint=f"Replace the link {name} by a file or folder.",
             )
 
 
-def _not_regular(shown: str) -> Invalid:
-    return Invalid(f"{shown} is not a regular file.", hint="Move it away, then try again.")
+def _not_regular_error(shown: str) -> Invalid:
+    return Invalid(f"{shown} is not a regular file.", hint=f"Move {shown} away, then try again.")

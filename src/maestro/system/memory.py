@@ -1,4 +1,4 @@
-"""Gives memory of large requests back to the system. glibc keeps freed memory for itself until it is asked."""
+"""Give the memory of large requests back to the system. Without a request, glibc keeps freed memory."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import asyncio
 import ctypes
 from collections.abc import Callable
 
-_AFTER_SECONDS = 1.0  # so that many large requests at once cost one call
+_AFTER_SECONDS = 1.0  # many large requests within this time cost a single call
 _scheduled: set[asyncio.AbstractEventLoop] = set()
 
 
 def give_back_soon() -> None:
-    """Ask the C library, a moment from now, for the memory that nobody uses. Call it on the event loop."""
+    """Schedule that the C library gives unused memory back to the system. Call this function on the event loop."""
     loop = asyncio.get_running_loop()
     if _trim is not None and loop not in _scheduled:
         _scheduled.add(loop)
-        loop.call_later(_AFTER_SECONDS, _give_back, loop, _trim)
+        loop.call_later(_AFTER_SECONDS, _give_back_now, loop, _trim)
 
 
-def _give_back(loop: asyncio.AbstractEventLoop, trim: Callable[[int], int]) -> None:
+def _give_back_now(loop: asyncio.AbstractEventLoop, trim: Callable[[int], int]) -> None:
     _scheduled.discard(loop)
     loop.run_in_executor(None, trim, 0)
 

@@ -1,6 +1,6 @@
-"""Checks that the data directory belongs to the user and is closed to everybody else, and mends it.
+"""Check that the data directory belongs to the user and is closed to other users, and repair it.
 
-`token` and `secret` lie there. Whoever can write to the directory can put another token in their place.
+The directory contains the files `token` and `secret`. A user that can write to the directory can replace them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ OTHERS = 0o077
 OTHERS_WRITE = 0o022
 OTHERS_ENTER = 0o011
 SECRETS = ("token", "secret")
-# Tells the next server that secrets were exposed: the server makes new ones, and voids every session's token.
+# A file that tells the next server about exposed secrets: the server creates new ones, and voids all session tokens.
 EXPOSED_MARK = "secrets-exposed"
 LOCK = "maestro.lock"
-CHECKOUTS = "worktrees"  # the person's files, with the modes that the person chose
+CHECKOUTS = "worktrees"  # worktrees: the person's files, with the modes that the person chose
 ENTRIES_MAX = 10_000
 FIX = "maestro doctor --fix"
 
 
 class NotPrivate(Exception):
-    """The data directory, or a file in it, is open to others; `hint` says what mends it."""
+    """The data directory, or a file in it, is open to other users; `hint` says how to repair it."""
 
     def __init__(self, message: str, hint: str) -> None:
         self.message = message
@@ -36,41 +36,46 @@ class NotPrivate(Exception):
 
 @dataclass(frozen=True)
 class Exposed:
-    """One path that others could read, change or replace."""
+    """A path that other users could read, change or replace."""
 
     path: Path
     why: str
-    is_foreign: bool = False  # belongs to another user: only its owner, or root, can mend it
+    is_foreign: bool = False  # the path belongs to another user: only its owner or root can repair it
     is_secret: bool = False  # a token or secret that must be replaced
 
 
 def require_private(home: Path) -> None:
-    """Refuse a data directory that is open to others. An empty directory of the user is closed instead."""
+    """Refuse a data directory that is open to other users. Close an empty directory of the user instead."""
     found = home.stat()
     if found.st_uid != os.geteuid():
-        raise _foreign(home, found)
+        raise _foreign_error(home, found)
     if stat.S_IMODE(found.st_mode) & OTHERS:
         if any(home.iterdir()):
             why = f"The data directory {home} is open to other users ({_mode_and_owner(found)})."
-            raise NotPrivate(why, f"Close it, and replace the secrets that others could have read: {FIX}")
+            raise NotPrivate(
+                why, f"Close the directory, and replace the secrets that other users could have read: {FIX}"
+            )
         home.chmod(0o700)
 
 
 def close_files(home: Path) -> None:
-    """Close the directory's own files to others, but refuse foreign files and secrets that others could have read."""
+    """Close the directory's files to other users.
+
+    Refuse foreign files, and secrets that other users could have read.
+    """
     for path in sorted(home.iterdir()):
         found = path.lstat()
         if found.st_uid not in (os.geteuid(), 0):
-            raise _foreign(path, found)
-        if path.name in SECRETS and (why := _why_not_secret(path, found)):
-            raise NotPrivate(f"{path} {why}.", f"Replace it: {FIX}")
+            raise _foreign_error(path, found)
+        if path.name in SECRETS and (why := _why_untrusted(path, found)):
+            raise NotPrivate(f"{path} {why}.", f"Replace the secret: {FIX}")
         is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
         if is_own and stat.S_IMODE(found.st_mode) & OTHERS:
             path.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
 
 
 def find_exposed(home: Path) -> list[Exposed]:
-    """Return what others could read, change or replace in a data directory; nothing if there is no directory."""
+    """Return the paths in a data directory that other users could read, change or replace."""
     try:
         found = home.stat()
     except OSError:
@@ -78,30 +83,30 @@ def find_exposed(home: Path) -> list[Exposed]:
     exposed: list[Exposed] = []
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & OTHERS:
         exposed.append(Exposed(home, _why_open(found), is_foreign=found.st_uid != os.geteuid()))
-    replaceable = found.st_uid != os.geteuid() or bool(stat.S_IMODE(found.st_mode) & OTHERS_WRITE)
-    for path in _reachable(home):
-        exposed += _exposed_file(path, is_replaceable=replaceable and path.parent == home)
+    is_replaceable = found.st_uid != os.geteuid() or bool(stat.S_IMODE(found.st_mode) & OTHERS_WRITE)
+    for path in _reachable_paths(home):
+        exposed += _check_file(path, is_replaceable=is_replaceable and path.parent == home)
     return exposed
 
 
 def mend(home: Path, exposed: list[Exposed]) -> None:
-    """Close every path of the user, and remove exposed secrets: the next server makes new ones.
+    """Close every path of the user, and remove exposed secrets: the next server creates new secrets.
 
-    The mark comes first, so that a mending that is cut short still replaces the secrets.
+    The mark file comes first. So the server replaces the secrets even if the repair is interrupted.
     """
-    secrets = [one.path for one in exposed if one.is_secret]
+    secrets = [entry.path for entry in exposed if entry.is_secret]
     if secrets:
         os.close(os.open(home / EXPOSED_MARK, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     home.chmod(0o700)
     for path in secrets:
         path.unlink(missing_ok=True)
-    for one in exposed:
-        if not one.is_foreign and not one.is_secret and not one.path.is_symlink():
-            one.path.chmod(stat.S_IMODE(one.path.stat().st_mode) & ~OTHERS)
+    for entry in exposed:
+        if not entry.is_foreign and not entry.is_secret and not entry.path.is_symlink():
+            entry.path.chmod(stat.S_IMODE(entry.path.stat().st_mode) & ~OTHERS)
 
 
 def is_in_use(home: Path) -> bool:
-    """Whether a server holds the data directory."""
+    """Return whether a server holds the lock of the data directory."""
     try:
         descriptor = os.open(home / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -115,11 +120,11 @@ def is_in_use(home: Path) -> bool:
     return False
 
 
-def _reachable(home: Path) -> Iterator[Path]:
-    """Yield the directory's entries, and the entries of its folders that others may enter."""
-    waiting, seen = [home], 0
-    while waiting:
-        folder = waiting.pop()
+def _reachable_paths(home: Path) -> Iterator[Path]:
+    """Yield the entries of the directory and of all its folders that other users may enter."""
+    pending, seen = [home], 0
+    while pending:
+        folder = pending.pop()
         try:
             entries = sorted(folder.iterdir())
         except OSError:
@@ -129,7 +134,7 @@ def _reachable(home: Path) -> Iterator[Path]:
                 return
             yield path
             if _may_be_entered(path) and path.name != CHECKOUTS:
-                waiting.append(path)
+                pending.append(path)
 
 
 def _may_be_entered(path: Path) -> bool:
@@ -140,24 +145,24 @@ def _may_be_entered(path: Path) -> bool:
     return stat.S_ISDIR(mode) and bool(mode & OTHERS_ENTER)
 
 
-def _exposed_file(path: Path, *, is_replaceable: bool) -> list[Exposed]:
+def _check_file(path: Path, *, is_replaceable: bool) -> list[Exposed]:
     try:
         found = path.lstat()
     except OSError:
         return []
     is_foreign = found.st_uid not in (os.geteuid(), 0)
-    if path.name in SECRETS and (why := _why_not_secret(path, found)):
+    if path.name in SECRETS and (why := _why_untrusted(path, found)):
         return [Exposed(path, why, is_secret=True)]
     if path.name in SECRETS and is_replaceable:
-        return [Exposed(path, "lay in a directory that others could write to", is_secret=True)]
+        return [Exposed(path, "was in a directory that other users could write to", is_secret=True)]
     is_plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
     if is_foreign or (is_plain and stat.S_IMODE(found.st_mode) & OTHERS and path.name != CHECKOUTS):
         return [Exposed(path, _why_open(found), is_foreign=is_foreign)]
     return []
 
 
-def _why_not_secret(path: Path, found: os.stat_result) -> str:
-    """Return why a secret's file cannot be trusted; empty if it can."""
+def _why_untrusted(path: Path, found: os.stat_result) -> str:
+    """Return why the file of a secret cannot be trusted; empty if the file can be trusted."""
     if stat.S_ISLNK(found.st_mode):
         return "is a symbolic link"
     if not stat.S_ISREG(found.st_mode):
@@ -173,16 +178,16 @@ def _why_open(found: os.stat_result) -> str:
 
 
 def _mode_and_owner(found: os.stat_result) -> str:
-    return f"mode {stat.S_IMODE(found.st_mode):04o}, owner {_user(found.st_uid)}"
+    return f"mode {stat.S_IMODE(found.st_mode):04o}, owner {_user_name(found.st_uid)}"
 
 
-def _foreign(path: Path, found: os.stat_result) -> NotPrivate:
+def _foreign_error(path: Path, found: os.stat_result) -> NotPrivate:
     why = f"{path} belongs to another user ({_mode_and_owner(found)})."
-    me = _user(os.geteuid())
-    return NotPrivate(why, f"Set another MAESTRO_HOME, or, if you trust what is there: chown {me} {path}")
+    me = _user_name(os.geteuid())
+    return NotPrivate(why, f"Set another MAESTRO_HOME, or, if you trust the content: chown {me} {path}")
 
 
-def _user(number: int) -> str:
+def _user_name(number: int) -> str:
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

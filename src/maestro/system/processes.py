@@ -1,6 +1,6 @@
-"""What the operating system says about processes: their parents and when each started.
+"""Facts of the operating system about processes: parents, start times, names, environments.
 
-A pid alone is not an identity, for it is given again; pid, start time and start of the machine are.
+A pid alone does not identify a process, because the system reuses pids. Pid, start time and boot id together do.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from maestro.system import boot_id
 
 
 class Process(msgspec.Struct, frozen=True):
-    """One process, as it is now."""
+    """A process at the time of the query."""
 
     pid: int
     parent: int
     started: str
-    ended: bool = False  # it only waits for its parent to take note
-    name: str = ""  # the process's own name, where the system tells it with the rest
+    ended: bool = False  # a zombie, which waits for its parent to reap it
+    name: str = ""  # the name of the process, if the query returns it
 
 
 class ChainBroken(Exception):
@@ -32,12 +32,15 @@ class ChainBroken(Exception):
 
 
 def look_up(pid: int) -> Process | None:
-    """The process with this pid, if it is there and can be seen; OSError if there is no way to look."""
+    """Return the process with a pid; None if it does not exist or is hidden.
+
+    Raise OSError if the query itself fails.
+    """
     return _from_proc(pid) if sys.platform == "linux" else _from_ps(pid)
 
 
 def name_of(pid: int) -> str:
-    """The program that a process runs; '' if that cannot be seen."""
+    """Return the name of the program that a process runs; empty if the name cannot be read."""
     try:
         return _name_from_proc(pid) if sys.platform == "linux" else _name_from_ps(pid)
     except OSError:
@@ -49,13 +52,13 @@ def _name_from_proc(pid: int) -> str:
 
 
 def _name_from_ps(pid: int) -> str:
-    asked = ["ps", "-o", "comm=", "-p", str(pid)]
-    answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=5)
+    command = ["ps", "-o", "comm=", "-p", str(pid)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
     return Path(answer.stdout.strip()).name.lstrip("-")
 
 
 def leads_a_session(pid: int) -> bool:
-    """Whether a terminal or a login began with this process."""
+    """Return whether a process leads a session of the system, as the first process of a terminal or login does."""
     try:
         return os.getsid(pid) == pid
     except OSError:
@@ -63,7 +66,7 @@ def leads_a_session(pid: int) -> bool:
 
 
 def has_terminal(pid: int) -> bool:
-    """Whether a process belongs to a terminal at which someone may sit."""
+    """Return whether a process has a controlling terminal, which a person may use."""
     try:
         return _terminal_from_proc(pid) if sys.platform == "linux" else _terminal_from_ps(pid)
     except (OSError, ValueError):
@@ -75,60 +78,65 @@ def _terminal_from_proc(pid: int) -> bool:
 
 
 def _terminal_from_ps(pid: int) -> bool:
-    asked = ["ps", "-o", "tty=", "-p", str(pid)]
-    answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=5)
+    command = ["ps", "-o", "tty=", "-p", str(pid)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
     return answer.stdout.strip() not in ("", "?", "??")
 
 
 def ancestry(pid: int) -> list[Process]:
-    """A process and all its parents up to the first of the system."""
+    """Return a process and all its ancestors up to the first process of the system."""
     chain: list[Process] = []
     while pid > 0:
         try:
-            found = look_up(pid)
+            process = look_up(pid)
         except OSError as error:
             raise ChainBroken(f"process {pid} cannot be read") from error
-        if found is None or len(chain) >= limits.ancestry_depth_max:
+        if process is None or len(chain) >= limits.ancestry_depth_max:
             raise ChainBroken(f"process {pid} cannot be read")
-        chain.append(found)
-        pid = found.parent
+        chain.append(process)
+        pid = process.parent
     return chain
 
 
 def below(pid: int) -> list[Process]:
-    """Everything that descends from a process, as it is now."""
+    """Return all present descendants of a process."""
     children: dict[int, list[Process]] = {}
-    for process in _everyone():
+    for process in _all_processes():
         children.setdefault(process.parent, []).append(process)
-    found: list[Process] = []
-    waiting = [pid]
-    while waiting:
-        for process in children.pop(waiting.pop(), ()):
-            found.append(process)
-            waiting.append(process.pid)
-    return found
+    descendants: list[Process] = []
+    pending = [pid]
+    while pending:
+        for process in children.pop(pending.pop(), ()):
+            descendants.append(process)
+            pending.append(process.pid)
+    return descendants
 
 
 def with_variable(name: str, value: str) -> list[Process]:
-    """Processes that were started with a variable in their environment, as far as the system lets one look.
+    """Return the processes that were started with a variable in their environment, as far as the system shows it.
 
-    It is handed on from each to whatever it starts, also to who leaves its group, its session and its parent.
+    A process passes the variable on to all processes that it starts, also to those that leave its process group, its
+    session and its parent.
     """
     wanted = os.fsencode(f"{name}={value}")
-    return [one for one in _everyone() if not one.ended and wanted in _environment(one.pid).split(b"\0")]
+    return [
+        process
+        for process in _all_processes()
+        if not process.ended and wanted in _read_environment(process.pid).split(b"\0")
+    ]
 
 
-def _everyone() -> list[Process]:
-    return _everyone_in_proc() if sys.platform == "linux" else _everyone_of_ps()
+def _all_processes() -> list[Process]:
+    return _all_from_proc() if sys.platform == "linux" else _all_from_ps()
 
 
-def _everyone_in_proc() -> list[Process]:
+def _all_from_proc() -> list[Process]:
     with os.scandir("/proc") as entries:
         pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
     return [found for pid in pids if (found := _from_proc(pid))]
 
 
-def _everyone_of_ps() -> list[Process]:
+def _all_from_ps() -> list[Process]:
     answer = subprocess.run(
         ["ps", "-axo", "pid=,ppid=,stat=,lstart="], capture_output=True, text=True, check=False, timeout=5
     )
@@ -136,28 +144,28 @@ def _everyone_of_ps() -> list[Process]:
     return [Process(int(row[0]), int(row[1]), " ".join(row[3:]), row[2].startswith("Z")) for row in rows]
 
 
-def _environment(pid: int) -> bytes:
+def _read_environment(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return b""  # another's, or gone, or a system without it
+        return b""  # the process belongs to another user or has ended, or the system has no /proc
 
 
 def _from_proc(pid: int) -> Process | None:
-    # Plain calls: with every command some six processes are looked up, and a Path costs more than the reading.
+    # Plain calls: every command looks up about six processes, and a Path costs more than the read.
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
-            raise  # that nobody can look does not mean that it is not there
+            raise  # the process may exist: only the query failed
         return None
     try:
         text = os.read(descriptor, 4096)
     except OSError:
-        return None  # it ended in this moment
+        return None  # the process ended in this moment
     finally:
         os.close(descriptor)
-    # The name in brackets may itself contain brackets and spaces.
+    # The name in brackets may contain brackets and spaces.
     end = text.rindex(b")")
     fields = text[end + 2 :].split(maxsplit=20)
     name = text[text.index(b"(") + 1 : end].decode(errors="replace")

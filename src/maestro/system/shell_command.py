@@ -1,8 +1,8 @@
-"""Runs one shell command to its end or its time limit, with a bound on what is kept of its output.
+"""Run a shell command to its end or its time limit, and keep a bounded part of its output.
 
-For what people have written down to be run: gates, set-up commands. All it started ends with it: its process group,
-and whoever has left that, known by a mark in the environment. The same mark tells a later server what one that was
-killed has left running.
+The module is for commands that people configure: gates and set-up commands. All processes of the command end with it:
+its process group, and processes that left the group, which a mark in the environment identifies. By the same mark a
+server finds processes of a command whose server was killed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _MARK = "MAESTRO_COMMAND"
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command went."""
+    """The result of a command."""
 
-    code: int | None  # negative: the signal that ended it; None: it could not be started
+    code: int | None  # negative: the signal that ended the command; None: the command could not be started
     is_timed_out: bool = False
-    output: bytes  # both streams, the last part when there was much; or why it could not be started
-    output_bytes: int  # of all that it printed
+    output: bytes  # the last part of both streams; or why the command could not be started
+    output_bytes: int  # the size of the whole output
     seconds: float
 
     @property
     def passed(self) -> bool:
-        """Whether it came to its end and says that all went well."""
+        """Return whether the command ended in time with exit code 0."""
         return self.code == 0 and not self.is_timed_out
 
 
@@ -49,20 +49,23 @@ async def run(
     mark: str = "",
     prefix: Sequence[str] = (),
 ) -> Ran:
-    """Run a command line with the shell; whatever it started that is left afterwards is ended.
+    """Run a command line with the shell; kill all processes that the command leaves.
 
-    `mark`: what it is run for, one at a time. What is left of an earlier one is ended before it begins.
-    `prefix`: the words of a program that starts the shell, such as a sandbox.
+    `mark` identifies the purpose of the command. Processes of an earlier command with the same mark are killed first,
+    so only one command per mark runs. `prefix` holds the arguments of a program that starts the shell, such as a
+    sandbox.
     """
     mark = mark or hashlib.sha256(f"{directory}\n{command}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
     await asyncio.to_thread(stray_processes.end, _MARK, mark)
-    began = time.monotonic()
+    started_at = time.monotonic()
     with _Output(bytes_max) as output:
         try:
-            words = (*prefix, "/bin/sh", "-c", command)
-            process = await _started(words, directory, {**environment, _MARK: mark}, output.writer)
+            arguments = (*prefix, "/bin/sh", "-c", command)
+            process = await _start(arguments, directory, {**environment, _MARK: mark}, output.writer)
         except OSError as error:
-            why = f"It could not be started in {directory}: {error.strerror or error}.".encode("utf-8", "replace")
+            why = f"The command could not be started in {directory}: {error.strerror or error}.".encode(
+                "utf-8", "replace"
+            )
             return Ran(code=None, output=why, output_bytes=len(why), seconds=0.0)
         output.close_writer()
         is_timed_out = False
@@ -71,25 +74,25 @@ async def run(
                 await process.wait()
         except TimeoutError:
             is_timed_out = True
-            await _asked_to_end(process)
+            await _terminate(process)
         finally:
-            await _ended(process)
+            await _kill(process)
             await asyncio.to_thread(stray_processes.end, _MARK, mark)
         output.drain()
         return Ran(
             code=process.returncode or 0,
             is_timed_out=is_timed_out,
-            output=output.kept(),
+            output=output.kept_bytes(),
             output_bytes=output.total_bytes,
-            seconds=time.monotonic() - began,
+            seconds=time.monotonic() - started_at,
         )
 
 
 class _Output:
-    """The end of what comes through a pipe.
+    """The last part of the output of a command, read from a pipe.
 
-    A pipe of our own: asyncio's would keep the end of the process from us while someone who slipped out of the
-    group holds it open.
+    The pipe is not a pipe of asyncio: asyncio would not report the end of the process while a process outside the
+    group holds the pipe open.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -100,7 +103,7 @@ class _Output:
         os.set_blocking(self._reader, False)
 
     def __enter__(self) -> _Output:
-        asyncio.get_running_loop().add_reader(self._reader, self._read_on)
+        asyncio.get_running_loop().add_reader(self._reader, self._read_when_ready)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,25 +112,25 @@ class _Output:
         self.close_writer()
 
     def close_writer(self) -> None:
-        """Ours alone: the command has its own."""
+        """Close the server's copy of the writing end; the command has its own copy."""
         if self.writer >= 0:
             os.close(self.writer)
             self.writer = -1
 
     def drain(self) -> None:
-        """Take what is in the pipe now; a bounded amount, for someone may still be writing."""
+        """Read the present content of the pipe, up to a limit, because another process may still write."""
         for _ in range(self._bytes_max // _CHUNK_BYTES + 1):
-            if not self._read():
+            if not self._read_chunk():
                 return
 
-    def kept(self) -> bytes:
+    def kept_bytes(self) -> bytes:
         return bytes(self._kept[-self._bytes_max :])
 
-    def _read_on(self) -> None:
-        if not self._read():
+    def _read_when_ready(self) -> None:
+        if not self._read_chunk():
             asyncio.get_running_loop().remove_reader(self._reader)
 
-    def _read(self) -> bool:
+    def _read_chunk(self) -> bool:
         try:
             data = os.read(self._reader, _CHUNK_BYTES)
         except BlockingIOError:
@@ -139,11 +142,11 @@ class _Output:
         return bool(data)
 
 
-async def _started(
-    words: Sequence[str], directory: str, environment: Mapping[str, str], output: int
+async def _start(
+    arguments: Sequence[str], directory: str, environment: Mapping[str, str], output: int
 ) -> asyncio.subprocess.Process:
     return await subprocesses.start(
-        *words,
+        *arguments,
         cwd=directory,
         env=dict(environment),
         stdin=asyncio.subprocess.DEVNULL,
@@ -152,14 +155,14 @@ async def _started(
     )
 
 
-async def _asked_to_end(process: asyncio.subprocess.Process) -> None:
-    """A moment to let go of locks and half-written files."""
+async def _terminate(process: asyncio.subprocess.Process) -> None:
+    """Ask the process group to end, and wait a moment so that it can release locks and finish files."""
     subprocesses.kill(process, signal.SIGTERM)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limits.command_grace_seconds):
             await process.wait()
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _kill(process: asyncio.subprocess.Process) -> None:
     subprocesses.kill(process)
     await process.wait()

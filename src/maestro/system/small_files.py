@@ -1,4 +1,4 @@
-"""Small files: those that other people put where we look, read without ever waiting for one, and our own."""
+"""Small files: read files of other people without waiting for a pipe, and write Maestro's own files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BYTES_MAX = 64 * 1024
 
 
 def read_small(path: str) -> bytes | None:
-    """The beginning of a plain file; None for what is not there, cannot be read or is something else (a pipe)."""
+    """Return the beginning of a plain file; None if the file is missing, unreadable or not plain, such as a pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -26,7 +26,7 @@ def read_small(path: str) -> bytes | None:
 
 
 def write(path: str | os.PathLike[str], text: str) -> None:
-    """A file of our own, for nobody else to read. A small one takes less time than a thread takes to begin."""
+    """Write a file that only the user can read. The write is quicker than the start of a thread."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb", buffering=0) as file:
         data = text.encode()
@@ -35,7 +35,7 @@ def write(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a small file of our own so that, also after a power loss, it is there whole or not at all."""
+    """Write a file so that even after a power loss the file is complete, or unchanged."""
     folder, name = os.path.split(os.fspath(path))
     part = f"{folder or '.'}/.{name}.{os.getpid()}.part"
     try:
@@ -53,7 +53,7 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
 
 
 def flush_folder(folder: str | os.PathLike[str]) -> None:
-    """Flush a folder: a new name in it, or one that moved, is durable from then on."""
+    """Flush a folder to the disk, so that new and renamed files in it survive a power loss."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

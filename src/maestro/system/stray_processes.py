@@ -1,6 +1,7 @@
-"""Ends whoever is left of something that was started with a mark in its environment.
+"""Kill the processes that are left of a command which was started with a mark in its environment.
 
-Each process hands the mark on to whatever it starts: also to who leaves its group, its session and its parent.
+A process passes the mark on to all processes that it starts, also to those that leave its process group, its session
+and its parent.
 """
 
 from __future__ import annotations
@@ -17,27 +18,30 @@ _ROUND_SECONDS = 0.02
 
 
 def end(name: str, value: str) -> None:
-    """Looked for again until nobody is found, for one may start another meanwhile. Never us, nor who started us."""
-    spared = _own()
+    """Kill all processes with a variable in their environment, except this process and its ancestors.
+
+    The search is repeated until it finds no process, because a process may start another one meanwhile.
+    """
+    spared = _own_pids()
     for _ in range(_ROUNDS_MAX):
-        left = [one for one in with_variable(name, value) if one.pid not in spared]
-        if not left:
+        strays = [process for process in with_variable(name, value) if process.pid not in spared]
+        if not strays:
             return
-        kill(left)
+        kill(strays)
         time.sleep(_ROUND_SECONDS)
 
 
 def kill(processes: list[Process]) -> None:
-    """These very processes, not later ones with the same number."""
+    """Kill processes, but not later processes with the same pids."""
     for process in processes:
-        now = look_up(process.pid)
-        if now is not None and now.started == process.started:
+        present = look_up(process.pid)
+        if present is not None and present.started == process.started:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process.pid, signal.SIGKILL)
 
 
-def _own() -> set[int]:
+def _own_pids() -> set[int]:
     try:
-        return {one.pid for one in ancestry(os.getpid())}
+        return {process.pid for process in ancestry(os.getpid())}
     except ChainBroken:
         return {os.getpid()}

@@ -1,4 +1,4 @@
-"""Starts a process that ends with whoever asked for it: also one who is cancelled while it is being started."""
+"""Start processes that do not outlive their caller, even if the caller is cancelled during the start."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from typing import Any
 from maestro.system import umasks
 
 
-async def start(*words: str, **options: Any) -> asyncio.subprocess.Process:
-    """A process in a session of its own. The system may run it before we hear of it: a caller that is cancelled in
-    between would leave it to nobody."""
+async def start(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
+    """Start a process in a session of its own.
+
+    The system may run the process before `create_subprocess_exec` returns. If the caller is cancelled in between, the
+    process is killed, because no other code would end it.
+    """
     if (mask := umasks.of_programs()) is not None:
         options["preexec_fn"] = partial(os.umask, mask)  # uvloop has no `umask`
-    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, start_new_session=True, **options))
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*arguments, start_new_session=True, **options))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
         with contextlib.suppress(OSError):
-            await _ended(await starting)
+            await _kill_and_wait(await starting)
         raise
 
 
 def kill(process: asyncio.subprocess.Process, number: signal.Signals = signal.SIGKILL) -> None:
-    """Everyone in its group."""
+    """Send a signal to the process group of a process."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _kill_and_wait(process: asyncio.subprocess.Process) -> None:
     kill(process)
     await process.wait()

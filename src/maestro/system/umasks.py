@@ -1,7 +1,7 @@
 """The umask of Maestro's own files, and the umask of the programs that Maestro starts.
 
-The server closes its files to all other users. Agents, gates, set-up commands, git and trackers work on the person's
-files: they get the umask of the person's command that started the server.
+The server closes its files to all other users. Agents, gates, set-up commands, git and trackers work on files of the
+person. These programs get the umask of the person's command that started the server.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 import os
 
 PRIVATE = 0o077
-_of_person: int | None = None
+_person_umask: int | None = None
 
 
 def make_private() -> None:
-    """Close the files that this process creates to others; remember its umask for the programs that it starts."""
-    global _of_person
+    """Close the new files of this process to other users; keep the former umask for the programs that it starts."""
+    global _person_umask
     before = os.umask(PRIVATE)
-    _of_person = before if _of_person is None else _of_person
+    _person_umask = before if _person_umask is None else _person_umask
 
 
 def of_programs() -> int | None:
-    """Return the umask for started programs; None where this process has kept the person's umask itself."""
-    return _of_person
+    """Return the umask for started programs; None if this process still has the person's umask."""
+    return _person_umask
 
 
 def person_mode(mode: int) -> int:
-    """Return the mode that a file or directory in the person's checkout gets, made with `mode`."""
-    if _of_person is not None:
-        return mode & ~_of_person
+    """Return the mode of a new file or directory in the person's checkout: `mode` without the bits of the umask."""
+    if _person_umask is not None:
+        return mode & ~_person_umask
     os.umask(present := os.umask(PRIVATE))
     return mode & ~present

@@ -1,1 +1,1 @@
-"""What tests of Maestro, and of things built on it, share: factories, a clock that is told, signals."""
+"""Helpers that tests of Maestro share: factories, clocks under control, live servers and test clients."""

@@ -1,4 +1,4 @@
-"""A checkout with Beads: the stand-in or a real `bd`, and the hand of someone who uses it by themselves."""
+"""A checkout with Beads, for tests: the stand-in or the real `bd`, and a user who calls `bd` directly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHOSEN = '[tracker]\nkind = "beads"\n'
 
 
 def put_on_path(folder: Path, standin: Path) -> Path:
-    """A folder for the PATH in which the stand-in is called `bd`; without the site packages it starts in no time."""
+    """Create `bd` in a folder for the PATH: a script that runs the stand-in, quickly, without site packages."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "bd"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{standin}" "$@"\n')
@@ -25,7 +25,7 @@ def put_on_path(folder: Path, standin: Path) -> Path:
 
 
 class Hand:
-    """Someone who uses `bd` in a checkout, and who can make the stand-in misbehave."""
+    """A user of `bd` in a checkout, who can also make the stand-in misbehave."""
 
     def __init__(self, checkout: Path, *, program: str = "bd") -> None:
         self.checkout = checkout
@@ -34,43 +34,45 @@ class Hand:
 
     def init(self, *, is_real: bool = False) -> Hand:
         if is_real:
-            self._run("init", "--prefix", "bd", "--quiet")
+            self._run_bd("init", "--prefix", "bd", "--quiet")
         self.folder.mkdir(exist_ok=True)
         return self
 
     def choose(self) -> None:
-        """The checkout says that its issues live in Beads."""
+        """Choose Beads as the tracker of the checkout."""
         settings = self.checkout / ".maestro" / "config.toml"
         settings.parent.mkdir(exist_ok=True)
         settings.write_text(CHOSEN)
 
-    def bd(self, *words: str, actor: str = "alice") -> Any:
-        """What a command answers, out of whatever it comes in."""
-        done = self._run(*words, "--json", actor=actor)
-        assert done.returncode == 0, (words, done.stdout, done.stderr)
-        said = json.loads(done.stdout) if done.stdout.strip() else None
-        return said["data"] if isinstance(said, dict) and "data" in said else said
+    def bd(self, *arguments: str, actor: str = "alice") -> Any:
+        """Return the answer of a command, without its envelope."""
+        done = self._run_bd(*arguments, "--json", actor=actor)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+        answer = json.loads(done.stdout) if done.stdout.strip() else None
+        return answer["data"] if isinstance(answer, dict) and "data" in answer else answer
 
-    def try_bd(self, *words: str, actor: str = "alice") -> None:
-        """Whatever comes of it."""
-        self._run(*words, "--json", actor=actor)
+    def try_bd(self, *arguments: str, actor: str = "alice") -> None:
+        """Run a command and ignore its outcome."""
+        self._run_bd(*arguments, "--json", actor=actor)
 
     def issues(self) -> list[dict[str, Any]]:
-        """All of them, with their comments."""
+        """Return all issues, with their comments."""
         refs = [
-            one["id"] for words in ((), ("--status", "closed")) for one in self.bd("list", "--limit", "0", *words)
+            issue["id"]
+            for arguments in ((), ("--status", "closed"))
+            for issue in self.bd("list", "--limit", "0", *arguments)
         ]
-        found = self.bd("show", *dict.fromkeys(refs)) if refs else []
-        for one in found:
-            one["comments"] = self.bd("comments", one["id"]) or []
-        return list(found)
+        issues = self.bd("show", *dict.fromkeys(refs)) if refs else []
+        for issue in issues:
+            issue["comments"] = self.bd("comments", issue["id"]) or []
+        return list(issues)
 
     def texts(self, ref: str) -> list[str]:
-        """The comments of an issue, without our marks."""
-        return [one["text"].partition("\n\n[maestro:")[0] for one in self.bd("comments", ref) or []]
+        """Return the comments of an issue, without the marks of Maestro."""
+        return [comment["text"].partition("\n\n[maestro:")[0] for comment in self.bd("comments", ref) or []]
 
     def tell(self, name: str, text: str = "") -> None:
-        """Have the stand-in misbehave: `hang`, `fail`, `kill`, `schema`."""
+        """Make the stand-in misbehave: `hang`, `fail`, `kill`, `schema`."""
         part = self.folder / f".{name}"
         part.write_text(text)
         part.rename(self.folder / name)
@@ -82,12 +84,12 @@ class Hand:
         log = self.folder / "calls"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
-    def _run(self, *words: str, actor: str = "alice") -> subprocess.CompletedProcess[str]:
-        mine = {"BEADS_DIR": str(self.folder), "BD_ACTOR": actor, "BEADS_ACTOR": actor}
+    def _run_bd(self, *arguments: str, actor: str = "alice") -> subprocess.CompletedProcess[str]:
+        variables = {"BEADS_DIR": str(self.folder), "BD_ACTOR": actor, "BEADS_ACTOR": actor}
         return subprocess.run(
-            [self._program, *words],
+            [self._program, *arguments],
             cwd=self.checkout,
-            env=os.environ | mine,
+            env=os.environ | variables,
             capture_output=True,
             text=True,
             timeout=60,
@@ -96,5 +98,5 @@ class Hand:
 
 
 def generations() -> list[str]:
-    """Those of the stand-in, and the real one where it is."""
+    """Return the versions of the stand-in, and the real `bd` if it is installed."""
     return [*GENERATIONS, *([REAL] if shutil.which("bd") else [])]

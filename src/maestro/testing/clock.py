@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told."""
+"""A clock that only a test moves forward."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class FakeClock:
-    """Time under a test's control."""
+    """A clock under a test's control."""
 
     def __init__(self, at: datetime = datetime(2026, 1, 1, 12, tzinfo=UTC)) -> None:
         self._now = at
@@ -19,10 +19,10 @@ class FakeClock:
         return self._monotonic
 
     def advance(self, seconds: float) -> None:
-        """Let this much time pass."""
+        """Let `seconds` pass on both clocks."""
         self._now += timedelta(seconds=seconds)
         self._monotonic += seconds
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock, or let the machine sleep: for the monotonic clock no time has passed."""
+        """Move only the wall clock, as after a clock change or a sleep of the machine."""
         self._now += timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""A command on a terminal of its own, as a person has one: what it shows, what is typed, how the terminal is left."""
+"""A command on its own terminal, as a person uses it: its output, typed input, and the modes of the terminal."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from maestro.text.terminal_text import plain
 
 
 class Console:
-    """One program on one terminal. Whoever makes it closes it."""
+    """A program on a terminal. The creator must close the console."""
 
     def __init__(
         self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, rows: int = 24
     ) -> None:
-        self._ours, theirs = pty.openpty()
-        self._theirs = theirs  # kept, so that the terminal can be looked at after the program has ended
+        self._controller_fd, terminal_fd = pty.openpty()
+        self._terminal_fd = (
+            terminal_fd  # kept open, so that a test can read the terminal's modes after the program has ended
+        )
         self.resize(columns, rows)
         self.before = self.modes()
         self.shown = b""
@@ -34,62 +36,62 @@ class Console:
             list(words),
             cwd=cwd,
             env={**env, "TERM": "xterm-256color"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
+            stdin=terminal_fd,
+            stdout=terminal_fd,
+            stderr=terminal_fd,
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None,
         )
 
     def type(self, data: bytes) -> None:
-        os.write(self._ours, data)
+        os.write(self._controller_fd, data)
 
     def resize(self, columns: int, rows: int) -> None:
-        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        fcntl.ioctl(self._controller_fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def modes(self) -> list[Any]:
-        return termios.tcgetattr(self._theirs)
+        return termios.tcgetattr(self._terminal_fd)
 
     @property
     def is_raw(self) -> bool:
         return not self.modes()[3] & termios.ICANON
 
     def until(self, text: bytes) -> bytes:
-        """Everything shown since the last such call, up to and with a text."""
-        ends = time.monotonic() + SECONDS_MAX
+        """Return the output since the last call, up to and including `text`."""
+        deadline = time.monotonic() + SECONDS_MAX
         while text not in self.shown:
-            assert time.monotonic() < ends, f"{text!r} was not shown, but: {self.shown[-1000:]!r}"
-            self._look(0.1)
+            assert time.monotonic() < deadline, f"{text!r} was not shown, but: {self.shown[-1000:]!r}"
+            self._read_output(0.1)
         before, _, self.shown = self.shown.partition(text)
         return before + text
 
     def until_drawn(self, text: str) -> None:
-        """Once a text is or was on the screen, however it got there: what stands already is not drawn again."""
-        ends = time.monotonic() + SECONDS_MAX
-        while _squeezed(text) not in (found := _squeezed(plain(self.shown.decode(errors="replace")))):
-            assert time.monotonic() < ends, f"{text!r} was not drawn, but: {found[-2000:]}"
-            self._look(0.1)
+        """Wait until a text is or was on the screen, ignoring space: programs do not redraw unchanged text."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while _without_space(text) not in (drawn := _without_space(plain(self.shown.decode(errors="replace")))):
+            assert time.monotonic() < deadline, f"{text!r} was not drawn, but: {drawn[-2000:]}"
+            self._read_output(0.1)
 
     def look_for(self, seconds: float) -> None:
-        """Take in what is shown, for a while."""
-        ends = time.monotonic() + seconds
-        while (left := ends - time.monotonic()) > 0:
-            self._look(left)
+        """Read the output for `seconds`."""
+        deadline = time.monotonic() + seconds
+        while (remaining := deadline - time.monotonic()) > 0:
+            self._read_output(remaining)
 
     def wait(self) -> int:
-        """The program's exit code; what it showed last is in `shown`."""
-        ends = time.monotonic() + SECONDS_MAX
+        """Wait for the program's end and return its exit code. The last output is in `shown`."""
+        deadline = time.monotonic() + SECONDS_MAX
         while self.process.poll() is None:
-            assert time.monotonic() < ends, f"it did not end: {self.shown[-1000:]!r}"
-            self._look(0.05)
-        while self._look(0):
+            assert time.monotonic() < deadline, f"the program did not end: {self.shown[-1000:]!r}"
+            self._read_output(0.05)
+        while self._read_output(0):
             pass
         return self.process.returncode
 
-    def _look(self, seconds: float) -> bool:
-        if not select.select([self._ours], [], [], seconds)[0]:
+    def _read_output(self, seconds: float) -> bool:
+        if not select.select([self._controller_fd], [], [], seconds)[0]:
             return False
-        data = os.read(self._ours, 65536)
+        data = os.read(self._controller_fd, 65536)
         self.shown += data
         return bool(data)
 
@@ -97,9 +99,9 @@ class Console:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(SECONDS_MAX)
-        os.close(self._ours)
-        os.close(self._theirs)
+        os.close(self._controller_fd)
+        os.close(self._terminal_fd)
 
 
-def _squeezed(text: str) -> str:
+def _without_space(text: str) -> str:
     return "".join(text.split())

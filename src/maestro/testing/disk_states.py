@@ -1,4 +1,4 @@
-"""What a disk may hold after a power loss, made from a record of every write and flush (tests/…/disk_recorder.c).
+"""Compute the states that a disk may hold after a power loss, from a log of writes and flushes (disk_recorder.c).
 
 A write is safe once a flush of its file that began after the write has ended. A name (created, moved or removed) is
 safe once its folder was flushed. Of everything else a disk may have kept any part: whole operations, or sectors.
@@ -19,7 +19,7 @@ SECTOR_BYTES = 512
 
 
 class Kind(enum.IntEnum):
-    """What a record says; as in disk_recorder.c, and a mark of the test itself."""
+    """The kind of a record: those of disk_recorder.c, and marks of the test."""
 
     CREATE = 1
     WRITE = 2
@@ -45,32 +45,32 @@ class Record:
 
 
 def mark(log: Path, data: bytes) -> None:
-    """Add a mark of the test to the log: everything before it has happened before."""
+    """Append a mark of the test to the log. All earlier records happened before the mark."""
     with log.open("ab", buffering=0) as file:
         file.write(_HEAD.pack(_MAGIC, Kind.MARK, 0, 0, 0, 0, len(data), 0) + data)
 
 
 def read_log(log: Path) -> Iterator[Record]:
-    """Return every record in its order."""
+    """Yield every record in its order."""
     data = memoryview(log.read_bytes())
-    place = 0
-    while place < len(data):
-        magic, kind, inode, offset, path, other, size, _ = _HEAD.unpack_from(data, place)
-        assert magic == _MAGIC, f"the log is damaged at {place}"
-        place += _HEAD.size
-        ends = [place + path, place + path + other, place + path + other + size]
-        texts = bytes(data[place : ends[0]]).decode(), bytes(data[ends[0] : ends[1]]).decode()
+    position = 0
+    while position < len(data):
+        magic, kind, inode, offset, path, other, size, _ = _HEAD.unpack_from(data, position)
+        assert magic == _MAGIC, f"the log is damaged at {position}"
+        position += _HEAD.size
+        ends = [position + path, position + path + other, position + path + other + size]
+        texts = bytes(data[position : ends[0]]).decode(), bytes(data[ends[0] : ends[1]]).decode()
         yield Record(Kind(kind), inode, offset, *texts, bytes(data[ends[1] : ends[2]]))
-        place = ends[2]
+        position = ends[2]
 
 
 @dataclass
 class File:
-    """A file or a folder: what is safe of it, and what was done since."""
+    """A file or a folder: its safe content, and the operations since the last flush."""
 
     safe: bytearray = field(default_factory=bytearray)
     pending: list[Record] = field(default_factory=list)
-    flushing: int = 0  # how many of the pending operations the flush under way covers
+    flushing: int = 0  # the number of pending operations that the running flush covers
     is_folder: bool = False
 
 
@@ -80,7 +80,7 @@ State = dict[str, bytes | None]  # files with their contents, and folders
 
 @dataclass
 class _Change:
-    """A change of names that its folder has not made safe yet."""
+    """A change of a name that no flush of its folder has made safe yet."""
 
     record: Record
     file: File | None
@@ -88,8 +88,8 @@ class _Change:
 
     @property
     def folder(self) -> str:
-        """The folder whose flush makes the change safe: the one with the new name."""
-        return _parent(self.record.other or self.record.path)
+        """Return the folder whose flush makes the change safe: the folder of the new name."""
+        return _parent_folder(self.record.other or self.record.path)
 
     def apply(self, names: Names) -> None:
         record = self.record
@@ -97,19 +97,19 @@ class _Change:
             names[record.path] = self.file
         elif record.kind is Kind.REMOVE:
             names.pop(record.path, None)
-        else:  # a file, or a folder with all that is in it
+        else:  # a file, or a folder with its content
             for path in [path for path in names if path == record.path or path.startswith(f"{record.path}/")]:
                 names[record.other + path.removeprefix(record.path)] = names.pop(path)
 
 
 class Disk:
-    """Replays records, and says at any moment what the disk may hold."""
+    """Replays records, and computes at any time a state that the disk may hold."""
 
     def __init__(self, start: dict[str, bytes] | None = None) -> None:
         self._safe_names: Names = {}
         for path, data in (start or {}).items():
             self._safe_names[path] = File(bytearray(data))
-            while (path := _parent(path)) != "":
+            while (path := _parent_folder(path)) != "":
                 self._safe_names[path] = File(is_folder=True)
         self._names = dict(self._safe_names)
         self._inodes: dict[int, File] = {}
@@ -120,15 +120,15 @@ class Disk:
         if record.kind in (Kind.CREATE, Kind.RENAME, Kind.REMOVE, Kind.MAKE_FOLDER):
             self._change_names(record)
         elif record.kind in (Kind.WRITE, Kind.TRUNCATE):
-            self._file(record).pending.append(record)
+            self._file_of(record).pending.append(record)
         elif record.kind is Kind.FLUSH_BEGIN:
             self._begin_flush(record)
         elif record.kind is Kind.FLUSH_END:
             self._end_flush(record)
 
-    def _file(self, record: Record) -> File:
+    def _file_of(self, record: Record) -> File:
         if record.inode not in self._inodes:
-            # A file that no recorded process created has a name only if it was there at the start.
+            # A file that no recorded process created has a name only if it existed at the start.
             self._inodes[record.inode] = self._names.get(record.path) or File()
         return self._inodes[record.inode]
 
@@ -146,7 +146,7 @@ class Disk:
 
     def _begin_flush(self, record: Record) -> None:
         if not self._is_folder(record.path):
-            file = self._file(record)
+            file = self._file_of(record)
             file.flushing = len(file.pending)
         for change in self._changes:
             change.is_flushing = change.is_flushing or change.folder == record.path
@@ -156,58 +156,60 @@ class Disk:
             for change in self._changes:
                 if change.is_flushing and change.folder == record.path:
                     change.apply(self._safe_names)
-            self._changes = [one for one in self._changes if not (one.is_flushing and one.folder == record.path)]
+            self._changes = [
+                change for change in self._changes if not (change.is_flushing and change.folder == record.path)
+            ]
             return
-        file = self._file(record)
+        file = self._file_of(record)
         for done in file.pending[: file.flushing]:
-            _apply(file.safe, done)
+            _apply_record(file.safe, done)
         del file.pending[: file.flushing]
         file.flushing = 0
 
     def keep(self, chance: random.Random) -> State:
-        """Return one state that the disk may hold now: every safe part, and some of the rest."""
+        """Return a state that the disk may hold now: every safe part, and a random part of the rest."""
         names = dict(self._safe_names)
         for change in self._kept_changes(chance):
             change.apply(names)
-        how = chance.choice(["all", "none", "operations", "operations", "sectors", "sectors"])
+        policy = chance.choice(["all", "none", "operations", "operations", "sectors", "sectors"])
         return {
-            path: None if file.is_folder else bytes(_kept_content(file, how, chance))
+            path: None if file.is_folder else bytes(_kept_content(file, policy, chance))
             for path, file in names.items()
             if _has_folders(path, names)
         }
 
     def _kept_changes(self, chance: random.Random) -> list[_Change]:
-        """Return the first so many changes of names, or any of them."""
+        """Return a random prefix or a random subset of the pending changes of names."""
         if chance.random() < 0.5:
             return self._changes[: chance.randint(0, len(self._changes))]
         return [change for change in self._changes if chance.random() < 0.5]
 
 
-def _parent(path: str) -> str:
+def _parent_folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
 def _has_folders(path: str, names: Names) -> bool:
-    """Return whether every folder above a file is there: a folder that is lost takes its files with it."""
-    while (path := _parent(path)) != "":
+    """Return whether every folder above a file exists: the files of a lost folder are lost too."""
+    while (path := _parent_folder(path)) != "":
         if path not in names:
             return False
     return True
 
 
-def _kept_content(file: File, how: str, chance: random.Random) -> bytearray:
+def _kept_content(file: File, policy: str, chance: random.Random) -> bytearray:
     content = bytearray(file.safe)
     for record in file.pending:
-        if how == "all" or (how == "operations" and chance.random() < 0.5):
-            _apply(content, record)
-        elif how == "sectors":
-            for part in _sectors(record):
+        if policy == "all" or (policy == "operations" and chance.random() < 0.5):
+            _apply_record(content, record)
+        elif policy == "sectors":
+            for part in _split_sectors(record):
                 if chance.random() < 0.5:
-                    _apply(content, part)
+                    _apply_record(content, part)
     return content
 
 
-def _sectors(record: Record) -> list[Record]:
+def _split_sectors(record: Record) -> list[Record]:
     if record.kind is not Kind.WRITE:
         return [record]
     size = SECTOR_BYTES
@@ -217,7 +219,7 @@ def _sectors(record: Record) -> list[Record]:
     ]
 
 
-def _apply(content: bytearray, record: Record) -> None:
+def _apply_record(content: bytearray, record: Record) -> None:
     if record.kind is Kind.TRUNCATE:
         del content[record.offset :]
         content.extend(bytes(record.offset - len(content)))

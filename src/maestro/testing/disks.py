@@ -1,4 +1,4 @@
-"""A file system of a few megabytes for tests of a full disk, and the means to fill it and to free it again."""
+"""A small file system for tests of a full disk, which a test can fill and free."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CannotMount(Exception):
 
 @contextlib.contextmanager
 def mounted(folder: Path, *, megabytes: int) -> Iterator[SmallDisk]:
-    """Mount a small file system at a folder; CannotMount where the system refuses."""
+    """Mount a small file system at a folder. Raise CannotMount if the system refuses."""
     folder.mkdir(parents=True, exist_ok=True)
     options = f"size={megabytes}m,mode=700"
     done = subprocess.run(
@@ -39,7 +39,7 @@ class SmallDisk:
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        """Take every free byte."""
+        """Use every free byte."""
         with self._ballast.open("ab", buffering=0) as file:
             while free := shutil.disk_usage(self.folder).free:
                 try:
@@ -48,5 +48,5 @@ class SmallDisk:
                     return
 
     def free(self) -> None:
-        """Give the space back."""
+        """Free the used space."""
         self._ballast.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Values for tests, with only what a test cares about spelled out."""
+"""Factories of values for tests. A test names only the fields that matter to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def make_session(**fields: Any) -> Session:
-    """A worker of project vc that has just registered."""
+    """Return a worker of project vc that has just registered."""
     values: dict[str, Any] = {
         "id": ids.new("ses", _AT),
         "project_id": "prj_00000000000000000000000000",
@@ -50,7 +50,7 @@ def make_session(**fields: Any) -> Session:
 
 
 def make_task(**fields: Any) -> Task:
-    """A task of project vc that nobody has touched yet."""
+    """Return a new task of project vc."""
     number = fields.get("number", 1)
     values: dict[str, Any] = {
         "id": ids.new("tsk", _AT),
@@ -87,7 +87,7 @@ def make_task(**fields: Any) -> Task:
 
 
 def make_member(**fields: Any) -> Member:
-    """A member of project vc that has a name and a role."""
+    """Return a member of project vc with a name and a role."""
     name = fields.get("name", "ada")
     values: dict[str, Any] = {
         "id": ids.new("mem", _AT),
@@ -112,7 +112,7 @@ def make_member(**fields: Any) -> Member:
 
 
 def make_ask(**fields: Any) -> Ask:
-    """A question of session parser that nobody has answered yet."""
+    """Return an open question of session parser."""
     values: dict[str, Any] = {
         "id": ids.new("req", _AT),
         "project_id": "prj_00000000000000000000000000",
@@ -134,7 +134,7 @@ def make_ask(**fields: Any) -> Ask:
 
 
 def make_message(kind: type[Message] = Message, **fields: Any) -> Any:
-    """A directive from session boss to parser; or what a recipient sees of it, with `kind`."""
+    """Return a directive from session boss to parser; with `kind` Received, as its recipient sees it."""
     message_id = fields.get("id", ids.new("msg", _AT))
     values: dict[str, Any] = {
         "id": message_id,

@@ -1,6 +1,6 @@
-"""A scripted server for the frames of docs/frames.md: what the clients are tested and measured against.
+"""A scripted server for the frames of docs/frames.md, for tests and benchmarks of the clients.
 
-It knows nothing of Maestro. A script, an ordinary function, gets each connection with its request.
+The server knows nothing of Maestro. A script, an ordinary function, serves each connection with its request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sends first, taken apart."""
+    """The fields of a client's first frame."""
 
     protocol: bytes
     client: bytes
@@ -40,11 +40,11 @@ class Request:
 
 
 class Refused(Exception):
-    """The client could not read what it was asked for."""
+    """The client could not read the requested input."""
 
 
 class Connection:
-    """One client's exchange, from the server's side."""
+    """The server's side of the exchange with a client."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -54,7 +54,7 @@ class Connection:
         self.sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
 
     def receive(self) -> tuple[bytes, bytes] | None:
-        """The client's next frame; None if it has gone."""
+        """Return the client's next frame; None after its disconnect."""
         try:
             head = self.stream.read(5)
             if len(head) < 5:
@@ -64,25 +64,25 @@ class Connection:
             return None
 
     def request(self) -> Request:
-        got = self.receive()
-        if got is None or got[0] != b"R":
-            raise AssertionError(f"a request should come first, not {got!r}")
-        return Request.parse(got[1])
+        frame = self.receive()
+        if frame is None or frame[0] != b"R":
+            raise AssertionError(f"a request should come first, not {frame!r}")
+        return Request.parse(frame[1])
 
     def ask(self, kind: bytes, payload: bytes = b"") -> bytes:
-        """All that the client sends for an I or F."""
+        """Return all data that the client sends for an I or F frame."""
         self.send(kind, payload)
-        parts = []
-        while got := self.receive():
-            if got[0] == b"N":
-                raise Refused(got[1].decode())
-            if not got[1]:
+        pieces = []
+        while frame := self.receive():
+            if frame[0] == b"N":
+                raise Refused(frame[1].decode())
+            if not frame[1]:
                 break
-            parts.append(got[1])
-        return b"".join(parts)
+            pieces.append(frame[1])
+        return b"".join(pieces)
 
     def confirmed(self) -> bool:
-        """Whether the client says that all of its output is out; it does not if it has gone."""
+        """Return whether the client confirms that all output is written; False after its disconnect."""
         try:
             self.send(b"C")
         except BrokenPipeError:
@@ -98,7 +98,7 @@ Script = Callable[[Connection, Request], None]
 
 @dataclass
 class FrameServer:
-    """Listens at a path while its `with` block runs. What goes wrong in a script is raised at its end."""
+    """Listens at a path inside a `with` block. The end of the block raises the first error of a script."""
 
     path: Path
     script: Script
@@ -143,11 +143,11 @@ class FrameServer:
             connection = Connection(sock)
             with connection.stream:
                 try:
-                    if sock.recv(1, socket.MSG_PEEK):  # one that only looks whether we are here says nothing
+                    if sock.recv(1, socket.MSG_PEEK):  # a client that only checks for a server sends no request
                         request = connection.request()
                         self.requests.append(request)
                         self.script(connection, request)
                 except BrokenPipeError:
-                    pass  # the client went before the script was through
-                except Exception as error:  # noqa: BLE001 (the test that waits outside raises it)
+                    pass  # the client disconnected before the script's end
+                except Exception as error:  # noqa: BLE001 (the end of the `with` block raises it)
                     self.problems.append(error)

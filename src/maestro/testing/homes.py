@@ -1,4 +1,4 @@
-"""A data directory whose server the person's own command starts, with a supervisor."""
+"""A data directory for tests, whose server is started by the person's command, with a supervisor."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Home:
 @contextlib.contextmanager
 def open_home(folder: Path) -> Iterator[Home]:
     """Yield a data directory without a server; end its supervisor afterwards."""
-    made = Home(LiveServer(folder))
-    yield made
+    home = Home(LiveServer(folder))
+    yield home
     with contextlib.suppress(OSError, ValueError):
-        supervisor = made.supervisor()
+        supervisor = home.supervisor()
         if is_there(supervisor):
             os.kill(supervisor[0], signal.SIGTERM)
             until(lambda: not is_there(supervisor), what="the supervisor's end")

@@ -1,4 +1,4 @@
-"""A real server process on a data directory of its own, and the real command against it."""
+"""A real server process with its own data directory, and the real command against it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _STOP_SECONDS_MAX = 30.0
 
 
 class LiveServer:
-    """Starts, kills and restarts a server; the data directory stays."""
+    """Starts, kills and restarts a server. The data directory stays."""
 
     module = "maestro.server"
 
     def __init__(
         self, home: Path, environment: Mapping[str, str] | None = None, *, files_max: int | None = None
     ) -> None:
-        """`files_max`: how many files the server may open."""
+        """Prepare a server that may open at most `files_max` files."""
         self.home = home
         self._files_max = files_max
         self.log = home / "server.log"
@@ -37,7 +37,7 @@ class LiveServer:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, port: int = 0) -> LiveServer:
-        """Returns once the server answers; at any free port, if it need not be a certain one."""
+        """Start the server and wait for its answer. Port 0 chooses a free port."""
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         reading, writing = os.pipe()
         with self.log.open("ab") as log:
@@ -54,7 +54,7 @@ class LiveServer:
         with os.fdopen(reading) as pipe:
             ready, _, _ = select.select([pipe], [], [], _START_SECONDS_MAX)
             line = pipe.readline() if ready else "no answer in time"
-            if line.startswith("pid "):  # a supervisor tells it first
+            if line.startswith("pid "):  # a supervisor first writes the pid
                 line = pipe.readline()
         if line != "ready\n":
             raise RuntimeError(f"the server did not start: {line}{self.log.read_text()[-2000:]}")
@@ -65,14 +65,14 @@ class LiveServer:
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._files_max, self._files_max))
 
     def kill(self) -> None:
-        """As a power cut would: no goodbye."""
-        self._end(signal.SIGKILL)
+        """Kill the server without a chance to clean up."""
+        self._signal_and_wait(signal.SIGKILL)
 
     def stop(self) -> None:
-        """As a person would."""
-        self._end(signal.SIGTERM)
+        """Stop the server in order."""
+        self._signal_and_wait(signal.SIGTERM)
 
-    def _end(self, number: signal.Signals) -> None:
+    def _signal_and_wait(self, number: signal.Signals) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
             self.process.wait(_STOP_SECONDS_MAX)
@@ -84,21 +84,21 @@ class LiveServer:
 
     @property
     def token(self) -> str:
-        """The person's own."""
+        """Return the person's token."""
         return (self.home / TOKEN).read_text().strip()
 
     def environment(self, **extra: str) -> dict[str, str]:
-        """This process's environment with nothing of another Maestro in it."""
+        """Return the environment of this process without the variables of another Maestro."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
         return kept | self._own | {"MAESTRO_HOME": str(self.home)} | extra
 
     def without(self, name: str) -> None:
-        """Leave something out of its environment from its next start on."""
+        """Remove a variable from the server's environment, from the next start on."""
         self._own.pop(name, None)
 
     def command(
         self,
-        *words: str,
+        *arguments: str,
         cwd: Path | str | None = None,
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
@@ -106,7 +106,7 @@ class LiveServer:
     ) -> subprocess.CompletedProcess[bytes]:
         """Run the `maestro` command to its end."""
         return subprocess.run(
-            [*PYTHON_CLIENT, *words],
+            [*PYTHON_CLIENT, *arguments],
             cwd=cwd or self.home,
             env=self.environment(**(env or {})),
             input=stdin,
@@ -117,15 +117,15 @@ class LiveServer:
 
     def begin(
         self,
-        *words: str,
+        *arguments: str,
         program: Sequence[str] = (),
         cwd: Path | str | None = None,
         env: Mapping[str, str] | None = None,
         stdout: int | IO[bytes] = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
-        """Start the `maestro` command, or another client, and go on; whoever starts it ends it."""
+        """Start the `maestro` command or another client, and do not wait. The caller must end the process."""
         return subprocess.Popen(
-            [*(program or PYTHON_CLIENT), *words],
+            [*(program or PYTHON_CLIENT), *arguments],
             cwd=cwd or self.home,
             env=self.environment(**(env or {})),
             stdin=subprocess.DEVNULL,
@@ -137,22 +137,22 @@ class LiveServer:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        self._end(signal.SIGKILL)
+        self._signal_and_wait(signal.SIGKILL)
 
 
 class SupervisedServer(LiveServer):
-    """A server with its supervisor, as `maestro up` starts it."""
+    """A server with a supervisor, like the server that `maestro up` starts."""
 
     module = "maestro.supervisor"
 
     @property
     def pid(self) -> int:
-        """The server's own."""
+        """Return the pid of the server."""
         note: dict[str, int] = msgspec.json.decode((self.home / SERVER).read_bytes())
         return note["pid"]
 
     def kill(self) -> None:
-        """Kill the server; its supervisor starts another one."""
+        """Kill the server. Its supervisor starts another server."""
         os.kill(self.pid, signal.SIGKILL)
 
     def __exit__(self, *_: object) -> None:
@@ -160,7 +160,7 @@ class SupervisedServer(LiveServer):
         self.process.terminate()
         try:
             self.process.wait(_STOP_SECONDS_MAX if not self._has_agents() else 1)
-        except subprocess.TimeoutExpired:  # it waits for processes that it has adopted
+        except subprocess.TimeoutExpired:  # the supervisor waits for adopted processes
             self.process.kill()
             self.process.wait()
 

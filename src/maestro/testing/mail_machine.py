@@ -1,7 +1,7 @@
-"""One server in this process, a coordinator, three workers and a person who write to each other, beside a model.
+"""Compare a real server with a model of mail: a coordinator, three workers and a person exchange messages.
 
-The server's loop is a virtual one: time passes only when nothing is left to do. After each step the inboxes, the
-receipts and every waiter must agree with the model.
+The server runs in this process on a virtual loop: time passes only when no work is left. After each step the inboxes,
+the receipts and every waiter must agree with the model.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ PRIORITIES = [priority.value for priority in Priority]
 RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 TO = ["lead", "w1", "w2", "w3", "@ada", "vc", "vc", "#1", "#1", "#1"]
 LONG = 3600.0
-# Long enough for whatever follows at once, and much less than any time that a rule gives.
+# Long enough for immediate consequences, and much shorter than any time in the rules.
 MOMENT = 0.001
 FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
 DANA = person("dana")
 
 
 class Disk(Protocol):
-    """Reads what is stored, past the server."""
+    """Reads the stored data directly, without the server."""
 
     def messages(self, home: Path) -> list[tuple[int, str, str, str, int, str]]:
-        """Number, id, conversation, sender, urgency and subject of each."""
+        """Return the sequence number, id, thread, sender, rank and subject of each message."""
 
     def deliveries(self, home: Path) -> list[tuple[str, str, str]]:
-        """Box, message and status of each."""
+        """Return the mailbox, message and status of each delivery."""
 
 
 @dataclass
 class Waiter:
-    """One `mail wait`, and since when nothing new has come for it."""
+    """One `mail wait`, and the time since its last new message."""
 
     seat: str
     count: int
@@ -66,7 +66,7 @@ class Waiter:
 
 
 class Machine:
-    """One server, a coordinator, three workers and the person. Each rule's arguments are plain values."""
+    """One server, a coordinator, three workers and the person. The arguments of each rule are plain values."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
@@ -81,7 +81,9 @@ class Machine:
         self.ids: dict[str, str] = {}
         self.tokens: dict[str, str] = {}
         self.lives = self.sent = 0
-        self.in_two = False  # whether the last step changed the boxes twice, so that an answer could fall between
+        self.in_two = (
+            False  # whether the last step changed the mailboxes twice; an answer may fall between the changes
+        )
         self.home = Path(self.folder.name) / "0"
         self.home.mkdir()
         self.run(self.begin())
@@ -121,9 +123,9 @@ class Machine:
             member="ada" if seat in OF_ADA else None,
             parent=None if seat == "lead" else "lead",
         )
-        made = await self.server.call(sessions.REGISTER, request, caller=DANA)
-        self.ids[seat], self.tokens[seat] = made.id, made.token
-        self.model.boxes[made.id] = [made.id, *([self.ada] if seat in OF_ADA else []), VC]
+        session = await self.server.call(sessions.REGISTER, request, caller=DANA)
+        self.ids[seat], self.tokens[seat] = session.id, session.token
+        self.model.boxes[session.id] = [session.id, *([self.ada] if seat in OF_ADA else []), VC]
 
     async def caller(self, seat: str) -> Caller:
         return DANA if seat == "dana" else await self.server.identify(token=self.tokens[seat], peer=None)
@@ -134,7 +136,7 @@ class Machine:
     def any_letter(self, index: int) -> str | None:
         return list(self.model.letters)[index % len(self.model.letters)] if self.model.letters else None
 
-    # The rules of the game.
+    # The rules of the state machine.
 
     def send(self, seat: str, to: list[str], priority: str, about: bool) -> None:
         self.sent += 1
@@ -162,13 +164,13 @@ class Machine:
         assert sent.id in self.model.letters
 
     def absorb(self) -> None:
-        """What has been stored since: by whom it is, and in which boxes it lies."""
-        known = set(self.model.letters)
+        """Add messages and deliveries that were stored since the last call to the model."""
+        known_messages = set(self.model.letters)
         for seq, message, thread, sender, rank, _ in self.disk.messages(self.home):
-            if message not in known:
+            if message not in known_messages:
                 self.model.letters[message] = Letter(seq, thread, sender, rank)
         for box, message, _ in self.disk.deliveries(self.home):
-            if message not in known:
+            if message not in known_messages:
                 self.model.status[box, message] = "sent"
 
     def wait(self, seat: str, count: int, debounce: float, priority: str, timeout: float, confirm: bool) -> None:
@@ -187,8 +189,8 @@ class Machine:
             cursor=cursor,
         )
         call = self.loop.create_task(self.call(seat, mail.WAIT, request))
-        known = set(self.model.offered(self.ids[seat], rank=RANKS[least]))
-        self.waiters.append(Waiter(seat, count, debounce, RANKS[least], until, call, known))
+        known_messages = set(self.model.offered(self.ids[seat], rank=RANKS[least]))
+        self.waiters.append(Waiter(seat, count, debounce, RANKS[least], until, call, known_messages))
 
     def stop_waiting(self, index: int) -> None:
         if self.waiters:
@@ -199,7 +201,7 @@ class Machine:
         if cursor:
             self.model.confirm(self.ids[seat], [message.id for message in self.answers[seat].pop().messages])
         page = self.run(self.call(seat, mail.INBOX, shapes.ReadInbox(project=VC, cursor=cursor, limit=3)))
-        assert [one.id for one in page.messages] == self.model.offered(self.ids[seat])[:3]
+        assert [message.id for message in page.messages] == self.model.offered(self.ids[seat])[:3]
         if page.messages:
             self.answers[seat].append(page)
 
@@ -207,16 +209,16 @@ class Machine:
         return self.answers[seat][-1].receipt if self.answers[seat] else ""
 
     def confirm(self, seat: str, index: int) -> None:
-        """Also long after it was shown, and again."""
+        """Confirm an earlier answer, possibly late or repeatedly."""
         if self.answers[seat]:
             shown = self.answers[seat][index % len(self.answers[seat])]
             self.run(self.call(seat, mail.CONFIRM, shapes.Confirm(receipt=shown.receipt)))
             self.model.confirm(self.ids[seat], [message.id for message in shown.messages])
 
     def acknowledge(self, seat: str, index: int) -> None:
-        here = self.model.offered(self.ids[seat])
-        if here:
-            message = here[index % len(here)]
+        offered = self.model.offered(self.ids[seat])
+        if offered:
+            message = offered[index % len(offered)]
             self.run(self.call(seat, mail.ACK, shapes.Acknowledge(ids=[message])))
             self.model.acknowledge(self.ids[seat], message)
 
@@ -230,32 +232,34 @@ class Machine:
         try:
             self.run(self.call(seat, mail.CLAIM, shapes.OneThread(id=message)))
         except errors.NotPermitted:
-            assert not has_come, "a conversation that came to it was refused"
+            assert not has_come, "the server refused a thread that the session had received"
         except errors.Conflict:
-            assert held != self.ids[seat], "a conversation that was free was refused"
+            assert held != self.ids[seat], "the server refused a free thread"
         else:
-            assert has_come, "a conversation was given to whom it never came"
-            assert held == self.ids[seat], "a conversation was given to two"
+            assert has_come, "the server gave a thread to a session that never received it"
+            assert held == self.ids[seat], "the server gave one thread to two sessions"
             self.model.claims[thread] = held
 
     def release(self, index: int, by_person: bool) -> None:
         if self.model.claims:
             thread = list(self.model.claims)[index % len(self.model.claims)]
             holder = next(seat for seat in SEATS if self.ids[seat] == self.model.claims[thread])
-            message = next(one for one, letter in self.model.letters.items() if letter.thread == thread)
+            message = next(message for message, letter in self.model.letters.items() if letter.thread == thread)
             self.run(self.call("dana" if by_person else holder, mail.RELEASE, shapes.OneThread(id=message)))
             self.model.release(thread)
 
     def end_session(self, seat: str) -> None:
-        """What it had claimed is free, what it had not read goes to its coordinator, and another takes its seat."""
-        own = [waiter for waiter in self.waiters if waiter.seat == seat]
+        """End a session: free its claims, hand its unread mail to the coordinator, and register a new session."""
+        own_waiters = [waiter for waiter in self.waiters if waiter.seat == seat]
         self.run(self.call("dana", sessions.END, sessions.EndSession(id=self.ids[seat])))
         self.absorb()
         self.model.end(self.ids[seat], goes_to=self.ids["lead"])
         self.answers[seat].clear()
         self.run(asyncio.sleep(MOMENT))
-        for waiter in own:
-            assert isinstance(waiter.call.exception(), errors.NotAuthenticated), "it waits for what cannot come"
+        for waiter in own_waiters:
+            assert isinstance(waiter.call.exception(), errors.NotAuthenticated), (
+                "an ended session still waits for mail"
+            )
             self.waiters.remove(waiter)
         self.in_two = True
         self.run(self.register(seat))
@@ -264,14 +268,14 @@ class Machine:
         self.run(asyncio.sleep(seconds))
 
     def kill(self, sends: int, turns: int) -> None:
-        """The server is gone at some moment of a send or two; what is on its disk is all that is left of it."""
-        wanted = []
+        """Kill the server during some sends, and continue with the state of its disk."""
+        requests = []
         for number in range(sends):
             self.sent += 1
-            wanted.append((self.letter([SEATS[number], "vc"], "normal"), f"key-{self.sent}"))
-        calls = [self.loop.create_task(self.call("dana", mail.SEND, one, key=key)) for one, key in wanted]
+            requests.append((self.letter([SEATS[number], "vc"], "normal"), f"key-{self.sent}"))
+        calls = [self.loop.create_task(self.call("dana", mail.SEND, request, key=key)) for request, key in requests]
         self.run(some_turns(turns))
-        told = [call.result().id if call.done() else None for call in calls]
+        answered_ids = [call.result().id if call.done() else None for call in calls]
         answered = [waiter for waiter in self.waiters if waiter.call.done()]
         lost = [waiter for waiter in self.waiters if not waiter.call.done()]
         self.lives += 1
@@ -280,33 +284,35 @@ class Machine:
         self.run(bury(self.server, [*calls, *(waiter.call for waiter in lost)]))
         self.home = home
         self.run(self.open())
-        for (request, key), first in zip(wanted, told, strict=True):
+        for (request, key), first in zip(requests, answered_ids, strict=True):
             again = self.run(self.call("dana", mail.SEND, request, key=key))
-            assert first in (None, again.id), "an acknowledged message is gone, or there twice"
+            assert first in (None, again.id), "an acknowledged message is lost or stored twice"
         self.absorb()
         self.come_back(answered, lost)
 
     def come_back(self, answered: list[Waiter], lost: list[Waiter]) -> None:
-        """Clients that lose their server while they wait ask again, for the time that is left."""
+        """Repeat the waits of clients that lost their server, for the remaining time."""
         self.waiters.clear()
         for waiter in answered:
             answer = waiter.call.result()
-            assert {one.id for one in answer.messages} <= set(self.model.offered(self.ids[waiter.seat]))
+            assert {message.id for message in answer.messages} <= set(self.model.offered(self.ids[waiter.seat]))
             self.answers[waiter.seat].append(answer)
         for waiter in lost:
             if waiter.until > self.loop.time():
-                least = list(Priority)[waiter.rank]
-                self.listen(waiter.seat, waiter.count, waiter.debounce, least, waiter.until)
+                priority = list(Priority)[waiter.rank]
+                self.listen(waiter.seat, waiter.count, waiter.debounce, priority, waiter.until)
 
-    # What must hold after each step.
+    # The checks after each step.
 
     def check(self) -> None:
         self.run(asyncio.sleep(MOMENT))
         for seat in SEATS:
             page = self.run(self.call(seat, mail.INBOX, shapes.ReadInbox(project=VC, peek=True, limit=500)))
-            assert [one.id for one in page.messages] == self.model.offered(self.ids[seat]), f"the inbox of {seat}"
+            assert [message.id for message in page.messages] == self.model.offered(self.ids[seat]), (
+                f"the inbox of {seat}"
+            )
         read = {(box, message) for box, message, status in self.disk.deliveries(self.home) if status == "read"}
-        assert read == {place for place, status in self.model.status.items() if status == "read"}
+        assert read == {delivery for delivery, status in self.model.status.items() if status == "read"}
         subjects = [row[-1] for row in self.disk.messages(self.home) if row[-1].startswith("m")]
         assert len(subjects) == len(set(subjects)) == self.sent
         for waiter in list(self.waiters):
@@ -314,27 +320,29 @@ class Machine:
         self.in_two = False
 
     def check_waiter(self, waiter: Waiter) -> None:
-        now, there = self.loop.time(), self.model.offered(self.ids[waiter.seat], rank=waiter.rank)
-        if set(there) - waiter.known:
+        now, offered = self.loop.time(), self.model.offered(self.ids[waiter.seat], rank=waiter.rank)
+        if set(offered) - waiter.known:
             waiter.quiet_since = now
-        waiter.known = set(there)
-        urgent = bool(there) and self.model.letters[there[0]].rank == 0
-        # Whoever names a number wants so many and not a moment later; whoever names none wants the whole burst.
+        waiter.known = set(offered)
+        urgent = bool(offered) and self.model.letters[offered[0]].rank == 0
+        # A wait with a count ends at that count; a wait without a count ends at the end of the burst.
         quiet = waiter.count > 1 or waiter.debounce < MOMENT or now > waiter.quiet_since + waiter.debounce
-        told = f"{waiter} with {there} at {now}"
+        details = f"{waiter} with {offered} at {now}"
         if not waiter.call.done():
-            assert not urgent and now <= waiter.until + MOMENT, told
-            assert not (len(there) >= waiter.count and quiet), told
+            assert not urgent and now <= waiter.until + MOMENT, details
+            assert not (len(offered) >= waiter.count and quiet), details
             return
         self.waiters.remove(waiter)
         try:
             answer = waiter.call.result()
         except errors.TimedOut:
-            assert not there and now >= waiter.until, told
+            assert not offered and now >= waiter.until, details
             return
-        got = [one.id for one in answer.messages]
-        assert got and got == ([one for one in there if one in got] if self.in_two else there), told
-        assert len(there) >= waiter.count or urgent or now >= waiter.until, told
+        received = [message.id for message in answer.messages]
+        assert received and received == (
+            [message for message in offered if message in received] if self.in_two else offered
+        ), details
+        assert len(offered) >= waiter.count or urgent or now >= waiter.until, details
         self.answers[waiter.seat].append(answer)
 
 

@@ -1,6 +1,6 @@
-"""What is to be offered to whom, as plainly as it can be put: a model of mail to hold a server against.
+"""A plain model of mail for comparison with a server: which messages each session is offered.
 
-It knows no indexes, cursors or counters; everything is worked out anew each time it is asked.
+The model has no indexes, cursors or counters. It computes each answer from the whole state.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Letter:
 
 @dataclass
 class MailModel:
-    """Messages, the boxes they lie in, and who has seen or claimed them."""
+    """Messages, their mailboxes, and the sessions that have seen or claimed them."""
 
     project: str
     letters: dict[str, Letter] = field(default_factory=dict)
-    status: dict[tuple[str, str], str] = field(default_factory=dict)  # of (box, message): sent, read or closed
-    shown: set[tuple[str, str, str]] = field(default_factory=set)  # (session, box, message)
-    claims: dict[str, str] = field(default_factory=dict)  # who has a conversation
-    boxes: dict[str, list[str]] = field(default_factory=dict)  # that a session looks into, its own first
+    status: dict[tuple[str, str], str] = field(default_factory=dict)  # by (mailbox, message): sent, read or closed
+    shown: set[tuple[str, str, str]] = field(default_factory=set)  # (session, mailbox, message)
+    claims: dict[str, str] = field(default_factory=dict)  # the session that has claimed a thread
+    boxes: dict[str, list[str]] = field(default_factory=dict)  # the mailboxes of a session, its own mailbox first
 
     def is_offered(self, session: str, box: str, message: str) -> bool:
         status = self.status[box, message]
@@ -42,11 +42,13 @@ class MailModel:
         return not is_taken and letter.sender != session and (session, box, message) not in self.shown
 
     def has_come(self, session: str, thread: str) -> bool:
-        """Whether anything of a conversation lies, or lay, where a session looks."""
-        return any(box in self.boxes[session] and self.letters[one].thread == thread for box, one in self.status)
+        """Return whether a message of a thread is, or was, in a mailbox of the session."""
+        return any(
+            box in self.boxes[session] and self.letters[message].thread == thread for box, message in self.status
+        )
 
     def offered(self, session: str, *, rank: int = EVERYTHING) -> list[str]:
-        """Most urgent first, then as they came; this urgent or more."""
+        """Return the offered messages of this rank or a more urgent rank: by urgency, then by sequence number."""
         found = {
             message
             for box, message in self.status
@@ -54,24 +56,24 @@ class MailModel:
             and self.letters[message].rank <= rank
             and self.is_offered(session, box, message)
         }
-        return sorted(found, key=lambda one: (self.letters[one].rank, self.letters[one].seq))
+        return sorted(found, key=lambda message: (self.letters[message].rank, self.letters[message].seq))
 
     def confirm(self, session: str, messages: list[str]) -> None:
-        """What came out came out, in whichever of its boxes it lay."""
+        """Mark messages as read, in every mailbox of the session that holds them."""
         for message in messages:
-            self._take(session, message, {"sent": "read"})
+            self._move_deliveries(session, message, {"sent": "read"})
 
     def acknowledge(self, session: str, message: str) -> None:
-        self._take(session, message, {"sent": "closed", "read": "closed"})
+        self._move_deliveries(session, message, {"sent": "closed", "read": "closed"})
 
     def release(self, thread: str) -> None:
-        """On offer again, also to those who had passed it by."""
+        """Free a thread. The messages of the thread are offered again, also to sessions that have seen them."""
         del self.claims[thread]
         of_thread = {message for message, letter in self.letters.items() if letter.thread == thread}
-        self.shown = {one for one in self.shown if one[2] not in of_thread}
+        self.shown = {shown for shown in self.shown if shown[2] not in of_thread}
 
     def end(self, session: str, *, goes_to: str) -> None:
-        """Its claims are free, and what it had not read goes to another."""
+        """End a session: free its claims, and move its unread mail to another mailbox."""
         for box, message in list(self.status):
             if box == session and self.status[box, message] == "sent":
                 self.status[box, message] = "closed"
@@ -80,7 +82,7 @@ class MailModel:
             self.release(thread)
         del self.boxes[session]
 
-    def _take(self, session: str, message: str, moves: dict[str, str]) -> None:
+    def _move_deliveries(self, session: str, message: str, moves: dict[str, str]) -> None:
         for box in self.boxes[session]:
             if (box, message) not in self.status:
                 continue

@@ -1,4 +1,4 @@
-"""Manifests for tests and figures: a small team at work on a few tasks, or as many as are asked for."""
+"""Manifests for tests and benchmarks: a small team with a few tasks, or a team of any size."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from maestro.domain.tasks import Priority, Status
 
 _NAMES = ("ada", "grace", "linus", "barbara")
 _COMMANDS = (
-    ("caller.whoami", "whoami", "Say who the server takes you for."),
-    ("mail.inbox", "mail inbox", "Read what is unread, most urgent first."),
-    ("mail.send", "mail send", "Send a message; it is stored before this answers."),
-    ("mail.wait", "mail wait", "Block until there is mail; a burst comes back as one answer."),
-    ("session.report", "session report", "Tell your coordinator how it goes; the report moves the task you hold."),
-    ("task.show", "task show", "Show one task with everything around it."),
+    ("caller.whoami", "whoami", "Show how the server identifies you."),
+    ("mail.inbox", "mail inbox", "Read unread messages, most urgent first."),
+    ("mail.send", "mail send", "Send a message; the message is stored before the command answers."),
+    ("mail.wait", "mail wait", "Block until mail arrives; a burst comes back as one answer."),
+    ("session.report", "session report", "Report to your coordinator; the report moves the task you hold."),
+    ("task.show", "task show", "Show a task with its links, reports, documents and evidence."),
 )
 
 
 def make_member(number: int = 0, **fields: Any) -> TeamMember:
-    """A member of the roster."""
+    """Return a member of the roster."""
     name = _NAMES[number] if number < len(_NAMES) else f"member-{number}"
     values: dict[str, Any] = {
         "id": f"mem_{number:026d}",
@@ -55,12 +55,12 @@ def make_member(number: int = 0, **fields: Any) -> TeamMember:
 
 
 def make_link(number: int, *, status: Status = Status.TODO) -> TaskLink:
-    """A task as another mentions it."""
+    """Return a link to a task."""
     return TaskLink(id=f"tsk_{number:026d}", ref=f"vc#{number}", title=f"Part {number}", status=status)
 
 
 def make_task(number: int = 12, **fields: Any) -> Task:
-    """A task with something in each of its fields."""
+    """Return a task with a value in each field."""
     values: dict[str, Any] = {
         "id": f"tsk_{number:026d}",
         "ref": f"vc#{number}",
@@ -79,15 +79,15 @@ def make_task(number: int = 12, **fields: Any) -> Task:
 
 
 def make_manifest(mode: Mode = Mode.EXECUTE, **fields: Any) -> Manifest:
-    """What a worker, a planner or a coordinator of project vc is told."""
-    alone = mode is Mode.COORDINATE
+    """Return the manifest of a worker, a planner or a coordinator of project vc."""
+    is_coordinator = mode is Mode.COORDINATE
     values: dict[str, Any] = {
         "session": Session(
             id="ses_00000000000000000000000001",
-            name="boss" if alone else "parser",
+            name="boss" if is_coordinator else "parser",
             mode=mode,
-            strategy="default" if alone else "simple",
-            template="coordinate-default" if alone else "execute-simple",
+            strategy="default" if is_coordinator else "simple",
+            template="coordinate-default" if is_coordinator else "execute-simple",
             address="dave/vc",
         ),
         "project": Project(
@@ -103,14 +103,16 @@ def make_manifest(mode: Mode = Mode.EXECUTE, **fields: Any) -> Manifest:
         "team": "backend",
         "roster": tuple(make_member(number) for number in range(3)),
         "tasks": (make_task(),),
-        "commands": tuple(Command(operation=name, words=words, summary=said) for name, words, said in _COMMANDS),
-        **(_above() if alone else _beside()),
+        "commands": tuple(
+            Command(operation=name, words=words, summary=summary) for name, words, summary in _COMMANDS
+        ),
+        **(_coordinator_fields() if is_coordinator else _worker_fields()),
     }
     return Manifest(**{**values, **fields})
 
 
 def make_large_manifest(mode: Mode, *, tasks: int, members: int, description: str) -> Manifest:
-    """Many tasks, each waiting on the one before and with children of its own, and a large team."""
+    """Return a manifest with a large team and many tasks; each has children and depends on the previous task."""
     return make_manifest(
         mode,
         tasks=tuple(
@@ -130,8 +132,8 @@ def make_large_manifest(mode: Mode, *, tasks: int, members: int, description: st
     )
 
 
-def _above() -> dict[str, Any]:
-    """What only a coordinator is told."""
+def _coordinator_fields() -> dict[str, Any]:
+    """Return the fields that only a coordinator has."""
     parts = tuple(make_link(number) for number in (13, 14))
     return {
         "directive": Directive(
@@ -146,8 +148,8 @@ def _above() -> dict[str, Any]:
     }
 
 
-def _beside() -> dict[str, Any]:
-    """What only those are told who work for a coordinator."""
+def _worker_fields() -> dict[str, Any]:
+    """Return the fields that only a worker of a coordinator has."""
     return {
         "coordinator": Coordinator(
             session_id="ses_00000000000000000000000002",

@@ -1,4 +1,4 @@
-"""MCP over HTTP by hand: requests that the SDK's client would not send, and clients that can be cut off."""
+"""MCP over HTTP without the SDK: requests that the SDK's client would not send, and clients that can disconnect."""
 
 from __future__ import annotations
 
@@ -27,12 +27,16 @@ class Wire:
         self.http = httpx.Client(timeout=60)
 
     def post(self, body: Any, *, headers: dict[str, str] | None = None, raw: bytes | None = None) -> httpx.Response:
-        fixed = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", "Accept": ACCEPT}
+        default_headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "Accept": ACCEPT,
+        }
         content = raw if raw is not None else json.dumps(body).encode()
-        return self.http.post(f"{self.live.url}/mcp", content=content, headers=fixed | (headers or {}))
+        return self.http.post(f"{self.live.url}/mcp", content=content, headers=default_headers | (headers or {}))
 
     def hello(self, version: str = "2025-11-25", client: str = "b") -> dict[str, str]:
-        """Shakes hands; the headers of a session."""
+        """Initialize a session and return its headers."""
         params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": client, "version": "1"}}
         answer = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
         assert answer.status_code == 200, answer.text
@@ -44,22 +48,22 @@ class Wire:
         return headers
 
     def delete(self, headers: dict[str, str]) -> int:
-        fixed = {"Authorization": f"Bearer {self.token}"}
-        return self.http.delete(f"{self.live.url}/mcp", headers=fixed | headers).status_code
+        default_headers = {"Authorization": f"Bearer {self.token}"}
+        return self.http.delete(f"{self.live.url}/mcp", headers=default_headers | headers).status_code
 
     def begin(self, body: Any, headers: dict[str, str]) -> socket.socket:
-        """Sends a request and reads nothing."""
+        """Send a request and do not read the answer."""
         host, _, port = self.live.url.removeprefix("http://").partition(":")
         sock = socket.create_connection((host, int(port)))
         data = json.dumps(body).encode()
-        fixed = {
+        default_headers = {
             "Host": f"{host}:{port}",
             "Authorization": f"Bearer {self.token}",
             "Content-Type": "application/json",
             "Accept": ACCEPT,
             "Content-Length": str(len(data)),
         }
-        head = "".join(f"{name}: {value}\r\n" for name, value in (fixed | headers).items())
+        head = "".join(f"{name}: {value}\r\n" for name, value in (default_headers | headers).items())
         sock.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + data)
         return sock
 
@@ -70,7 +74,7 @@ def call(name: str, arguments: dict[str, Any] | None = None, id: int | str = 1, 
 
 
 def message_of(answer: httpx.Response) -> Any:
-    """The last message of an answer, whichever way it came."""
+    """Return the last message of an answer, from JSON or from an event stream."""
     if "event-stream" in answer.headers.get("content-type", ""):
         return json.loads([line[6:] for line in answer.text.splitlines() if line.startswith("data: ")][-1])
     return answer.json()

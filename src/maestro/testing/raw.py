@@ -1,4 +1,4 @@
-"""Between a client and a server, frame by frame: a client that can die between any two, a relay that can cut."""
+"""A client that can end between any two frames, and a relay between client and server that can cut connections."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Frame = tuple[bytes, bytes]
 
 
 def read_frame(sock: socket.socket) -> Frame | None:
-    """The next frame; None if the other side has gone."""
-    head = _read(sock, _HEAD_BYTES)
-    payload = _read(sock, int.from_bytes(head[1:], "big")) if head is not None else None
+    """Return the next frame; None after a disconnect."""
+    head = _read_bytes(sock, _HEAD_BYTES)
+    payload = _read_bytes(sock, int.from_bytes(head[1:], "big")) if head is not None else None
     return (head[:1], payload) if head is not None and payload is not None else None
 
 
-def _read(sock: socket.socket, size: int) -> bytes | None:
+def _read_bytes(sock: socket.socket, size: int) -> bytes | None:
     data = b""
     while len(data) < size:
         try:
@@ -40,21 +40,21 @@ def _read(sock: socket.socket, size: int) -> bytes | None:
 
 
 def connect(path: Path) -> socket.socket:
-    """A connection to the socket at `path`, however long that is."""
+    """Return a connection to the socket at `path`, which may be longer than a socket address."""
     sock = socket.socket(fileno=thin.connect(str(path)).detach())
     sock.settimeout(PATIENCE_SECONDS)
     return sock
 
 
 class RawCommand:
-    """One command as a client sends it, and its answer as far as one cares to read it."""
+    """A command as a client sends it. The test reads any part of the answer."""
 
-    def __init__(self, path: Path, *words: str, environment: Mapping[str, str], directory: str = "-") -> None:
+    def __init__(self, path: Path, *arguments: str, environment: Mapping[str, str], directory: str = "-") -> None:
         self.sock = connect(path)
         self.out = b""
         head = [thin.PROTOCOL, b"python", b"0", b"000", b"0", os.fsencode(directory)]
         head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
-        request = b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(word) + b"\0" for word in words)
+        request = b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
         try:
             self.sock.sendall(thin.frame(b"R", request))
         except OSError:
@@ -62,25 +62,25 @@ class RawCommand:
             raise
 
     def read_to(self, kind: bytes) -> bytes | None:
-        """The payload of the next frame of a kind; output before it is kept. None if the server has gone."""
-        while (got := read_frame(self.sock)) is not None:
-            if got[0] == b"O":
-                self.out += got[1]
-            if got[0] == kind:
-                return got[1]
+        """Return the payload of the next frame of a kind, and keep earlier output. None after a disconnect."""
+        while (frame := read_frame(self.sock)) is not None:
+            if frame[0] == b"O":
+                self.out += frame[1]
+            if frame[0] == kind:
+                return frame[1]
         return None
 
     def confirm(self) -> None:
-        """Say that all output is out."""
+        """Confirm that all output is written."""
         self.sock.sendall(thin.frame(b"C", b""))
 
     def die(self) -> None:
-        """As a process that is killed does: its end of the connection is closed."""
+        """Close the connection, as the end of a killed process does."""
         self.sock.close()
 
 
 class Relay:
-    """A socket of its own before a server's. `up` and `down`; what passes is counted, and may be cut off."""
+    """A socket in front of a server's socket. It counts the frames, and can cut connections."""
 
     def __init__(self, path: Path, target: Path) -> None:
         self.path = path
@@ -88,92 +88,92 @@ class Relay:
         self.requests: list[Request] = []
         self.seen: Counter[bytes] = Counter()  # frames from the server, by kind
         self.cut_at: Callable[[int, Frame], bytes | None] = lambda number, frame: None
-        self._changed = threading.Condition()
+        self._frame_seen = threading.Condition()
         self._listener: socket.socket | None = None
-        self._open: set[socket.socket] = set()
+        self._open_sockets: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
 
     def up(self) -> None:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(self.path))
         self._listener.listen(64)
-        self._begin(self._accept, self._listener)
+        self._start_thread(self._accept_clients, self._listener)
 
     def down(self) -> None:
-        """Nobody listens any more, and every connection ends."""
+        """Stop listening, and end every connection."""
         if self._listener is not None:
             self.path.unlink(missing_ok=True)
-            self._end(self._listener)
+            self._close_socket(self._listener)
             self._listener = None
-        for sock in list(self._open):
-            self._end(sock)
+        for sock in list(self._open_sockets):
+            self._close_socket(sock)
         for thread in self._threads:
             thread.join(PATIENCE_SECONDS)
         self._threads.clear()
 
     def wait_for(self, kind: bytes, count: int = 1) -> None:
-        """Until so many frames of a kind have come from the server."""
-        with self._changed:
-            assert self._changed.wait_for(lambda: self.seen[kind] >= count, PATIENCE_SECONDS), f"no {kind!r} came"
+        """Wait until the server has sent `count` frames of a kind."""
+        with self._frame_seen:
+            assert self._frame_seen.wait_for(lambda: self.seen[kind] >= count, PATIENCE_SECONDS), f"no {kind!r} came"
 
-    def _begin(self, work: Callable[..., None], *args: object) -> None:
+    def _start_thread(self, work: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=work, args=args, daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _accept(self, listener: socket.socket) -> None:
+    def _accept_clients(self, listener: socket.socket) -> None:
         while True:
             try:
                 client, _ = listener.accept()
             except OSError:
-                return  # it is down
+                return  # the relay is down
             client.settimeout(None)
-            self._begin(self._serve, client)
+            self._start_thread(self._serve_client, client)
 
-    def _serve(self, client: socket.socket) -> None:
-        self._open.add(client)
+    def _serve_client(self, client: socket.socket) -> None:
+        self._open_sockets.add(client)
         try:
             request = read_frame(client)
             if request is not None:
-                self._relay(client, request)
+                self._relay_frames(client, request)
         except OSError:
-            pass  # one of the two has gone
+            pass  # the client or the server has disconnected
         finally:
-            self._end(client)
+            self._close_socket(client)
 
-    def _relay(self, client: socket.socket, request: Frame) -> None:
+    def _relay_frames(self, client: socket.socket, request: Frame) -> None:
         server = connect(self.target)
         server.settimeout(None)
-        self._open.add(server)
+        self._open_sockets.add(server)
         try:
             self.requests.append(Request.parse(request[1]))
             number = len(self.requests)
             server.sendall(thin.frame(*request))
-            self._begin(self._pass_up, client, server)
+            self._start_thread(self._pass_up, client, server)
             self._pass_down(number, server, client)
         finally:
-            self._end(server)
+            self._close_socket(server)
 
     def _pass_up(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while (got := read_frame(client)) is not None:
-                server.sendall(thin.frame(*got))
-        self._end(server)
+            while (frame := read_frame(client)) is not None:
+                server.sendall(thin.frame(*frame))
+        self._close_socket(server)
 
     def _pass_down(self, number: int, server: socket.socket, client: socket.socket) -> None:
-        """`cut_at` sees each frame; what it gives is all that still comes through."""
+        """Pass frames to the client. If `cut_at` returns bytes for a frame, send only these and stop."""
         with contextlib.suppress(OSError):
-            while (got := read_frame(server)) is not None:
-                left = self.cut_at(number, got)
-                client.sendall(thin.frame(*got) if left is None else left)
-                with self._changed:
-                    self.seen[got[0]] += 1
-                    self._changed.notify_all()
-                if left is not None:
+            while (frame := read_frame(server)) is not None:
+                rest = self.cut_at(number, frame)
+                client.sendall(thin.frame(*frame) if rest is None else rest)
+                with self._frame_seen:
+                    self.seen[frame[0]] += 1
+                    self._frame_seen.notify_all()
+                if rest is not None:
                     return
 
-    def _end(self, sock: socket.socket) -> None:
-        self._open.discard(sock)
+    def _close_socket(self, sock: socket.socket) -> None:
+        self._open_sockets.discard(sock)
         with contextlib.suppress(OSError):
             sock.shutdown(socket.SHUT_RDWR)
         sock.close()

@@ -1,4 +1,4 @@
-"""Long round tests: how many rounds a test plays, with which seed, and the one line that it prints.
+"""Long round tests: the number of rounds, the seed, and the printed result line.
 
 `make test-slow` plays a few rounds of each; `make test-rounds` plays the full number, or ROUNDS of each.
 """
@@ -13,17 +13,17 @@ SEED = "MAESTRO_SEED"
 
 
 def count(default: int, full: int | None = None) -> int:
-    """Return the number of rounds: what the environment asks for, or `default`. `full` is the number of the bar."""
-    asked = os.environ.get(COUNT, "")
-    if asked == "full":
+    """Return the number of rounds: the number in the environment, or `default`. `full` is the required number."""
+    wanted = os.environ.get(COUNT, "")
+    if wanted == "full":
         return full or default
-    return int(asked) if asked else default
+    return int(wanted) if wanted else default
 
 
 def seed() -> int:
-    """Return the seed that the environment names, or a new one."""
-    asked = os.environ.get(SEED, "")
-    return int(asked) if asked else random.SystemRandom().randrange(1 << 32)
+    """Return the seed from the environment, or a new seed."""
+    wanted = os.environ.get(SEED, "")
+    return int(wanted) if wanted else random.SystemRandom().randrange(1 << 32)
 
 
 def is_long_run() -> bool:
@@ -33,7 +33,7 @@ def is_long_run() -> bool:
 
 def report(name: str, rounds: int, *, seed: int | None = None, **counts: int | str) -> str:
     """Print and return one line such as `rounds: kills: 50 rounds, 0 lost, 0 twice, seed 123`."""
-    parts = [f"{rounds} rounds", *(f"{value} {what.replace('_', ' ')}" for what, value in counts.items())]
+    parts = [f"{rounds} rounds", *(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())]
     if seed is not None:
         parts.append(f"seed {seed}")
     line = f"rounds: {name}: {', '.join(parts)}"

@@ -1,4 +1,4 @@
-"""A real runner process with no server to report to: what it would say lies in its spool."""
+"""A real runner process without a server. The runner keeps its reports in its spool."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SECONDS_MAX = 30.0
 
 
 def until(condition: Callable[[], Any], *, what: str = "it") -> Any:
-    """What a condition gives once it gives something; looks often, and not for ever."""
-    ends = time.monotonic() + SECONDS_MAX
+    """Poll a condition until its value is true, and return the value. Fail after a time limit."""
+    deadline = time.monotonic() + SECONDS_MAX
     while not (found := condition()):
-        assert time.monotonic() < ends, f"{what} did not happen in time"
+        assert time.monotonic() < deadline, f"{what} did not happen in time"
         time.sleep(0.01)
     return found
 
 
 def identity(pid: int) -> tuple[int, str]:
-    """A process, not to be mixed up with a later one of the same number."""
+    """Return the pid and start time of a process, so that a later process with the same pid differs."""
     return pid, tree.started(pid)
 
 
@@ -59,7 +59,7 @@ class Supervised:
         self.process = self.begin()
 
     def begin(self) -> subprocess.Popen[bytes]:
-        """A runner with this order; whoever asks for a second one ends it."""
+        """Start a runner with this order. The caller must end a second runner."""
         with (self.folder / "runner.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "maestro.runner"],
@@ -82,38 +82,38 @@ class Supervised:
         return found
 
     def report(self, kind: str) -> dict[str, Any]:
-        """What it says of the agent's start or end, once it does."""
+        """Wait for the runner's report of a kind, and return it."""
 
-        def look() -> dict[str, Any] | None:
-            found = next((one for one in self.spooled() if one["kind"] == kind), None)
+        def find_report() -> dict[str, Any] | None:
+            found = next((event for event in self.spooled() if event["kind"] == kind), None)
             assert found or self.process.poll() is None, (self.folder / "runner.log").read_text()
             return found
 
-        found: dict[str, Any] = until(look, what=f"the report {kind!r}")
+        found: dict[str, Any] = until(find_report, what=f"the report {kind!r}")
         return found
 
     def text(self, name: str) -> str:
-        """A file that the agent wrote, once it is complete: its last line ends."""
+        """Wait until a file of the agent ends with a newline, and return its text."""
 
-        def look() -> str:
+        def complete_text() -> str:
             path = self.folder / name
             text = path.read_text() if path.exists() else ""
             return text if text.endswith("\n") else ""
 
-        found: str = until(look, what=f"the file {name}")
+        found: str = until(complete_text, what=f"the file {name}")
         return found.strip()
 
     def agents(self, name: str) -> list[tuple[int, str]]:
-        """Processes that wrote their numbers to a file."""
-        return [identity(int(word)) for word in self.text(name).split()]
+        """Return the processes whose pids are in a file."""
+        return [identity(int(pid)) for pid in self.text(name).split()]
 
     def connect(self) -> socket.socket:
-        """To its control socket, once that is there."""
+        """Wait for the runner's control socket, and return a connection to it."""
 
-        def try_it() -> socket.socket | None:
+        def try_to_connect() -> socket.socket | None:
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             sock.settimeout(SECONDS_MAX)
-            here = Path.cwd()
+            previous = Path.cwd()
             os.chdir(self.folder)  # a test's path may be longer than a socket's address
             try:
                 sock.connect("control.sock")
@@ -121,10 +121,10 @@ class Supervised:
                 sock.close()
                 return None
             finally:
-                os.chdir(here)
+                os.chdir(previous)
             return sock
 
-        found: socket.socket = until(try_it, what="a connection")
+        found: socket.socket = until(try_to_connect, what="a connection")
         return found
 
     def ask(self, **request: Any) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Supervised:
         assert self.ask(do="write", data=base64.b64encode(data).decode())["ok"]
 
     def shown(self) -> str:
-        """What its transcript holds of the output."""
+        """Return the output in the runner's transcript."""
         return "".join(event[2] for event in self.events() if event[1] == "o")
 
     def events(self) -> list[list[Any]]:
@@ -150,7 +150,7 @@ class Supervised:
         return [json.loads(line) for line in lines]
 
     def end(self) -> None:
-        """Whatever is still there of it; only what we know to be ours."""
+        """End the runner and its agent, if they still run. Only recorded processes are ended."""
         with contextlib.suppress(OSError, ValueError):
             note = json.loads((self.folder / "runner.json").read_bytes())
             if is_there((note["agent"], note["agent_started"])):
@@ -166,11 +166,11 @@ def say(sock: socket.socket, request: dict[str, Any], kind: bytes = b"Q") -> Non
 
 
 def frame(sock: socket.socket) -> tuple[bytes, bytes]:
-    head = _take(sock, 5)
-    return head[:1], _take(sock, int.from_bytes(head[1:], "big"))
+    head = _read_bytes(sock, 5)
+    return head[:1], _read_bytes(sock, int.from_bytes(head[1:], "big"))
 
 
-def _take(sock: socket.socket, size: int) -> bytes:
+def _read_bytes(sock: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size:
         more = sock.recv(size - len(data))

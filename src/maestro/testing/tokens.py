@@ -1,6 +1,6 @@
-"""Counts tokens in o200k_base: a vocabulary that models in use have, and whose wheel needs no network.
+"""Count tokens in o200k_base: a vocabulary of models in use, whose wheel needs no network.
 
-Those of other makers are not public. They are said to need somewhat more, so bars are held with room to spare.
+The vocabularies of other vendors are not public and may need more tokens, so tests use only a part of each limit.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import warnings
 from functools import cache
 from typing import Any
 
-TO_SPARE = 0.85  # how much of a bar may be used up
+TO_SPARE = 0.85  # the share of a limit that a test may use
 
 
 @cache
-def _vocabulary() -> Any:
+def _load_vocabulary() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it reads its data in an old way
+        warnings.simplefilter("ignore", DeprecationWarning)  # the package uses a deprecated way to read its data
         import bpe_openai  # type: ignore[import-untyped]
     return bpe_openai.get_encoding("o200k_base")
 
 
 def tokens(text: str) -> int:
-    return len(_vocabulary().encode(text))
+    return len(_load_vocabulary().encode(text))

@@ -1,6 +1,6 @@
-"""An event loop in which waiting takes no time: when nothing is left to do, its clock jumps to the next timer.
+"""An event loop in which waiting takes no time: when no work is left, its clock jumps to the next timer.
 
-Work in threads is real and is waited for, so that "nothing left to do" means what it says.
+Work in threads is real. The loop waits for threads, so that the clock never jumps while a thread works.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _THREAD_SECONDS_MAX = 30.0
 
 
 class _Selector(selectors.DefaultSelector):
-    """Never sleeps for a timer; only for a thread that is at work."""
+    """A selector that never sleeps for a timer, only for a working thread."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,50 +38,50 @@ class _Selector(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Time passes only when everybody waits for it."""
+    """An event loop whose time passes only when all tasks wait."""
 
     def __init__(self) -> None:
-        self._own = _Selector()
-        super().__init__(self._own)
+        self._virtual_selector = _Selector()
+        super().__init__(self._virtual_selector)
 
     def time(self) -> float:
-        return self._own.now
+        return self._virtual_selector.now
 
     @property
     def in_threads(self) -> int:
-        """How many pieces of work are in threads."""
-        return self._own.in_threads
+        """Return the number of calls that run in threads."""
+        return self._virtual_selector.in_threads
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        self._own.in_threads += 1
+        self._virtual_selector.in_threads += 1
         future = super().run_in_executor(executor, func, *args)
-        future.add_done_callback(self._returned)
+        future.add_done_callback(self._count_return)
         return future
 
     def count_orders(self, thread: WriterThread[Any]) -> None:
-        """Count the orders of a thread that is no executor, as `run_in_executor` counts its work."""
+        """Count the orders of the writer's thread, as `run_in_executor` counts its calls."""
         give = thread.run
 
         def give_counted(
             work: Callable[[Any], object], subject: Any, *, then: Callable[[Any, Exception | None], object]
         ) -> None:
             def follow(subject: Any, failure: Exception | None) -> None:
-                self._own.in_threads -= 1
+                self._virtual_selector.in_threads -= 1
                 then(subject, failure)
 
-            self._own.in_threads += 1
+            self._virtual_selector.in_threads += 1
             give(work, subject, then=follow)
 
         thread.run = give_counted  # type: ignore[method-assign]
 
-    def _returned(self, future: asyncio.Future[Any]) -> None:
-        self._own.in_threads -= 1
+    def _count_return(self, future: asyncio.Future[Any]) -> None:
+        self._virtual_selector.in_threads -= 1
 
 
 class LoopClock:
-    """Both clocks of a server, as its loop has them."""
+    """The wall clock and the monotonic clock of a server, driven by its loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

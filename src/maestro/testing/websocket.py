@@ -1,4 +1,4 @@
-"""The server's half of a WebSocket, as far as tests of the client's need it."""
+"""The server's side of a WebSocket, for tests of the client's side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LAST = 0x80
 
 
 def frame(kind: int, payload: bytes, *, is_last: bool = True) -> bytes:
-    """As a server sends one."""
+    """Return a frame as a server sends it."""
     first = bytes([kind | (LAST if is_last else 0)])
     size = len(payload)
     if size < 126:
@@ -21,15 +21,15 @@ def frame(kind: int, payload: bytes, *, is_last: bool = True) -> bytes:
 
 
 def said(data: bytes) -> list[tuple[int, bytes]]:
-    """What a server makes of a client's frames."""
-    found = []
+    """Decode the frames of a client. Return kind and payload of each."""
+    frames = []
     while data:
         kind, size, data = data[0], data[1], data[2:]
-        assert kind & LAST and size & 0x80, "every frame of a client is whole, and masked"
+        assert kind & LAST and size & 0x80, "every frame of a client must be unfragmented and masked"
         size &= 0x7F
-        wide = {126: 2, 127: 8}.get(size, 0)
-        if wide:
-            size, data = int.from_bytes(data[:wide], "big"), data[wide:]
-        found.append((kind & 0x0F, masked(data[4 : 4 + size], data[:4])))
+        size_bytes = {126: 2, 127: 8}.get(size, 0)
+        if size_bytes:
+            size, data = int.from_bytes(data[:size_bytes], "big"), data[size_bytes:]
+        frames.append((kind & 0x0F, masked(data[4 : 4 + size], data[:4])))
         data = data[4 + size :]
-    return found
+    return frames

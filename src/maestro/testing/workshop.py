@@ -1,4 +1,4 @@
-"""A live server and a checkout in which real programs are spawned; whatever they leave is ended."""
+"""A live server and a checkout in which tests spawn real programs. Remaining processes are ended."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ class Workshop:
         self.live = live
         self.repo = repo
 
-    def maestro(self, *words: str, exits: int = 0, timeout: float = 60) -> str:
-        """The output of a command, or what it complained of."""
-        done = self.live.command(*words, cwd=self.repo, timeout=timeout)
-        assert done.returncode == exits, (words, done.returncode, done.stdout.decode(), done.stderr.decode())
+    def maestro(self, *arguments: str, exits: int = 0, timeout: float = 60) -> str:
+        """Return the output of a command, or its error text where it must fail."""
+        done = self.live.command(*arguments, cwd=self.repo, timeout=timeout)
+        assert done.returncode == exits, (arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         return (done.stdout if exits == 0 else done.stderr).decode()
 
-    def json(self, *words: str, exits: int = 0) -> Any:
-        """What a command answers; flags stand before a program's own words."""
-        at = words.index("--") if "--" in words else len(words)
-        done = self.live.command(*words[:at], "--json", *words[at:], cwd=self.repo, timeout=60)
-        assert done.returncode == exits, (words, done.returncode, done.stdout.decode(), done.stderr.decode())
+    def json(self, *arguments: str, exits: int = 0) -> Any:
+        """Return the JSON answer of a command. `--json` is inserted before a program's own arguments."""
+        at = arguments.index("--") if "--" in arguments else len(arguments)
+        done = self.live.command(*arguments[:at], "--json", *arguments[at:], cwd=self.repo, timeout=60)
+        assert done.returncode == exits, (arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         return json.loads(done.stdout)
 
-    def join(self, name: str, *words: str) -> dict[str, Any]:
-        """Register a session; return its record with its token."""
-        made: dict[str, Any] = self.json("session", "register", "--name", name, *words)
-        return made
+    def join(self, name: str, *arguments: str) -> dict[str, Any]:
+        """Register a session; return the session's record with the token."""
+        session: dict[str, Any] = self.json("session", "register", "--name", name, *arguments)
+        return session
 
-    def lead(self, name: str = "lead", *words: str) -> dict[str, Any]:
+    def lead(self, name: str = "lead", *arguments: str) -> dict[str, Any]:
         """Register a coordinator that may start plain programs."""
-        return self.join(name, "--mode", "coordinate", "--grant", "full", *words)
+        return self.join(name, "--mode", "coordinate", "--grant", "full", *arguments)
 
     def call_as(
         self,
         session: dict[str, Any],
-        *words: str,
+        *arguments: str,
         exits: int = 0,
         cwd: Path | None = None,
         program: Path | None = None,
@@ -60,7 +60,7 @@ class Workshop:
         environment = {"MAESTRO_TOKEN": session["token"], "MAESTRO_SESSION_ID": session["id"]}
         call = [str(program)] if program else PYTHON_CLIENT
         done = subprocess.run(
-            [*call, *words],
+            [*call, *arguments],
             cwd=cwd or self.repo,
             env=self.live.environment(**environment),
             stdin=subprocess.DEVNULL,
@@ -68,58 +68,58 @@ class Workshop:
             timeout=60,
             check=False,
         )
-        assert done.returncode == exits, (words, done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert done.returncode == exits, (arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         return (done.stdout if exits == 0 else done.stderr).decode()
 
-    def task(self, title: str, *words: str) -> dict[str, Any]:
-        made: dict[str, Any] = self.json("task", "create", title, *words)
-        return made
+    def task(self, title: str, *arguments: str) -> dict[str, Any]:
+        task: dict[str, Any] = self.json("task", "create", title, *arguments)
+        return task
 
     def status(self, ref: str) -> str:
         return str(self.json("task", "show", ref)["status"])
 
-    def spawn(self, *words: str) -> dict[str, Any]:
-        made: dict[str, Any] = self.json("session", "spawn", *words)
-        return made
+    def spawn(self, *arguments: str) -> dict[str, Any]:
+        session: dict[str, Any] = self.json("session", "spawn", *arguments)
+        return session
 
     def session(self, name: str) -> dict[str, Any]:
         shown: dict[str, Any] = self.json("session", "show", name)
         return shown
 
     def ended(self, name: str) -> dict[str, Any]:
-        """A session, once its program has ended."""
+        """Wait for the end of a session's program, and return the session."""
         found: dict[str, Any] = until(
-            lambda: one if (one := self.session(name))["ended_at"] else None, what=f"the end of {name}"
+            lambda: session if (session := self.session(name))["ended_at"] else None, what=f"the end of {name}"
         )
         return found
 
-    def run(self, ref: str, *words: str) -> dict[str, Any]:
-        """A run to its end, as it then stands."""
-        return self.run_over(self.begin(ref, *words))
+    def run(self, ref: str, *arguments: str) -> dict[str, Any]:
+        """Start a run, wait for its end, and return the run."""
+        return self.run_over(self.begin(ref, *arguments))
 
-    def begin(self, ref: str, *words: str) -> str:
-        return str(self.json("run", ref, "--detach", *words)["id"])
+    def begin(self, ref: str, *arguments: str) -> str:
+        return str(self.json("run", ref, "--detach", *arguments)["id"])
 
     def run_over(self, run_id: str) -> dict[str, Any]:
         found: dict[str, Any] = until(
-            lambda: one if (one := self.json("run", "show", run_id))["status"] in OVER else None,
+            lambda: run if (run := self.json("run", "show", run_id))["status"] in OVER else None,
             what=f"the end of {run_id}",
         )
         return found
 
     def folder(self, session_id: str) -> Path:
-        """Its runner's."""
+        """Return the folder of a session's runner."""
         return self.live.home / "runs" / session_id
 
     def lines(self, name: str) -> list[str]:
         path = self.repo / name
         return path.read_text().split() if path.exists() else []
 
-    def git(self, *words: str) -> str:
-        return subprocess.run(["git", *words], cwd=self.repo, check=True, capture_output=True, text=True).stdout
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=self.repo, check=True, capture_output=True, text=True).stdout
 
     def notes(self) -> list[dict[str, Any]]:
-        """Who every runner and its agent are."""
+        """Return the identity notes of every runner and its agent."""
         found = []
         for path in (self.live.home / "runs").glob("*/runner.json"):
             with contextlib.suppress(ValueError):
@@ -127,17 +127,17 @@ class Workshop:
         return found
 
     def left(self) -> list[int]:
-        """Runners and agents that are still there."""
-        pairs = [(note[who], note[f"{who}_started"]) for note in self.notes() for who in ("runner", "agent")]
+        """Return the pids of runners and agents that still run."""
+        pairs = [(note[role], note[f"{role}_started"]) for note in self.notes() for role in ("runner", "agent")]
         return [pid for pid, started in pairs if started and tree.started(pid) == started]
 
     def close(self) -> None:
-        """End what is left: only the very processes that were noted."""
+        """Kill the server, and end the remaining runners and agents."""
         self.live.kill()
         self.end_agents()
 
     def end_agents(self) -> None:
-        """End every runner and agent that is still there: only the very processes that were noted."""
+        """End every runner and agent that still runs. Only recorded processes are ended."""
         for pid in self.left():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)

@@ -1,1 +1,1 @@
-"""Work on texts, without any input or output: parse within limits, hide tokens, show what a terminal showed."""
+"""Functions on texts, without I/O: bounded parsing, hiding of tokens, plain text from terminal output."""

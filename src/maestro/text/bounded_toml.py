@@ -1,7 +1,7 @@
-"""Parses TOML that others wrote, in bounded time.
+"""Parse TOML of other people in bounded time.
 
 The standard parser needs time that grows with the square of a key's parts, and recursion for every bracket. A number
-of thousands of digits makes it fail with another error. A look at the words first, in one pass, refuses all of these.
+of thousands of digits makes the parser fail with another error. A first pass over the tokens refuses all such texts.
 """
 
 from __future__ import annotations
@@ -12,60 +12,63 @@ from typing import Any
 
 from maestro.core import limits
 
-# One step of the look: a whole string, a comment, a mark that counts, or a run of all else.
+# The tokens of the first pass: a whole string, a comment, a counted mark, or a run of other characters.
 _STRING = re.compile(
     r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}' + r"|'''(?:[^']++|'(?!''))*+'{3,5}"
     r'|"(?:[^"\\\n]++|\\.)*+"' + r"|'[^'\n]*+'",
     re.DOTALL,
 )
-_OTHER = re.compile(r"""#[^\n]*+|[\[\]{}.,=\n]|[ \t\r]++|[^\s"'#\[\]{}.,=]++|\s""")
+_OTHER_TOKEN = re.compile(r"""#[^\n]*+|[\[\]{}.,=\n]|[ \t\r]++|[^\s"'#\[\]{}.,=]++|\s""")
 _MARKS = frozenset("[]{}.,=\n")
 
 
 class Unreadable(ValueError):
-    """The text is not TOML, or more than Maestro reads."""
+    """The text is not TOML, or exceeds a limit."""
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Return what a text says; Unreadable, with one line, for a text that is not TOML or is beyond the limits."""
+    """Return the parsed text.
+
+    Raise an error with a message of one line if the text is not TOML or exceeds a limit.
+    """
     if len(text) > limits.checkout_settings_bytes_max:
         raise Unreadable(f"it is larger than {limits.checkout_settings_bytes_max} bytes")
-    _look_over(text)
+    _check_tokens(text)
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from None
 
 
-def _look_over(text: str) -> None:
-    """Refuse what would take the parser long."""
-    at = depth = dots = marks = 0
-    while at < len(text):
-        is_string = text[at] in "\"'"
-        found = (_STRING if is_string else _OTHER).match(text, at)
+def _check_tokens(text: str) -> None:
+    """Refuse a text that would take the parser long."""
+    position = depth = dots = marks = 0
+    while position < len(text):
+        is_string = text[position] in "\"'"
+        found = (_STRING if is_string else _OTHER_TOKEN).match(text, position)
         if found is None:
-            raise _refusal(text, at, "a string does not end")
-        word, at = found[0], found.end()
-        if is_string or word[0] == "#":
+            raise _refusal(text, position, "a string does not end")
+        token, position = found[0], found.end()
+        if is_string or token[0] == "#":
             continue
-        marks += word in _MARKS
+        marks += token in _MARKS
         if marks > limits.toml_marks_max:
-            raise _refusal(text, at, f"it has more than {limits.toml_marks_max} lines, values and brackets")
-        if word == ".":
+            raise _refusal(text, position, f"it has more than {limits.toml_marks_max} lines, values and brackets")
+        if token == ".":
             dots += 1
             if dots >= limits.toml_key_parts_max:
-                raise _refusal(text, at, f"a key has more than {limits.toml_key_parts_max} parts")
-        elif word in "[{":
+                raise _refusal(text, position, f"a key has more than {limits.toml_key_parts_max} parts")
+        elif token in "[{":
             dots, depth = 0, depth + 1
             if depth > limits.toml_depth_max:
-                raise _refusal(text, at, f"brackets stand more than {limits.toml_depth_max} deep")
-        elif word in "]}":
+                raise _refusal(text, position, f"brackets are nested more than {limits.toml_depth_max} deep")
+        elif token in "]}":
             depth = max(depth - 1, 0)
-        elif word in ",=\n":
+        elif token in ",=\n":
             dots = 0
-        elif len(word) > limits.toml_word_chars_max and not word.isspace():
-            raise _refusal(text, at, f"a word or number is longer than {limits.toml_word_chars_max} characters")
+        elif len(token) > limits.toml_word_chars_max and not token.isspace():
+            raise _refusal(text, position, f"a key or number is longer than {limits.toml_word_chars_max} characters")
 
 
-def _refusal(text: str, at: int, why: str) -> Unreadable:
-    return Unreadable(f"{why} (at line {text.count(chr(10), 0, at) + 1})")
+def _refusal(text: str, position: int, why: str) -> Unreadable:
+    return Unreadable(f"{why} (at line {text.count(chr(10), 0, position) + 1})")

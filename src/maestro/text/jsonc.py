@@ -1,7 +1,7 @@
-"""JSON as people write it, comments and trailing commas included, changed without touching a byte of anyone else's.
+"""Read and edit JSON with comments and trailing commas. An edit changes no byte outside of the edited values.
 
-A document is read into nodes that know their places in the text. Changes are pieces to cut out or put in at such
-places, so that whatever nobody asked to change stays as it stands.
+A document is parsed into nodes with their positions in the text. An edit removes or inserts pieces of text at such
+positions, so the other text of the person stays unchanged.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _TOKEN = re.compile(
 
 
 class Unreadable(Exception):
-    """This is no JSON, or none that can be changed with certainty."""
+    """The text is not JSON, or cannot be edited safely."""
 
 
 @dataclass
 class Node:
-    """A value and its place in the text."""
+    """A value and its position in the text."""
 
     start: int
     end: int = 0
     value: Any = None  # of a plain value
     members: dict[str, Entry] | None = None  # of an object
     items: list[Entry] | None = None  # of an array
-    repeated: set[str] = field(default_factory=set)  # keys that stand there twice
-    inside: int = 0  # where what is in it ends: before the white space that leads to its closing mark
+    repeated: set[str] = field(default_factory=set)  # keys that occur twice
+    inside: int = 0  # the end of the last entry or comment, before the white space of the closing mark
 
     @property
     def entries(self) -> list[Entry]:
@@ -47,7 +47,7 @@ class Node:
 
 @dataclass
 class Entry:
-    """A value in an object or array, from its key on, and the comma after it."""
+    """An entry of an object or array: its key, its value, and the position of the comma after it."""
 
     start: int
     node: Node
@@ -55,198 +55,203 @@ class Entry:
 
 
 class Document:
-    """A text and what stands in it."""
+    """A text and its parsed nodes."""
 
     def __init__(self, text: str) -> None:
-        """Unreadable if it is no JSON. An empty text is an object without anything in it."""
+        """Parse the text; raise an error if the text is not JSON or is empty."""
         self.text = text
-        self._tokens = _tokens(text)
-        self._at = 0
+        self._tokens = _split_tokens(text)
+        self._index = 0
         if not self._tokens:
             raise Unreadable("it is empty")
-        self.root = self._value(0)
-        if self._at < len(self._tokens):
-            raise Unreadable(f"line {self.line(self._tokens[self._at][1])} goes on after its end")
+        self.root = self._parse_value(0)
+        if self._index < len(self._tokens):
+            raise Unreadable(
+                f"line {self.line(self._tokens[self._index][1])}: text follows after the end of the document"
+            )
 
-    def line(self, place: int) -> int:
-        return self.text.count("\n", 0, place) + 1
+    def line(self, position: int) -> int:
+        return self.text.count("\n", 0, position) + 1
 
-    def _next(self, wanted: str = "") -> tuple[str, int, int]:
-        if self._at >= len(self._tokens):
-            raise Unreadable("it ends in the middle")
-        found = self._tokens[self._at]
+    def _read_token(self, wanted: str = "") -> tuple[str, int, int]:
+        if self._index >= len(self._tokens):
+            raise Unreadable("it ends too early")
+        found = self._tokens[self._index]
         if wanted and self.text[found[1] : found[2]] not in wanted:
-            raise Unreadable(f"line {self.line(found[1])}: {wanted[0]!r} should stand there")
-        self._at += 1
+            raise Unreadable(f"line {self.line(found[1])}: {wanted[0]!r} is missing")
+        self._index += 1
         return found
 
-    def _peek(self) -> str:
-        if self._at >= len(self._tokens):
+    def _peek_token(self) -> str:
+        if self._index >= len(self._tokens):
             return ""
-        _, start, end = self._tokens[self._at]
+        _, start, end = self._tokens[self._index]
         return self.text[start:end]
 
-    def _value(self, depth: int) -> Node:
+    def _parse_value(self, depth: int) -> Node:
         if depth > _DEPTH_MAX:
             raise Unreadable("it is nested too deeply")
-        kind, start, end = self._next()
-        said = self.text[start:end]
-        if said == "{":
-            return self._object(Node(start, members={}), depth)
-        if said == "[":
-            return self._array(Node(start, items=[]), depth)
+        kind, start, end = self._read_token()
+        token = self.text[start:end]
+        if token == "{":
+            return self._parse_object(Node(start, members={}), depth)
+        if token == "[":
+            return self._parse_array(Node(start, items=[]), depth)
         if kind == "mark":
-            raise Unreadable(f"line {self.line(start)}: a value should stand there")
+            raise Unreadable(f"line {self.line(start)}: a value is missing")
         try:
-            return Node(start, end, value=json.loads(said))
+            return Node(start, end, value=json.loads(token))
         except ValueError:
-            raise Unreadable(f"line {self.line(start)}: {said[:40]!r} is no value") from None
+            raise Unreadable(f"line {self.line(start)}: {token[:40]!r} is not a value") from None
 
-    def _object(self, node: Node, depth: int) -> Node:
+    def _parse_object(self, node: Node, depth: int) -> Node:
         assert node.members is not None
-        while self._peek() != "}":
-            kind, start, end = self._next()
+        while self._peek_token() != "}":
+            kind, start, end = self._read_token()
             if kind != "string":
-                raise Unreadable(f"line {self.line(start)}: a key should stand there")
+                raise Unreadable(f"line {self.line(start)}: a key is missing")
             key = json.loads(self.text[start:end])
-            self._next(":")
-            entry = Entry(start, self._value(depth + 1))
+            self._read_token(":")
+            entry = Entry(start, self._parse_value(depth + 1))
             if key in node.members:
                 node.repeated.add(key)
             node.members[key] = entry
-            if not self._comma(entry):
+            if not self._read_comma(entry):
                 break
-        return self._closed(node, "}")
+        return self._close_node(node, "}")
 
-    def _array(self, node: Node, depth: int) -> Node:
+    def _parse_array(self, node: Node, depth: int) -> Node:
         assert node.items is not None
-        while self._peek() != "]":
-            value = self._value(depth + 1)
+        while self._peek_token() != "]":
+            value = self._parse_value(depth + 1)
             entry = Entry(value.start, value)
             node.items.append(entry)
-            if not self._comma(entry):
+            if not self._read_comma(entry):
                 break
-        return self._closed(node, "]")
+        return self._close_node(node, "]")
 
-    def _comma(self, entry: Entry) -> bool:
-        if self._peek() != ",":
+    def _read_comma(self, entry: Entry) -> bool:
+        if self._peek_token() != ",":
             return False
-        entry.comma = self._next()[1]
+        entry.comma = self._read_token()[1]
         return True
 
-    def _closed(self, node: Node, mark: str) -> Node:
-        node.end = self._next(mark)[2]
+    def _close_node(self, node: Node, mark: str) -> Node:
+        node.end = self._read_token(mark)[2]
         closing = node.end - 1
         node.inside = len(self.text[:closing].rstrip(" \t\r\n"))
         return node
 
 
-def _tokens(text: str) -> list[tuple[str, int, int]]:
-    found, at = [], 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+def _split_tokens(text: str) -> list[tuple[str, int, int]]:
+    tokens, position = [], 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
-            raise Unreadable(f"line {text.count(chr(10), 0, at) + 1}: {text[at : at + 20]!r} is no JSON")
+            line = text.count(chr(10), 0, position) + 1
+            raise Unreadable(f"line {line}: {text[position : position + 20]!r} is not JSON")
         if match.lastgroup not in ("space", "comment"):
-            found.append((match.lastgroup, match.start(), match.end()))
-        at = match.end()
-    return found
+            tokens.append((match.lastgroup, match.start(), match.end()))
+        position = match.end()
+    return tokens
 
 
 class Edits:
-    """Changes to one document, made together."""
+    """Edits of one document, applied together."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._pieces: list[tuple[int, int, str]] = []  # from, to, what stands there instead
+        self._pieces: list[tuple[int, int, str]] = []  # start, end, replacement
         self._newline = "\r\n" if "\r\n" in document.text else "\n"
         self._added: dict[int, list[tuple[str | None, Any]]] = {}
         self._nodes: dict[int, Node] = {}
         self._removed: dict[int, set[int]] = {}
 
     def add(self, node: Node, value: Any, key: str | None = None) -> None:
-        """Put a value at the end of an object, under a key, or of an array."""
+        """Add a value at the end of an object, with a key, or at the end of an array."""
         self._added.setdefault(node.start, []).append((key, value))
         self._nodes[node.start] = node
 
     def remove(self, node: Node, entry: Entry) -> None:
-        """Take a value out of an object or array, with its key and one comma."""
+        """Remove an entry from an object or array, with its key and one comma."""
         self._removed.setdefault(node.start, set()).add(entry.start)
         self._nodes[node.start] = node
 
     def text(self) -> str:
-        """The document with all changes made."""
+        """Return the text of the document with all edits applied."""
         for start, node in self._nodes.items():
-            gone = self._removed.get(start, set())
-            self._cut(node, gone)
+            removed = self._removed.get(start, set())
+            self._remove_entries(node, removed)
             if start in self._added:
-                self._put(node, self._added[start], [one for one in node.entries if one.start not in gone])
-        made = self._document.text
-        # From the end; of two at one place, the one that was made first stands first.
+                kept = [entry for entry in node.entries if entry.start not in removed]
+                self._add_values(node, self._added[start], kept)
+        text = self._document.text
+        # From the end. Of two pieces at one position the older piece comes first in the text.
         ordered = sorted(self._pieces, key=lambda piece: piece[:2])
-        for begin, end, instead in ordered[::-1]:
-            made = made[:begin] + instead + made[end:]
-        return made
+        for start, end, replacement in ordered[::-1]:
+            text = text[:start] + replacement + text[end:]
+        return text
 
-    def _cut(self, node: Node, gone: set[int]) -> None:
+    def _remove_entries(self, node: Node, removed: set[int]) -> None:
         entries = node.entries
         for number, entry in enumerate(entries):
-            if entry.start not in gone:
+            if entry.start not in removed:
                 continue
             end = entry.node.end if entry.comma is None else entry.comma + 1
-            self._pieces.append((self._begin_of_cut(entry.start, end), end, ""))
+            self._pieces.append((self._start_of_removal(entry.start, end), end, ""))
             if entry.comma is not None:
                 continue
-            before = [one for one in entries[:number] if one.start not in gone]
-            if before and before[-1].comma is not None:  # it would be left over
+            before = [kept for kept in entries[:number] if kept.start not in removed]
+            if before and before[-1].comma is not None:  # this comma would be the last token of the node
                 self._pieces.append((before[-1].comma, before[-1].comma + 1, ""))
 
-    def _begin_of_cut(self, place: int, end: int) -> int:
-        """Where the white space before a place begins; with its line break, if another one follows what is cut.
+    def _start_of_removal(self, position: int, end: int) -> int:
+        """Return the start of the white space before a position.
 
-        Else a comment on the line before would swallow what comes after.
+        The line break is included only if another line break follows the removed text. Otherwise a comment on the
+        line before would take in the text after the removal.
         """
         text = self._document.text
-        begin = len(text[:place].rstrip(" \t"))
-        if begin and text[begin - 1] == "\n" and text[end:].lstrip(" \t\r").startswith("\n"):
-            begin -= 2 if text[max(0, begin - 2) : begin] == "\r\n" else 1
-        return begin
+        start = len(text[:position].rstrip(" \t"))
+        if start and text[start - 1] == "\n" and text[end:].lstrip(" \t\r").startswith("\n"):
+            start -= 2 if text[max(0, start - 2) : start] == "\r\n" else 1
+        return start
 
-    def _put(self, node: Node, added: list[tuple[str | None, Any]], left: list[Entry]) -> None:
+    def _add_values(self, node: Node, added: list[tuple[str | None, Any]], kept: list[Entry]) -> None:
         document = self._document
         closing = node.end - 1
-        if left and left[-1].comma is None:
-            self._pieces.append((left[-1].node.end, left[-1].node.end, ","))
-        is_long = "\n" in document.text[node.start : node.end] or not left
-        if not is_long:
-            said = ", ".join(_written(key, value) for key, value in added)
-            self._pieces.append((node.inside, node.inside, f" {said}"))
+        if kept and kept[-1].comma is None:
+            self._pieces.append((kept[-1].node.end, kept[-1].node.end, ","))
+        is_multiline = "\n" in document.text[node.start : node.end] or not kept
+        if not is_multiline:
+            inserted = ", ".join(_encode_entry(key, value) for key, value in added)
+            self._pieces.append((node.inside, node.inside, f" {inserted}"))
             return
-        outer = self._indent(node.start)
-        inner = self._indent(left[0].start) if left else ""
+        outer = self._indentation_at(node.start)
+        inner = self._indentation_at(kept[0].start) if kept else ""
         if len(inner) <= len(outer):
-            inner = outer + ("\t" if "\t" in outer else self._unit())
+            inner = outer + ("\t" if "\t" in outer else self._indentation_unit())
         unit = inner[len(outer) :]
-        lines = [inner + _written(key, value, unit).replace("\n", self._newline + inner) for key, value in added]
-        said = self._newline + f",{self._newline}".join(lines)
+        lines = [inner + _encode_entry(key, value, unit).replace("\n", self._newline + inner) for key, value in added]
+        inserted = self._newline + f",{self._newline}".join(lines)
         if "\n" not in document.text[node.inside : closing]:
-            said += self._newline + outer
-        self._pieces.append((node.inside, node.inside, said))
+            inserted += self._newline + outer
+        self._pieces.append((node.inside, node.inside, inserted))
 
-    def _indent(self, place: int) -> str:
-        """The white space that a place's line begins with."""
+    def _indentation_at(self, position: int) -> str:
+        """Return the white space at the beginning of the position's line."""
         text = self._document.text
-        begin = text.rfind("\n", 0, place) + 1
-        line = text[begin:place]
+        start = text.rfind("\n", 0, position) + 1
+        line = text[start:position]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
-    def _unit(self) -> str:
-        """By how much this document is indented."""
+    def _indentation_unit(self) -> str:
+        """Return the indentation of one level in the document; two spaces if the document shows none."""
         root = self._document.root
-        found = self._indent(root.entries[0].start) if root.entries else ""
+        found = self._indentation_at(root.entries[0].start) if root.entries else ""
         return found or "  "
 
 
-def _written(key: str | None, value: Any, indent: str | None = None) -> str:
-    written = json.dumps(value, indent=indent, ensure_ascii=False)
-    return written if key is None else f"{json.dumps(key, ensure_ascii=False)}: {written}"
+def _encode_entry(key: str | None, value: Any, indent: str | None = None) -> str:
+    encoded = json.dumps(value, indent=indent, ensure_ascii=False)
+    return encoded if key is None else f"{json.dumps(key, ensure_ascii=False)}: {encoded}"

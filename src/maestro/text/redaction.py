@@ -1,9 +1,8 @@
-"""Hides Maestro's tokens in texts that are stored or shown.
+"""Hide Maestro's tokens in texts that are stored or shown.
 
-Whatever looks like a token is hidden. To hide only real tokens, every stored text would need a look-up by hash, and
-the token of another server on the same machine would stay readable. Nothing else looks like `mst_` and 43 characters.
-
-A runner uses this module too, so it needs the standard library alone.
+Every text with the form of a token is hidden. To hide only real tokens, every stored text would need a look-up by
+hash, and the token of another server on the same machine would stay readable. Other texts do not look like `mst_` and
+43 characters. A runner uses this module too, so the module imports the standard library only.
 """
 
 from __future__ import annotations
@@ -12,28 +11,28 @@ import re
 
 PREFIX = "mst_"
 HIDDEN = "mst_[hidden]"
-_LETTERS = 43  # of a session's token behind its prefix; a person's token has more
-_LETTER = "[A-Za-z0-9_-]"
-_TOKEN = re.compile(f"{PREFIX}{_LETTER}{{{_LETTERS},}}")
+_TOKEN_CHARS = 43  # characters of a session's token after the prefix; a person's token has more
+_TOKEN_CHAR = "[A-Za-z0-9_-]"
+_TOKEN = re.compile(f"{PREFIX}{_TOKEN_CHAR}{{{_TOKEN_CHARS},}}")
 _TOKEN_BYTES = re.compile(_TOKEN.pattern.encode())
 
-# A terminal's output may colour a part of a token, or break it at the end of a line.
+# A terminal's output may colour a part of a token, or break the token at the end of a line.
 _BETWEEN = r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\r?\n[ \t]*)"
-_LETTERS_BETWEEN = f"(?:{_BETWEEN}*{_LETTER}){{{_LETTERS}}}"
-_TERMINAL_TOKEN = re.compile(f"{PREFIX}(?:{_BETWEEN}*person_|(?!person_)){_LETTERS_BETWEEN}")
-_BEGUN = re.compile(rf"{PREFIX}(?:{_BETWEEN}*{_LETTER})*{_BETWEEN}*(?:\r|\x1b(?:\[[0-?]*[ -/]*)?)?")
-_PERSON = "person_"
-_REST_LETTERS_MAX = len(PREFIX) - 1 + len(_PERSON) + _LETTERS
-# The cut may also lie within a colour code or an indentation.
-_SPLIT_TOKEN = re.compile(rf"\A(?:\[?[0-9;]*[mK]|[ \t]+)?(?:{_BETWEEN}*{_LETTER}){{1,{_REST_LETTERS_MAX}}}")
+_BROKEN_CHARS = f"(?:{_BETWEEN}*{_TOKEN_CHAR}){{{_TOKEN_CHARS}}}"
+_TERMINAL_TOKEN = re.compile(f"{PREFIX}(?:{_BETWEEN}*person_|(?!person_)){_BROKEN_CHARS}")
+_TOKEN_BEGINNING = re.compile(rf"{PREFIX}(?:{_BETWEEN}*{_TOKEN_CHAR})*{_BETWEEN}*(?:\r|\x1b(?:\[[0-?]*[ -/]*)?)?")
+_PERSON_PREFIX = "person_"
+_REST_CHARS_MAX = len(PREFIX) - 1 + len(_PERSON_PREFIX) + _TOKEN_CHARS
+# The cut may also split a colour code or an indentation.
+_SPLIT_TOKEN = re.compile(rf"\A(?:\[?[0-9;]*[mK]|[ \t]+)?(?:{_BETWEEN}*{_TOKEN_CHAR}){{1,{_REST_CHARS_MAX}}}")
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _WRAPPED_COLUMNS_MIN = 20  # no terminal breaks a shorter line
-_BEGUN_CHARS_MAX = 600
-_LONG_CHARS = 1024  # a piece of this length was cut by the reader, not ended by the program
+_TOKEN_BEGINNING_CHARS_MAX = 600
+_LONG_CHARS = 1024  # a longer piece was cut by the reader, not ended by the program
 
 
 def hide(text: str) -> str:
-    """Return the text with each token replaced; the text itself if it holds none."""
+    """Return the text with each token replaced."""
     return _TOKEN.sub(HIDDEN, text) if PREFIX in text else text
 
 
@@ -43,12 +42,12 @@ def hide_bytes(data: bytes) -> bytes:
 
 
 def hide_in_terminal(text: str) -> str:
-    """Return a terminal's output with each token replaced, also one that is coloured or broken over lines."""
+    """Return a terminal's output with each token replaced, also a token that is coloured or broken over lines."""
     return _TERMINAL_TOKEN.sub(HIDDEN, text) if PREFIX in text else text
 
 
 def hide_in_end(text: str) -> str:
-    """Return the end of a longer output with tokens replaced, without the rest of a token that the cut split."""
+    """Return the end of a longer output with tokens replaced. The rest of a token that the cut split is removed."""
     text = hide_in_terminal(text)
     return text[_split_chars(text) :]
 
@@ -56,7 +55,8 @@ def hide_in_end(text: str) -> str:
 def _split_chars(text: str) -> int:
     """Return how many characters at the beginning may be the rest of a token.
 
-    The cut hides how wide the first line was. A terminal wrapped a later line only if the line is wide enough.
+    The width of the first line is not known, because the cut removed its beginning. A later line was wrapped by the
+    terminal only if the line is wide enough.
     """
     found = _SPLIT_TOKEN.match(text)
     if found is None:
@@ -71,28 +71,28 @@ def _split_chars(text: str) -> int:
 
 
 class TerminalStream:
-    """Hides tokens in a terminal's output that comes in pieces, also a token that two pieces share."""
+    """A filter that hides tokens in the pieces of a terminal's output, also a token that is split over two pieces."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def take(self, piece: str) -> str:
-        """Return what can be shown after this piece; the beginning of a token is held back."""
+        """Return the output that can be shown after a piece. A possible beginning of a token is held back."""
         text = hide_in_terminal(self._held + piece)
-        kept = len(text) - _held_chars(text, is_cut=len(piece) >= _LONG_CHARS)
-        self._held = text[kept:]
-        return text[:kept]
+        shown_chars = len(text) - _held_chars(text, is_cut=len(piece) >= _LONG_CHARS)
+        self._held = text[shown_chars:]
+        return text[:shown_chars]
 
     def rest(self) -> str:
-        """Return what was held back: nothing follows it."""
+        """Return the text that was held back, at the end of the output."""
         rest, self._held = self._held, ""
         return rest
 
 
 def _held_chars(text: str, *, is_cut: bool) -> int:
     """Return how many characters at the end may be the beginning of a token."""
-    begun = text.rfind(PREFIX, max(0, len(text) - _BEGUN_CHARS_MAX))
+    begun = text.rfind(PREFIX, max(0, len(text) - _TOKEN_BEGINNING_CHARS_MAX))
     if begun >= 0:
-        return len(text) - begun if _BEGUN.fullmatch(text, begun) else 0
-    # Few programs end their output within the prefix: only a piece that was cut is worth the wait.
+        return len(text) - begun if _TOKEN_BEGINNING.fullmatch(text, begun) else 0
+    # Few programs end their output within the prefix, so only the prefix at the end of a cut piece is held back.
     return next((size for size in (3, 2, 1) if is_cut and text.endswith(PREFIX[:size])), 0)

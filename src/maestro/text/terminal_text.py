@@ -1,4 +1,4 @@
-"""What a terminal showed, as plain text: without what moves its cursor or changes its colours."""
+"""Turn the output of a terminal into plain text, without the sequences that move the cursor or change colours."""
 
 from __future__ import annotations
 
@@ -7,109 +7,110 @@ import re
 from maestro.text.unseen import spell_out
 
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
-_PIECES = re.compile(
+_SPECIAL = re.compile(
     r"\x1b\[(?P<values>[0-?]*)[ -/]*(?P<final>[@-~])"
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
     r"|\x1b[PX^_][^\x1b]*\x1b\\"
     r"|\x1b[()*+][ -~]|\x1b[ -~]"
     r"|(?P<control>[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069])"
 )
-# The beginning of a sequence whose end has not come yet.
+# The beginning of an escape sequence whose end has not come yet.
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[()*+])?\Z")
-_UNFINISHED_MAX = 4096
+_UNFINISHED_CHARS_MAX = 4096
 _KEYS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_MOVES_ELSEWHERE = frozenset("HfABEFdLMSTr")  # to another line, or another picture altogether
+_MOVES_ELSEWHERE = frozenset("HfABEFdLMSTr")  # moves to another line or clears the screen
 _FORWARD_MAX = 200
 
 
 def plain(text: str) -> str:
-    """The text alone, its lines ended as usual."""
+    """Return the text without escape sequences, with plain line ends."""
     return _SEQUENCES.sub("", text).replace("\r\n", "\n")
 
 
 def typed(text: str) -> str:
-    """Text that can be typed into a terminal: a control character would be a key there, so it is written out."""
+    """Return a text that can be typed into a terminal. A control character would act as a key, so it is escaped."""
     return _KEYS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 
 class Lines:
-    """Text for someone who reads it line by line, made from pieces of what a terminal was told.
+    """A filter that turns a terminal's output, piece by piece, into lines of text.
 
-    What was written over is not told again; what was drawn elsewhere on the screen begins a line of its own.
+    Text that the program overwrites is left out. Text that the program draws elsewhere on the screen begins a new
+    line.
     """
 
     def __init__(self, *, color: bool = False) -> None:
         self._color = color
-        self._left = ""  # the beginning of a sequence
+        self._unfinished = ""  # the beginning of a sequence
         self._line: list[str] = []
-        self._told = False  # whether a part of the line is out already
-        self._painted = False
-        self._at_start = False  # a carriage return was the last thing: what comes now writes over the line
+        self._is_partly_returned = False  # whether a part of the line was returned already
+        self._is_coloured = False
+        self._is_at_line_start = False  # the last character was a carriage return: the next text overwrites the line
 
     def take(self, text: str) -> str:
-        """What can be told after this piece: whole lines."""
-        text = self._left + text
+        """Return the lines that are complete after a piece of output."""
+        text = self._unfinished + text
         unfinished = _UNFINISHED.search(text)
-        self._left = unfinished[0] if unfinished and len(unfinished[0]) < _UNFINISHED_MAX else ""
-        text = text[: len(text) - len(self._left)]
+        self._unfinished = unfinished[0] if unfinished and len(unfinished[0]) < _UNFINISHED_CHARS_MAX else ""
+        text = text[: len(text) - len(self._unfinished)]
         out: list[str] = []
-        at = 0
-        for found in _PIECES.finditer(text):
-            self._write(text[at : found.start()], out)
-            at = found.end()
-            self._obey(found, out)
-        self._write(text[at:], out)
+        position = 0
+        for found in _SPECIAL.finditer(text):
+            self._write(text[position : found.start()], out)
+            position = found.end()
+            self._apply(found, out)
+        self._write(text[position:], out)
         return "".join(out)
 
     def rest(self) -> str:
-        """The line that has not ended yet, as far as it goes."""
+        """Return the present part of the unfinished line."""
         part = "".join(self._line)
         self._line.clear()
-        self._told = self._told or bool(part)
+        self._is_partly_returned = self._is_partly_returned or bool(part)
         return part
 
     def end(self) -> str:
-        """What is left when nothing more comes."""
+        """Return the rest of the text at the end of the output."""
         out = [self.rest()]
-        if self._told:
-            self._break(out)
+        if self._is_partly_returned:
+            self._end_line(out)
         return "".join(out)
 
     def _write(self, text: str, out: list[str]) -> None:
         if text:
-            self._write_over(out)
+            self._overwrite_line(out)
             self._line.append(spell_out(text))
 
-    def _write_over(self, out: list[str]) -> None:
-        """After a carriage return the line begins anew; what is out of it already stays."""
-        if self._at_start:
+    def _overwrite_line(self, out: list[str]) -> None:
+        """Drop the unfinished line after a carriage return; end the line if a part of it was returned already."""
+        if self._is_at_line_start:
             self._line.clear()
-            if self._told:
-                self._break(out)
-            self._at_start = False
+            if self._is_partly_returned:
+                self._end_line(out)
+            self._is_at_line_start = False
 
-    def _obey(self, found: re.Match[str], out: list[str]) -> None:
+    def _apply(self, found: re.Match[str], out: list[str]) -> None:
         control, final, values = found["control"], found["final"], found["values"] or ""
         if control == "\n":
-            self._break(out, always=True)
+            self._end_line(out, always=True)
         elif control == "\r":
-            self._at_start = True
+            self._is_at_line_start = True
         elif control == "\b" and self._line and not self._line[-1].startswith("\x1b"):
             self._line[-1:] = [self._line[-1][:-1]] if len(self._line[-1]) > 1 else []
         elif final == "m" and self._color:
-            self._write_over(out)
+            self._overwrite_line(out)
             self._line.append(found[0])
-            self._painted = values not in ("", "0")
+            self._is_coloured = values not in ("", "0")
         elif final == "C":
             self._write(" " * min(int(values) if values.isdigit() else 1, _FORWARD_MAX), out)
         elif (final and final in _MOVES_ELSEWHERE) or (final == "J" and values in ("2", "3")):
-            self._break(out)
+            self._end_line(out)
 
-    def _break(self, out: list[str], *, always: bool = False) -> None:
-        """End the line; without `always` only if there is something on it."""
+    def _end_line(self, out: list[str], *, always: bool = False) -> None:
+        """End the line; without `always` only a line with text."""
         line = "".join(self._line)
-        if always or line.strip() or self._told:
-            out.append(line + "\x1b[0m" if self._painted else line.rstrip())
+        if always or line.strip() or self._is_partly_returned:
+            out.append(line + "\x1b[0m" if self._is_coloured else line.rstrip())
             out.append("\n")
         self._line.clear()
-        self._told = self._painted = self._at_start = False
+        self._is_partly_returned = self._is_coloured = self._is_at_line_start = False

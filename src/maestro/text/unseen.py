@@ -1,7 +1,7 @@
-"""Spells out the characters that a reader does not see: controls, reading direction, tags, joiners, selectors.
+"""Escape invisible characters: controls, reading direction, tags, joiners, selectors.
 
-A model reads them, and a person does not, so they could carry a hidden message. Emoji and some scripts need three of
-them. These stay, one at a time, where they belong:
+A model reads invisible characters and a person does not, so a text could carry a hidden message. Emoji and some
+scripts need some of the characters. These characters stay, one at a time, in these positions:
 
 - U+FE0E or U+FE0F directly after a character that is not ASCII, or within a keycap such as 1️⃣;
 - U+200C or U+200D between two characters that are not ASCII.
@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import re
 
-# What XML forbids, what a terminal obeys, what turns the reading direction. Tab and newline stay.
+# Characters that XML forbids, that a terminal obeys, or that change the reading direction. Tab and newline stay.
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufffe\uffff"
-# What takes no room: tags, joiners, selectors of variants, marks of the byte order.
+# Characters without width: tags, joiners, variation selectors, byte order marks.
 _NO_WIDTH = "\u034f\u180b-\u180f\u200b-\u200d\u2060-\u2065\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
-_SHOWN = f"[^\x00-\xa0{_CONTROLS}{_NO_WIDTH}]"
+_VISIBLE = f"[^\x00-\xa0{_CONTROLS}{_NO_WIDTH}]"
 _ORDINARY = (
-    f"(?<={_SHOWN})[\ufe0e\ufe0f]",
+    f"(?<={_VISIBLE})[\ufe0e\ufe0f]",
     "(?<=[0-9#*])\ufe0f(?=\u20e3)",
-    f"(?<=[^\x00-\xa0{_CONTROLS}])[\u200c\u200d](?={_SHOWN})",
+    f"(?<=[^\x00-\xa0{_CONTROLS}])[\u200c\u200d](?={_VISIBLE})",
 )
 _ANY_UNSEEN = re.compile(f"[{_CONTROLS}{_NO_WIDTH}]")
 _UNSEEN = re.compile(f"(?P<ordinary>{'|'.join(_ORDINARY)})|[{_CONTROLS}{_NO_WIDTH}]")
@@ -28,11 +28,11 @@ _UNSEEN = re.compile(f"(?P<ordinary>{'|'.join(_ORDINARY)})|[{_CONTROLS}{_NO_WIDT
 def spell_out(text: str) -> str:
     """Return the text with each unseen character written as an escape, such as `\\u200b`."""
     if _ANY_UNSEEN.search(text) is None:
-        return text  # nearly every text, and found out quickly
-    return _UNSEEN.sub(_spelled, text)
+        return text  # nearly every text: this check is quick
+    return _UNSEEN.sub(_escape, text)
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     if found["ordinary"]:
         return found[0]
     code = ord(found[0])

@@ -1,1 +1,1 @@
-"""What is known about each agent program, one file each. Nothing here starts a process: that is the runner's."""
+"""Agent programs (tools): one folder per tool. This package starts no process; the runner does."""

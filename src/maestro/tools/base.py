@@ -1,4 +1,4 @@
-"""The one interface to an agent program: how it is started, told things, and what it can do at all."""
+"""The interface of a tool: abilities, launch, and the way in which the model waits for mail."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from maestro.domain.talks import Driver, Teller
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool can do: shown to people, and asked before anything is promised."""
+    """The abilities of a tool. Users see them, and services check them before they promise an effect."""
 
-    prompt_while_busy: bool  # takes a prompt in the middle of its work
-    wakes_when_idle: bool  # a prompt starts it again
-    asks_permission: bool  # its permission requests reach us as such
+    prompt_while_busy: bool  # takes a prompt during a turn
+    wakes_when_idle: bool  # a prompt starts a new turn of an idle program
+    asks_permission: bool  # permission requests reach Maestro as asks
     tells_usage: bool
-    resumes: bool  # goes on with an earlier conversation
-    takes_skills: bool  # as files; else their texts stand in the prompt
-    confirms_prompts: bool  # we hear that a prompt was taken in, not only that it was handed over
-    exit_means_done: bool  # that it ended well is its word for the tasks it holds
+    resumes: bool  # can continue an earlier conversation
+    takes_skills: bool  # loads skills from files; otherwise the prompt holds their texts
+    confirms_prompts: (
+        bool  # reports when the model has read a prompt, not only when the program has received the prompt
+    )
+    exit_means_done: bool  # exit code 0 completes the session's tasks
     reach: Reach
-    drivers: Mapping[Driver, Teller]  # the usual one first, and who tells how things stand
-    deaf_at_work: tuple[Driver, ...] = ()  # where nothing reaches it before its turn is over
+    drivers: Mapping[Driver, Teller]  # the default driver first; for each, the source of the conversation's state
+    deaf_at_work: tuple[Driver, ...] = ()  # drivers with which no message reaches the model during a turn
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is to be started with."""
+    """The input for the launch of an agent program."""
 
     session_id: str
     system_prompt: str
@@ -39,50 +41,51 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     driver: Driver = Driver.TERMINAL
     model: str | None = None
     permission: Permission = Permission.EDIT
-    words: list[str] = []  # for `command`: the program itself
+    words: list[str] = []  # more arguments; for the tool `command`: the program and its arguments
     skills: list[str] = []  # folders
-    resumes: str | None = None  # what the tool itself calls its earlier conversation
-    home: Path | None = None  # Maestro's data directory, with what the user says of tools
-    folder: str = ""  # the session's own: configuration that belongs to it alone
+    resumes: str | None = None  # the tool's own id of the conversation to continue
+    home: Path | None = None  # Maestro's data directory, with the user's settings for tools
+    folder: str = ""  # the session's own folder, for its private configuration
     mcp: list[str] = []  # the command of Maestro's MCP server
-    hook: list[str] = []  # the command that its hooks run, before the names of the tool and the event
-    allow: list[str] = []  # permissions that nobody is asked for
-    rest: str = "ask"  # what becomes of all others: ask or deny
+    hook: list[str] = []  # the command of hooks; the names of the tool and the event follow
+    allow: list[str] = []  # patterns of actions that need no ask
+    rest: str = "ask"  # the treatment of all other actions: ask or deny
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """How the runner starts it."""
+    """Everything that the runner needs to start the program."""
 
     words: list[str]
     environment: dict[str, str]
     terminal: bool = True
     input: str | None = None
-    conversation: str | None = None  # whose protocol is spoken over its pipes; none: it has a terminal, or nothing
-    opening: dict[str, Any] = {}  # what that begins with
-    # Beside the keyboard: `path` of a socket, and what it is `spelt_by`; or of a pipe, of the `kind` "pipe".
+    conversation: str | None = None  # the tool whose protocol runs over the pipes; None without a protocol
+    opening: dict[str, Any] = {}  # the fields of `ConversationOpening`
+    # A channel beside the keyboard: the `path` of a socket and the module that encodes messages (`spelt_by`), or the
+    # `path` of a pipe with the `kind` "pipe".
     inbox: dict[str, str] = {}
-    interrupt: str = ""  # the keys that stop what it does, where a signal would end it
-    listens: str = ""  # the path of a socket on which that is spoken instead
-    front: list[str] = []  # a program that joins the conversation in the session's terminal, as a person has it
-    wait_seconds: float = 0.0  # before it is started
+    interrupt: str = ""  # the keys that interrupt a turn, if a signal would end the program
+    listens: str = ""  # the path of a socket for the protocol, instead of pipes
+    front: list[str] = []  # a second program that joins the conversation in the session's terminal, for the person
+    wait_seconds: float = 0.0  # the delay before the start
 
 
 class Waiter(Protocol):
-    """How a model waits for Maestro, where its program listens to nobody but the keyboard: with a command that it
-    starts itself, and that ends when there is something to say."""
+    """How a model waits for mail if its program takes input only from the keyboard: the model starts a command in the
+    background, and the command ends when mail arrives."""
 
     def command(self, folder: str) -> str:
-        """What it is to run, for a session that has this folder."""
+        """Return the command that the model runs, for the session with this folder."""
 
     def owed(self, folder: str) -> str:
-        """What it is told if it stops without."""
+        """Return the reminder for a model that stops without a running wait command."""
 
     def knock(self, messages: int) -> str:
-        """What the command says when mail has come. The mail itself comes by the hooks of the turn that follows."""
+        """Return the output of the wait command when mail arrives. The hooks of the next turn show the mail."""
 
 
 class Agent(Protocol):
-    """One tool."""
+    """A tool: a kind of agent program."""
 
     name: str
     aliases: tuple[str, ...]
@@ -90,26 +93,26 @@ class Agent(Protocol):
 
     @property
     def waiter(self) -> Waiter | None:
-        """In a terminal, if it is the model that has to wait."""
+        """How the model waits for mail in a terminal; None if the program takes messages."""
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
-        """The command line and environment. `environment` is already free of other agents' variables."""
+        """Return command line and environment. `environment` has no variables of other agents any more."""
 
     def prompt(self, text: str) -> bytes | None:
-        """What to type into its terminal to tell it something; None if it takes nothing that way."""
+        """Return the bytes to type into the terminal for a prompt, or None if prompts cannot be typed."""
 
     def reach(self, permission: Permission) -> Reach:
-        """How it can call Maestro: a narrower sandbox may leave it only its MCP servers."""
+        """Return how the agent calls Maestro: a strict sandbox may leave only MCP servers."""
 
 
-# What other agents leave in the environment of those they start: none of it is meant for a new one.
+# Prefixes of variables that agent programs set for their child processes. A new agent must not inherit them.
 INHERITED = ("CLAUDECODE", "CLAUDE_", "ANTHROPIC_", "CODEX_", "GEMINI_CLI", "MAESTRO_", "OPENCODE_", "AIDER_")
-_MEANT = frozenset(
+_KEPT = frozenset(
     {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"}
     | {"CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"}
 )
 
 
 def cleared(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment without what belongs to another agent's run; keys and places of configuration stay."""
-    return {name: value for name, value in environment.items() if name in _MEANT or not name.startswith(INHERITED)}
+    """Return the environment without variables of another agent's run. API keys and configuration folders stay."""
+    return {name: value for name, value in environment.items() if name in _KEPT or not name.startswith(INHERITED)}

@@ -1,6 +1,6 @@
-"""Any program as an agent: scripts, tests, demos, and tools nobody has heard of yet.
+"""The tool `command`: runs any program as an agent, for example a script or an unsupported tool.
 
-It finds its prompts in files that its environment names, and on its standard input what it is told while it runs.
+The program finds its prompts in files that environment variables name, and later prompts on standard input.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from maestro.tools.base import Abilities, Launch, Start
 
 
 class Command:
-    """A program that was named word by word."""
+    """Any program, given by the caller with arguments."""
 
     name = "command"
     aliases: tuple[str, ...] = ()
@@ -36,7 +36,9 @@ class Command:
 
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
         if not start.words:
-            raise errors.Invalid("No program was named.", hint="Say it after two dashes: -- PROGRAM ARGS…")
+            raise errors.Invalid(
+                "The tool `command` needs a program.", hint="Give the program after two dashes: -- PROGRAM ARGS…"
+            )
         return Launch(words=start.words, environment=dict(environment))
 
     def prompt(self, text: str) -> bytes | None:

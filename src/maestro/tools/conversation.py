@@ -1,6 +1,6 @@
-"""A conversation with an agent program over its pipes, without any I/O: bytes in, happenings and bytes out.
+"""A conversation with an agent program over pipes, without I/O: bytes in, events and bytes out.
 
-One class per tool fills this in. What is the same for all is here: lines, prompts that have to wait, open requests.
+The base class of all tools' conversations. It handles the common part: lines, waiting prompts and open asks.
 """
 
 from __future__ import annotations
@@ -25,186 +25,186 @@ from maestro.tools.happenings import (
 )
 from maestro.tools.policy import Policy
 
-_LINE_BYTES_MAX = 64 * 1024 * 1024  # a line that does not end is no line
+_LINE_BYTES_MAX = 64 * 1024 * 1024  # a longer line is dropped
 _PROMPTS_KNOWN_MAX = 1_000
-WAITS_FOR_ANSWER = "it waits for an answer to what it asked"
+WAITS_FOR_ANSWER = "it waits for the answer to its ask"
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What a conversation begins with."""
+    """The start parameters of a conversation. The field names are part of the runner's order."""
 
     prompt: str
     directory: str
     system_prompt: str = ""
     resumes: str | None = None  # the tool's own id of an earlier conversation
     model: str | None = None
-    settings: dict[str, Any] | None = None  # what else this tool needs to know, as its `agent.py` wrote it
-    hooks: str = ""  # a folder of ours, where the tool must be told to trust the hooks in it
-    skills: tuple[str, ...] = ()  # folders in which the tool is to look for more, where it must be told so here
+    settings: dict[str, Any] | None = None  # tool-specific parameters, written by the tool's `agent.py`
+    hooks: str = ""  # a folder of Maestro's own hooks, if the tool must be told to trust them
+    skills: tuple[str, ...] = ()  # folders with skills, if the tool gets them over its protocol
     allow: tuple[str, ...] = ()
     rest: str = "ask"
-    is_shared: bool = False  # a person takes part, with a program of their own
+    is_shared: bool = False  # the person joins the conversation with a second program
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """Something to be said to the agent, under an id that the tool hands back."""
+    """A text for the agent, with an id that the tool hands back."""
 
     id: str
     text: str
 
 
 def echo(prompt: Prompt) -> Said:
-    """What it was told, for the transcript. The first prompt is long, and to be had elsewhere."""
-    return Said("> (its prompts)\n" if prompt.id == START else f"> {prompt.text}\n")
+    """Return a prompt as transcript text. A note replaces the first prompt, which is long and stored elsewhere."""
+    return Said("> (start prompts)\n" if prompt.id == START else f"> {prompt.text}\n")
 
 
 class Conversation:
-    """The part that every tool's has in common. A tool's own says how each thing is spelt."""
+    """The common part of every tool's conversation. Subclasses implement the tool's protocol."""
 
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
         self.policy = Policy(tuple(opening.allow), opening.rest, opening.directory)
         self.busy = False
-        self.joinable = ""  # what another program can join it by, once it can
-        self.asks: dict[str, Any] = {}  # by the tool's id, what its answer needs
-        self._waiting: deque[Prompt] = deque()  # prompts that cannot be said now
-        self._known: dict[str, None] = {}  # prompts that were given, so that none is said twice
-        self._unread = bytearray()
-        self._out = bytearray()
-        self._happened: list[Happening] = []
+        self.joinable = ""  # the id by which another program can join the conversation, once joining is possible
+        self.asks: dict[str, Any] = {}  # open asks by the tool's id, with the data that the answer needs
+        self._waiting_prompts: deque[Prompt] = deque()  # prompts that cannot be sent now
+        self._known_prompts: dict[str, None] = {}  # ids of accepted prompts, so that no prompt is sent twice
+        self._input = bytearray()
+        self._output = bytearray()
+        self._events: list[Happening] = []
 
     # For the runner
 
     def begin(self) -> None:
-        """The first words."""
+        """Send the first messages of the protocol."""
         raise NotImplementedError
 
     def feed(self, data: bytes) -> None:
-        """What the program said, as far as it has come."""
-        self._unread += data
-        for line in self._lines():
-            self._read(line)
-            self._go_on()
+        """Process output of the program. An incomplete line waits for its rest."""
+        self._input += data
+        for line in self._complete_lines():
+            self._read_line(line)
+            self._send_waiting_prompts()
 
     def happened(self) -> list[Happening]:
-        """What has come of anything since this was last asked."""
-        happened, self._happened = self._happened, []
-        return happened
+        """Return and clear the events since the last call."""
+        events, self._events = self._events, []
+        return events
 
     def outgoing(self) -> bytes:
-        """What is to be written to the program."""
-        data = bytes(self._out)
-        self._out.clear()
+        """Return and clear the bytes to write to the program."""
+        data = bytes(self._output)
+        self._output.clear()
         return data
 
     def say(self, prompt: Prompt) -> str:
-        """Tell the agent something; why that has to wait, if it has to. The same prompt again is not said again."""
-        if prompt.id in self._known:
-            return self.must_wait() if any(one.id == prompt.id for one in self._waiting) else ""
-        self._known[prompt.id] = None
-        while len(self._known) > _PROMPTS_KNOWN_MAX:
-            del self._known[next(iter(self._known))]
-        self._waiting.append(prompt)
+        """Send a prompt, or queue it and return the reason. A known prompt is not sent again."""
+        if prompt.id in self._known_prompts:
+            return self.must_wait() if any(waiting.id == prompt.id for waiting in self._waiting_prompts) else ""
+        self._known_prompts[prompt.id] = None
+        while len(self._known_prompts) > _PROMPTS_KNOWN_MAX:
+            del self._known_prompts[next(iter(self._known_prompts))]
+        self._waiting_prompts.append(prompt)
         reason = self.must_wait()
-        self._go_on()
+        self._send_waiting_prompts()
         return reason
 
     def knows(self, prompt: Prompt) -> bool:
-        """Whether this was given before."""
-        return prompt.id in self._known
+        """Tell whether the prompt was given before."""
+        return prompt.id in self._known_prompts
 
     def answer(self, ask: str, choice: str) -> bool:
-        """The answer to what the tool asked; whether it still waits for it."""
+        """Answer an ask. Return False if the tool no longer waits for the ask."""
         if ask not in self.asks:
             return False
-        self._answer(ask, self.asks.pop(ask), choice)
-        self._happened.append(AskGone(ask))
-        self._go_on()
+        self._send_answer(ask, self.asks.pop(ask), choice)
+        self._events.append(AskGone(ask))
+        self._send_waiting_prompts()
         return True
 
     def interrupt(self) -> None:
-        """Stop what it does now; the conversation goes on."""
+        """Interrupt the running turn. The conversation continues."""
         raise NotImplementedError
 
     @property
     def is_idle(self) -> bool:
-        """Whether it would take up something new at once."""
-        return not self.busy and not self.asks and not self._waiting
+        """Tell whether the program would start a new prompt at once."""
+        return not self.busy and not self.asks and not self._waiting_prompts
 
     def must_wait(self) -> str:
-        """Why a prompt cannot be said now."""
+        """Return the reason why a prompt cannot be sent now, or ''."""
         return WAITS_FOR_ANSWER if self.asks else ""
 
-    # For a tool's own
+    # For subclasses
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _handle_message(self, message: dict[str, Any]) -> None:
         raise NotImplementedError
 
-    def _tell(self, prompt: Prompt) -> None:
-        """Say a prompt, now."""
+    def _send_prompt(self, prompt: Prompt) -> None:
+        """Send a prompt now."""
         raise NotImplementedError
 
-    def _answer(self, ask: str, kept: Any, choice: str) -> None:
+    def _send_answer(self, ask: str, kept: Any, choice: str) -> None:
         raise NotImplementedError
 
     def _is_open(self) -> bool:
-        """Whether the tool is so far that it can be told something."""
+        """Tell whether the tool is ready to take prompts."""
         return True
 
-    def _write(self, message: dict[str, Any]) -> None:
-        self._out += json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    def _write_message(self, message: dict[str, Any]) -> None:
+        self._output += json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
-    def _note(self, *happened: Happening) -> None:
-        self._happened += happened
+    def _emit(self, *events: Happening) -> None:
+        self._events += events
 
-    def _ask(self, asked: Asked, kept: Any) -> None:
-        """The tool asks: answered by the policy, or by whoever is asked."""
+    def _open_ask(self, asked: Asked, kept: Any) -> None:
+        """Open an ask. The policy answers a permission if it can; otherwise the ask is reported."""
         self.asks[asked.ask] = kept
-        decided = self.policy.decide(*asked.actions) if asked.what == PERMISSION else None
-        if decided is None:
-            self._note(Said(f"? {asked.title}\n"), asked)
+        is_allowed = self.policy.decide(*asked.actions) if asked.what == PERMISSION else None
+        if is_allowed is None:
+            self._emit(Said(f"? {asked.title}\n"), asked)
             return
         del self.asks[asked.ask]
-        self._note(Said(f"{'allowed' if decided else 'denied'} by its policy: {asked.title}\n"))
-        self._answer(asked.ask, kept, ALLOW if decided else DENY)
+        self._emit(Said(f"{'allowed' if is_allowed else 'denied'} by the policy: {asked.title}\n"))
+        self._send_answer(asked.ask, kept, ALLOW if is_allowed else DENY)
 
-    def _ask_gone(self, ask: str) -> None:
-        """The tool no longer waits for an answer."""
+    def _withdraw_ask(self, ask: str) -> None:
+        """Remove an ask that the tool no longer waits for."""
         if self.asks.pop(ask, None) is not None:
-            self._note(AskGone(ask))
+            self._emit(AskGone(ask))
 
-    def _all_asks_gone(self) -> None:
+    def _withdraw_all_asks(self) -> None:
         for ask in list(self.asks):
-            self._ask_gone(ask)
+            self._withdraw_ask(ask)
 
-    def _limited(self, until: float | None, detail: str) -> None:
-        """The end of the turn, which follows, shows why."""
-        self._note(RateLimited(until, detail))
+    def _emit_rate_limit(self, until: float | None, detail: str) -> None:
+        """Report a rate limit. The caller ends the turn afterwards and gives the problem there."""
+        self._emit(RateLimited(until, detail))
 
-    def _ended(self, ended: TurnEnded) -> None:
+    def _end_turn(self, ended: TurnEnded) -> None:
         self.busy = False
-        self._all_asks_gone()
+        self._withdraw_all_asks()
         if ended.problem:
-            self._note(Said(f"! {ended.problem}\n"))
-        self._note(ended)
+            self._emit(Said(f"! {ended.problem}\n"))
+        self._emit(ended)
 
-    # Its own
+    # Private to this class
 
-    def _go_on(self) -> None:
-        while self._waiting and self._is_open() and not self.must_wait():
-            self._tell(self._waiting.popleft())
+    def _send_waiting_prompts(self) -> None:
+        while self._waiting_prompts and self._is_open() and not self.must_wait():
+            self._send_prompt(self._waiting_prompts.popleft())
 
-    def _lines(self) -> Iterator[bytes]:
-        while (end := self._unread.find(b"\n")) >= 0:
-            line = bytes(self._unread[:end])
-            del self._unread[: end + 1]
+    def _complete_lines(self) -> Iterator[bytes]:
+        while (end := self._input.find(b"\n")) >= 0:
+            line = bytes(self._input[:end])
+            del self._input[: end + 1]
             yield line
-        if len(self._unread) > _LINE_BYTES_MAX:
-            self._unread.clear()
+        if len(self._input) > _LINE_BYTES_MAX:
+            self._input.clear()
 
-    def _read(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         if not line.strip():
             return
         try:
@@ -213,11 +213,9 @@ class Conversation:
             message = None
         if isinstance(message, dict):
             try:
-                self._take(message)
+                self._handle_message(message)
             except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-                # Another version of the program may say things otherwise. The agent works on; a person can see it.
-                self._note(Said(f"! this was not understood ({error!r}): {line[:500]!r}\n"))
+                # Another version of the program may use another format. The agent works on; the transcript shows it.
+                self._emit(Said(f"! Maestro could not read this line ({error!r}): {line[:500]!r}\n"))
         else:
-            self._note(
-                Said(line.decode("utf-8", "replace") + "\n")
-            )  # a program that complains does so in plain words
+            self._emit(Said(line.decode("utf-8", "replace") + "\n"))  # programs print some errors as plain text

@@ -1,7 +1,7 @@
-"""What a conversation with an agent program comes to: small plain values, the same for every tool.
+"""Events of a conversation with an agent program: small plain values, equal for all tools.
 
-Read by runners, of which there are many: so nothing here, nor in any `conversation.py`, needs more than the standard
-library's lightest parts.
+Every runner imports this module, and many runners exist. So this module and every `conversation.py` import only light
+parts of the standard library.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 from maestro.core import limits
 
-START = "start"  # the id of the prompt that a conversation begins with
+START = "start"  # the id of the first prompt of a conversation
 
-PERMISSION, QUESTION = "permission", "question"  # what is asked for
+PERMISSION, QUESTION = "permission", "question"  # the kinds of asks
 ALLOW, DENY = "allow", "deny"
-PUT_ASIDE = ""  # instead of an answer to a question: nobody gives one
+PUT_ASIDE = ""  # the answer to a question that the person does not answer
 
 
 @dataclass(frozen=True)
 class Began:
-    """The tool has a conversation that it could go on with later, under this id of its own; empty: it has none."""
+    """The tool's id of the conversation, by which the tool can resume it. Empty: no conversation to resume exists."""
 
     kind: ClassVar[str] = "began"
     conversation: str
@@ -28,14 +28,14 @@ class Began:
 
 @dataclass(frozen=True)
 class TurnStarted:
-    """It works."""
+    """A turn has started."""
 
     kind: ClassVar[str] = "turn_started"
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a turn took. `cost_usd` only where the tool says so."""
+    """The usage of a turn. `cost_usd` is set only if the tool reports costs."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -46,17 +46,17 @@ class Usage:
 
 @dataclass(frozen=True)
 class TurnEnded:
-    """It waits for whatever it is told next."""
+    """A turn has ended; the program waits for the next prompt."""
 
     kind: ClassVar[str] = "turn_ended"
     usage: Usage | None = None
-    problem: str = ""  # why it could not go on, in the tool's words
+    problem: str = ""  # the error that ended the turn, in the tool's words
     interrupted: bool = False
 
 
 @dataclass(frozen=True)
 class Said:
-    """Text for a person to read, in the transcript: the model's, about a tool call, of the program itself."""
+    """A text for the transcript: an answer of the model, a tool call, or a message of the program."""
 
     kind: ClassVar[str] = "said"
     text: str
@@ -64,21 +64,21 @@ class Said:
 
 @dataclass(frozen=True)
 class Asked:
-    """The tool waits for an answer."""
+    """The tool opens an ask and waits for the answer."""
 
     kind: ClassVar[str] = "asked"
-    ask: str  # the tool's own id of it
-    what: str  # a permission or a question
+    ask: str  # the tool's own id of the ask
+    what: str  # PERMISSION or QUESTION
     title: str
     text: str
     choices: tuple[str, ...] = ()
-    # For a permission: all that would be done, in words that policies match (`shell:git push`).
+    # For a permission: all actions of the tool call, in the form that policies match (`shell:git push`).
     actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class AskGone:
-    """It no longer waits for that: it was answered, or has gone on without."""
+    """The tool no longer waits for the ask: the ask is answered, or the tool continues without an answer."""
 
     kind: ClassVar[str] = "ask_gone"
     ask: str
@@ -86,7 +86,7 @@ class AskGone:
 
 @dataclass(frozen=True)
 class TakenIn:
-    """A prompt is in the conversation, and the model has spoken since: the tool says so, not whoever sent it."""
+    """The model has read a prompt: the prompt is in the conversation, and the model has produced output since."""
 
     kind: ClassVar[str] = "taken_in"
     prompt: str
@@ -94,7 +94,7 @@ class TakenIn:
 
 @dataclass(frozen=True)
 class RateLimited:
-    """The provider takes no more until then (seconds since 1970; None: it did not say)."""
+    """The provider refuses requests until this time (seconds since 1970; None: unknown)."""
 
     kind: ClassVar[str] = "rate_limited"
     until: float | None
@@ -105,21 +105,21 @@ Happening = Began | TurnStarted | TurnEnded | Said | Asked | AskGone | TakenIn |
 
 
 def as_report(happening: Happening) -> dict[str, Any]:
-    """A happening as a runner reports it: in characters that the server can read, and no more than one frame holds.
-    What policies match is for them alone."""
-    facts = asdict(happening)
-    facts.pop("actions", None)
-    return {"kind": happening.kind, **{name: _readable(fact) for name, fact in facts.items()}}
+    """Return an event as a runner reports it: with valid characters, and small enough for one frame. Field names are
+    part of the report. `actions` are left out: only the runner's policy needs them."""
+    fields = asdict(happening)
+    fields.pop("actions", None)
+    return {"kind": happening.kind, **{name: _reported_value(value) for name, value in fields.items()}}
 
 
-def _readable(fact: Any) -> Any:
-    if isinstance(fact, str):
-        return _cut(fact, limits.runner_word_chars_max)
-    if isinstance(fact, tuple):
-        return [_cut(str(one), limits.subject_chars_max) for one in fact[: limits.runner_word_items_max]]
-    return fact
+def _reported_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return _cut_text(value, limits.runner_word_chars_max)
+    if isinstance(value, tuple):
+        return [_cut_text(str(item), limits.subject_chars_max) for item in value[: limits.runner_word_items_max]]
+    return value
 
 
-def _cut(text: str, most: int) -> str:
-    text = text if len(text) <= most else f"{text[: most - 1]}…"
-    return text.encode("utf-8", "replace").decode()  # half a character may stand alone in JSON, but not here
+def _cut_text(text: str, chars_max: int) -> str:
+    text = text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
+    return text.encode("utf-8", "replace").decode()  # JSON allows a single surrogate, UTF-8 does not

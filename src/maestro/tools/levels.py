@@ -1,4 +1,4 @@
-"""What a model tier and a permission level mean for each program: a data file, and the user's own beside it."""
+"""Model tiers and permission levels of each tool: from the package's data file and the user's overrides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILE = "tools.toml"
 
 
 class Levels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One program's."""
+    """The model tiers and permission levels of a tool."""
 
     program: str
     model: str = ""
@@ -24,12 +24,12 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     permissions: dict[Permission, list[str]]
 
     def model_for(self, wanted: str | None) -> str | None:
-        """A tier by its meaning, anything else as it is; nothing leaves it to the program."""
+        """Return the model for a tier, or the given name unchanged. None leaves the choice to the program."""
         return self.models.get(wanted, wanted) if wanted else self.model or None
 
 
-class _Own(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a user says of one program."""
+class _Overrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The user's overrides for a tool."""
 
     program: str | None = None
     model: str | None = None
@@ -38,34 +38,36 @@ class _Own(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def of(tool: str, home: Path | None) -> Levels:
-    """A program's levels, with what the data directory says instead."""
-    shipped = _shipped()[tool]
-    own = _own(home).get(tool) if home is not None else None
-    if own is None:
-        return shipped
+    """Return a tool's levels, with the overrides of the data directory."""
+    packaged = _packaged_levels()[tool]
+    overrides = _read_overrides(home).get(tool) if home is not None else None
+    if overrides is None:
+        return packaged
     return Levels(
-        program=own.program if own.program is not None else shipped.program,
-        model=own.model if own.model is not None else shipped.model,
-        models=shipped.models | own.models,
-        permissions=shipped.permissions | own.permissions,
+        program=overrides.program if overrides.program is not None else packaged.program,
+        model=overrides.model if overrides.model is not None else packaged.model,
+        models=packaged.models | overrides.models,
+        permissions=packaged.permissions | overrides.permissions,
     )
 
 
 @cache
-def _shipped() -> dict[str, Levels]:
+def _packaged_levels() -> dict[str, Levels]:
     text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
     return msgspec.convert(tomllib.loads(text), dict[str, Levels])
 
 
-def _own(home: Path) -> dict[str, _Own]:
+def _read_overrides(home: Path) -> dict[str, _Overrides]:
     file = home / FILE
     try:
-        found = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), dict[str, _Own])
+        overrides = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), dict[str, _Overrides])
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Mend it, or move it away.") from error
-    unknown = sorted(set(found) - set(_shipped()))
+        raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Correct the file, or move it away.") from error
+    unknown = sorted(set(overrides) - set(_packaged_levels()))
     if unknown:
-        raise errors.Invalid(f"{file} names {unknown[0]!r}.", hint=f"There are: {', '.join(_shipped())}.")
-    return found
+        raise errors.Invalid(
+            f"{file} names the unknown tool {unknown[0]!r}.", hint=f"Known tools: {', '.join(_packaged_levels())}."
+        )
+    return overrides

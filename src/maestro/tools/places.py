@@ -1,10 +1,10 @@
-"""What stands in a command line for what only the runner knows, when it starts the program."""
+"""Placeholders in command lines for values that only the runner knows."""
 
 from __future__ import annotations
 
-CONVERSATION = "{maestro:conversation}"  # what the tool itself calls it
+CONVERSATION = "{maestro:conversation}"  # the tool's own id of the conversation
 
 
 def filled(words: list[str], *, conversation: str) -> list[str]:
-    """A command line with the thing itself."""
-    return [word.replace(CONVERSATION, conversation) for word in words]
+    """Return the command line with the placeholders replaced."""
+    return [argument.replace(CONVERSATION, conversation) for argument in words]

@@ -1,5 +1,4 @@
-"""What programs ask their user, often several questions at once: as someone else can read it, and what was meant by
-an answer."""
+"""Questions of programs to the user. Merges several questions into one, and splits the answer again."""
 
 from __future__ import annotations
 
@@ -8,39 +7,41 @@ from dataclasses import dataclass
 from typing import Any
 
 NO_ANSWER = "(no answer)"
-_HOW = "Answer with one line for each question, in this order."
+_INSTRUCTION = "Answer with one line for each question, in this order."
 
 
 @dataclass(frozen=True)
 class Question:
     title: str
     text: str
-    choices: tuple[str, ...]  # of several questions, the first one's
+    choices: tuple[str, ...]  # the choices of the first question
 
 
 def asked(questions: Sequence[dict[str, Any]]) -> Question:
-    """All of them as one, with what can be chosen for each."""
-    title = str(questions[0].get("question") or "It asks.")
+    """Return all questions as one question, with the options of each."""
+    title = str(questions[0].get("question") or "The program asks a question.")
     if len(questions) == 1:
         return Question(title, "\n".join(_options(questions[0])), _labels(questions[0]))
     lines: list[str] = []
-    for number, one in enumerate(questions, 1):
-        lines += [f"{number}. {one.get('question')}", *(f"   {option}" for option in _options(one))]
-    return Question(f"{title} (and {len(questions) - 1} more)", "\n".join([*lines, _HOW]), _labels(questions[0]))
+    for number, question in enumerate(questions, 1):
+        lines += [f"{number}. {question.get('question')}", *(f"   {option}" for option in _options(question))]
+    return Question(
+        f"{title} (and {len(questions) - 1} more)", "\n".join([*lines, _INSTRUCTION]), _labels(questions[0])
+    )
 
 
 def answers(questions: Sequence[dict[str, Any]], said: str) -> list[str]:
-    """An answer for each: a line, as far as there are lines; more of them belong to the last."""
+    """Return an answer for each question: a line each; all remaining lines belong to the last question."""
     last = len(questions) - 1
     lines = said.strip().splitlines() if last else []
-    found = [_meant(one, line.strip()) for one, line in zip(questions, lines[:last], strict=False)]
+    found = [_answer_to(question, line.strip()) for question, line in zip(questions, lines[:last], strict=False)]
     rest = "\n".join(lines[last:]) if last else said
-    found += [_meant(questions[last], rest)] if rest else []
+    found += [_answer_to(questions[last], rest)] if rest else []
     return [*found, *[NO_ANSWER] * (len(questions) - len(found))]
 
 
-def _meant(question: dict[str, Any], line: str) -> str:
-    """A choice may be said by its number."""
+def _answer_to(question: dict[str, Any], line: str) -> str:
+    """Return the chosen label. A line may give a choice by its number or in another case."""
     labels = _labels(question)
     if line.isdecimal() and 0 < int(line) <= len(labels):
         return labels[int(line) - 1]
@@ -48,8 +49,8 @@ def _meant(question: dict[str, Any], line: str) -> str:
 
 
 def _options(question: dict[str, Any]) -> list[str]:
-    return [f"{one.get('label')}: {one.get('description', '')}" for one in question.get("options") or ()]
+    return [f"{option.get('label')}: {option.get('description', '')}" for option in question.get("options") or ()]
 
 
 def _labels(question: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(one.get("label")) for one in question.get("options") or ())
+    return tuple(str(option.get("label")) for option in question.get("options") or ())

@@ -1,4 +1,4 @@
-"""Every tool there is, by name."""
+"""All tools by name."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ TOOLS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), Ge
 
 
 def find(name: str) -> Agent:
-    """A tool by its name or an old one."""
+    """Return a tool by its name or an alias."""
     for agent in TOOLS.values():
         if name == agent.name or name in agent.aliases:
             return agent
-    raise errors.NotFound(f"There is no agent tool {name!r}.", hint=f"There are: {', '.join(TOOLS)}.")
+    raise errors.NotFound(f"The agent tool {name!r} does not exist.", hint=f"Known tools: {', '.join(TOOLS)}.")
 
 
 def deaf_at_work(tool: str | None) -> tuple[Driver, ...]:
-    """The drivers in which a tool hears nothing before its turn is over."""
+    """Return the drivers with which no message reaches a tool's model during a turn."""
     agent = TOOLS.get(tool or "")
     return agent.abilities.deaf_at_work if agent is not None else ()
 
 
 def waiter(tool: str, driver: Driver) -> Waiter | None:
-    """How a tool's model waits for Maestro, if it is the model that has to."""
+    """Return how a tool's model waits for mail, or None if its program takes messages."""
     agent = TOOLS.get(tool)
     return agent.waiter if agent is not None and driver is Driver.TERMINAL else None

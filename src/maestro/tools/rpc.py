@@ -1,4 +1,4 @@
-"""A conversation in JSON-RPC over lines, as two of the tools speak it: requests both ways, answers, notices."""
+"""A conversation in JSON-RPC, a message per line: requests in both directions, results and notifications."""
 
 from __future__ import annotations
 
@@ -12,54 +12,56 @@ _NO_SUCH_METHOD = -32601
 
 
 class RpcConversation(Conversation):
-    """Numbers requests and knows what is to be done with each answer."""
+    """The base class for tools with JSON-RPC. Numbers its requests and calls the handler of each result."""
 
-    versioned = True  # whether each message says which JSON-RPC it is
+    versioned = True  # whether each message carries the version of JSON-RPC
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
-        self._last = 0
-        self._then: dict[int, tuple[Then, Then]] = {}
+        self._last_number = 0
+        self._handlers: dict[int, tuple[Then, Then]] = {}
 
-    def _call(self, method: str, params: dict[str, Any], then: Then, *, otherwise: Then) -> None:
-        """Ask the program for something; `then` gets its result, `otherwise` its error."""
-        self._last += 1
-        self._then[self._last] = (then, otherwise)
-        self._send({"id": self._last, "method": method, "params": params})
+    def _call_method(self, method: str, params: dict[str, Any], then: Then, *, otherwise: Then) -> None:
+        """Call a method of the program. `then` gets the result, `otherwise` the error."""
+        self._last_number += 1
+        self._handlers[self._last_number] = (then, otherwise)
+        self._send_message({"id": self._last_number, "method": method, "params": params})
 
-    def _notify(self, method: str, params: dict[str, Any] | None = None) -> None:
-        self._send({"method": method} | ({"params": params} if params is not None else {}))
+    def _send_notification(self, method: str, params: dict[str, Any] | None = None) -> None:
+        self._send_message({"method": method} | ({"params": params} if params is not None else {}))
 
-    def _reply(self, number: Any, result: dict[str, Any]) -> None:
-        self._send({"id": number, "result": result})
+    def _send_result(self, number: Any, result: dict[str, Any]) -> None:
+        self._send_message({"id": number, "result": result})
 
-    def _refuse(self, number: Any, method: str) -> None:
-        self._send({"id": number, "error": {"code": _NO_SUCH_METHOD, "message": f"{method} is not offered here"}})
+    def _refuse_request(self, number: Any, method: str) -> None:
+        self._send_message(
+            {"id": number, "error": {"code": _NO_SUCH_METHOD, "message": f"the client does not offer {method}"}}
+        )
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _handle_message(self, message: dict[str, Any]) -> None:
         method, params = message.get("method"), message.get("params") or {}
         if method is None:
-            then, otherwise = self._then.pop(message.get("id") or 0, (_ignored, _ignored))
+            then, otherwise = self._handlers.pop(message.get("id") or 0, (_ignore_answer, _ignore_answer))
             if "error" in message:
                 otherwise(message["error"] or {})
             else:
                 then(message.get("result") or {})
         elif "id" in message:
-            self._requested(message["id"], str(method), params)
+            self._handle_request(message["id"], str(method), params)
         else:
-            self._noticed(str(method), params)
+            self._handle_notification(str(method), params)
 
-    def _requested(self, number: Any, method: str, params: dict[str, Any]) -> None:
-        """The program asks us."""
+    def _handle_request(self, number: Any, method: str, params: dict[str, Any]) -> None:
+        """Handle a request of the program."""
         raise NotImplementedError
 
-    def _noticed(self, method: str, params: dict[str, Any]) -> None:
-        """The program tells us."""
+    def _handle_notification(self, method: str, params: dict[str, Any]) -> None:
+        """Handle a notification of the program."""
         raise NotImplementedError
 
-    def _send(self, message: dict[str, Any]) -> None:
-        self._write({"jsonrpc": "2.0", **message} if self.versioned else message)
+    def _send_message(self, message: dict[str, Any]) -> None:
+        self._write_message({"jsonrpc": "2.0", **message} if self.versioned else message)
 
 
-def _ignored(told: dict[str, Any]) -> None:
+def _ignore_answer(answer: dict[str, Any]) -> None:
     pass

@@ -1,6 +1,7 @@
-"""Skills for programs that take them as files: one folder in the session's own, with a link to each.
+"""Skills for programs that load them from files: a folder inside the session's folder, with a link to each skill.
 
-It is a folder of skills, and with its parent a plugin of Claude Code. So nothing is written where the user's own are.
+The folder is a folder of skills; together with its parent it is a plugin of Claude Code. The user's
+folders stay unchanged.
 """
 
 from __future__ import annotations
@@ -10,29 +11,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _PLUGIN, _SKILLS = "skills-plugin", "skills"
-_ABOUT = {"name": "maestro", "description": "The skills that this session was given.", "version": "1.0.0"}
+_PLUGIN_MANIFEST = {"name": "maestro", "description": "The skills that this session was given.", "version": "1.0.0"}
 
 
 def as_plugin(skills: Sequence[str], folder: str) -> list[str]:
-    """The words with which Claude Code gets them."""
+    """Return the arguments that give the skills to Claude Code."""
     if not skills:
         return []
-    root = _gathered(skills, folder).parent
+    root = _link_skills(skills, folder).parent
     (root / ".claude-plugin").mkdir(exist_ok=True)
-    (root / ".claude-plugin" / "plugin.json").write_text(json.dumps(_ABOUT), encoding="utf-8")
+    (root / ".claude-plugin" / "plugin.json").write_text(json.dumps(_PLUGIN_MANIFEST), encoding="utf-8")
     return ["--plugin-dir", str(root)]
 
 
 def as_roots(skills: Sequence[str], folder: str) -> list[str]:
-    """The folders in which Codex is to look for more."""
-    return [str(_gathered(skills, folder))] if skills else []
+    """Return the folders in which Codex looks for more skills."""
+    return [str(_link_skills(skills, folder))] if skills else []
 
 
-def _gathered(skills: Sequence[str], folder: str) -> Path:
-    place = Path(folder) / _PLUGIN / _SKILLS
-    place.mkdir(parents=True, exist_ok=True)
-    for link in place.iterdir():  # of an earlier start
+def _link_skills(skills: Sequence[str], folder: str) -> Path:
+    skills_folder = Path(folder) / _PLUGIN / _SKILLS
+    skills_folder.mkdir(parents=True, exist_ok=True)
+    for link in skills_folder.iterdir():  # links of an earlier start
         link.unlink()
     for skill in skills:
-        (place / Path(skill).name).symlink_to(skill, target_is_directory=True)
-    return place
+        (skills_folder / Path(skill).name).symlink_to(skill, target_is_directory=True)
+    return skills_folder

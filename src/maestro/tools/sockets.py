@@ -1,4 +1,4 @@
-"""Where the programs' sockets are put: an address of one is short, and data directories may be deep."""
+"""Paths of sockets for agent programs. The address of a socket must be short, but data directories may be deep."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import tempfile
 from pathlib import Path
 
 _ADDRESS_BYTES_MAX = 100
-_ALWAYS_SHORT = "/tmp"  # where `TMPDIR` names a deep place itself; what is made there is the session's own
+_ALWAYS_SHORT = "/tmp"  # used if `TMPDIR` is deep too; the folder below belongs to the session
 
 
 def short(path: Path, session_id: str) -> Path:
-    """That path if it fits, else one in a folder of the session's own in the system's place for passing things. Its
-    runner takes it away at its end."""
-    if _fits(path):
+    """Return the path if it is short enough, else a path in a folder of the session below the temporary directory.
+    The runner removes the folder when it ends."""
+    if _is_short(path):
         return path
-    own = f"maestro-{session_id[-12:]}"
-    found = Path(tempfile.gettempdir()) / own / path.name
-    if not _fits(found):
-        found = Path(_ALWAYS_SHORT) / own / path.name
-    found.parent.mkdir(mode=0o700, exist_ok=True)
-    return found
+    folder_name = f"maestro-{session_id[-12:]}"
+    short_path = Path(tempfile.gettempdir()) / folder_name / path.name
+    if not _is_short(short_path):
+        short_path = Path(_ALWAYS_SHORT) / folder_name / path.name
+    short_path.parent.mkdir(mode=0o700, exist_ok=True)
+    return short_path
 
 
-def _fits(path: Path) -> bool:
+def _is_short(path: Path) -> bool:
     return len(os.fsencode(path)) <= _ADDRESS_BYTES_MAX

@@ -1,1 +1,1 @@
-"""Issue trackers: the interface, the built-in one, and Beads. Only here is known what a tracker prints."""
+"""Issue trackers: the interface, the built-in tracker, and Beads. No other folder knows the output of a tracker."""

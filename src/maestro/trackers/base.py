@@ -1,9 +1,9 @@
-"""What every tracker does, in plain values. One call may take long or fail; none is ever made on the way of mail.
+"""The interface of every tracker, in plain values. A call may take long or fail, so mail never waits for a call.
 
 TrackerFault
-├── Unreachable      it cannot be asked at all: not there, too slow, broken, not understood
-├── Refused          it was asked, and does not do it
-└── Taken            someone else has the issue
+├── Unreachable      the tracker gives no usable answer: missing, too slow, broken, not understood
+├── Refused          the tracker refuses the change
+└── Taken            another user has claimed the issue
 """
 
 from __future__ import annotations
@@ -18,56 +18,58 @@ from maestro.domain.trackers import Kind, Stand
 
 
 class TrackerFault(Exception):
-    """Something went wrong with a tracker."""
+    """A call of a tracker failed."""
 
 
 class Unreachable(TrackerFault):
-    """The tracker cannot be asked."""
+    """The tracker gives no usable answer."""
 
 
 class Refused(TrackerFault):
-    """The tracker does not do it."""
+    """The tracker refuses the change."""
 
 
 class Taken(TrackerFault):
-    """Someone else has the issue."""
+    """Another user has claimed the issue."""
 
     def __init__(self, issue: TrackerIssue | None) -> None:
-        self.issue = issue  # as it stands
-        super().__init__(f"{issue.stand.who} has it" if issue else "someone has it")
+        self.issue = issue  # in its present state
+        super().__init__(
+            f"{issue.stand.who} has claimed {issue.ref}" if issue else "another user has claimed the issue"
+        )
 
 
 class TrackerIssue(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue as its tracker tells it."""
+    """An issue as its tracker reports it."""
 
     ref: str
     title: str
     description: str = ""
     stand: Stand
     priority: Priority = Priority.NORMAL
-    by: str = ""  # who made it
-    reason: str = ""  # why it is closed, or blocked
-    outside_ref: str = ""  # what we gave it when we made it
-    stamp: str = ""  # changes whenever the issue or its comments may have
-    is_work: bool = True  # not one of the tracker's own helpers
+    by: str = ""  # the user who created the issue
+    reason: str = ""  # why the issue is closed or blocked
+    outside_ref: str = ""  # the reference that Maestro gave the issue at its creation
+    stamp: str = ""  # changes whenever the issue or its comments may have changed
+    is_work: bool = True  # False for issues that the tracker keeps for its own use
 
 
 class Comment(msgspec.Struct, frozen=True, kw_only=True):
-    """Something said about an issue."""
+    """A comment on an issue."""
 
     author: str
     text: str
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue with all that was said about it."""
+    """An issue with its comments."""
 
     issue: TrackerIssue
     comments: Sequence[Comment]
 
 
 class NewIssue(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue that is to be made."""
+    """An issue to create."""
 
     title: str
     description: str
@@ -77,29 +79,29 @@ class NewIssue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tracker(Protocol):
-    """Where issues live. `actor`: in whose name."""
+    """An issue tracker. `actor` is the name under which a change is made."""
 
     kind: Kind
     stamps_tell_comments: bool  # whether an issue's stamp changes with every comment
 
     async def version(self) -> str:
-        """Who it is; the first thing asked, so that a tracker that is not there is known as such."""
+        """Return the tracker's version. This call comes first, so that a missing tracker is noticed as missing."""
 
     async def issues(self, *, closed: bool = False) -> list[TrackerIssue]:
-        """Every issue, in one go; those that are closed only if asked for, or if it tells them anyway."""
+        """Return all open issues in one call. `closed` includes closed issues; a tracker may always include them."""
 
     async def look(self, refs: Sequence[str]) -> list[Looked]:
-        """Some issues with their comments, in one go; what is not there is left out."""
+        """Return some issues with their comments in one call. Missing issues are left out."""
 
     async def create(self, new: NewIssue) -> TrackerIssue: ...
 
     async def comment(self, ref: str, text: str, *, actor: str) -> None: ...
 
     async def claim(self, ref: str, *, actor: str) -> TrackerIssue:
-        """The first one has it; for whoever is later, `Taken`."""
+        """Claim the issue. Raise `Taken` if another user has claimed it first."""
 
     async def release(self, ref: str, *, actor: str) -> TrackerIssue:
-        """Open, and nobody's."""
+        """Reopen the issue and remove its assignee."""
 
     async def block(self, ref: str, *, actor: str) -> TrackerIssue: ...
 

@@ -1,7 +1,6 @@
-"""Maestro's own issues behind the interface: the same words as for any tracker, over the same operations as anyone's.
+"""Maestro's own issues behind the tracker interface, over the same operations that every caller uses.
 
-There is nothing to keep in step with it. It is what the interface is held against, and what an issue's life looks
-like when no tracker is beside Maestro.
+The built-in tracker needs no synchronisation. The contract suite of trackers uses it as the reference.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Call = Callable[[Operation, msgspec.Struct, Caller, str], Awaitable[Any]]
 
 
 class Builtin:
-    """The issues of one project. `call`: an operation, by someone, under a key that does nothing twice."""
+    """The issues of one project. `call` runs an operation for a caller, under an idempotency key."""
 
     kind = Kind.BUILTIN
     stamps_tell_comments = False
@@ -38,25 +37,25 @@ class Builtin:
         return __version__
 
     async def issues(self, *, closed: bool = False) -> list[TrackerIssue]:
-        found: list[TrackerIssue] = []
+        listed: list[TrackerIssue] = []
         cursor: str | None = ""
         while cursor is not None:
             which = ops.Which.ALL if closed else ops.Which.OPEN
             request = ops.ListIssues(project=self._project, status=which, limit=limits.page_items_max, cursor=cursor)
-            page = await self._do(ops.LIST, request)
-            found += [_issue(one) for one in page.issues]
+            page = await self._run_operation(ops.LIST, request)
+            listed += [_issue(task) for task in page.issues]
             cursor = page.cursor
-        return found
+        return listed
 
     async def look(self, refs: Sequence[str]) -> list[Looked]:
         found = []
         for ref in refs:
             try:
-                shown = await self._do(ops.SHOW, ops.OneIssue(id=ref, project=self._project))
+                shown = await self._run_operation(ops.SHOW, ops.OneIssue(id=ref, project=self._project))
             except errors.NotFound:
                 continue
-            said = [Comment(author=one.sender.name, text=one.body) for one in shown.comments[1:]]
-            found.append(Looked(issue=_issue(shown), comments=said))
+            comments = [Comment(author=message.sender.name, text=message.body) for message in shown.comments[1:]]
+            found.append(Looked(issue=_issue(shown), comments=comments))
         return found
 
     async def create(self, new: NewIssue) -> TrackerIssue:
@@ -66,55 +65,57 @@ class Builtin:
             message=new.description,
             priority=new.priority,
         )
-        made = await self._do(ops.OPEN, request, new.actor, key=new.outside_ref)
-        return msgspec.structs.replace(_issue(made), outside_ref=new.outside_ref)
+        created = await self._run_operation(ops.OPEN, request, new.actor, key=new.outside_ref)
+        return msgspec.structs.replace(_issue(created), outside_ref=new.outside_ref)
 
     async def comment(self, ref: str, text: str, *, actor: str) -> None:
-        await self._do(ops.REPLY, ops.ReplyIssue(id=ref, project=self._project, message=text), actor)
+        await self._run_operation(ops.REPLY, ops.ReplyIssue(id=ref, project=self._project, message=text), actor)
 
     async def claim(self, ref: str, *, actor: str) -> TrackerIssue:
         try:
-            await self._do(ops.CLAIM, ops.ClaimIssue(id=ref, project=self._project), actor)
+            await self._run_operation(ops.CLAIM, ops.ClaimIssue(id=ref, project=self._project), actor)
         except (errors.AlreadyHeld, errors.IllegalMove) as error:
-            now = await self._now(ref)
+            now = await self._read_issue(ref)
             if now.stand != Stand(State.STARTED, actor):
                 raise Taken(now) from error
-        return await self._now(ref)
+        return await self._read_issue(ref)
 
     async def release(self, ref: str, *, actor: str) -> TrackerIssue:
-        now = await self._now(ref)
+        now = await self._read_issue(ref)
         if now.stand.state is State.BLOCKED:
-            await self._do(tasks.UNBLOCK, task_shapes.HeldTask(id=ref, project=self._project), actor)
-        if (await self._now(ref)).stand.state is State.STARTED:
-            await self._do(tasks.RELEASE, task_shapes.HeldTask(id=ref, project=self._project), actor)
-        return await self._now(ref)
+            await self._run_operation(tasks.UNBLOCK, task_shapes.HeldTask(id=ref, project=self._project), actor)
+        if (await self._read_issue(ref)).stand.state is State.STARTED:
+            await self._run_operation(tasks.RELEASE, task_shapes.HeldTask(id=ref, project=self._project), actor)
+        return await self._read_issue(ref)
 
     async def block(self, ref: str, *, actor: str) -> TrackerIssue:
-        request = task_shapes.BlockTask(id=ref, project=self._project, reason="It is blocked.")
-        await self._do(tasks.BLOCK, request, actor)
-        return await self._now(ref)
+        request = task_shapes.BlockTask(id=ref, project=self._project, reason="The issue is blocked.")
+        await self._run_operation(tasks.BLOCK, request, actor)
+        return await self._read_issue(ref)
 
     async def close(self, ref: str, *, reason: str, actor: str) -> TrackerIssue:
-        if (await self._now(ref)).stand.state is not State.CLOSED:
-            await self._do(ops.CLOSE, ops.CloseIssue(id=ref, project=self._project, message=reason), actor)
-        return await self._now(ref)
+        if (await self._read_issue(ref)).stand.state is not State.CLOSED:
+            await self._run_operation(ops.CLOSE, ops.CloseIssue(id=ref, project=self._project, message=reason), actor)
+        return await self._read_issue(ref)
 
     async def reopen(self, ref: str, *, actor: str) -> TrackerIssue:
-        if (await self._now(ref)).stand.state is State.CLOSED:
-            await self._do(ops.REOPEN, ops.ReopenIssue(id=ref, project=self._project), actor)
-        return await self._now(ref)
+        if (await self._read_issue(ref)).stand.state is State.CLOSED:
+            await self._run_operation(ops.REOPEN, ops.ReopenIssue(id=ref, project=self._project), actor)
+        return await self._read_issue(ref)
 
     async def rename(self, ref: str, title: str, *, actor: str) -> TrackerIssue:
-        await self._do(tasks.EDIT, task_shapes.EditTask(id=ref, project=self._project, title=title), actor)
-        return await self._now(ref)
+        await self._run_operation(tasks.EDIT, task_shapes.EditTask(id=ref, project=self._project, title=title), actor)
+        return await self._read_issue(ref)
 
-    async def _now(self, ref: str) -> TrackerIssue:
+    async def _read_issue(self, ref: str) -> TrackerIssue:
         found = await self.look([ref])
         if not found:
             raise Refused(f"There is no issue {ref}.")
         return found[0].issue
 
-    async def _do(self, operation: Operation, request: msgspec.Struct, actor: str = "", *, key: str = "") -> Any:
+    async def _run_operation(
+        self, operation: Operation, request: msgspec.Struct, actor: str = "", *, key: str = ""
+    ) -> Any:
         try:
             return await self._call(operation, request, person(actor or "maestro"), key)
         except (errors.NotFound, errors.ClaimLost, errors.IllegalMove):

@@ -1,4 +1,4 @@
-"""Every tracker there is, by kind."""
+"""The registry of trackers, by kind."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _FOLDERS = {Kind.BEADS: FOLDER}
 
 
 def beside(kind: Kind, checkout: str, *, programs: Mapping[Kind, str], seconds_max: float) -> Tracker:
-    """A tracker beside Maestro, in a checkout."""
-    assert kind is Kind.BEADS, f"{kind} is not beside Maestro"
+    """Return the external tracker of a checkout."""
+    assert kind is Kind.BEADS, f"{kind} is not an external tracker"
     return Beads(Program(checkout, program=programs.get(kind) or commands.PROGRAM, seconds_max=seconds_max))
 
 
 def folders() -> Mapping[Kind, str]:
-    """What lies in a checkout that has such a tracker: a hint, never a choice."""
+    """Return the folder by which each tracker is recognised in a checkout. The folder is only used for a hint."""
     return _FOLDERS
 
 
 def environment(kind: Kind, *, name: str) -> dict[str, str]:
-    """What an agent called `name` finds in its environment where a project has this tracker."""
+    """Return the environment variables of an agent called `name` in a project with this tracker."""
     return commands.agent_environment(name) if kind is Kind.BEADS else {}

@@ -1,1 +1,1 @@
-"""What crosses the boundary between two processes of Maestro. Standard library only: a runner imports this too."""
+"""Formats that cross the boundary between two processes of Maestro. Standard library only, for runners."""

@@ -1,8 +1,8 @@
-"""The record of a session's end, in space that its runner reserves before the program starts.
+"""The record of a session's end, in space that the runner reserves before the program starts.
 
-A full disk cannot refuse a write into reserved space, so the end is known also when neither a spool nor the database
-takes anything. The file has two slots, which are written in turn: a torn write leaves the record before it readable.
-A slot holds the length and the checksum of a JSON object, then the object.
+A full disk cannot refuse a write into reserved space. So the end is stored even if neither the spool nor the database
+can grow. The file has two slots, written in turn: after a torn write the previous record is still readable. A slot
+holds the length and the checksum of a JSON object, then the object.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _HEAD_BYTES = len(_HEAD % (0, 0))
 
 
 class EndRecord:
-    """The reserved file of one runner. OSError if the space cannot be reserved."""
+    """The reserved file of one runner. The constructor raises OSError if the space cannot be reserved."""
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, FILE)
         self._number = 0
-        self._one_at_a_time = threading.RLock()  # a signal may ask for a write in the middle of another
+        self._lock = threading.RLock()  # a signal handler may write in the middle of another write
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            _reserve(self._file, _SLOTS * _SLOT_BYTES)
+            _reserve_space(self._file, _SLOTS * _SLOT_BYTES)
         except OSError:
             os.close(self._file)
             raise
 
     def write(self, report: dict[str, Any]) -> bool:
-        """Store a report, newer than those before it; return whether the disk has it."""
-        with self._one_at_a_time:
+        """Store a report as the newest record; return whether the disk has the report."""
+        with self._lock:
             self._number += 1
             try:
                 _write_slot(self._file, self._number % _SLOTS, {**report, "record": self._number})
@@ -46,7 +46,7 @@ class EndRecord:
         return True
 
     def remove(self) -> None:
-        """Give the space back: the server has stored the end."""
+        """Remove the file, after the server has stored the end."""
         with contextlib.suppress(OSError):
             os.unlink(self._path)
 
@@ -59,7 +59,7 @@ def read(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     except OSError:
         return None
     slots = (data[at : at + _SLOT_BYTES] for at in range(0, len(data), _SLOT_BYTES))
-    found = [record for slot in slots if (record := _decode(slot)) is not None]
+    found = [record for slot in slots if (record := _decode_slot(slot)) is not None]
     return max(found, key=lambda record: int(record.pop("record", 0)), default=None)
 
 
@@ -69,8 +69,8 @@ def remove(folder: str | os.PathLike[str]) -> None:
         os.unlink(os.path.join(folder, FILE))
 
 
-def _reserve(file: int, size: int) -> None:
-    """Allocate the space. Nothing of an earlier start stays readable."""
+def _reserve_space(file: int, size: int) -> None:
+    """Allocate the space, and make records of an earlier start unreadable."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
         for slot in range(_SLOTS):
@@ -87,14 +87,14 @@ def _write_slot(file: int, slot: int, report: dict[str, Any]) -> None:
         payload = json.dumps({**report, "tail": "", "problem": str(report.get("problem", ""))[:1000]}).encode()
     data = _HEAD % (len(payload), zlib.crc32(payload)) + payload
     if os.pwrite(file, data, slot * _SLOT_BYTES) != len(data):
-        raise OSError("the reserved space was not there")
+        raise OSError("the record was not written completely")
     os.fsync(file)
 
 
-def _decode(slot: bytes) -> dict[str, Any] | None:
+def _decode_slot(slot: bytes) -> dict[str, Any] | None:
     head, payload = slot[:_HEAD_BYTES], slot[_HEAD_BYTES:]
     try:
-        length, checksum = (int(word, 16) for word in head.split())
+        length, checksum = (int(field, 16) for field in head.split())
         payload = payload[:length]
         if len(payload) != length or zlib.crc32(payload) != checksum:
             return None

@@ -74,16 +74,16 @@ async def test_a_call_that_is_given_up_leaves_nothing_running(
 
 
 async def test_no_program_no_folder_no_sense(tmp_path: Path) -> None:
-    with pytest.raises(Unreachable, match=r"There is no \.beads"):
+    with pytest.raises(Unreachable, match=r"has no folder \.beads"):
         await Beads(Program(str(tmp_path), program="bd", seconds_max=5)).version()
     (tmp_path / ".beads").mkdir()
     with pytest.raises(Unreachable, match="cannot be started"):
         await Beads(Program(str(tmp_path), program=str(tmp_path / "no-bd"), seconds_max=5)).version()
     with pytest.raises(Unreachable, match="does not say which version"):
         await Beads(Program(str(tmp_path), program="true", seconds_max=5)).version()
-    with pytest.raises(Unreachable, match="listed nothing"):
+    with pytest.raises(Unreachable, match="printed no output"):
         await Beads(Program(str(tmp_path), program="true", seconds_max=5)).issues()
-    with pytest.raises(Unreachable, match="do not understand"):
+    with pytest.raises(Unreachable, match="does not understand"):
         await Beads(Program(str(tmp_path), program="echo", seconds_max=5)).issues()
     with pytest.raises(Refused, match="cannot be an argument"):
         await Beads(Program(str(tmp_path), program="echo", seconds_max=5)).comment("x", "a\0b", actor="a")

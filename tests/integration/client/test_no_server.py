@@ -6,8 +6,8 @@ import pytest
 
 import maestro
 
-NOT_FOUND = "maestro: no server answers at {path}\nthe person starts one with: maestro up\n"
-MISNAMED = "maestro: no server answers at {path}\nMAESTRO_SOCKET names it: mend or unset that\n"
+NOT_FOUND = "maestro: no server answers at {path}\nthe person starts a server with: maestro up\n"
+MISNAMED = "maestro: no server answers at {path}\ncorrect or unset MAESTRO_SOCKET\n"
 
 
 @pytest.mark.parametrize("name", ["MAESTRO_SOCKET", "MAESTRO_TOKEN", "MAESTRO_SESSION_ID"])

@@ -65,4 +65,4 @@ def test_a_long_data_directory(client, home):
 def test_a_socket_whose_name_is_too_long(client, home):
     ran = client.run("x", env={"MAESTRO_SOCKET": f"{home}/{'s' * 120}"})
     assert ran.returncode == 8
-    assert b"its name is longer than 103 bytes" in ran.stderr
+    assert b"the socket's name is longer than 103 bytes" in ran.stderr

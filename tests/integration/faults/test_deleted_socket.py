@@ -16,7 +16,7 @@ def test_a_deleted_socket_file_is_made_again(live: LiveServer) -> None:
     (live.home / "maestro.sock").unlink()
     done = live.command("status", "--json")
     assert done.returncode == 0, done.stderr.decode()
-    assert "made again" in (live.home / "server.log").read_text()
+    assert "created a new socket file" in (live.home / "server.log").read_text()
 
 
 def test_a_socket_file_of_somebody_else_is_replaced(live: LiveServer) -> None:

@@ -194,7 +194,7 @@ def test_a_claim_that_a_full_disk_kept_from_being_renewed_goes_on(shop: Shop, co
     worker = connect(shop.live, own["token"])
     before = worker.call("POST", f"/api/tasks/{task['id']}/start", lease=5_000)["lease_until"]
     shop.fill()
-    until(lambda: "upkeep leases" in shop.live.log.read_text(), what="the end of the claim's lease")
+    until(lambda: "background job leases" in shop.live.log.read_text(), what="the end of the claim's lease")
     shop.disk.free()
     worker = connect(shop.live, own["token"])
     shown = until(lambda: one if (one := worker.task(task["id"]))["lease_until"] != before else None)

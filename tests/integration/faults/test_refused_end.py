@@ -42,7 +42,7 @@ def test_a_program_whose_end_was_refused_is_not_run_again(shop: Workshop) -> Non
     replace_secrets(shop.live)
     (shop.repo / "go").touch()
     until(lambda: not is_there(runner), what="the end of the runner")
-    assert "a report was left out" in (shop.folder(made["id"]) / "runner.log").read_text()
+    assert "a report was dropped" in (shop.folder(made["id"]) / "runner.log").read_text()
     assert shop.ended("one")["status"] == "failed"
     assert "exit code 5" in json.dumps(shop.json("session", "explain", "one"))
     until(lambda: end_record.read(shop.folder(made["id"])) is None, what="the removal of the record")

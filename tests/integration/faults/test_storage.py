@@ -113,7 +113,7 @@ def test_another_programs_database_is_refused_and_not_touched(tmp_path: Path) ->
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         database.executescript("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('soup');")
     before = contents(home)
-    assert_gave_up(run_server(home), "not one of Maestro's")
+    assert_gave_up(run_server(home), "is a database of another program")
     assert contents(home) == before
 
 

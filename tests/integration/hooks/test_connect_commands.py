@@ -59,10 +59,10 @@ def test_it_is_shown_done_tried_and_undone(person: Person) -> None:
     said = person.runs("connect", "gemini")
     assert "8 of 8 hooks were fired and answered" in said and "gemini is connected" in said
     assert person.settings.read_text() != SETTINGS
-    assert "as it should be already" in person.runs("connect", "gemini")
+    assert "already up to date" in person.runs("connect", "gemini")
     assert "nothing to change" in person.runs("connect", "gemini", "--dry-run")
     assert "-  " in person.runs("disconnect", "gemini", "--dry-run")
-    assert "taken out" in person.runs("disconnect", "gemini")
+    assert "Maestro was removed" in person.runs("disconnect", "gemini")
     assert person.settings.read_text() == SETTINGS
     assert person.runs("disconnect", "gemini") == "", "there is nothing left to do"
     assert any((person.live.home / "connect").glob("*.before")), "the copy stays"
@@ -83,7 +83,7 @@ def test_in_a_project(person: Person) -> None:
 def test_one_file_that_cannot_be_changed_keeps_all_as_they_are(person: Person) -> None:
     (person.home / ".claude.json").write_text("{broken")
     said = person.runs("connect", "claude", code=1)
-    assert ".claude.json stays as it is: it cannot be read" in said and "nothing was changed" in said
+    assert ".claude.json is not changed: the file cannot be read" in said and "nothing was changed" in said
     assert not (person.home / ".claude").exists()
     person.runs("connect", "claude", "--dry-run", code=1)
 
@@ -98,7 +98,7 @@ def test_an_agent_does_not_change_its_persons_settings(person: Person) -> None:
     """A server refuses the token; without one the client refuses every token."""
     for word in ("connect", "disconnect"):
         said = person.runs(word, "gemini", code=4, MAESTRO_TOKEN="mst_x")
-        assert "only the person" in said or "This token is not valid" in said
+        assert "only the person" in said or "The token is not valid" in said
     assert person.settings.read_text() == SETTINGS
 
 
@@ -106,7 +106,7 @@ def test_without_a_server_that_can_be_started_the_hooks_are_said_to_be_untried(
     person: Person, tmp_path: Path
 ) -> None:
     said = person.runs("connect", "gemini", code=1, MAESTRO_SOCKET=str(tmp_path / "none"))
-    assert "were not tried" in said
+    assert "were not tested" in said
     assert "maestro hook" in person.settings.read_text()
 
 
@@ -114,10 +114,10 @@ def test_the_doctor_finds_nothing_wrong_where_nothing_is(person: Person) -> None
     person.has("gemini", "0.61.0")
     said = person.runs("doctor")
     assert "gemini    0.61.0" in said and "not connected: maestro connect gemini" in said
-    assert "claude    is not found" in said and "nothing is wrong" in said
+    assert "claude    not found" in said and "nothing is wrong" in said
     person.runs("connect", "gemini")
     said = person.runs("doctor")
-    assert "connected (user): 8 hooks" in said and "fired: nothing yet" in said and "nothing is wrong" in said
+    assert "connected (user): 8 hooks" in said and "fired: none yet" in said and "nothing is wrong" in said
 
 
 def test_the_doctor_says_what_is_wrong_and_mends_it(person: Person) -> None:
@@ -129,12 +129,12 @@ def test_the_doctor_says_what_is_wrong_and_mends_it(person: Person) -> None:
     log = person.live.home / "hooks.log"
     log.write_text("1\tclaude Stop\tlong ago\n9999999999\tgemini AfterTool\tno server answers\n")
     said = person.runs("doctor", code=1)
-    assert "(tried with 0.61.0)" in said
-    assert "lacks 1 of 8 hooks" in said and "/gone/maestro is not there" in said
-    assert "1 hook was not answered in the last day; the last: gemini AfterTool" in said
+    assert "(tested with 0.61.0)" in said
+    assert "lacks 1 of 8 hooks" in said and "/gone/maestro does not exist" in said
+    assert "1 hook got no answer in the last day; the last: gemini AfterTool" in said
     assert person.settings.read_text() != text, "looking changes nothing"
     said = person.runs("doctor", "--fix")
-    assert "after mending" in said and "nothing is wrong" in said
+    assert "after the repair" in said and "nothing is wrong" in said
     assert "/gone/maestro hook" not in person.settings.read_text()
     assert not log.exists()
 

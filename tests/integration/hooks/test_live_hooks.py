@@ -160,7 +160,7 @@ def test_the_person_at_a_terminal_does_not_become_a_session(live: LiveServer, re
     assert said.split() == [b"over"]
     assert sessions(api) == []
     (noted,) = api.get("/api/hooks").json()["hooks"]
-    assert "by a shell" in noted["problem"]
+    assert "A shell, not an agent" in noted["problem"]
 
 
 def test_a_shell_that_a_program_starts_for_its_hook_is_no_person(agent: Agent, api: httpx.Client) -> None:

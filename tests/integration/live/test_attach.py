@@ -165,7 +165,7 @@ def test_what_has_no_terminal_is_refused_with_what_to_do(agent: Workshop, sit: S
     assert "must be a terminal" in said and "session logs parser -f" in said
     agent.maestro("session", "register", "--name", "by-hand", "--json")
     console = sit("session", "attach", "by-hand")
-    assert console.wait() == 5 and b"was not started by this server" in console.shown
+    assert console.wait() == 5 and b"was not started by Maestro" in console.shown
     agent.maestro("session", "stop", "parser")
     agent.ended("parser")
     console = sit("session", "attach", "parser")
@@ -178,7 +178,7 @@ def test_an_agent_does_not_attach_to_itself(agent: Workshop) -> None:
     answer = agent.live.command(
         "session", "attach", token["id"], "--json", env={"MAESTRO_TOKEN": agent.lines("t")[0]}
     )
-    assert answer.returncode == 5 and b"your own terminal" in answer.stderr
+    assert answer.returncode == 5 and b"its own terminal" in answer.stderr
 
 
 def test_a_view_that_shows_nothing_any_more_does_not_hold_the_agent_up(shop: Workshop, sit: Sit) -> None:

@@ -104,9 +104,9 @@ def test_a_runner_that_is_killed_ends_it(shop: Workshop, sit: Sit) -> None:
     (note,) = until(shop.notes, what="its note")
     os.kill(note["runner"], signal.SIGKILL)
     assert console.wait() == 0
-    assert b"runs no more" in console.shown
+    assert b"does not run any more" in console.shown
 
 
 def test_what_we_did_not_start_has_no_transcript(shop: Workshop) -> None:
     shop.maestro("session", "register", "--name", "by-hand", "--json")
-    assert "was not started by this server" in shop.maestro("session", "logs", "by-hand", "-f", exits=5)
+    assert "was not started by Maestro" in shop.maestro("session", "logs", "by-hand", "-f", exits=5)

@@ -80,7 +80,7 @@ def test_it_outlives_the_server(graph: Workshop, watch: Sit) -> None:
     console = watch("run", "#1", "--", "sh", "-c", WAIT)
     console.until("● #2".encode())
     graph.live.kill()
-    console.until(b"the server is away")
+    console.until(b"no server answers")
     graph.live.start()
     console.until(b"Ctrl-C leaves")
     (graph.repo / "go").touch()

@@ -100,7 +100,7 @@ def test_a_shell_is_no_agent_and_a_wrapper_is_none_either(live: LiveServer, api:
         return found
 
     refused = answer(leads=True)
-    assert refused["isError"] and "started by a shell" in refused["content"][0]["text"]
+    assert refused["isError"] and "A shell, not an agent" in refused["content"][0]["text"]
     assert api.get("/api/sessions", params={"project": "vc"}).json()["sessions"] == []
     assert not answer(leads=False)["isError"]
     (session,) = api.get("/api/sessions", params={"project": "vc"}).json()["sessions"]

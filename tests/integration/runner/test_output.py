@@ -119,7 +119,7 @@ def test_the_size_of_the_terminal_follows_who_looks(supervise: Supervise) -> Non
 def test_nonsense_on_the_socket_hurts_nobody(supervise: Supervise) -> None:
     one = supervise("cat")
     one.report("started")
-    assert one.ask(do="fly") == {"ok": False, "problem": "cannot fly"}
+    assert one.ask(do="fly") == {"ok": False, "problem": "this runner cannot carry out the request 'fly'"}
     for payload in (
         b"{",
         b"[]",

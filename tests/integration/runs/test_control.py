@@ -66,4 +66,4 @@ def test_logs_of_who_said_nothing_say_so(shop: Workshop) -> None:
     shop.spawn("--name", "quiet", "--", "true")
     shop.ended("quiet")
     done = shop.live.command("session", "logs", "quiet", cwd=shop.repo)
-    assert done.stdout == b"" and b"quiet has shown nothing" in done.stderr
+    assert done.stdout == b"" and b"quiet has no output yet" in done.stderr

@@ -89,7 +89,7 @@ def test_a_session_that_gives_its_task_back_has_tried(shop: Workshop) -> None:
     shop.task("Parser")
     over = shop.run("#1", "--attempts", "2", "--", "sh", "-c", 'maestro task release "#1"; exec sleep 1000')
     assert (over["status"], over["tasks"][0]["attempts"]) == ("failed", 2)
-    assert "It gave its task back." in over["note"]
+    assert "The session released its task." in over["note"]
     nobody(shop)
 
 
@@ -110,7 +110,7 @@ def test_a_worker_that_stays_after_its_report_is_ended_by_its_run(shop: Workshop
     assert over["status"] == "completed"
     live = shop.json("session", "list", "--active")["sessions"]
     assert [(one["name"], one["status"]) for one in live] == [("t1.1", "completed")]
-    assert "done, still there" in shop.maestro("session", "list", "--active")
+    assert "done, still running" in shop.maestro("session", "list", "--active")
     until(lambda: shop.session("t1.1")["ended_at"], what="the end of its moment")
     assert shop.session("t1.1")["status"] == "completed"
     nobody(shop)

@@ -222,7 +222,7 @@ def test_work_that_is_discovered_is_linked_to_where_it_was_found(shop: Workshop)
     over = shop.run("#1", "--", "sh", "-c", script)
     assert over["status"] == "completed"  # it is not part of the run
     assert [(one["ref"], one["status"]) for one in over["found"]] == [("vc#3", "todo")]
-    assert "found on the way: vc#3" in shop.maestro("run", "show", over["id"])
+    assert "discovered: vc#3" in shop.maestro("run", "show", over["id"])
     assert shop.json("task", "show", "#3")["origin"]["ref"] == "vc#2"
     assert "vc#2  Parser" in shop.maestro("task", "show", "#3")
     assert "vc#3" in shop.maestro("task", "show", "#2")

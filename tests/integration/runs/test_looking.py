@@ -29,7 +29,7 @@ def test_the_board_shows_live_runs_and_who_holds_what_by_name(shop: Workshop) ->
 def test_a_session_that_has_ended_has_no_lease_that_runs(shop: Workshop) -> None:
     shop.spawn("--name", "parser", "--", "true")
     shop.ended("parser")
-    assert "runs (until" not in shop.maestro("session", "explain", "parser")
+    assert "is valid (until" not in shop.maestro("session", "explain", "parser")
 
 
 def test_a_gate_is_shown_by_its_task(shop: Workshop) -> None:

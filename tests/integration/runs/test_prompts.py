@@ -34,7 +34,7 @@ def test_what_a_terminal_would_cut_is_not_handed_over(shop: Workshop) -> None:
 def test_what_a_program_does_not_take_is_not_delivered(shop: Workshop) -> None:
     shop.spawn("--name", "deaf", "--", "sleep", "100")
     said = shop.maestro("session", "prompt", "deaf", "line\n" * 20_000, exits=7)
-    assert "has not taken it in" in said
+    assert "has not read the prompt" in said
 
 
 def test_an_agent_starts_where_its_caller_is(shop: Workshop) -> None:

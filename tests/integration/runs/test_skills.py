@@ -23,9 +23,9 @@ def test_a_skill_that_is_not_there_is_refused(shop: Workshop) -> None:
     put(shop.repo / ".maestro/skills", "pipes", "Of pipes.")
     put(shop.live.home / "skills", "kettles", "Of kettles.")
     said = shop.maestro("session", "spawn", "--skill", "valves", "--", "true", exits=6)
-    assert "There is no skill 'valves'" in said
+    assert "The skill 'valves' does not exist" in said
     assert str(shop.live.home / "skills") in said and "vc/.maestro/skills" in said
-    assert "There are: kettles, pipes." in said
+    assert "Known skills: kettles, pipes." in said
     assert shop.json("session", "list")["sessions"] == []
 
 
@@ -51,7 +51,7 @@ def test_what_a_member_can_do_need_not_be_a_file(shop: Workshop) -> None:
 def test_a_broken_one_stands_in_the_way_of_who_wants_it(shop: Workshop) -> None:
     made = put(shop.repo / ".maestro/skills", "pipes", "Of pipes.")
     (made / "SKILL.md").write_text("Just text.\n")
-    assert "line 1: A skill begins with" in shop.maestro(
+    assert "line 1: A skill must begin with" in shop.maestro(
         "session", "spawn", "--skill", "pipes", "--", "true", exits=2
     )
     shop.spawn("--name", "other", "--", "true")

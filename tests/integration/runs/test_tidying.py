@@ -128,7 +128,7 @@ def broken(shop: Workshop, how: str) -> str:
             return "config.toml cannot be used"
         case _:
             shutil.rmtree(shop.repo)
-            return "no folder"
+            return "no longer exists"
 
 
 @pytest.mark.parametrize("how", ["no git", "no commit", "settings", "no folder"])

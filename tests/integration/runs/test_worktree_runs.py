@@ -31,7 +31,7 @@ def test_a_run_that_is_over_says_where_the_work_is(shop: Workshop) -> None:
     shop.task("All of it")
     said = shop.maestro("run", "#1", "--worktree", "--", "sh", "-c", f"echo 1 > a; {COMMITS}")
     (run,) = shop.json("run", "list")["runs"]
-    where = f"The work is on {run['branch']}. To have it in your branch: git merge {run['branch']}"
+    where = f"The work is on {run['branch']}. To merge it into your branch: git merge {run['branch']}"
     assert where in said and where in shop.maestro("run", "show", run["id"])
     assert where in shop.maestro("mail", "inbox")
     shop.git("merge", "-q", run["branch"])
@@ -106,7 +106,7 @@ def test_a_merge_by_hand_that_conflicts_makes_one_task_which_goes_when_it_is_mer
         "high",
         2,
     )
-    assert "\n    maestro worktree merge parser --into gather\n\nIt counts only" in task["description"]
+    assert "\n    maestro worktree merge parser --into gather\n\nThe merge counts only" in task["description"]
     assert "vc#2" in shop.maestro("mail", "inbox") and "in conflict" in shop.maestro("worktree", "list")
     tree = Path(made["directory"])
     subprocess.run(["git", "merge", "-q", "-X", "ours", "--no-edit", "gather"], cwd=tree, check=True)

@@ -27,7 +27,7 @@ def test_a_tracker_is_chosen_by_the_file_and_by_nothing_else(newest: str, make_w
     local.unlink()
     config.write_text('[tracker]\nkind = "jira"\n')
     shown = world.live.command("project", "show", cwd=world.beads.folder)
-    assert b"[tracker] kind is one of builtin, beads" in shown.stderr
+    assert b"[tracker] kind is not valid. Use one of: builtin, beads" in shown.stderr
     assert world.vc.json("tracker", "status") == {**world.vc.json("tracker", "status"), "kind": "builtin", "hint": ""}
 
 

@@ -194,7 +194,7 @@ async def test_a_checkout_that_would_lose_something_keeps_all_as_it_is(repo, mak
 async def test_a_checkout_in_the_middle_of_something_is_told(repo, make):
     (await make("x")).commit({"a": "1"})
     (repo.path / ".git" / "index.lock").write_text("")
-    with pytest.raises(Conflict, match="cannot be brought up to date"):
+    with pytest.raises(Conflict, match="the checkout cannot be updated"):
         await merge(repo, "x", into="main")
     (repo.path / ".git" / "index.lock").unlink()
     assert (await merge(repo, "x", into="main")).is_new
@@ -253,8 +253,8 @@ async def test_conflicts_of_every_kind(repo, make, tmp_path):
         "caf\\xe9": "added on both sides",
         "line\nbreak": "added on both sides",
         "moved": "renamed or deleted on both sides",
-        "here": "its place is taken in the branch",
-        "there": "its place is taken in the integration branch",
+        "here": "the branch has another file or folder at this path",
+        "there": "the integration branch has another file or folder at this path",
     }
     assert "secret" not in repr([one.text for one in done.details])
 

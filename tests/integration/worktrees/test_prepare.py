@@ -194,7 +194,7 @@ async def test_of_much_output_the_end_is_kept(repo, make):
     done = await prepared(await make("x"), repo, setup="head -c 9000000 /dev/zero | tr '\\0' x; printf '\\377last'")
     assert done.is_ok and done.setup.output_bytes == 9_000_005
     assert done.setup.output.endswith("x\N{REPLACEMENT CHARACTER}last")
-    assert done.setup.output.startswith("… 8934469 bytes before this")
+    assert done.setup.output.startswith("… the first 8934469 bytes of the output")
     assert len(done.setup.output) < limits.setup_output_bytes_max + 100
 
 

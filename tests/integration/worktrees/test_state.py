@@ -95,5 +95,5 @@ async def test_a_base_or_a_folder_that_is_not_there(repo, make, tmp_path):
     with pytest.raises(NotFound):
         await look(tmp_path / "nowhere")
     (tmp_path / "plain").mkdir()
-    with pytest.raises(NotFound, match="not lie in a git repository"):
+    with pytest.raises(NotFound, match="is not a git repository"):
         await look(tmp_path / "plain")

@@ -24,7 +24,7 @@ def test_another_version_is_refused_before_its_fields_are_looked_at() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"version": 1}', b"\xff"])
 def test_what_is_no_manifest_is_refused(data: bytes) -> None:
-    with pytest.raises(Invalid, match="no manifest"):
+    with pytest.raises(Invalid, match="not a manifest"):
         manifests.decode(data)
 
 

@@ -31,7 +31,7 @@ AT = "2026-03-01T12:00:00Z"
 RESUMED = Resumed(
     status=Status.LOST,
     ended_at=AT,
-    last_words="its runner is gone, and has left no word",
+    last_words="its runner is gone and left no report",
     unread=2,
     messages=(
         Letter(

@@ -48,9 +48,9 @@ def test_mail_names_its_sender_and_how_to_answer() -> None:
     assert 'from="dave (an agent, dave/vc)"' in said.text
     assert ">Hello.</mail>" in said.text
     assert "maestro mail reply MESSAGE" in said.text
-    assert "There is more" not in said.text
+    assert "More mail" not in said.text
     tools = letters.after_tool([letter()], Reach.MCP, more=True).text
-    assert "send(reply_to=" in tools and "There is more: `inbox()`" in tools
+    assert "send(reply_to=" in tools and "More mail: `inbox()`" in tools
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_what_is_long_is_cut_within_what_programs_take(char: str, count: int) ->
     assert len(said.text.encode()) < 9_500
     assert [one.seq for one in said.shown] == [1]
     assert said.shown[0].truncated
-    assert "the whole of it: `mail(action=" in said.text
-    assert ("There is more" in said.text) == (count > 1)
+    assert "whole message: `mail(action=" in said.text
+    assert ("More mail" in said.text) == (count > 1)
 
 
 def test_as_many_as_fit_are_shown_whole_and_the_rest_comes_next_time() -> None:
@@ -81,11 +81,11 @@ def test_as_many_as_fit_are_shown_whole_and_the_rest_comes_next_time() -> None:
     said = letters.after_tool(mail, Reach.COMMANDS, more=False)
     assert 4 <= len(said.shown) < 10
     assert not any(one.truncated for one in said.shown)
-    assert "There is more" in said.text
+    assert "More mail" in said.text
     many = letters.after_tool([letter(number) for number in range(1, 30)], Reach.COMMANDS, more=False)
     assert len(many.shown) == limits.hook_letters_max
 
 
 def test_a_message_that_lay_in_a_file_is_said_to_be_cut() -> None:
     said = letters.after_tool([letter(truncated=True)], Reach.COMMANDS, more=False)
-    assert "cut short" in said.text and said.shown[0].truncated
+    assert "(shortened;" in said.text and said.shown[0].truncated

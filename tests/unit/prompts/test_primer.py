@@ -42,7 +42,7 @@ HOSTILE = Facts(
 @pytest.mark.parametrize("reach", Reach)
 def test_it_says_who_is_who_and_what_to_do(reach: Reach) -> None:
     text = primer(FULL, reach)
-    for said in ("You are parser, worker", "boss (working)", "docs (idle, silent)", "vc#4", "vc#5", "Unread mail: 3"):
+    for said in ("You are parser, worker", "boss (working)", "docs (idle, silent)", "vc#4", "vc#5", "Unread messages: 3"):
         assert said in text
     call = "maestro mail wait --timeout 9m" if reach is Reach.COMMANDS else "wait(timeout=540)"
     other = "wait(timeout=540)" if reach is Reach.COMMANDS else "maestro mail"

@@ -48,14 +48,14 @@ def test_where_it_was_looked_for_and_what_there_is_are_said(folders: list[Path])
     with pytest.raises(errors.NotFound) as refused:
         one("rust", folders)
     assert all(str(folder) in str(refused.value) for folder in folders)
-    assert refused.value.hint == "There are: go, sql."
+    assert refused.value.hint == "Known skills: go, sql."
     assert refused.value.data["skills"] == ["go", "sql"]
 
 
 def test_where_there_are_none_that_is_said(folders: list[Path]) -> None:
     with pytest.raises(errors.NotFound) as refused:
         one("rust", folders)
-    assert refused.value.hint == "There are none."
+    assert refused.value.hint == "No skills exist. Create a folder with a SKILL.md."
 
 
 def test_what_a_member_can_do_may_be_a_word(folders: list[Path]) -> None:
@@ -103,12 +103,12 @@ def test_a_description_however_it_is_written(folders: list[Path], written: str, 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Just text.", "line 1: A skill begins with"),
+        ("Just text.", "line 1: A skill must begin with"),
         ("---\nname: sql\ndescription: x\n", "does not end"),
-        ("---\nname: sql\n---\n", "lacks a description"),
-        ("---\nname: other\ndescription: x\n---\n", "must be that of the folder, sql"),
-        ("---\ndescription: x\n---\n", "must be that of the folder, sql"),
-        (b"---\nname: sql\ndescription: \xff\n---\n", "line 3: This is not UTF-8"),
+        ("---\nname: sql\n---\n", "has no description"),
+        ("---\nname: other\ndescription: x\n---\n", "must be the folder's name, sql"),
+        ("---\ndescription: x\n---\n", "must be the folder's name, sql"),
+        (b"---\nname: sql\ndescription: \xff\n---\n", "line 3: The file is not UTF-8"),
     ],
 )
 def test_a_broken_one_is_refused_with_the_reason(folders: list[Path], text: str | bytes, why: str) -> None:

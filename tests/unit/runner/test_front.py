@@ -75,7 +75,7 @@ class Stand:
 
 @pytest.fixture
 def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
-    monkeypatch.setattr(fronts, "_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(fronts, "_RESTART_SECONDS", 0.01)
     made = Stand(tmp_path)
     yield made
     made.close()
@@ -115,5 +115,5 @@ def test_one_that_cannot_be_started_is_told_of(stand: Stand, tmp_path: Path) -> 
     front = stand.start("true")
     front._order.front[0] = str(tmp_path / "nowhere")
     front.join("t")
-    stand.until(lambda: b"cannot be shown" in stand.shown)
+    stand.until(lambda: b"cannot start" in stand.shown)
     assert not front.is_there

@@ -48,7 +48,7 @@ def test_one_that_no_frame_holds_is_left_out(tmp_path: Path, capsys: pytest.Capt
         told.tell("exited")
         told.close(seconds=10)
         assert taken == ["exited"]
-    assert "a report was left out" in capsys.readouterr().err
+    assert "a report was dropped" in capsys.readouterr().err
 
 
 def test_one_that_the_server_fails_over_is_tried_again_and_then_left_out(
@@ -65,7 +65,7 @@ def test_one_that_the_server_fails_over_is_tried_again_and_then_left_out(
         told.tell("exited")
         told.close(seconds=10)
         assert (tries, taken) == (["asked"] * 3 + ["exited"], ["exited"])
-    assert "a report was left out" in capsys.readouterr().err
+    assert "a report was dropped" in capsys.readouterr().err
 
 
 def test_a_server_that_is_not_ready_is_waited_for(tmp_path: Path) -> None:

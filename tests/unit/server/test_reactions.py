@@ -37,7 +37,7 @@ async def test_what_an_ended_session_left_goes_on(server: Server, join: Join, da
     await server.call(mail.SEND, letter(worker.name), caller=dana)
     await until(server, "mail.rerouted", server.call(sessions.END, sessions.EndSession(), caller=worker))
     inbox = await server.call(mail.INBOX, mail_shapes.ReadInbox(), caller=dana)
-    assert [message.reason for message in inbox.messages] == ["w has ended (stopped), and nobody above it is there"]
+    assert [message.reason for message in inbox.messages] == ["w has ended (stopped), and no session above it is active"]
 
 
 async def test_what_the_guard_stops_is_told(server: Server, join: Join, dana: Caller) -> None:

@@ -51,7 +51,7 @@ async def test_a_coordinator_that_is_gone_is_succeeded_workers_and_mail(world: W
     assert await parent(world, one) == await parent(world, two) == heir.name
     assert (await world.session(boss)).successor_id == heir.name
     (reached,) = (await world.send(None, "boss", subject="For boss")).deliveries
-    assert reached.box == heir.name and reached.reason == "boss has ended (lost); it goes to heir"
+    assert reached.box == heir.name and reached.reason == "boss has ended (lost); the message goes to heir"
 
 
 async def test_who_may(world: World) -> None:
@@ -60,7 +60,7 @@ async def test_who_may(world: World) -> None:
     worker, peer = await world.join("w", under=boss), await world.join("x", under=boss)
     with pytest.raises(errors.NotPermitted) as refused:
         await adopt(world, rival, worker)
-    assert "Ask that one, or the person" in refused.value.hint
+    assert "Ask boss or the person" in refused.value.hint
     with pytest.raises(errors.NotPermitted):
         await adopt(world, rival, worker, into=top)  # rival is not above top
     await adopt(world, top, worker, into=rival)  # both are below it

@@ -77,7 +77,7 @@ async def test_the_whole_way(two: Two) -> None:
     mine = await world.task(held_by=two.finder)
     issue = await two.open(blocks=[mine.ref])
     assert (issue.ref, issue.status, issue.from_project) == ("other#1", "todo", "vc")
-    assert issue.found_in == mine.id and "goes on" in issue.warnings[0]
+    assert issue.found_in == mine.id and "continues" in issue.warnings[0]
     (came,) = await world.unread(two.keeper)
     assert (came.subject, came.body, came.task) == ("Crash", "It crashes.", "other#1")
     assert (came.sender.name, came.sender.project, came.sender.human) == ("finder", "vc", "dana")
@@ -256,7 +256,7 @@ async def test_the_openers_reply_opens_it_again_if_the_receiver_lets_it(two: Two
     assert (await two.world.unread(two.keeper))[-1].body == "It still crashes."
     await two.close(None, issue)
     await two.world.do(projects.edit, project_ops.EditProject(project="other", replies_reopen=False))
-    with pytest.raises(errors.Conflict, match="does not open issues again"):
+    with pytest.raises(errors.Conflict, match="does not reopen issues for a reply"):
         await two.reply(two.finder, issue, "And again.")
     await two.reply(None, issue, "The person may still add something.")
     assert (await two.show(None, issue)).status == "completed"

@@ -87,7 +87,7 @@ async def test_a_change_that_changes_nothing_is_no_event(world: World) -> None:
     before = len(await world.log())
     await world.do(members.edit, EditMember(project="vc", id="ada", model="opus", name="ADA"))
     assert len(await world.log()) == before
-    with pytest.raises(errors.Invalid, match="Nothing to change"):
+    with pytest.raises(errors.Invalid, match="No change to member"):
         await world.do(members.edit, EditMember(project="vc", id="ada"))
 
 
@@ -99,7 +99,9 @@ async def test_a_renamed_member_has_its_new_address_and_its_tasks_are_pointed_ou
         await world.do(members.edit, EditMember(project="vc", id="ada", name="grace"))
     renamed = await world.do(members.edit, EditMember(project="vc", id="ada", name="Countess"))
     assert (renamed.name, renamed.mail_id) == ("countess", "@countess")
-    assert renamed.warnings == ["1 open task is still meant for ada: maestro task edit … --member"]
+    assert renamed.warnings == [
+        "1 open task is still assigned to ada. Assign to another member: maestro task edit … --member"
+    ]
     event = (await world.log())[-1]
     assert event.data == {"name": "countess", "fields": ["name"], "was": "ada"}
     with pytest.raises(errors.NotFound):
@@ -163,7 +165,7 @@ async def test_an_archived_leader_leaves_its_teams_without_one(world: World) -> 
     assert (shown.teams, shown.leads) == (["backend"], ["backend"])
     archived = await world.do(members.archive, OneMember(project="vc", id="ada"))
     assert archived.warnings == [
-        "Team backend has no leader now. Give it one: maestro team add backend --leader MEMBER"
+        "Team backend has no leader now. Name a leader: maestro team add backend --leader MEMBER"
     ]
     left = await world.do(teams.show, OneTeam(id=team.id))
     assert (left.leader, left.members) == (None, ["bob"])

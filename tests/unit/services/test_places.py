@@ -63,7 +63,7 @@ async def test_git_is_asked_only_when_something_changed(
     moved = await locate(server, dana, repo)
     assert len(asked) == 1
     assert moved.project.key == "github.com/acme/moved" and moved.workspace.address == "dave/moved"
-    assert any("its remote changed" in note for note in moved.notes)
+    assert any("its remote has changed" in note for note in moved.notes)
 
 
 async def test_a_fork_counts_as_its_upstream_when_it_says_so(

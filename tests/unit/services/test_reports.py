@@ -103,7 +103,7 @@ async def test_a_report_for_a_coordinator_that_is_gone_goes_up(world: World) -> 
     await world.read(top)
     await report(world, worker, PROGRESS)
     (notice,) = await world.unread(top)
-    assert notice.subject == "w goes on" and notice.reason == "boss has ended (stopped); it goes to top"
+    assert notice.subject == "w goes on" and notice.reason == "boss has ended (stopped); the message goes to top"
 
 
 async def test_moves_say_what_a_report_would(world: World) -> None:

@@ -110,9 +110,9 @@ async def test_the_evidence_for_a_status(world: World) -> None:
     assert [(one.source, one.status) for one in found.signals] == [("heartbeat", "idle"), ("report", "working")]
     assert found.signals[0].until is not None and found.signals[1].until is None
     assert found.process_lives and not found.lease_is_over and not found.was_heard
-    assert found.verdict == "It is alive, for its lease runs and its process lives."
+    assert found.verdict == "The session is alive: its lease runs and its process runs."
     world.presence.heard(worker.name)
-    assert "it was heard of" in (await explain(world, "w")).verdict
+    assert "it gave a sign of life" in (await explain(world, "w")).verdict
 
 
 async def test_the_explanation_judges_as_upkeep_does(world: World) -> None:
@@ -122,7 +122,7 @@ async def test_the_explanation_judges_as_upkeep_does(world: World) -> None:
     world.clock.advance(limits.session_lease_seconds + 60)
     world.clock.jump(3600)  # the clock was set: by the other one it has not been silent for long
     found = await explain(world, "w")
-    assert found.lease_is_over and found.was_heard and "It is alive" in found.verdict
+    assert found.lease_is_over and found.was_heard and "is alive" in found.verdict
 
 
 async def test_what_will_be_called_lost_and_what_has_ended(world: World) -> None:
@@ -130,6 +130,6 @@ async def test_what_will_be_called_lost_and_what_has_ended(world: World) -> None
     world.clock.advance(limits.session_lease_alone_seconds + 1)
     found = await explain(world, "w")
     assert found.lease_is_over and found.process_lives is None
-    assert found.verdict == "Nothing speaks for it any more: it will be called lost."
+    assert found.verdict == "The session shows no sign of life any more: it will be marked as lost."
     await world.end(worker, "failed")
-    assert (await explain(world, "w")).verdict == "It ended as failed."
+    assert (await explain(world, "w")).verdict == "The session ended as failed."

@@ -65,7 +65,7 @@ async def test_a_session_reads_the_log_of_its_own_project(walled: Walled) -> Non
 
 async def test_what_a_session_was_told_is_for_its_project(walled: Walled) -> None:
     request = ops.OneSession(id=walled.worker.name)
-    with pytest.raises(errors.NotPermitted, match="w is of vc") as refused:
+    with pytest.raises(errors.NotPermitted, match="w belongs to the project vc") as refused:
         await walled.read(control.manifest, request, walled.stranger)
     assert f"session show {walled.worker.name}" in refused.value.hint
     peer = await walled.world.join("peer")

@@ -51,7 +51,7 @@ async def test_only_present_members_of_the_project_join(world: World, people: di
     with pytest.raises(errors.NotFound, match="nobody"):
         await create(world, members=["nobody"])
     theirs = await world.do(members.create, CreateMember(project="other", name="eve", role="x"))
-    with pytest.raises(errors.Invalid, match="not of project vc"):
+    with pytest.raises(errors.Invalid, match="does not belong to project vc"):
         await create(world, members=[theirs.id])
     await world.do(members.archive, OneMember(project="vc", id="carl"))
     with pytest.raises(errors.Conflict, match="archived"):
@@ -63,7 +63,7 @@ async def test_adding_and_a_new_leader(world: World) -> None:
     team = await create(world, leader="ada")
     grown = await world.do(teams.add, AddToTeam(project="vc", id="backend", members=["ada", "bob"]))
     assert (grown.members, grown.leader) == (["ada", "bob"], "ada")
-    assert grown.warnings == ["ada is in team backend already."]
+    assert grown.warnings == ["ada is already in team backend."]
     assert (await world.log())[-1].data == {"name": "backend", "added": ["bob"]}
     led = await world.do(teams.add, AddToTeam(id=team.id, leader="carl"))
     assert (led.members, led.leader, led.warnings) == (["ada", "bob", "carl"], "carl", [])
@@ -75,7 +75,7 @@ async def test_a_change_that_changes_nothing_is_no_event(world: World) -> None:
     before = len(await world.log())
     await world.do(teams.add, AddToTeam(project="vc", id="backend", members=["ada"], leader="ada"))
     assert len(await world.log()) == before
-    with pytest.raises(errors.Invalid, match="Nobody was named"):
+    with pytest.raises(errors.Invalid, match="No member to add"):
         await world.do(teams.add, AddToTeam(project="vc", id="backend"))
 
 
@@ -83,7 +83,7 @@ async def test_leaving_all_or_none(world: World) -> None:
     await create(world, leader="ada", members=["bob"])
     with pytest.raises(errors.NotFound, match="carl is not in team backend") as refused:
         await world.do(teams.remove, RemoveFromTeam(project="vc", id="backend", members=["bob", "carl"]))
-    assert refused.value.hint == "In it are: ada, bob."
+    assert refused.value.hint == "Members of the team: ada, bob."
     left = await world.do(teams.remove, RemoveFromTeam(project="vc", id="backend", members=["bob"]))
     assert (left.members, left.leader, left.warnings) == (["ada"], "ada", [])
     left = await world.do(teams.remove, RemoveFromTeam(project="vc", id="backend", members=["ada", "@ada"]))

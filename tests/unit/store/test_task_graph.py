@@ -89,7 +89,7 @@ def test_where_there_is_no_room_all_ranks_are_spread_in_their_order(
     tables.tasks.graph.add(name(1), name(0))
     before = [row[0] for row in database.execute("SELECT id FROM tasks ORDER BY rank") if row[0] != name(1)]
     with pytest.raises(NoRoom):
-        tables.tasks.graph._moved(name(1), name(2))
+        tables.tasks.graph._new_ranks(name(1), name(2))
     tables.tasks.graph.make_room(name(1), name(2))
     ranks = [row[0] for row in database.execute("SELECT rank FROM tasks ORDER BY rank")]
     assert min(above - below for below, above in zip(ranks, ranks[1:], strict=False)) > COUNT

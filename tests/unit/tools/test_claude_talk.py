@@ -97,7 +97,7 @@ def test_a_prompt_waits_while_the_tool_asks() -> None:
     assert written(talk) == []
     talk.answer(ASK, "deny")
     answer, prompt = written(talk)
-    assert answer["response"]["response"] == {"behavior": "deny", "message": "The person who was asked said no."}
+    assert answer["response"]["response"] == {"behavior": "deny", "message": "The person denied the request."}
     assert prompt["message"]["content"][0]["text"] == "hurry"
     assert talk.say(Prompt("msg_1", "hurry")) == ""
     assert written(talk) == []
@@ -117,7 +117,7 @@ def test_a_policy_answers_at_once() -> None:
     talk, _ = begun(allow=("shell:*",))
     happened = feed(talk, permission())
     assert told(happened) == []
-    assert "allowed by its policy" in shown(happened)
+    assert "allowed by the policy" in shown(happened)
     assert written(talk)[0]["response"]["response"]["behavior"] == "allow"
     assert not talk.asks
 
@@ -201,7 +201,7 @@ def test_a_limit_without_an_end_is_one_too() -> None:
 def test_what_it_says_that_nobody_expected_stops_nothing() -> None:
     talk, first = begun()
     odd: list[dict[str, Any]] = [{"type": "assistant", "message": 7}, {"type": "user", "message": {"content": [3]}}]
-    assert "not understood" in shown(feed(talk, *odd, {"no": "type"}))
+    assert "could not read this line" in shown(feed(talk, *odd, {"no": "type"}))
     talk.feed(b"plain words\n[1, 2]\n\n")
     assert "plain words" in shown(talk.happened())
     spoke = {"type": "assistant", "session_id": "s", "message": {"content": [{"type": "text", "text": "hi"}]}}

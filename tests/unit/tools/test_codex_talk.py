@@ -107,7 +107,7 @@ def test_one_that_takes_no_skills_begins_all_the_same() -> None:
     feed(talk, first_program()[0])
     *_, asked = written(talk)
     happened = feed(talk, {"id": asked["id"], "error": {"code": -32601, "message": "unknown method"}})
-    assert "it takes no skills: unknown method" in shown(happened)
+    assert "Codex refuses the skills: unknown method" in shown(happened)
     (start,) = written(talk)
     assert start["method"] == "thread/start"
 
@@ -338,7 +338,7 @@ def test_a_thread_that_is_gone_is_begun_anew() -> None:
     feed(talk, {"id": 1, "result": {}})
     _, resume = written(talk)
     assert (resume["method"], resume["params"]["threadId"]) == ("thread/resume", "old")
-    assert "not to be had" in shown(feed(talk, {"id": 2, "error": {"message": "no rollout found"}}))
+    assert "cannot be resumed" in shown(feed(talk, {"id": 2, "error": {"message": "no rollout found"}}))
     assert written(talk)[0]["method"] == "thread/start"
 
 

@@ -67,7 +67,7 @@ def test_a_whole_turn() -> None:
 
 def test_prompts_wait_for_the_one_before() -> None:
     talk = begun()
-    assert "one prompt after another" in talk.say(Prompt("msg_1", "second"))
+    assert "one prompt at a time" in talk.say(Prompt("msg_1", "second"))
     talk.say(Prompt("msg_2", "third"))
     assert written(talk) == []
     feed(talk, chunk("ok"), done(3))
@@ -111,7 +111,7 @@ def test_an_earlier_conversation_that_is_told_again_is_not_told_on() -> None:
 
 def test_a_policy_refuses() -> None:
     talk = begun(rest="deny")
-    assert "denied by its policy" in shown(feed(talk, permission()))
+    assert "denied by the policy" in shown(feed(talk, permission()))
     assert written(talk)[0]["result"]["outcome"]["optionId"] == "cancel"
 
 

@@ -1,6 +1,6 @@
-"""Maestro in other programs' settings: put there, taken out again, looked after. Runs in the client.
+"""Add Maestro to the settings of other programs, remove it, and check the settings. Runs in the client.
 
-Knows nothing of the server but the command's own way to it.
+The package reaches the server only through the client's own commands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changing settings and changing them back: what would be done, and doing it."""
+"""Plan the changes of settings files, carry them out, and undo them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from maestro.client.connect.files import ChangedMeanwhile, Found
 from maestro.client.connect.merging import LeftAlone
 from maestro.client.connect.records import Record, Records, digest
 
-_TRIES_MAX = 5
+_ATTEMPTS_MAX = 5
 
 
 @dataclass(frozen=True)
 class Change:
-    """A file before and after. `after` is None where it goes."""
+    """The content of a settings file before and after a change. `after` is None if the file is removed."""
 
     found: Found
     after: bytes | None
@@ -31,7 +31,7 @@ class Change:
         return self.after == self.found.content
 
     def diff(self, path: Path) -> str:
-        """The change as people read changes."""
+        """Return the change as a unified diff."""
         before = (self.found.content or b"").decode(errors="replace").splitlines(keepends=True)
         after = (self.after or b"").decode(errors="replace").splitlines(keepends=True)
         names = (str(path) if self.found.content is not None else "/dev/null", str(path))
@@ -40,98 +40,102 @@ class Change:
 
 
 def connecting(target: Target, records: Records) -> Change:
-    """The change that puts our entries into a file."""
-    found = files.read(target.path)
+    """Return the change that adds Maestro's entries to a file."""
+    settings = files.read(target.path)
     record = records.get(target.path)
     owned = record.mcp if record is not None else None
-    _, there = merging.present(target, found.text)
-    if there != target.mcp and is_left_over(there):
-        owned = there
-    text, notes = merging.merged(target, found.text, owned=owned)
-    mine = target.mcp if there is None or there == owned else None  # one that was there before is someone else's
-    kept = tuple(tuple(keys) for keys in record.tables) if record is not None else ()
-    return Change(found, text.encode(), notes, mcp=mine, tables=kept)
+    _, present_mcp = merging.present(target, settings.text)
+    if present_mcp != target.mcp and is_left_over(present_mcp):
+        owned = present_mcp
+    text, notes = merging.merged(target, settings.text, owned=owned)
+    # An entry that Maestro did not write belongs to the person.
+    mcp = target.mcp if present_mcp is None or present_mcp == owned else None
+    tables = tuple(tuple(keys) for keys in record.tables) if record is not None else ()
+    return Change(settings, text.encode(), notes, mcp=mcp, tables=tables)
 
 
 def trusting(target: Target, records: Records, hashes: dict[str, str]) -> Change:
-    """The change that tells codex that its person has looked at these hooks."""
-    found = files.read(target.path)
+    """Return the change that marks hooks as reviewed by the person, for codex."""
+    settings = files.read(target.path)
     record = records.get(target.path)
-    text = found.text
+    text = settings.text
     tables = [tuple(keys) for keys in record.tables] if record is not None else []
     try:
         for key, value in hashes.items():
             keys = ("hooks", "state", key)
-            there = toml_text.find(toml_text.read(text), keys)
-            if there is not None and keys in tables:
+            present_table = toml_text.find(toml_text.read(text), keys)
+            if present_table is not None and keys in tables:
                 text = toml_text.remove(text, keys)
-            elif there is not None:
-                continue  # codex or its person said something themselves
+            elif present_table is not None:
+                continue  # codex or the person wrote the table
             text = toml_text.add(text, keys, {"trusted_hash": value})
             tables = [*tables, keys] if keys not in tables else tables
     except toml_text.Unreadable as error:
-        raise LeftAlone(f"it cannot be changed: {error}") from None
-    return Change(found, text.encode(), mcp=record.mcp if record else None, tables=tuple(tables))
+        raise LeftAlone(f"the file cannot be changed: {error}") from None
+    return Change(settings, text.encode(), mcp=record.mcp if record else None, tables=tuple(tables))
 
 
 def disconnecting(target: Target, records: Records) -> Change:
-    """The change that takes our entries out: to the last byte as it was, if nobody else wrote there since."""
-    found = files.read(target.path)
+    """Return the change that removes Maestro's entries.
+
+    If the file still has the content that Maestro wrote, the change restores the content before, byte by byte.
+    """
+    settings = files.read(target.path)
     record = records.get(target.path)
-    if record is not None and digest(found.content) == record.after:
-        return Change(found, records.content_before(record))
-    if found.content is None:
-        return Change(found, None)
-    text = _without_us(target, found.text, record)
-    if record is not None and record.before is None and _says_nothing(target, text):
-        return Change(found, None)
-    return Change(found, text.encode())
+    if record is not None and digest(settings.content) == record.after:
+        return Change(settings, records.content_before(record))
+    if settings.content is None:
+        return Change(settings, None)
+    text = _remove_our_entries(target, settings.text, record)
+    if record is not None and record.before is None and _is_empty(target, text):
+        return Change(settings, None)
+    return Change(settings, text.encode())
 
 
-def _without_us(target: Target, text: str, record: Record | None) -> str:
-    """A file's text without anything of ours."""
+def _remove_our_entries(target: Target, text: str, record: Record | None) -> str:
+    """Return a file's text without Maestro's entries and tables."""
     for keys in record.tables if record is not None else ():
         try:
             text = toml_text.remove(text, keys)
         except toml_text.Unreadable as error:
-            raise LeftAlone(f"it cannot be changed: {error}") from None
+            raise LeftAlone(f"the file cannot be changed: {error}") from None
     return merging.without(target, text, owned=record.mcp if record is not None else target.mcp)
 
 
-def _says_nothing(target: Target, text: str) -> bool:
+def _is_empty(target: Target, text: str) -> bool:
     if target.format is Format.TOML:
         return not text.strip()
     return "".join(text.split()) in ("", "{}")
 
 
 def connect(target: Target, change: Change, records: Records, *, tool: str, scope: str) -> None:
-    """Make a change, and remember how to undo it. The copy is there before the file is touched."""
+    """Carry out a change, and record how to undo it. The copy is written before the file changes."""
     assert change.after is not None
     last = records.get(target.path)
-    untouched = last is not None and digest(change.found.content) == last.after
+    is_untouched = last is not None and digest(change.found.content) == last.after
     folders = list(last.folders) if last is not None else []
-    if untouched and last is not None:
+    if is_untouched and last is not None:
         before = last.before
     else:
-        bare = _bare(target, change, last)
+        bare = _content_to_restore(target, change, last)
         before = records.keep(target.path, bare) if bare is not None else None
-    made = files.write(change.found, change.after)
-    folders += [str(folder) for folder in made]
+    new_folders = files.write(change.found, change.after)
+    folders += [str(folder) for folder in new_folders]
     tables = [list(keys) for keys in change.tables]
     records.put(
         Record(tool, scope, str(target.path), before, digest(change.after), change.mcp, tables, folders=folders)
     )
 
 
-def _bare(target: Target, change: Change, last: Record | None) -> bytes | None:
-    """The file as it would be without us, to go back to."""
+def _content_to_restore(target: Target, change: Change, last: Record | None) -> bytes | None:
+    """Return the file's content without Maestro's entries: the content that an undo restores."""
     if change.found.content is None or last is None:
         return change.found.content
-    return _without_us(target, change.found.text, last).encode()
+    return _remove_our_entries(target, change.found.text, last).encode()
 
 
 def disconnect(target: Target, change: Change, records: Records) -> None:
-    """Make the change, and forget about the file."""
+    """Carry out a change that removes Maestro's entries, and delete the file's record."""
     record = records.get(target.path)
     if change.after is None and change.found.content is not None:
         files.remove(change.found)
@@ -143,12 +147,12 @@ def disconnect(target: Target, change: Change, records: Records) -> None:
 
 
 def persistently(make: Any, do: Any) -> Change:
-    """Make out a change and carry it out; anew if someone wrote in between."""
-    for _ in range(_TRIES_MAX):
+    """Plan a change and carry it out. Repeat both if another process wrote to the file in between."""
+    for _ in range(_ATTEMPTS_MAX):
         change: Change = make()
         try:
             do(change)
         except ChangedMeanwhile:
             continue
         return change
-    raise LeftAlone("someone else keeps writing to it")
+    raise LeftAlone("another process keeps writing to the file")

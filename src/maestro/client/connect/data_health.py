@@ -1,4 +1,4 @@
-"""The part of `maestro doctor` that checks the stored data. The server program does it, in a process of its own."""
+"""The part of `maestro doctor` that checks the stored data. The server program checks the data in its own process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from maestro.client import start
 from maestro.client.connect import place
 
 _DATABASE = "maestro.db"
-REMEDY = "docs/recovery.md says how to go back to a backup: maestro down, maestro restore FILE"
+REMEDY = "restore a backup (docs/recovery.md): maestro down, maestro restore FILE"
 
 
 def describe() -> tuple[list[str], list[str]]:
-    """Return the lines that say how the data is, and the problems of the data."""
+    """Return lines about the state of the data, and the problems of the data."""
     if not (place.home() / _DATABASE).exists():
         return [], []
     command = start.program("server", place.home(), "--check")

@@ -1,4 +1,4 @@
-"""What Maestro puts into each program's settings, where these lie, and how its own is known again."""
+"""Maestro's entries in the settings of each tool: their content, their files, and how to recognise them again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from maestro.tools.hooks.wiring import Groups, by_command
 
-SERVER = "maestro"  # what the MCP server is called there
+SERVER = "maestro"  # the name of the MCP server in the settings
 _OURS = re.compile(r"(?:^|[/\s'\"])maestro(?:-py)?['\"]? hook (?:claude|codex|gemini) \w+$")
 
 
@@ -30,7 +30,7 @@ class Format(enum.Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """One file, and what is to stand in it."""
+    """One settings file, and the entries that Maestro wants in the file."""
 
     path: Path
     format: Format
@@ -41,14 +41,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Caller:
-    """How the programs are to call Maestro."""
+    """The command with which the tools call Maestro."""
 
     program: str
-    home: str = ""  # a data directory that is not the usual one
+    home: str = ""  # the data directory, if it is not the usual one
 
     def hook(self, tool: str, event: str) -> str:
-        words = shlex.join([self.program, "hook", tool, event])
-        return f"MAESTRO_HOME={shlex.quote(self.home)} {words}" if self.home else words
+        command = shlex.join([self.program, "hook", tool, event])
+        return f"MAESTRO_HOME={shlex.quote(self.home)} {command}" if self.home else command
 
     def mcp(self) -> dict[str, Any]:
         entry: dict[str, Any] = {"command": self.program, "args": ["mcp"]}
@@ -56,7 +56,7 @@ class Caller:
 
 
 def this_program() -> Caller:
-    """The command beside the interpreter that runs this, by its whole path: programs do not always have ours."""
+    """Return the `maestro` command beside this interpreter, by its full path: a tool may have another PATH."""
     beside = Path(sys.executable).parent / "maestro"
     program = str(beside) if os.access(beside, os.X_OK) else "maestro"
     home = os.environ.get("MAESTRO_HOME", "")
@@ -64,12 +64,12 @@ def this_program() -> Caller:
 
 
 def is_ours(command: Any) -> bool:
-    """Whether a hook's command is one of Maestro's, of whatever installation."""
+    """Return whether a hook's command calls Maestro, of any installation."""
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
 def is_left_over(mcp: Any) -> bool:
-    """Whether an MCP entry is that of a Maestro which is not there any more: nobody can use it as it is."""
+    """Return whether an MCP entry calls a removed installation of Maestro: such an entry is of no use."""
     if not isinstance(mcp, dict) or mcp.get("args") != ["mcp"] or not isinstance(mcp.get("command"), str):
         return False
     program = Path(mcp["command"])
@@ -77,15 +77,15 @@ def is_left_over(mcp: Any) -> bool:
 
 
 def targets(tool: str, scope: Scope, caller: Caller, *, directory: Path) -> list[Target]:
-    """The files of one program."""
+    """Return the settings files of one tool, with Maestro's entries."""
     return _TARGETS[tool](scope, caller, directory)
 
 
-def _hooks(tool: str, caller: Caller) -> Groups:
+def _hook_groups(tool: str, caller: Caller) -> Groups:
     return by_command(tool, lambda event: caller.hook(tool, event))
 
 
-def _claude(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
+def _claude_targets(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
     entry = {"type": "stdio", **caller.mcp(), "alwaysLoad": True}
     own = os.environ.get("CLAUDE_CONFIG_DIR")
     if scope is Scope.PROJECT:
@@ -94,30 +94,30 @@ def _claude(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
         settings = (Path(own) if own else Path.home() / ".claude") / "settings.json"
         servers = (Path(own) if own else Path.home()) / ".claude.json"
     return [
-        Target(settings, Format.JSON, hooks=_hooks("claude", caller)),
+        Target(settings, Format.JSON, hooks=_hook_groups("claude", caller)),
         Target(servers, Format.JSON, mcp=entry, mcp_keys=("mcpServers", SERVER)),
     ]
 
 
-def _codex(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
+def _codex_targets(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
     own = os.environ.get("CODEX_HOME")
     folder = directory / ".codex" if scope is Scope.PROJECT else Path(own) if own else Path.home() / ".codex"
-    # Not `required`: what is asked in the first second may go without the tools, but codex starts whatever we do.
+    # Not `required`: codex must start also without Maestro. A turn in the first second may lack Maestro's tools.
     entry = caller.mcp()
     return [
-        Target(folder / "hooks.json", Format.JSON, hooks=_hooks("codex", caller)),
+        Target(folder / "hooks.json", Format.JSON, hooks=_hook_groups("codex", caller)),
         Target(folder / "config.toml", Format.TOML, mcp=entry, mcp_keys=("mcp_servers", SERVER)),
     ]
 
 
-def _gemini(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
+def _gemini_targets(scope: Scope, caller: Caller, directory: Path) -> list[Target]:
     own = os.environ.get("GEMINI_CLI_HOME")
     root = directory if scope is Scope.PROJECT else Path(own) if own else Path.home()
     entry = {**caller.mcp(), "trust": True}
-    hooks = _hooks("gemini", caller)
+    hooks = _hook_groups("gemini", caller)
     path = root / ".gemini" / "settings.json"
     return [Target(path, Format.JSON, hooks=hooks, mcp=entry, mcp_keys=("mcpServers", SERVER))]
 
 
-_TARGETS = {"claude": _claude, "codex": _codex, "gemini": _gemini}
+_TARGETS = {"claude": _claude_targets, "codex": _codex_targets, "gemini": _gemini_targets}
 TOOLS = tuple(_TARGETS)

@@ -1,5 +1,8 @@
-"""Settings files as they lie there: read whole or not at all, written whole or not at all, and only if nobody else
-wrote in between. Links are followed; who may read and write them stays as it is."""
+"""Read and write settings files, whole or not at all.
+
+A file is written only if no other process changed the file since it was read. Links are followed; the mode and the
+owner of a file stay the same.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ _FRESH_MODE = 0o600  # settings may hold keys
 
 
 class ChangedMeanwhile(Exception):
-    """Someone else wrote to the file since it was read."""
+    """Another process wrote to the file since it was read."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A file's content; None if there is no such file."""
+    """A settings file and its content; the content is None if the file does not exist."""
 
-    path: Path  # where it really lies
+    path: Path  # the real path, links resolved
     content: bytes | None
     mode: int = _FRESH_MODE
 
@@ -33,55 +36,55 @@ class Found:
         try:
             return (self.content or b"").decode()
         except UnicodeDecodeError:
-            raise LeftAlone("it is not UTF-8") from None
+            raise LeftAlone("the file is not UTF-8") from None
 
 
 def read(path: Path) -> Found:
-    """A file, past any links; LeftAlone if it is none that may be changed."""
+    """Read a file and follow links; raise LeftAlone if Maestro may not change the file."""
     try:
         real = Path(os.path.realpath(path))
-        found = real.lstat()
+        status = real.lstat()
     except FileNotFoundError:
         return Found(real, None)
     except OSError as error:
-        raise LeftAlone(f"it cannot be read: {error.strerror}") from None
-    if stat.S_ISLNK(found.st_mode):
-        raise LeftAlone("its links lead in a circle")
-    if not stat.S_ISREG(found.st_mode):
-        raise LeftAlone("it is no plain file")
-    if found.st_size > BYTES_MAX:
-        raise LeftAlone(f"it is larger than {BYTES_MAX // 1024**2} MiB")
+        raise LeftAlone(f"the file cannot be read: {error.strerror}") from None
+    if stat.S_ISLNK(status.st_mode):
+        raise LeftAlone("the links to the file form a circle")
+    if not stat.S_ISREG(status.st_mode):
+        raise LeftAlone("it is not a regular file")
+    if status.st_size > BYTES_MAX:
+        raise LeftAlone(f"the file is larger than {BYTES_MAX // 1024**2} MiB")
     try:
         content = real.read_bytes()
     except OSError as error:
-        raise LeftAlone(f"it cannot be read: {error.strerror}") from None
-    return Found(real, content, stat.S_IMODE(found.st_mode))
+        raise LeftAlone(f"the file cannot be read: {error.strerror}") from None
+    return Found(real, content, stat.S_IMODE(status.st_mode))
 
 
 def write(found: Found, content: bytes) -> list[Path]:
-    """Put another content in its place; the folders that were made for it.
+    """Replace the content of a file; return the folders that were made for the file.
 
-    A file that nobody may write is left alone, also where the system would let us replace it.
+    A read-only file stays unchanged, also where the system would let Maestro replace the file.
     """
     if found.content is not None and not found.mode & 0o222:
-        raise LeftAlone("it is read-only")
-    made = _make_folders(found.path.parent)
+        raise LeftAlone("the file is read-only")
+    folders = _make_folders(found.path.parent)
     try:
-        _replace(found, content)
+        _replace_file(found, content)
     except OSError as error:
-        raise LeftAlone(f"it cannot be written: {error.strerror}") from None
-    return made
+        raise LeftAlone(f"the file cannot be written: {error.strerror}") from None
+    return folders
 
 
 def remove(found: Found) -> None:
-    """Take a file away that Maestro made."""
-    _unchanged(found)
+    """Remove a file that Maestro made."""
+    _require_unchanged(found)
     found.path.unlink(missing_ok=True)
 
 
 def remove_folders(folders: list[Path]) -> None:
-    """Folders that Maestro made, as far as nothing is in them."""
-    for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+    """Remove the folders that Maestro made, except folders with other content."""
+    for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         with contextlib.suppress(OSError):
             folder.rmdir()
 
@@ -91,37 +94,37 @@ def _make_folders(folder: Path) -> list[Path]:
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
-    for one in reversed(missing):
+    for path in reversed(missing):
         try:
-            one.mkdir(mode=0o700)
+            path.mkdir(mode=0o700)
         except OSError as error:
-            raise LeftAlone(f"{one} cannot be made: {error.strerror}") from None
+            raise LeftAlone(f"the folder {path} cannot be made: {error.strerror}") from None
     return missing
 
 
-def _replace(found: Found, content: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{found.path.name}.", dir=found.path.parent)
+def _replace_file(settings: Found, content: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{settings.path.name}.", dir=settings.path.parent)
     part = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as out:
             out.write(content)
             out.flush()
-            os.fchmod(out.fileno(), found.mode)
+            os.fchmod(out.fileno(), settings.mode)
             os.fsync(out.fileno())
-        if found.content is not None:
-            with contextlib.suppress(OSError):  # as root: whose it is stays as it is
-                there = found.path.stat()
-                os.chown(part, there.st_uid, there.st_gid)
-        _unchanged(found)
-        part.rename(found.path)
+        if settings.content is not None:
+            with contextlib.suppress(OSError):  # for root: the file keeps its owner
+                status = settings.path.stat()
+                os.chown(part, status.st_uid, status.st_gid)
+        _require_unchanged(settings)
+        part.rename(settings.path)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _unchanged(found: Found) -> None:
+def _require_unchanged(settings: Found) -> None:
     try:
-        now: bytes | None = found.path.read_bytes()
+        now: bytes | None = settings.path.read_bytes()
     except FileNotFoundError:
         now = None
-    if now != found.content:
+    if now != settings.content:
         raise ChangedMeanwhile

@@ -1,4 +1,4 @@
-"""The part of `maestro doctor` that looks after the data directory: who else can read, change or replace it."""
+"""The part of `maestro doctor` that checks the data directory for access by other users."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ _SHOWN_MAX = 10
 
 
 def describe(exposed: list[Exposed]) -> list[tuple[str, str]]:
-    """Return each exposed path in words, with what mends it; of many files only the first."""
-    told = [(f"{one.path} {one.why}", _remedy(one)) for one in exposed[:_SHOWN_MAX]]
+    """Return a problem and its remedy for each exposed path, at most for the first paths."""
+    problems = [(f"{found.path} {found.why}", _remedy(found)) for found in exposed[:_SHOWN_MAX]]
     if len(exposed) > _SHOWN_MAX:
-        told.append((f"{len(exposed) - _SHOWN_MAX} more files are open to other users", private_home.FIX))
-    return told
+        problems.append((f"{len(exposed) - _SHOWN_MAX} more files are open to other users", private_home.FIX))
+    return problems
 
 
 def mend(home: Path) -> None:
-    """Close the data directory and its files, and replace the secrets that others could have read or written."""
+    """Close the data directory and its files to other users, and replace secrets that were open to other users."""
     exposed = private_home.find_exposed(home)
-    secrets = [one.path.name for one in exposed if one.is_secret]
+    secrets = [found.path.name for found in exposed if found.is_secret]
     if secrets and private_home.is_in_use(home):
-        say(f"{home} stays as it is: a server runs with the exposed secrets; stop it with `maestro down` first")
+        say(f"{home} is not changed: a server runs with the exposed secrets; stop the server first: maestro down")
         return
-    if any(one.path == home and one.is_foreign for one in exposed):
-        return  # only its owner can close it
+    if any(found.path == home and found.is_foreign for found in exposed):
+        return  # only the owner of the directory can close it
     private_home.mend(home, exposed)
     say(f"closed {home} to other users")
     if secrets:
         say(f"removed {' and '.join(secrets)}: the next server makes a new token and a new secret")
-        say("the tokens of all sessions are void: sessions that still run must register again, or be resumed")
+        say("the tokens of all sessions are void: register running sessions again, or resume them")
         say(f"other users may have changed the data: read {home / 'config.toml'}, and restore a backup if in doubt")
 
 
-def _remedy(one: Exposed) -> str:
-    if one.is_foreign:
-        return f"set another MAESTRO_HOME, or, if you trust what is there: chown it to yourself ({one.path})"
-    return f"{private_home.FIX} replaces it" if one.is_secret else f"{private_home.FIX} closes it"
+def _remedy(found: Exposed) -> str:
+    if found.is_foreign:
+        return f"set another MAESTRO_HOME; or, if you trust the content of {found.path}, chown it to yourself"
+    return f"{private_home.FIX} replaces it" if found.is_secret else f"{private_home.FIX} closes it"

@@ -1,4 +1,4 @@
-"""A settings file's text with Maestro's entries, and without them. All of anyone else's stays as it stands."""
+"""Add Maestro's entries to the text of a settings file, and remove them. All other text stays the same."""
 
 from __future__ import annotations
 
@@ -11,96 +11,96 @@ from maestro.text import jsonc
 from maestro.text.jsonc import Document, Edits, Node
 
 _HOOKS = "hooks"
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 class LeftAlone(Exception):
-    """A file that is not changed, and why."""
+    """A settings file that Maestro does not change; the message is the reason."""
 
 
 def merged(target: Target, text: str, *, owned: Any = None) -> tuple[str, list[str]]:
-    """A file's text with our entries, and what the person should know. `owned` is the MCP entry that is ours."""
+    """Return a file's text with Maestro's entries, and notes for the person. `owned` is Maestro's own MCP entry."""
     bare = without(target, text, owned=owned)
     notes: list[str] = []
-    if target.mcp is not None and (theirs := _mcp(target, bare)) is not None:
-        if theirs != target.mcp:
-            notes.append(f"{target.path} has an MCP server {target.mcp_keys[-1]!r} already: it stays as it is")
+    if target.mcp is not None and (foreign := _find_mcp_entry(target, bare)) is not None:
+        if foreign != target.mcp:
+            name = target.mcp_keys[-1]
+            notes.append(f"{target.path} already has another MCP server {name!r}: this entry is not changed")
         target = Target(target.path, target.format, hooks=target.hooks)
-    made = _toml_with(target, bare) if target.format is Format.TOML else _json_with(target, bare)
-    return (text if _same(target, text, made) else made), notes
+    merged_text = _add_to_toml(target, bare) if target.format is Format.TOML else _add_to_json(target, bare)
+    return (text if _is_same_data(target, text, merged_text) else merged_text), notes
 
 
 def without(target: Target, text: str, *, owned: Any = None) -> str:
-    """A file's text without what is ours: our hooks, and the MCP entry if it is the one that we wrote."""
+    """Return a file's text without Maestro's hooks, and without the MCP entry if the entry equals `owned`."""
     if target.format is Format.TOML:
-        return _toml_without(target, text, owned)
-    return _json_without(target, text, owned)
+        return _remove_from_toml(target, text, owned)
+    return _remove_from_json(target, text, owned)
 
 
 def present(target: Target, text: str) -> tuple[set[str], Any]:
-    """The events that call us, and the MCP entry there is."""
+    """Return the events whose hooks call Maestro, and the MCP entry under Maestro's name."""
     if target.format is Format.TOML:
-        return set(), _mcp(target, text)
-    if not text.strip(_MARK + " \t\r\n"):
+        return set(), _find_mcp_entry(target, text)
+    if not text.strip(_BYTE_ORDER_MARK + " \t\r\n"):
         return set(), None
-    data = _document(text).root.data()
+    data = _parse_json(text).root.data()
     hooks = data.get(_HOOKS) if isinstance(data, dict) else None
     events = hooks if isinstance(hooks, dict) else {}
-    return {event for event, groups in events.items() if any(is_ours(one) for one in _commands(groups))}, _mcp(
-        target, text
-    )
+    ours = {event for event, groups in events.items() if any(map(is_ours, _all_commands(groups)))}
+    return ours, _find_mcp_entry(target, text)
 
 
 def commands(text: str) -> list[str]:
-    """Our hooks' commands as they stand in a file."""
-    data = _document(text).root.data() if text.strip(_MARK + " \t\r\n") else {}
+    """Return the commands of Maestro's hooks in a file's text."""
+    data = _parse_json(text).root.data() if text.strip(_BYTE_ORDER_MARK + " \t\r\n") else {}
     hooks = data.get(_HOOKS) if isinstance(data, dict) else None
-    found = [one for groups in (hooks if isinstance(hooks, dict) else {}).values() for one in _commands(groups)]
-    return [one for one in found if is_ours(one)]
+    events = hooks if isinstance(hooks, dict) else {}
+    return [command for groups in events.values() for command in _all_commands(groups) if is_ours(command)]
 
 
-def _commands(groups: Any) -> list[Any]:
-    found = [group.get(_HOOKS) for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
-    hooks = [hook for one in found if isinstance(one, list) for hook in one]
+def _all_commands(groups: Any) -> list[Any]:
+    lists = [group.get(_HOOKS) for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
+    hooks = [hook for hook_list in lists if isinstance(hook_list, list) for hook in hook_list]
     return [hook.get("command") for hook in hooks if isinstance(hook, dict)]
 
 
-def _same(target: Target, text: str, made: str) -> bool:
-    """Whether nothing would be said that is not said already: then not even spaces change."""
+def _is_same_data(target: Target, text: str, merged_text: str) -> bool:
+    """Return whether both texts hold the same data: in that case not even spaces may change."""
     if target.format is Format.TOML:
-        return toml_text.read(text) == toml_text.read(made)
-    if not text.strip(_MARK + " \t\r\n"):
+        return toml_text.read(text) == toml_text.read(merged_text)
+    if not text.strip(_BYTE_ORDER_MARK + " \t\r\n"):
         return False
-    return bool(_document(text).root.data() == _document(made).root.data())
+    return bool(_parse_json(text).root.data() == _parse_json(merged_text).root.data())
 
 
-def _mcp(target: Target, text: str) -> Any:
+def _find_mcp_entry(target: Target, text: str) -> Any:
     if target.format is Format.TOML:
-        return toml_text.find(_toml(text), target.mcp_keys)
-    if not text.strip(_MARK + " \t\r\n"):
+        return toml_text.find(_parse_toml(text), target.mcp_keys)
+    if not text.strip(_BYTE_ORDER_MARK + " \t\r\n"):
         return None
-    found = _document(text).root.data()
-    return toml_text.find(found, target.mcp_keys) if target.mcp_keys else None
+    data = _parse_json(text).root.data()
+    return toml_text.find(data, target.mcp_keys) if target.mcp_keys else None
 
 
 # JSON
 
 
-def _document(text: str) -> Document:
+def _parse_json(text: str) -> Document:
     try:
-        document = Document(text.removeprefix(_MARK))
+        document = Document(text.removeprefix(_BYTE_ORDER_MARK))
     except jsonc.Unreadable as error:
-        raise LeftAlone(f"it cannot be read: {error}") from None
+        raise LeftAlone(f"the file cannot be read: {error}") from None
     if document.root.members is None:
-        raise LeftAlone("it is not an object")
+        raise LeftAlone("the file does not hold a JSON object")
     return document
 
 
-def _json_with(target: Target, text: str) -> str:
-    mark = _MARK if text.startswith(_MARK) else ""
-    if not text.strip(_MARK + " \t\r\n"):
+def _add_to_json(target: Target, text: str) -> str:
+    mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
+    if not text.strip(_BYTE_ORDER_MARK + " \t\r\n"):
         text = "{}\n"
-    document = _document(text)
+    document = _parse_json(text)
     edits = Edits(document)
     if target.hooks:
         _add_hooks(edits, document.root, target.hooks)
@@ -109,19 +109,19 @@ def _json_with(target: Target, text: str) -> str:
     return mark + edits.text()
 
 
-def _add_hooks(edits: Edits, root: Node, wanted: Mapping[str, list[dict[str, Any]]]) -> None:
-    hooks = _below(root, _HOOKS)
+def _add_hooks(edits: Edits, root: Node, hooks_to_add: Mapping[str, list[dict[str, Any]]]) -> None:
+    hooks = _child_node(root, _HOOKS)
     if hooks is None:
-        edits.add(root, dict(wanted), _HOOKS)
+        edits.add(root, dict(hooks_to_add), _HOOKS)
         return
     if hooks.members is None:
-        raise LeftAlone('its "hooks" is not an object')
-    for event, groups in wanted.items():
-        node = _below(hooks, event)
+        raise LeftAlone('"hooks" in the file is not an object')
+    for event, groups in hooks_to_add.items():
+        node = _child_node(hooks, event)
         if node is None:
             edits.add(hooks, groups, event)
         elif node.items is None:
-            raise LeftAlone(f'its "hooks" has {event!r}, which is not a list')
+            raise LeftAlone(f'{event!r} under "hooks" in the file is not a list')
         else:
             for group in groups:
                 edits.add(node, group)
@@ -129,41 +129,41 @@ def _add_hooks(edits: Edits, root: Node, wanted: Mapping[str, list[dict[str, Any
 
 def _add_under(edits: Edits, root: Node, keys: tuple[str, ...], value: dict[str, Any]) -> None:
     section, name = keys
-    node = _below(root, section)
+    node = _child_node(root, section)
     if node is None:
         edits.add(root, {name: value}, section)
     elif node.members is None:
-        raise LeftAlone(f"its {section!r} is not an object")
+        raise LeftAlone(f"{section!r} in the file is not an object")
     else:
         edits.add(node, value, name)
 
 
-def _below(node: Node, key: str) -> Node | None:
+def _child_node(node: Node, key: str) -> Node | None:
     if key in node.repeated:
-        raise LeftAlone(f"it has {key!r} twice")
+        raise LeftAlone(f"the file has the key {key!r} twice")
     entry = (node.members or {}).get(key)
     return entry.node if entry is not None else None
 
 
-def _json_without(target: Target, text: str, owned: Any) -> str:
-    if not text.strip(_MARK + " \t\r\n"):
+def _remove_from_json(target: Target, text: str, owned: Any) -> str:
+    if not text.strip(_BYTE_ORDER_MARK + " \t\r\n"):
         return text
-    mark = _MARK if text.startswith(_MARK) else ""
-    document = _document(text)
+    mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
+    document = _parse_json(text)
     edits = Edits(document)
-    changed = _cut_hooks(edits, document.root)
+    is_changed = _remove_hooks(edits, document.root)
     if owned is not None and target.mcp_keys:
-        changed |= _cut_mcp(edits, document.root, target.mcp_keys, owned)
-    return mark + edits.text() if changed else text
+        is_changed |= _remove_mcp(edits, document.root, target.mcp_keys, owned)
+    return mark + edits.text() if is_changed else text
 
 
-def _cut_mcp(edits: Edits, root: Node, keys: tuple[str, ...], owned: Any) -> bool:
+def _remove_mcp(edits: Edits, root: Node, keys: tuple[str, ...], owned: Any) -> bool:
     section, name = keys
-    node = _below(root, section)
-    if node is None or _below(node, name) is None or node.members is None or root.members is None:
+    node = _child_node(root, section)
+    if node is None or _child_node(node, name) is None or node.members is None or root.members is None:
         return False
     if node.members[name].node.data() != owned:
-        return False  # someone has changed it: then it is theirs
+        return False  # the person has changed the entry, and owns it now
     if len(node.members) == 1:
         edits.remove(root, root.members[section])
     else:
@@ -171,15 +171,15 @@ def _cut_mcp(edits: Edits, root: Node, keys: tuple[str, ...], owned: Any) -> boo
     return True
 
 
-def _cut_hooks(edits: Edits, root: Node) -> bool:
-    """Takes out our commands, and around them what held nothing else."""
-    hooks = _below(root, _HOOKS)
+def _remove_hooks(edits: Edits, root: Node) -> bool:
+    """Remove Maestro's commands, and the groups and events that become empty; return whether the text changes."""
+    hooks = _child_node(root, _HOOKS)
     if hooks is None or hooks.members is None or root.members is None:
         return False
     emptied = [event for event, entry in hooks.members.items() if _is_only_ours(entry.node)]
-    touched = [event for event, entry in hooks.members.items() if any(map(is_ours, _commands(entry.node.data())))]
+    touched = [event for event, entry in hooks.members.items() if any(map(is_ours, _all_commands(entry.node.data())))]
     for event in touched:
-        _below(hooks, event)  # that it stands there once
+        _child_node(hooks, event)  # refuse a file that has the event twice
     if touched and len(emptied) == len(hooks.members):
         edits.remove(root, root.members[_HOOKS])
         return True
@@ -187,7 +187,7 @@ def _cut_hooks(edits: Edits, root: Node) -> bool:
         if event in emptied:
             edits.remove(hooks, hooks.members[event])
         else:
-            _cut_groups(edits, hooks.members[event].node)
+            _remove_groups(edits, hooks.members[event].node)
     return bool(touched)
 
 
@@ -196,15 +196,15 @@ def _is_only_ours(node: Node) -> bool:
 
 
 def _is_our_group(node: Node) -> bool:
-    found = _commands([node.data()])
-    return bool(found) and all(map(is_ours, found))
+    group_commands = _all_commands([node.data()])
+    return bool(group_commands) and all(map(is_ours, group_commands))
 
 
-def _cut_groups(edits: Edits, groups: Node) -> None:
+def _remove_groups(edits: Edits, groups: Node) -> None:
     for entry in groups.items or ():
         if _is_our_group(entry.node):
             edits.remove(groups, entry)
-        elif any(map(is_ours, _commands([entry.node.data()]))):
+        elif any(map(is_ours, _all_commands([entry.node.data()]))):
             inside = entry.node.members[_HOOKS].node if entry.node.members else entry.node
             for hook in inside.items or ():
                 if is_ours((hook.node.data() or {}).get("command")):
@@ -214,26 +214,26 @@ def _cut_groups(edits: Edits, groups: Node) -> None:
 # TOML
 
 
-def _toml(text: str) -> dict[str, Any]:
+def _parse_toml(text: str) -> dict[str, Any]:
     try:
         return toml_text.read(text)
     except toml_text.Unreadable as error:
-        raise LeftAlone(f"it cannot be read: {error}") from None
+        raise LeftAlone(f"the file cannot be read: {error}") from None
 
 
-def _toml_with(target: Target, text: str) -> str:
+def _add_to_toml(target: Target, text: str) -> str:
     if target.mcp is None:
         return text
     try:
         return toml_text.add(text, target.mcp_keys, target.mcp)
     except toml_text.Unreadable as error:
-        raise LeftAlone(f"it cannot be changed: {error}") from None
+        raise LeftAlone(f"the file cannot be changed: {error}") from None
 
 
-def _toml_without(target: Target, text: str, owned: Any) -> str:
-    if owned is None or toml_text.find(_toml(text), target.mcp_keys) != owned:
+def _remove_from_toml(target: Target, text: str, owned: Any) -> str:
+    if owned is None or toml_text.find(_parse_toml(text), target.mcp_keys) != owned:
         return text
     try:
         return toml_text.remove(text, target.mcp_keys)
     except toml_text.Unreadable as error:
-        raise LeftAlone(f"it cannot be changed: {error}") from None
+        raise LeftAlone(f"the file cannot be changed: {error}") from None

@@ -1,4 +1,4 @@
-"""Where this is done: the data directory, the project, the server if one answers."""
+"""The surroundings of a connect command: the data directory, the project, and the server if a server answers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def home() -> Path:
 
 
 def project() -> Path:
-    """The top of the checkout around the present directory, or that directory."""
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    """Return the top of the checkout around the present directory; without a checkout, the present directory."""
+    present = Path.cwd()
+    return next((folder for folder in (present, *present.parents) if (folder / ".git").exists()), present)
 
 
 def ask(*words: str) -> Any:
-    """The server's answer in JSON; None if there is no server, or it refuses."""
+    """Return the server's JSON answer to a command; None if no server answers, or the server refuses."""
     names = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")
     environment = {name: value for name in names if (value := thin.setting(name))}
     try:
@@ -32,7 +32,7 @@ def ask(*words: str) -> Any:
 
 
 def start_server() -> bool:
-    """A server, started if need be and if this caller may; whether there is one."""
+    """Start a server if none runs and the caller may start one; return whether a server runs."""
     if start.answers(thin.socket_path()):
         return True
     if thin.setting("MAESTRO_SERVER_URL") or start.agent_mark():
@@ -46,11 +46,11 @@ def start_server() -> bool:
 
 
 def require_person(what: str) -> None:
-    """Settings are the person's own; an agent does not change them."""
-    told = any(map(thin.setting, ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")))
-    known = None if told else ask("whoami")
-    if told or (isinstance(known, dict) and known.get("session")):
-        raise thin.Ended(thin.NOT_PERMITTED, f"only the person {what}; this is a session")
+    """Refuse a session: the settings belong to the person, and an agent must not change the settings."""
+    is_session = any(map(thin.setting, ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID")))
+    identity = None if is_session else ask("whoami")
+    if is_session or (isinstance(identity, dict) and identity.get("session")):
+        raise thin.Ended(thin.NOT_PERMITTED, f"only the person {what}; a session runs this command")
 
 
 def say(text: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Which agent programs there are on this machine, and of which version."""
+"""Find the installed programs of the tools on this machine, and their versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGES = {
     "codex": "@openai/codex",
     "gemini": "@google/gemini-cli",
 }
-# What everything was tried with, and what hooks and tools can do there.
+# The versions with which Maestro was tested, and the abilities of hooks and tools in these versions.
 TRIED = {"claude": "2.1.325", "codex": "0.166.0", "gemini": "0.61.0"}
 ABILITIES = {
     "claude": "mail between tool calls; critical mail stops the next one; permission requests are shown",
@@ -29,7 +29,7 @@ _VERSION_SECONDS_MAX = 20
 
 @dataclass(frozen=True)
 class Program:
-    """One of them, as it is installed."""
+    """The installed program of a tool."""
 
     path: str
     version: str
@@ -39,11 +39,11 @@ def find(tool: str) -> Program | None:
     path = shutil.which(tool)
     if path is None:
         return None
-    return Program(path, _installed(tool, path) or _asked(path))
+    return Program(path, _packaged_version(tool, path) or _printed_version(path))
 
 
-def _installed(tool: str, path: str) -> str:
-    """What its package says: starting it to ask may take seconds."""
+def _packaged_version(tool: str, path: str) -> str:
+    """Return the version from the program's package: a start of the program may take seconds."""
     for folder in Path(os.path.realpath(path)).parents:
         try:
             package = json.loads((folder / "package.json").read_bytes())
@@ -54,9 +54,9 @@ def _installed(tool: str, path: str) -> str:
     return ""
 
 
-def _asked(path: str) -> str:
+def _printed_version(path: str) -> str:
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [path, "--version"],
             capture_output=True,
             text=True,
@@ -66,5 +66,5 @@ def _asked(path: str) -> str:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = re.search(r"\d+\.\d+[\w.-]*", said)
-    return found[0] if found else ""
+    version = re.search(r"\d+\.\d+[\w.-]*", output)
+    return version[0] if version else ""

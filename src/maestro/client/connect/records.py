@@ -1,4 +1,4 @@
-"""What was changed in whose settings, and the files as they were before: in the data directory's `connect`."""
+"""Records of changed settings files, and copies of the files before the change: in the data directory's `connect`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _FOLDER = "connect"
 
 @dataclass
 class Record:
-    """One file that Maestro changed."""
+    """One settings file that Maestro changed."""
 
     tool: str
     scope: str
     path: str
-    before: str | None  # the name of the copy; None if there was no file
-    after: str  # the digest of what Maestro wrote
-    mcp: Any = None  # the entry that is Maestro's own
-    tables: list[list[str]] = field(default_factory=list)  # TOML tables that are
-    folders: list[str] = field(default_factory=list)  # that were made for it
+    before: str | None  # the name of the copy; None if the file did not exist
+    after: str  # the digest of the content that Maestro wrote
+    mcp: Any = None  # the MCP entry that Maestro wrote
+    tables: list[list[str]] = field(default_factory=list)  # the TOML tables that Maestro wrote
+    folders: list[str] = field(default_factory=list)  # the folders that Maestro made for the file
     at: float = 0.0
 
 
@@ -33,57 +33,59 @@ def digest(content: bytes | None) -> str:
 
 
 class Records:
-    """All of them."""
+    """All records of one data directory."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / _FOLDER
 
     def get(self, path: Path) -> Record | None:
         try:
-            return Record(**json.loads(self._file(path).read_bytes()))
+            return Record(**json.loads(self._record_file(path).read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
 
     def of(self, tool: str) -> list[Record]:
-        found = [self._read(file) for file in sorted(self._folder.glob("*.json"))] if self._folder.is_dir() else []
-        return [record for record in found if record is not None and record.tool == tool]
+        records = (
+            [self._read_record(file) for file in sorted(self._folder.glob("*.json"))] if self._folder.is_dir() else []
+        )
+        return [record for record in records if record is not None and record.tool == tool]
 
     def content_before(self, record: Record) -> bytes | None:
         return (self._folder / record.before).read_bytes() if record.before is not None else None
 
     def keep(self, path: Path, content: bytes) -> str:
-        """A copy of a file as it was; one that was kept before is the same."""
-        self._make()
-        name = f"{self._name(path)}.{digest(content)[:12]}.before"
+        """Copy the content of a settings file before a change; return the copy's name. Equal content has one copy."""
+        self._make_folder()
+        name = f"{self._record_name(path)}.{digest(content)[:12]}.before"
         if not (self._folder / name).exists():
-            self._write(self._folder / name, content)
+            self._write_file(self._folder / name, content)
         return name
 
     def put(self, record: Record) -> None:
-        self._make()
+        self._make_folder()
         record.at = time.time()
-        self._write(self._file(Path(record.path)), json.dumps(asdict(record), indent=1).encode() + b"\n")
+        self._write_file(self._record_file(Path(record.path)), json.dumps(asdict(record), indent=1).encode() + b"\n")
 
     def drop(self, record: Record) -> None:
-        """It is as it was. The copy stays: it costs little, and may be someone's last one."""
-        self._file(Path(record.path)).unlink(missing_ok=True)
+        """Delete the record of a restored file. The copy stays: it is small, and may be the person's last copy."""
+        self._record_file(Path(record.path)).unlink(missing_ok=True)
 
-    def _make(self) -> None:
+    def _make_folder(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def _read(self, file: Path) -> Record | None:
+    def _read_record(self, file: Path) -> Record | None:
         try:
             return Record(**json.loads(file.read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
 
-    def _name(self, path: Path) -> str:
+    def _record_name(self, path: Path) -> str:
         return f"{path.name.lstrip('.')}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
 
-    def _file(self, path: Path) -> Path:
-        return self._folder / f"{self._name(path)}.json"
+    def _record_file(self, path: Path) -> Path:
+        return self._folder / f"{self._record_name(path)}.json"
 
-    def _write(self, file: Path, content: bytes) -> None:
+    def _write_file(self, file: Path, content: bytes) -> None:
         part = file.with_name(f".{file.name}.{os.getpid()}")
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as out:

@@ -1,4 +1,4 @@
-"""Fires each hook that stands in a program's settings, as the program would, and looks at what comes back."""
+"""Run the hooks from a tool's settings as the tool would run them, and check the answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECONDS_MAX = 15
 
 @dataclass(frozen=True)
 class Tried:
-    """How one hook did."""
+    """The result of one test hook."""
 
     event: str
     milliseconds: float
@@ -21,7 +21,7 @@ class Tried:
 
 
 def fire(command: str, directory: Path) -> Tried:
-    """One hook. The payload says that it is a test, so nothing follows from it."""
+    """Run one hook. The payload marks the hook as a test, which has no effect in the server."""
     event = command.rsplit(" ", 1)[-1]
     payload = json.dumps({"maestro_test": "connect", "hook_event_name": event, "cwd": str(directory)})
     began = time.perf_counter()
@@ -36,14 +36,14 @@ def fire(command: str, directory: Path) -> Tried:
         )
     except subprocess.TimeoutExpired:
         return Tried(event, _SECONDS_MAX * 1000, f"no answer within {_SECONDS_MAX} s")
-    taken = (time.perf_counter() - began) * 1000
+    milliseconds = (time.perf_counter() - began) * 1000
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        return Tried(event, taken, f"exit code {done.returncode}: {said[-1] if said else ''}")
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        return Tried(event, milliseconds, f"exit code {done.returncode}: {lines[-1] if lines else ''}")
     try:
         answer = json.loads(done.stdout or b"{}")
     except ValueError:
         answer = {}
     if not isinstance(answer, dict) or (answer.get("maestro"), answer.get("event")) != ("ok", event):
-        return Tried(event, taken, "the server did not answer (maestro doctor says more)")
-    return Tried(event, taken)
+        return Tried(event, milliseconds, "the server did not answer; for the reason run: maestro doctor")
+    return Tried(event, milliseconds)

@@ -1,6 +1,6 @@
-"""Tables at the end of a TOML file: put there and taken away again as text, so that all else stays as it stands.
+"""Add a table to the end of a TOML text, and remove the table again. All other text stays the same.
 
-What comes out is read again, and must say what the file said before and the change, and nothing else.
+The module parses each result again, and refuses a result that changes any other data.
 """
 
 from __future__ import annotations
@@ -15,118 +15,121 @@ _HEADER = re.compile(r"[ \t]*\[")
 
 
 class Unreadable(Exception):
-    """This is no TOML, or none that can be changed with certainty."""
+    """The text is not TOML, or cannot be changed without a change of other data."""
 
 
 def read(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Unreadable(str(error) or "it is nested too deeply") from None
+        raise Unreadable(str(error) or "the TOML is nested too deeply") from None
 
 
 def find(data: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    """What stands under some keys; None if nothing does."""
-    found: Any = data
+    """Return the value under a path of keys; None if the path does not exist."""
+    value: Any = data
     for key in keys:
-        if not isinstance(found, dict) or key not in found:
+        if not isinstance(value, dict) or key not in value:
             return None
-        found = found[key]
-    return found
+        value = value[key]
+    return value
 
 
 def add(text: str, keys: Sequence[str], table: Mapping[str, Any]) -> str:
-    """The text with a table at its end; Unreadable if there is no way to put it there."""
+    """Return the text with a table at the end; raise Unreadable if the table cannot be added."""
     before = read(text)
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{_path(keys)}]", *(f"{_key(name)} = {_value(value)}" for name, value in table.items())]
+    lines = [
+        f"[{_format_keys(keys)}]",
+        *(f"{_format_key(name)} = {_format_value(value)}" for name, value in table.items()),
+    ]
     gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
-    made = text + gap + newline.join(lines) + newline
-    _expect(made, _with(before, keys, dict(table)))
-    return made
+    new_text = text + gap + newline.join(lines) + newline
+    _require_data(new_text, _add_table(before, keys, dict(table)))
+    return new_text
 
 
 def remove(text: str, keys: Sequence[str]) -> str:
-    """The text without a table; Unreadable if it is not one that stands by itself."""
+    """Return the text without a table; raise Unreadable if the table has no header line of its own."""
     before = read(text)
     if find(before, keys) is None:
         return text
-    wanted = _without(before, keys)
+    expected = _remove_table(before, keys)
     lines = text.splitlines(keepends=True)
     for begin in range(len(lines)):
-        if _HEADER.match(lines[begin]) and _named(lines[begin]) == list(keys):
-            made = _cut(lines, begin)
+        if _HEADER.match(lines[begin]) and _header_keys(lines[begin]) == list(keys):
+            new_text = _remove_lines(lines, begin)
             try:
-                _expect(made, wanted)
+                _require_data(new_text, expected)
             except Unreadable:
-                continue  # a line of some text that only looks like it
-            return made
-    raise Unreadable(f"[{_path(keys)}] is not a table of its own there")
+                continue  # the line is part of a string that only looks like the header
+            return new_text
+    raise Unreadable(f"[{_format_keys(keys)}] has no header line of its own")
 
 
-def _cut(lines: list[str], begin: int) -> str:
-    """Lines without the table that begins at one of them."""
+def _remove_lines(lines: list[str], begin: int) -> str:
+    """Return the text without the table whose header is the line `begin`."""
     end = begin + 1
     while end < len(lines) and not _HEADER.match(lines[end]):
         end += 1
-    # What someone noted below it is not its own.
+    # Comments below the table do not belong to the table.
     while end > begin + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1
     if begin and not lines[begin - 1].strip():
-        begin -= 1  # the gap that came with it
+        begin -= 1  # the empty line that `add` wrote before the table
     return "".join(lines[:begin] + lines[end:])
 
 
-def _named(line: str) -> list[str] | None:
-    """The keys of a table's header."""
+def _header_keys(line: str) -> list[str] | None:
+    """Return the keys of a table's header line; None if the line is no header."""
     try:
-        found: Any = tomllib.loads(line)
+        value: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:
         return None
     keys = []
-    while isinstance(found, dict) and len(found) == 1:
-        key, found = next(iter(found.items()))
+    while isinstance(value, dict) and len(value) == 1:
+        key, value = next(iter(value.items()))
         keys.append(key)
-    return keys if found == {} else None
+    return keys if value == {} else None
 
 
-def _expect(text: str, wanted: dict[str, Any]) -> None:
-    if read(text) != wanted:
-        raise Unreadable("the change cannot be made without changing something else")
+def _require_data(text: str, expected: dict[str, Any]) -> None:
+    if read(text) != expected:
+        raise Unreadable("the change would also change other data")
 
 
-def _with(data: dict[str, Any], keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
+def _add_table(data: dict[str, Any], keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
     if not keys:
         return table
-    below = data.get(keys[0], {})
-    if not isinstance(below, dict):
-        raise Unreadable(f"{keys[0]} is no table there")
-    return {**data, keys[0]: _with(below, keys[1:], table)}
+    inner = data.get(keys[0], {})
+    if not isinstance(inner, dict):
+        raise Unreadable(f"{keys[0]} in the file is not a table")
+    return {**data, keys[0]: _add_table(inner, keys[1:], table)}
 
 
-def _without(data: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Without a table, and without those around it that held nothing else."""
+def _remove_table(data: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return the data without a table, and without the tables around it that become empty."""
     rest = {name: value for name, value in data.items() if name != keys[0]}
     if len(keys) > 1:
-        below = _without(data[keys[0]], keys[1:])
-        if below:
-            return {**data, keys[0]: below}
+        inner = _remove_table(data[keys[0]], keys[1:])
+        if inner:
+            return {**data, keys[0]: inner}
     return rest
 
 
-def _path(keys: Sequence[str]) -> str:
-    return ".".join(map(_key, keys))
+def _format_keys(keys: Sequence[str]) -> str:
+    return ".".join(map(_format_key, keys))
 
 
-def _key(name: str) -> str:
+def _format_key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
-def _value(value: Any) -> str:
-    """A JSON string is one in TOML too, as long as nothing in it is left out."""
+def _format_value(value: Any) -> str:
+    """Return a value as TOML. A JSON string is also a TOML string, if no character is left out."""
     if isinstance(value, dict):
-        inside = ", ".join(f"{_key(name)} = {_value(one)}" for name, one in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
+        fields = ", ".join(f"{_format_key(name)} = {_format_value(inner)}" for name, inner in value.items())
+        return f"{{ {fields} }}" if fields else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_format_value, value))}]"
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Codex runs no hook that its person has not reviewed. What it thinks of ours is asked of codex itself."""
+"""Ask codex which of Maestro's hooks the person has reviewed. Codex does not run other hooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS_MAX = 20.0
 
 @dataclass(frozen=True)
 class Reviewed:
-    """One of our hooks, as codex sees it."""
+    """One of Maestro's hooks, as codex lists it."""
 
     key: str
     event: str
@@ -29,20 +29,20 @@ class Reviewed:
 
 
 def ask(program: str, directory: Path) -> list[Reviewed] | None:
-    """Our hooks as codex finds them from a directory; None if it does not say."""
-    words = [program, "app-server"]
-    hello = {"clientInfo": {"name": "maestro", "version": __version__}}
-    asked: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": hello},
+    """Return Maestro's hooks as codex finds them from a directory; None if codex does not answer."""
+    command = [program, "app-server"]
+    client = {"clientInfo": {"name": "maestro", "version": __version__}}
+    requests: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": client},
         {"method": "initialized"},
         {"id": 2, "method": "hooks/list", "params": {"cwds": [str(directory)]}},
     ]
     try:
         with subprocess.Popen(
-            words, cwd=directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, cwd=directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as codex:
             try:
-                return _listed(_conversation(codex, asked))
+                return _reviewed_hooks(_list_hooks(codex, requests))
             finally:
                 codex.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -52,19 +52,20 @@ def ask(program: str, directory: Path) -> list[Reviewed] | None:
         return None
 
 
-def _conversation(codex: subprocess.Popen[bytes], asked: list[dict[str, Any]]) -> Any:
+def _list_hooks(codex: subprocess.Popen[bytes], requests: list[dict[str, Any]]) -> Any:
+    """Send the requests, and return the result of the last request; None without an answer."""
     assert codex.stdin is not None and codex.stdout is not None
     with contextlib.suppress(OSError):
-        codex.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in asked))
+        codex.stdin.write(b"".join(json.dumps(request).encode() + b"\n" for request in requests))
         codex.stdin.flush()
-    until, said = time.monotonic() + _SECONDS_MAX, b""
-    with selectors.DefaultSelector() as waiting:
-        waiting.register(codex.stdout, selectors.EVENT_READ)
-        while (left := until - time.monotonic()) > 0 and waiting.select(left):
-            piece = os.read(codex.stdout.fileno(), 1 << 16)
-            if not piece:
+    until, partial = time.monotonic() + _SECONDS_MAX, b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(codex.stdout, selectors.EVENT_READ)
+        while (left := until - time.monotonic()) > 0 and selector.select(left):
+            chunk = os.read(codex.stdout.fileno(), 1 << 16)
+            if not chunk:
                 return None
-            *lines, said = (said + piece).split(b"\n")
+            *lines, partial = (partial + chunk).split(b"\n")
             for line in lines:
                 with contextlib.suppress(ValueError):
                     answer = json.loads(line)
@@ -73,12 +74,12 @@ def _conversation(codex: subprocess.Popen[bytes], asked: list[dict[str, Any]]) -
     return None
 
 
-def _listed(result: Any) -> list[Reviewed] | None:
+def _reviewed_hooks(result: Any) -> list[Reviewed] | None:
     try:
-        found = [hook for place in result["data"] for hook in place["hooks"]]
+        hooks = [hook for listing in result["data"] for hook in listing["hooks"]]
         return [
             Reviewed(hook["key"], hook["eventName"], hook["currentHash"], hook["trustStatus"] == "trusted")
-            for hook in found
+            for hook in hooks
             if is_ours(hook.get("command"))
         ]
     except (KeyError, TypeError):

@@ -1,6 +1,6 @@
-"""What a person looks at while it goes on: an agent's terminal, its transcript, a run, the end of the server.
+"""Live views for the person: a session's terminal, its transcript, a run, the end of the server.
 
-Runs in the client after the server has done its part (the frame `L` of docs/frames.md), and outlives it.
+A view runs in the client after the server has done its part (the frame `L` of docs/frames.md), and outlives it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ _VIEWS = {"attach": "attach", "down": "down", "logs": "logs", "run": "run", "sav
 
 
 def run(handed: bytes) -> int:
-    """Goes on with what the server handed over; the exit code."""
+    """Run the view that the server handed over; return the exit code."""
     facts = json.loads(handed)
     view = _VIEWS.get(facts.pop("do"))
     if view is None:
-        raise thin.Ended(thin.FAILED, "the server left something to this client that it does not know")
+        raise thin.Ended(
+            thin.FAILED,
+            "the server asks for a view that this client does not know; compare the versions: maestro doctor",
+        )
     return int(importlib.import_module(f"maestro.client.live.{view}").run(**facts))

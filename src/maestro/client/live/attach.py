@@ -1,4 +1,4 @@
-"""`session attach`: an agent's terminal in one's own, straight from its runner."""
+"""`session attach`: show a session's terminal in the person's terminal, directly from the session's runner."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ from maestro.client.live.link import Link
 _CHUNK = 1 << 16
 _RETRY_SECONDS = 2.0
 _PAUSE_SECONDS = 0.05
-# Whatever is more than text on lines that follow each other: then the screen is drawn whole.
+# Sequences beyond plain lines of text: a program that uses them draws the whole screen.
 _OTHER_SCREEN = re.compile(rb"\x1b\[\?(?:1049|1047|47)(?P<entered>[hl])")
 _SEQUENCE_BYTES = 16
 _DRAWS = re.compile(rb"\x1b\[(?![\d;:]*m|\d*K|\?[\d;]*[hl])|\x1b[78cDM]")
 
 
 def run(*, folder: str, name: str, read_only: bool, detach_key: str) -> int:
-    """Attach until the person leaves, or the agent ends."""
+    """Attach until the person leaves or the program ends."""
     try:
         link = Link(folder)
     except OSError:
-        raise thin.Ended(thin.FAILED, f"the runner of {name} is not there\nmaestro session explain {name}") from None
+        raise thin.Ended(
+            thin.FAILED, f"the runner of {name} does not answer\nsee: maestro session explain {name}"
+        ) from None
     leave = "-".join((detach_key[:-2].capitalize(), detach_key[-1]))
-    what = "looking at" if read_only else "attached to"
-    thin.put(2, os.fsencode(f"[{what} {name}; {leave} leaves it running]\n"))
-    view = _Attached(link, folder, name, read_only=read_only, key=Key(detach_key))
+    state = "watching" if read_only else "attached to"
+    thin.put(2, os.fsencode(f"[{state} {name}; {leave} detaches, the session goes on]\n"))
+    view = _AttachedTerminal(link, folder, name, read_only=read_only, key=Key(detach_key))
     return terminal.lend(view.run, title=f"{name} ({leave} detaches)")
 
 
 class Key:
-    """Finds the key that leaves, in each of the ways in which terminals write it."""
+    """The key that detaches, in each of the forms in which terminals send it."""
 
     def __init__(self, spelt: str) -> None:
         char = spelt[-1]
@@ -45,13 +47,13 @@ class Key:
         self._pattern = re.compile(b"|".join(forms))
 
     def before(self, typed: bytes) -> bytes | None:
-        """What was typed before it; None if it was not."""
-        found = self._pattern.search(typed)
-        return typed[: found.start()] if found else None
+        """Return the bytes typed before the key; None if the key was not typed."""
+        match = self._pattern.search(typed)
+        return typed[: match.start()] if match else None
 
 
-class _Attached:
-    """One terminal at one agent."""
+class _AttachedTerminal:
+    """The person's terminal, attached to one session."""
 
     def __init__(self, link: Link, folder: str, name: str, *, read_only: bool, key: Key) -> None:
         self._link = link
@@ -60,19 +62,19 @@ class _Attached:
         self._read_only = read_only
         self._key = key
         self._resized = False
-        self._told_to_end = False
-        self._awaits_picture = True
+        self._is_asked_to_end = False
+        self._is_first_output = True
         self._on_other_screen = False
-        self._last = b""
-        self._draws = False  # whether the agent draws on all of the screen
+        self._last_bytes = b""
+        self._draws = False  # whether the program draws on the whole screen
 
     def run(self, watched: int) -> terminal.Ending:
-        woken = self._signals()
+        woken = self._install_signal_handlers()
         try:
-            self._begin()
+            self._attach()
         except OSError:
-            return self._gone()
-        ending = self._shown()
+            return self._ending_without_runner()
+        ending = self._show_frames()
         if ending is not None:
             return ending
         with selectors.DefaultSelector() as selector:
@@ -83,43 +85,43 @@ class _Attached:
                 ready = {key.fd for key, _ in selector.select()}
                 if woken in ready:
                     os.read(woken, 4096)
-                if watched in ready or self._told_to_end:
-                    return self._leave("detached from")
+                if watched in ready or self._is_asked_to_end:
+                    return self._ending_for_person("detached from")
                 if self._resized:
-                    self._tell_size()
-                if 0 in ready and not self._typed():
-                    return self._leave("detached from")
+                    self._send_size()
+                if 0 in ready and not self._pass_on_typed():
+                    return self._ending_for_person("detached from")
                 if self._link.fileno() in ready:
                     selector.unregister(self._link)
-                    ending = self._shown()
+                    ending = self._show_frames()
                     if ending is not None:
                         return ending
                     selector.register(self._link, selectors.EVENT_READ)
 
-    def _signals(self) -> int:
+    def _install_signal_handlers(self) -> int:
         woken, waking = os.pipe()
         for end in (woken, waking):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
         signal.signal(signal.SIGWINCH, lambda number, frame: setattr(self, "_resized", True))
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-            signal.signal(number, lambda number, frame: setattr(self, "_told_to_end", True))
+            signal.signal(number, lambda number, frame: setattr(self, "_is_asked_to_end", True))
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         return woken
 
-    def _begin(self) -> None:
-        """First the size, so that what is drawn fits; then the screen as it is."""
-        self._tell_size()
+    def _attach(self) -> None:
+        """Attach: send the size first, which lets the picture fit, then ask for the present screen."""
+        self._send_size()
         self._link.ask(do="attach", read_only=self._read_only)
-        self._awaits_picture = True
+        self._is_first_output = True
 
-    def _tell_size(self) -> None:
+    def _send_size(self) -> None:
         self._resized = False
         if not self._read_only:
-            self._say(b"Z", b"%d %d" % terminal.size())
+            self._send_frame(b"Z", b"%d %d" % terminal.size())
 
-    def _typed(self) -> bool:
-        """Passes on what was typed; False when it was time to leave."""
+    def _pass_on_typed(self) -> bool:
+        """Pass on typed bytes; return False if the person typed the key that detaches."""
         try:
             data = os.read(0, _CHUNK)
         except OSError:
@@ -129,59 +131,59 @@ class _Attached:
         before = self._key.before(data)
         rest = data if before is None else before
         if rest and not self._read_only:
-            self._say(b"D", rest)
+            self._send_frame(b"D", rest)
         return before is None
 
-    def _say(self, kind: bytes, payload: bytes) -> None:
-        with contextlib.suppress(OSError):  # that it is gone shows where we listen
+    def _send_frame(self, kind: bytes, payload: bytes) -> None:
+        with contextlib.suppress(OSError):  # the next read notices that the runner is gone
             self._link.say(kind, payload)
 
-    def _shown(self) -> terminal.Ending | None:
-        """Shows what the agent showed; its end is ours."""
+    def _show_frames(self) -> terminal.Ending | None:
+        """Show the program's output; return an ending if the program has ended."""
         try:
             for kind, payload in self._link.frames():
-                if kind == b"O" and self._awaits_picture:
-                    self._awaits_picture = False
+                if kind == b"O" and self._is_first_output:
+                    self._is_first_output = False
                     self._draws = bool(_DRAWS.search(payload))
                     self._show(payload, drawn(payload, rows=terminal.size()[1]))
                 elif kind == b"O":
                     self._show(payload, payload)
                 elif kind == b"X":
-                    return self._leave("the end of", f" (exit code {payload.decode()})")
+                    return self._ending_for_person("the end of", f" (exit code {payload.decode()})")
         except OSError:
-            return self._come_back()
+            return self._reconnect()
         return None
 
     def _show(self, payload: bytes, as_drawn: bytes) -> None:
-        self._on_other_screen = is_on_other_screen(self._last + payload, self._on_other_screen)
-        self._last = payload[-_SEQUENCE_BYTES:]
+        self._on_other_screen = is_on_other_screen(self._last_bytes + payload, self._on_other_screen)
+        self._last_bytes = payload[-_SEQUENCE_BYTES:]
         thin.put(1, as_drawn)
 
-    def _come_back(self) -> terminal.Ending | None:
-        """The connection is gone: we were too slow and were let go, or the runner is no more."""
+    def _reconnect(self) -> terminal.Ending | None:
+        """Reconnect after a lost connection: this terminal was too slow, or the runner is gone."""
         self._link.close()
         ends = time.monotonic() + _RETRY_SECONDS
         while time.monotonic() < ends:
             try:
                 self._link = Link(self._folder)
-                self._begin()
+                self._attach()
             except OSError:
                 time.sleep(_PAUSE_SECONDS)
             else:
-                return self._shown()
-        return self._gone()
+                return self._show_frames()
+        return self._ending_without_runner()
 
-    def _gone(self) -> terminal.Ending:
-        self._make_room()
-        return thin.FAILED, f"the runner of {self._name} is gone\nmaestro session explain {self._name}"
+    def _ending_without_runner(self) -> terminal.Ending:
+        self._move_below_drawing()
+        return thin.FAILED, f"the runner of {self._name} is gone\nsee: maestro session explain {self._name}"
 
-    def _leave(self, how: str, more: str = "") -> terminal.Ending:
-        self._make_room()
-        again = "" if more else f"; back with: maestro session attach {self._name}"
+    def _ending_for_person(self, how: str, more: str = "") -> terminal.Ending:
+        self._move_below_drawing()
+        again = "" if more else f"; attach again with: maestro session attach {self._name}"
         return 0, f"[{how} {self._name}{more}{again}]"
 
-    def _make_room(self) -> None:
-        """What is said last stands below what was drawn."""
+    def _move_below_drawing(self) -> None:
+        """Move the cursor below the drawing, for the last message."""
         with contextlib.suppress(thin.Ended):
             if self._on_other_screen:
                 thin.put(1, terminal.LEAVE_OTHER_SCREEN)
@@ -189,14 +191,14 @@ class _Attached:
 
 
 def is_on_other_screen(shown: bytes, before: bool = False) -> bool:
-    """Whether a terminal is on its second screen, the one that editors use, after it has shown this."""
-    for found in _OTHER_SCREEN.finditer(shown):
-        before = found["entered"] == b"h"
+    """Return whether a terminal that shows these bytes is on its second screen, which editors use."""
+    for switch in _OTHER_SCREEN.finditer(shown):
+        before = switch["entered"] == b"h"
     return before
 
 
 def drawn(picture: bytes, *, rows: int) -> bytes:
-    """A picture as it goes to a terminal that shows something else: below it, or on a screen that was cleared."""
+    """Return a picture for a terminal with other text: below the text, or on a cleared screen."""
     if is_on_other_screen(picture):
         return picture
     if not _DRAWS.search(picture):

@@ -1,4 +1,4 @@
-"""Waits until a server that was told to stop has ended and let go of its data directory."""
+"""Wait until a stopping server has ended and released its data directory."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from maestro.client import server_locks, thin
 
-_SECONDS_MAX = 20.0  # longer than a server takes that waits for its last commands
+_SECONDS_MAX = 20.0  # longer than a server waits for its last commands
 _LOOK_SECONDS = 0.02
 
 
 def run(*, home: str, pid: int, said: str) -> int:
-    """Print what the server said once the server has ended. Fail if the server takes too long.
+    """Print the server's message `said` after the server has ended. Fail if the server takes too long.
 
-    Without `home` (a path that is not UTF-8 cannot be sent) there is nothing to wait for.
+    Without `home` the function does not wait: a path that is not UTF-8 cannot be sent.
     """
     ends = time.monotonic() + _SECONDS_MAX
     while home and server_locks.server_pid(Path(home)) == pid:
@@ -26,10 +26,10 @@ def run(*, home: str, pid: int, said: str) -> int:
 
 
 def _remedy(home: Path, pid: int) -> str:
-    """Say how to end the server. A supervisor would start a killed server again, and ends it if told to stop."""
+    """Return how to end the server. A supervisor restarts a killed server, but ends the server on SIGTERM."""
     supervisor = server_locks.supervisor_pid(home)
     command = f"kill {supervisor}" if supervisor else f"kill -KILL {pid}"
     return (
-        f"the server (pid {pid}) was told to stop and has not ended within {_SECONDS_MAX:g} s\n"
-        f"to end it by force: {command}"
+        f"the server (pid {pid}) was asked to stop and has not ended within {_SECONDS_MAX:g} s\n"
+        f"to end the server by force: {command}"
     )

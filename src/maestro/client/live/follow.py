@@ -1,4 +1,4 @@
-"""A run as the server tells it, again and again; a server that goes away is asked anew when it is back."""
+"""Follow a run: read its state from the server after each change, and reconnect when the server comes back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEAD = 5
 
 
 class Refused(Exception):
-    """The server says no."""
+    """The server refuses to show the run."""
 
     def __init__(self, code: int, said: str) -> None:
         self.code = code
@@ -23,12 +23,12 @@ class Refused(Exception):
 
 
 class Following:
-    """One run. `view` is how it stood last."""
+    """A connection that follows one run. `view` is the last known state of the run."""
 
     def __init__(self, run_id: str) -> None:
         self.view: RunView | None = None
         self.away_since: float | None = None
-        self._words = ["run", "show", run_id, "--follow", "--json"]
+        self._arguments = ["run", "show", run_id, "--follow", "--json"]
         self._sock: _socket.socket | None = None
         self._in = b""
         self._line = b""
@@ -36,23 +36,26 @@ class Following:
         self._again_at = 0.0
 
     def fileno(self) -> int:
-        """What to wait for; -1 while there is no server."""
+        """Return the descriptor to wait for; -1 while no server answers."""
         return self._sock.fileno() if self._sock else -1
 
     def connect(self) -> None:
-        """Ask, if nobody was asked yet and it is time to."""
+        """Connect and send the request, unless a connection exists or the pause is not over."""
         if self._sock is not None or time.monotonic() < self._again_at:
             return
         self._in = self._line = self._err = b""
         try:
             self._sock = thin.connect(thin.socket_path())
-            self._sock.send(thin.frame(b"R", thin.request(self._words)))
+            self._sock.send(thin.frame(b"R", thin.request(self._arguments)))
             self._sock.setblocking(False)
         except OSError:
-            self._lose()
+            self._close_after_loss()
 
     def take(self) -> list[RunView]:
-        """What has come: none, if that was only a part or the end of the connection. Refused if there is no run."""
+        """Read and return new states of the run; empty after a partial frame or the end of the connection.
+
+        Raise Refused if the server does not know the run.
+        """
         assert self._sock is not None
         try:
             data = self._sock.recv(1 << 16)
@@ -61,13 +64,13 @@ class Following:
         except OSError:
             data = b""
         if not data:
-            self._lose()
+            self._close_after_loss()
             return []
         self._in += data
-        return self._views()
+        return self._take_views()
 
-    def _views(self) -> list[RunView]:
-        found = []
+    def _take_views(self) -> list[RunView]:
+        views = []
         while len(self._in) >= _HEAD:
             size = int.from_bytes(self._in[1:_HEAD], "big")
             if len(self._in) < _HEAD + size:
@@ -75,16 +78,16 @@ class Following:
             kind, payload, self._in = self._in[:1], self._in[_HEAD : _HEAD + size], self._in[_HEAD + size :]
             if kind == b"O":
                 *lines, self._line = (self._line + payload).split(b"\n")
-                found += [msgspec.json.decode(each, type=RunView) for each in lines]
+                views += [msgspec.json.decode(each, type=RunView) for each in lines]
             elif kind == b"E":
                 self._err += payload
-            elif kind == b"X" and int(payload) and not found and self.view is None:
+            elif kind == b"X" and int(payload) and not views and self.view is None:
                 raise Refused(int(payload), self._err.decode(errors="replace").strip())
-        if found:
-            self.view, self.away_since = found[-1], None
-        return found
+        if views:
+            self.view, self.away_since = views[-1], None
+        return views
 
-    def _lose(self) -> None:
+    def _close_after_loss(self) -> None:
         if self._sock is not None:
             self._sock.close()
         self._sock = None
@@ -93,7 +96,7 @@ class Following:
 
     @property
     def pause_seconds(self) -> float:
-        """How long until it is worth asking again."""
+        """Return the time until the next attempt to connect."""
         return max(self._again_at - time.monotonic(), 0.0)
 
     def close(self) -> None:

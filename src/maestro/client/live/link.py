@@ -1,4 +1,4 @@
-"""A connection to the runner of one agent, in the frames of docs/frames.md."""
+"""A connection to the runner of one session, in the frames of docs/frames.md."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SECONDS_MAX = 10.0
 
 
 class Link:
-    """OSError from any of it: the runner is gone, or has let us go."""
+    """A connection to a runner. Every method raises OSError if the runner is gone or has closed the connection."""
 
     def __init__(self, folder: str) -> None:
         self._in = bytearray()
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._sock.settimeout(_SECONDS_MAX)
-        here = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+        present = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.chdir(folder)  # a bare name fits into every socket address
             self._sock.connect(SOCKET)
@@ -28,8 +28,8 @@ class Link:
             self._sock.close()
             raise
         finally:
-            os.chdir(here)
-            os.close(here)
+            os.chdir(present)
+            os.close(present)
 
     def fileno(self) -> int:
         return self._sock.fileno()
@@ -38,26 +38,26 @@ class Link:
         self._sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """A request, and its answer; what comes before that is of no use yet."""
+        """Send a request and return its answer; drop the frames that come before the answer."""
         self.say(b"Q", json.dumps(request).encode())
         while True:
-            for kind, payload in self._taken(1):
+            for kind, payload in self._take_frames(1):
                 if kind == b"A":
-                    found: dict[str, Any] = json.loads(payload)
-                    return found
+                    answer: dict[str, Any] = json.loads(payload)
+                    return answer
             self._receive()
 
     def frames(self) -> list[tuple[bytes, bytes]]:
-        """What has come; waits if nothing has. The end of the connection is an OSError once all was taken."""
-        found = self._taken()
-        while not found:
+        """Return the received frames; wait for at least one frame. Raise OSError at the end of the connection."""
+        frames = self._take_frames()
+        while not frames:
             self._receive()
-            found = self._taken()
-        return found
+            frames = self._take_frames()
+        return frames
 
     @property
     def has_more(self) -> bool:
-        """Whether something was received that nobody took yet."""
+        """Return whether received bytes wait in the buffer."""
         return len(self._in) >= _HEAD
 
     def close(self) -> None:
@@ -66,15 +66,15 @@ class Link:
     def _receive(self) -> None:
         data = self._sock.recv(_CHUNK)
         if not data:
-            raise ConnectionResetError("the runner hung up")
+            raise ConnectionResetError("the runner closed the connection")
         self._in += data
 
-    def _taken(self, most: int = 1 << 30) -> list[tuple[bytes, bytes]]:
-        found: list[tuple[bytes, bytes]] = []
-        while len(self._in) >= _HEAD and len(found) < most:
+    def _take_frames(self, count_max: int = 1 << 30) -> list[tuple[bytes, bytes]]:
+        frames: list[tuple[bytes, bytes]] = []
+        while len(self._in) >= _HEAD and len(frames) < count_max:
             size = int.from_bytes(self._in[1:_HEAD], "big")
             if len(self._in) < _HEAD + size:
                 break
-            found.append((bytes(self._in[:1]), bytes(self._in[_HEAD : _HEAD + size])))
+            frames.append((bytes(self._in[:1]), bytes(self._in[_HEAD : _HEAD + size])))
             del self._in[: _HEAD + size]
-        return found
+        return frames

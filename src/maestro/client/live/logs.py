@@ -1,4 +1,4 @@
-"""`session logs --follow`: the transcript as its runner writes it, until the agent ends."""
+"""`session logs --follow`: print the transcript while the runner writes it, until the program ends."""
 
 from __future__ import annotations
 
@@ -13,52 +13,55 @@ from maestro.client.live.link import Link
 from maestro.text.terminal_text import Lines
 
 _FILES = ("transcript-older.cast", "transcript.cast")
-_QUIET_SECONDS = 0.3  # after so long an unfinished line is shown as far as it goes: it may be a question
+_QUIET_SECONDS = 0.3  # after this time an unfinished line is printed: the line may be a question
 _CHUNK = 1 << 20
 
 
 def run(*, folder: str, name: str, tail: int | None, limit: int, json: bool, color: bool) -> int:
-    """Tell everything from the transcript's end on, until there is no more to come."""
+    """Print the end of the transcript, and everything after it, until the program ends."""
     transcript = Transcript(folder)
-    told: _Told = _Events() if json else _Text(Lines(color=color))
-    told.begin(transcript, tail=tail, limit=limit)
+    printer: _Printer = _EventPrinter() if json else _TextPrinter(Lines(color=color))
+    printer.print_start(transcript, tail=tail, limit=limit)
     try:
-        code = _follow(folder, transcript, told)
+        code = _follow_transcript(folder, transcript, printer)
     except KeyboardInterrupt:
         return thin.INTERRUPTED
-    thin.put(1, told.end())
+    thin.put(1, printer.format_end())
     if code is None:
-        thin.put(2, os.fsencode(f"[{name} runs no more]\n"))
+        thin.put(2, os.fsencode(f"[{name} does not run any more]\n"))
     else:
         thin.put(2, os.fsencode(f"[{name} has ended with exit code {code}]\n"))
     return 0
 
 
-def _follow(folder: str, transcript: Transcript, told: _Told) -> int | None:
-    """Its exit code, or None if nobody can say. The runner tells when there is more; what, is in the file."""
+def _follow_transcript(folder: str, transcript: Transcript, printer: _Printer) -> int | None:
+    """Print new events until the program ends; return its exit code, or None if unknown.
+
+    The runner only reports that the transcript has grown; the text is in the file.
+    """
     try:
         link = Link(folder)
         link.ask(do="watch")
     except OSError:
         link = None
     while link is not None:
-        thin.put(1, told.take(transcript.more()))
-        while not (link.has_more or select.select([link], [], [], _QUIET_SECONDS if told.waits else None)[0]):
-            thin.put(1, told.pause())
+        thin.put(1, printer.format_events(transcript.more()))
+        while not (link.has_more or select.select([link], [], [], _QUIET_SECONDS if printer.waits else None)[0]):
+            thin.put(1, printer.format_unfinished())
         try:
             ended = next((payload for kind, payload in link.frames() if kind == b"X"), None)
         except OSError:
             link.close()
-            return _follow(folder, transcript, told)  # it lost patience with us, or is gone
+            return _follow_transcript(folder, transcript, printer)  # this reader was too slow, or the runner is gone
         if ended is not None:
-            thin.put(1, told.take(transcript.more()))
+            thin.put(1, printer.format_events(transcript.more()))
             return int(ended)
-    thin.put(1, told.take(transcript.more()))
+    thin.put(1, printer.format_events(transcript.more()))
     return transcript.exit_code
 
 
 class Transcript:
-    """Reads the two halves of a transcript as one, also while they change places."""
+    """Read the two files of a transcript as one text, also while the runner starts a new file."""
 
     def __init__(self, folder: str) -> None:
         self.head = b""
@@ -66,20 +69,20 @@ class Transcript:
         self._folder = folder
         self._file = -1
         self._part = b""
-        self._waiting = [file for file in map(self._open, _FILES) if file >= 0]
+        self._waiting = [file for file in map(self._open_file, _FILES) if file >= 0]
 
     def more(self) -> Iterator[list[object]]:
-        """What was written since: [seconds, kind, text]."""
+        """Yield the events that were written since the last call: [seconds, kind, text]."""
         while True:
-            if self._file < 0 and not self._next():
+            if self._file < 0 and not self._open_next_file():
                 return
             while data := os.read(self._file, _CHUNK):
                 *lines, self._part = (self._part + data).split(b"\n")
-                yield from self._events(lines)
-            if not self._next():
+                yield from self._parse_events(lines)
+            if not self._open_next_file():
                 return
 
-    def _events(self, lines: list[bytes]) -> Iterator[list[object]]:
+    def _parse_events(self, lines: list[bytes]) -> Iterator[list[object]]:
         for line in lines:
             if line.startswith(b"{"):
                 self.head = self.head or line
@@ -87,21 +90,21 @@ class Transcript:
             try:
                 event = json.loads(line)
             except ValueError:
-                continue  # cut short by a full disk
+                continue  # a full disk cut the line short
             if event[1] == "m" and event[2].startswith("ended with "):
-                word = event[2].rpartition(" ")[2]
-                self.exit_code = int(word) if word.isdigit() else None
+                code = event[2].rpartition(" ")[2]
+                self.exit_code = int(code) if code.isdigit() else None
             yield event
 
-    def _next(self) -> bool:
-        """Goes on to the file that follows, if this one will not grow any more."""
+    def _open_next_file(self) -> bool:
+        """Go on to the next file, if the present file does not grow any more; return whether more can be read."""
         if not self._waiting:
-            newest = self._open(_FILES[1])
+            newest = self._open_file(_FILES[1])
             if newest < 0 or (self._file >= 0 and os.path.sameopenfile(newest, self._file)):
                 if newest >= 0:
                     os.close(newest)
                 return False
-            # The one we have may have grown until the very moment in which it was put aside.
+            # The present file may have grown until the moment in which the runner renamed it.
             self._waiting = [newest]
             return True
         if self._file >= 0:
@@ -110,66 +113,66 @@ class Transcript:
         self._part = b""
         return True
 
-    def _open(self, name: str) -> int:
+    def _open_file(self, name: str) -> int:
         try:
             return os.open(f"{self._folder}/{name}", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return -1
 
 
-class _Told:
-    """How a transcript is told."""
+class _Printer:
+    """A way to print a transcript. `waits` is true while an unfinished line may be pending."""
 
     waits = False
 
-    def begin(self, transcript: Transcript, *, tail: int | None, limit: int) -> None: ...
+    def print_start(self, transcript: Transcript, *, tail: int | None, limit: int) -> None: ...
 
-    def take(self, events: Iterator[list[object]]) -> bytes:
+    def format_events(self, events: Iterator[list[object]]) -> bytes:
         raise NotImplementedError
 
-    def pause(self) -> bytes:
+    def format_unfinished(self) -> bytes:
         return b""
 
-    def end(self) -> bytes:
+    def format_end(self) -> bytes:
         return b""
 
 
-class _Text(_Told):
-    """As lines of text."""
+class _TextPrinter(_Printer):
+    """Print a transcript as lines of text."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
 
-    def begin(self, transcript: Transcript, *, tail: int | None, limit: int) -> None:
+    def print_start(self, transcript: Transcript, *, tail: int | None, limit: int) -> None:
         text = "".join(str(event[2]) for event in transcript.more() if event[1] == "o")
         if tail is None and len(text) > limit:
-            text = text[-limit:].partition("\n")[2]  # from the beginning of a line
+            text = text[-limit:].partition("\n")[2]  # begin with a whole line
         shown = self._lines.take(text)
         if tail is not None:
             shown = "".join(shown.splitlines(keepends=True)[-tail:]) if tail else ""
         self.waits = True
         thin.put(1, shown.encode("utf-8", "replace"))
 
-    def take(self, events: Iterator[list[object]]) -> bytes:
+    def format_events(self, events: Iterator[list[object]]) -> bytes:
         shown = "".join(self._lines.take(str(event[2])) for event in events if event[1] == "o")
         self.waits = True
         return shown.encode("utf-8", "replace")
 
-    def pause(self) -> bytes:
+    def format_unfinished(self) -> bytes:
         self.waits = False
         return self._lines.rest().encode("utf-8", "replace")
 
-    def end(self) -> bytes:
+    def format_end(self) -> bytes:
         return self._lines.end().encode("utf-8", "replace")
 
 
-class _Events(_Told):
-    """As an asciicast: its head, then one event a line."""
+class _EventPrinter(_Printer):
+    """Print a transcript as an asciicast: its head, then one event a line."""
 
-    def begin(self, transcript: Transcript, *, tail: int | None, limit: int) -> None:
+    def print_start(self, transcript: Transcript, *, tail: int | None, limit: int) -> None:
         events = transcript.more()
         last = deque(events, maxlen=tail)
-        thin.put(1, transcript.head + b"\n" + self.take(iter(last)))
+        thin.put(1, transcript.head + b"\n" + self.format_events(iter(last)))
 
-    def take(self, events: Iterator[list[object]]) -> bytes:
+    def format_events(self, events: Iterator[list[object]]) -> bytes:
         return b"".join(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for event in events)

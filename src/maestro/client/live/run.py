@@ -1,4 +1,4 @@
-"""A run, looked at until it is over: a picture that is drawn anew in place, or a line for each change."""
+"""Show a run until it ends: as a picture that is redrawn in place, or as one line for each change."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ from maestro.surfaces.cli.render.run_picture import changes, clock, landed, pict
 from maestro.surfaces.cli.render.style import finish, line
 
 _TICK_SECONDS = 1.0
-_AWAY_SECONDS_MAX = 60.0  # nobody sits there: then someone wants to know
-_LEAVES = frozenset(b"\x03\x04\x1dq")
+_AWAY_SECONDS_MAX = 60.0  # the line view fails after this time without a server: it may run unattended
+_LEAVE_KEYS = frozenset(b"\x03\x04\x1dq")
 _OTHER_SCREEN = b"\x1b[?1049h\x1b[?25l"
 _BEGIN_FRAME, _END_FRAME = b"\x1b[?2026h\x1b[H", b"\x1b[J\x1b[?2026l"
 
 
 def run(*, id: str, draw: bool, color: bool) -> int:
-    """Look at a run. 0: it has completed, or was left; 1: it has not."""
+    """Show a run. Return 0 if the run has completed or the person left the view, else 1."""
     following = Following(id)
     try:
         if draw:
-            return terminal.lend(_Drawn(following, id, color=color).run, title=f"maestro run {id}")
-        return _Lines(following, id).run()
+            return terminal.lend(_DrawnView(following, id, color=color).run, title=f"maestro run {id}")
+        return _LineView(following, id).run()
     except Refused as refused:
         raise thin.Ended(refused.code, refused.said.removeprefix("maestro: ")) from None
     finally:
         following.close()
 
 
-def _code(view: RunView) -> int:
+def _exit_code(view: RunView) -> int:
     return 0 if view.status is RunStatus.COMPLETED else thin.FAILED
 
 
-def _back_with(run_id: str) -> str:
-    return f"[the run goes on; back with: maestro run show {run_id} --follow; end it with: maestro run stop {run_id}]"
+def _return_hint(run_id: str) -> str:
+    show, stop = f"maestro run show {run_id} --follow", f"maestro run stop {run_id}"
+    return f"[the run goes on; show it again with: {show}; end it with: {stop}]"
 
 
-class _Lines:
-    """For whoever reads it later: one line for each change."""
+class _LineView:
+    """A view that prints one line for each change of the run."""
 
     def __init__(self, following: Following, run_id: str) -> None:
         self._following = following
@@ -59,64 +60,67 @@ class _Lines:
             while self._shown is None or self._shown.status is RunStatus.RUNNING:
                 following.connect()
                 if following.fileno() < 0:
-                    self._wait()
+                    self._wait_for_server()
                     continue
                 select.select([following], [], [])
                 for view in following.take():
-                    self._tell(view)
+                    self._print_changes(view)
         except KeyboardInterrupt:
-            thin.put(2, f"{_back_with(self._id)}\n".encode())
+            thin.put(2, f"{_return_hint(self._id)}\n".encode())
             return thin.INTERRUPTED
-        return _code(self._shown)
+        return _exit_code(self._shown)
 
-    def _wait(self) -> None:
+    def _wait_for_server(self) -> None:
         away = self._following.away_since
         if away is not None and time.monotonic() - away > _AWAY_SECONDS_MAX:
-            raise thin.Ended(thin.NO_SERVER, f"the server went away; the run goes on with it\n{_back_with(self._id)}")
+            raise thin.Ended(
+                thin.NO_SERVER,
+                f"the server went away; the run continues when a server runs\n{_return_hint(self._id)}",
+            )
         time.sleep(self._following.pause_seconds)
 
-    def _tell(self, view: RunView) -> None:
+    def _print_changes(self, view: RunView) -> None:
         if self._shown is None:
-            many = "1 task" if len(view.tasks) == 1 else f"{len(view.tasks)} tasks"
-            self._put(f"{view.id}  {view.strategy}  {line(view.task)}  {line(view.title)}  {many}")
-        for said in changes(self._shown, view).values():
-            self._put(said)
+            count = "1 task" if len(view.tasks) == 1 else f"{len(view.tasks)} tasks"
+            self._print_line(f"{view.id}  {view.strategy}  {line(view.task)}  {line(view.title)}  {count}")
+        for change in changes(self._shown, view).values():
+            self._print_line(change)
         if view.status is not RunStatus.RUNNING:
             spent = clock(((view.ended_at or datetime.now(UTC)) - view.created_at).total_seconds())
-            self._put(f"{view.id}  {view.status}  {spent}  {line(view.note)}")
+            self._print_line(f"{view.id}  {view.status}  {spent}  {line(view.note)}")
             if where := landed(view):
-                self._put(where)
+                self._print_line(where)
         self._shown = view
 
-    def _put(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         thin.put(1, (finish(text).rstrip() + "\n").encode())
 
 
-class _Drawn:
-    """For whoever sits there."""
+class _DrawnView:
+    """A view that draws the run on the whole terminal."""
 
     def __init__(self, following: Following, run_id: str, *, color: bool) -> None:
         self._following = following
         self._id = run_id
         self._color = color
-        self._told_to_end = False
+        self._is_asked_to_end = False
 
     def run(self, watched: int) -> terminal.Ending:
-        woken = self._signals()
+        woken = self._install_signal_handlers()
         thin.put(1, _OTHER_SCREEN)
         try:
-            left = self._look(woken, watched)
+            left = self._draw_until_end(woken, watched)
         except Refused as refused:
-            self._settle(None)
+            self._draw_last_picture(None)
             return refused.code, refused.said
         view = self._following.view
-        self._settle(view)
+        self._draw_last_picture(view)
         if left or view is None:
-            return 0, _back_with(self._id)
-        return _code(view), ""
+            return 0, _return_hint(self._id)
+        return _exit_code(view), ""
 
-    def _look(self, woken: int, watched: int) -> bool:
-        """Whether the person left before it was over."""
+    def _draw_until_end(self, woken: int, watched: int) -> bool:
+        """Draw the run until it ends; return True if the person leaves before the end."""
         following = self._following
         while True:
             following.connect()
@@ -129,47 +133,48 @@ class _Drawn:
             ready = select.select(sources, [], [], min(wait, following.pause_seconds or wait))[0]
             if woken in ready:
                 os.read(woken, 4096)
-            if watched in ready or self._told_to_end or (0 in ready and self._leaves()):
+            if watched in ready or self._is_asked_to_end or (0 in ready and self._wants_to_leave()):
                 return True
             if following in ready:
                 following.take()
 
-    def _leaves(self) -> bool:
+    def _wants_to_leave(self) -> bool:
         typed = os.read(0, 4096)
-        return not typed or bool(_LEAVES.intersection(typed))
+        return not typed or bool(_LEAVE_KEYS.intersection(typed))
 
-    def _signals(self) -> int:
+    def _install_signal_handlers(self) -> int:
         woken, waking = os.pipe()
         for end in (woken, waking):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
-        signal.signal(signal.SIGWINCH, lambda number, frame: None)  # it is drawn anew whatever woke us
+        signal.signal(signal.SIGWINCH, lambda number, frame: None)  # every wake-up redraws the picture
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-            signal.signal(number, lambda number, frame: setattr(self, "_told_to_end", True))
+            signal.signal(number, lambda number, frame: setattr(self, "_is_asked_to_end", True))
         return woken
 
     def _draw(self) -> None:
         columns, rows = terminal.size()
-        lines = self._picture(columns, rows)[:rows]
-        shown = b"\x1b[K\r\n".join(self._finished(each) for each in lines) + b"\x1b[K"
+        lines = self._picture_lines(columns, rows)[:rows]
+        shown = b"\x1b[K\r\n".join(self._encode_line(each) for each in lines) + b"\x1b[K"
         thin.put(1, _BEGIN_FRAME + shown + _END_FRAME)
 
-    def _picture(self, columns: int, rows: int) -> list[str]:
+    def _picture_lines(self, columns: int, rows: int) -> list[str]:
         following = self._following
-        foot = "Ctrl-C leaves it running"
+        foot = "Ctrl-C leaves the view; the run goes on"
         if following.away_since is not None:
-            foot = f"the server is away for {clock(time.monotonic() - following.away_since)}; `maestro up` starts it"
+            away = clock(time.monotonic() - following.away_since)
+            foot = f"no server answers for {away}; start a server with: maestro up"
         if following.view is None:
             return [f"{self._id} …", "", foot]
         return picture(following.view, at=datetime.now(UTC), columns=columns, rows=rows, foot=["", foot])
 
-    def _settle(self, view: RunView | None) -> None:
-        """Leave the picture where it stays: on the first screen, below what was there."""
+    def _draw_last_picture(self, view: RunView | None) -> None:
+        """Draw the last picture on the first screen, below the text that is there."""
         thin.put(1, terminal.LEAVE_OTHER_SCREEN)
         if view is not None:
             columns, rows = terminal.size()
             lines = picture(view, at=datetime.now(UTC), columns=columns, rows=max(rows - 3, 5))
-            thin.put(1, b"".join(self._finished(each) + b"\r\n" for each in lines))
+            thin.put(1, b"".join(self._encode_line(each) + b"\r\n" for each in lines))
 
-    def _finished(self, text: str) -> bytes:
+    def _encode_line(self, text: str) -> bytes:
         return finish(text, color=self._color).encode()

@@ -1,4 +1,4 @@
-"""The person's own terminal: handed to an agent for a while, and given back as it was, whatever happens meanwhile."""
+"""Lend the person's terminal to a view, and restore the terminal afterwards, also after a crash of the view."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any
 
 from maestro.client import thin
 
-# What a program may have changed and not put back, in an order that leaves the text where it is: keys, mouse, paste,
-# the part that scrolls (after a mark of the cursor, which it would move), characters, colours.
-_AS_USUAL = (
+# Restores the modes that a program may have changed, in an order that keeps the text in place: keys, mouse, paste,
+# the scroll region (after the cursor is saved, because a reset of the region moves it), characters, colours.
+_RESET_MODES = (
     b"\x1b[<9u\x1b[>4m\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l"
     b"\x1b[?1015l\x1b[?2004l\x1b[?2026l\x1b[?2031l\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[4l\x1b7\x1b[r\x1b8"
     b"\x1b(B\x0f\x1b[0m\x1b[0 q\x1b[?25h"
 )
-LEAVE_OTHER_SCREEN = b"\x1b[<9u\x1b[?1049l"  # moves the cursor, so only for whoever is there
+LEAVE_OTHER_SCREEN = b"\x1b[<9u\x1b[?1049l"  # moves the cursor: send it only to a terminal on its second screen
 
-Ending = tuple[int, str]  # an exit code, and a last word for the person
+Ending = tuple[int, str]  # an exit code, and a last message for the person
 
-_KEEP_TITLE, _GIVE_TITLE_BACK = b"\x1b[22;0t", b"\x1b[23;0t"
+_SAVE_TITLE, _RESTORE_TITLE = b"\x1b[22;0t", b"\x1b[23;0t"
 
 
 def size() -> tuple[int, int]:
-    """Columns and rows."""
+    """Return the terminal's columns and rows."""
     try:
         return tuple(os.get_terminal_size(1))  # type: ignore[return-value]
     except OSError:
@@ -35,29 +35,29 @@ def size() -> tuple[int, int]:
 
 
 def lend(work: Callable[[int], Ending], *, title: str) -> int:
-    """Lets `work` have the terminal, raw, in a process of its own; gives its exit code.
+    """Run `work` in a child process with the terminal in raw mode; return its exit code.
 
-    Each of the two processes puts the terminal back when the other one is gone, also killed: `work` gets a descriptor
-    that ends when nobody waits for it any more.
+    Each of the two processes restores the terminal when the other process is gone, also after a kill. `work` gets a
+    descriptor that reaches its end when the parent is gone.
     """
     before = termios.tcgetattr(0)
     watched, held = os.pipe()
-    thin.put(1, _KEEP_TITLE + b"\x1b]2;" + _printable(title) + b"\x07")
+    thin.put(1, _SAVE_TITLE + b"\x1b]2;" + _printable_bytes(title) + b"\x07")
     child = os.fork()
     if child == 0:
         os.close(held)
-        os._exit(_worked(work, watched, before))
+        os._exit(_run_in_child(work, watched, before))
     os.close(watched)
-    code = _waited(child)
+    code = _wait_for_child(child)
     if code < 0:
         thin.put(1, b"\x1b7" + LEAVE_OTHER_SCREEN)
-        _give_back(before)
-        raise thin.Ended(thin.FAILED, f"the view was ended by signal {-code}; the agent goes on")
+        _restore_terminal(before)
+        raise thin.Ended(thin.FAILED, f"signal {-code} ended the view; the session goes on")
     return code
 
 
-def _worked(work: Callable[[int], Ending], watched: int, before: list[Any]) -> int:
-    signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # to give it back also from the background
+def _run_in_child(work: Callable[[int], Ending], watched: int, before: list[Any]) -> int:
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # a process in the background must also restore the terminal
     ending = (thin.FAILED, "")
     try:
         tty.setraw(0, termios.TCSANOW)
@@ -65,14 +65,14 @@ def _worked(work: Callable[[int], Ending], watched: int, before: list[Any]) -> i
     except thin.Ended as ended:
         ending = (ended.code, ended.message)
     finally:
-        _give_back(before)
+        _restore_terminal(before)
         if ending[1]:
             thin.put(2, os.fsencode(f"{ending[1]}\n"))
     return ending[0]
 
 
-def _waited(child: int) -> int:
-    """The child's exit code; negative, a signal. What is sent to us is for the child to act upon."""
+def _wait_for_child(child: int) -> int:
+    """Wait for the child; return its exit code, or its signal as a negative number. Pass signals on to the child."""
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         os.kill(child, number)
@@ -86,13 +86,13 @@ def _waited(child: int) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def _give_back(before: list[Any]) -> None:
+def _restore_terminal(before: list[Any]) -> None:
     try:
-        thin.put(1, _AS_USUAL + _GIVE_TITLE_BACK)
+        thin.put(1, _RESET_MODES + _RESTORE_TITLE)
         termios.tcsetattr(0, termios.TCSANOW, before)
     except (OSError, termios.error, thin.Ended):
-        pass  # there is no terminal any more
+        pass  # the terminal is gone
 
 
-def _printable(text: str) -> bytes:
+def _printable_bytes(text: str) -> bytes:
     return "".join(char for char in text if char.isprintable()).encode()

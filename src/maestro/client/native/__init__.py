@@ -1,1 +1,1 @@
-"""The native client's source, and how it is compiled."""
+"""The source of the native client, and the module that compiles the source."""

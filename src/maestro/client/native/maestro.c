@@ -1,8 +1,8 @@
-/* The native `maestro`: the common path of client/thin.py in plain system calls (docs/frames.md).
+/* The native `maestro` client: the common path of client/thin.py in plain system calls (docs/frames.md).
  *
- * It connects, sends the request and relays the answer. The rest (no server, a local command) it leaves to the
- * Python client beside it, which it becomes. Once the request is sent it does so only if the server says so: no
- * request may be made twice.
+ * The client connects to the server, sends the request and relays the answer. For all other cases (no server, a local
+ * command) the process becomes the Python client, which is installed in the same directory. After the request is
+ * sent, the process becomes the Python client only if the server asks for that: no request may be made twice.
  */
 
 #define _GNU_SOURCE
@@ -29,71 +29,73 @@
 
 enum { FAILED = 1, USAGE = 2, NO_SERVER = 8, INTERRUPTED = 130, CLOSED_PIPE = 141 };
 enum { HEAD = 5, CHUNK = 1 << 16, PAYLOAD_MAX = 1 << 20 };
-enum { HOOK_SECONDS = 4, HOOK_LOG_MAX = 1 << 18, HEARD_MAX = 1 << 20, HEARD_MS = 500 };
+enum { HOOK_SECONDS = 4, HOOK_LOG_MAX = 1 << 18, HOOK_PAYLOAD_MAX = 1 << 20, HOOK_PAYLOAD_MS = 500 };
 enum { WAIT_MS_MAX = 7 * 24 * 3600 * 1000, EXIT_CODE_MAX = 255, ALARM_AGAIN_US = 50000 };
 
 extern char **environ;
 static char **arguments;
 static int server = -1;
-static unsigned char inbox[HEAD + PAYLOAD_MAX + CHUNK]; /* what it said: `in_have` bytes from `in_at` */
+static unsigned char inbox[HEAD + PAYLOAD_MAX + CHUNK]; /* bytes from the server: `in_have` bytes from `in_at` */
 static size_t in_at, in_have;
-static unsigned char outbox[2 * CHUNK]; /* what it is to hear: a piece of input, or small answers */
+static unsigned char outbox[2 * CHUNK]; /* bytes for the server: a chunk of input, or small answers */
 static size_t out_at, out_have;
-static int source = -1; /* the descriptor that is being sent up, if any */
-static char source_name[PATH_MAX];
-static int opened = -1; /* a file that the server knows by its real path, and may ask for */
-static char said[400]; /* to a hook, what its person does not want to hear */
-static int answered; /* whether the server has said anything yet */
-static int is_hook; /* an agent's hook: whatever is wrong is noted and never told, and the code is always 0 */
-static unsigned char heard[HEARD_MAX]; /* what a hook's program said to it, as far as it was read */
-static size_t heard_size; /* more than there is room for, if it was too much */
-static int has_spoken; /* whether it has an answer, or some of one */
-static volatile sig_atomic_t is_late; /* a hook's time is over: set by its alarm, looked at by whoever waits */
-static long long waits_until; /* milliseconds since 1970, while the server has nothing to do but wait; else 0 */
+static int upload = -1; /* the descriptor whose content is sent to the server; -1 if none */
+static char upload_name[PATH_MAX];
+static int announced_file = -1; /* an open file whose real path the server knows, and whose content it may ask for */
+static char hook_problem[400]; /* the server's error text for a hook: logged, never printed */
+static int has_answer_begun; /* whether the server has sent any byte yet */
+static int is_hook; /* the hook of a program: every problem is logged, never printed, and the exit code is always 0 */
+static unsigned char hook_payload[HOOK_PAYLOAD_MAX]; /* the hook's payload from its program, as far as it was read */
+static size_t hook_payload_size; /* larger than HOOK_PAYLOAD_MAX if the payload is too long */
+static int has_hook_answer; /* whether the program has got an answer to its hook, or a part of one */
+static volatile sig_atomic_t is_hook_late; /* the hook's time is over: set by the alarm, checked after system calls */
+static long long waits_until; /* milliseconds since 1970, while the server does nothing but wait; else 0 */
 
-static const char not_understood[] = "the server sent something that this client does not understand";
+static const char not_understood[] =
+    "the server sent a frame that this client does not understand; compare the versions: maestro doctor";
 
-static const char *home_path(void);
+static const char *data_directory(void);
 static const char *socket_path(void);
-static const char *setting(const char *name);
+static const char *read_variable(const char *name);
 
-/* ---- a hook that no server heard is kept for the next one: see client/unheard.py ---- */
+/* ---- late hooks: a hook that no server got is stored for the next server, see client/unheard.py ---- */
 
-static void remember(const unsigned char *data, size_t size)
+static void store_hook_payload(const unsigned char *data, size_t size)
 {
-    if (heard_size <= HEARD_MAX && size <= HEARD_MAX - heard_size)
-        memcpy(heard + heard_size, data, size);
-    heard_size += size;
+    if (hook_payload_size <= HOOK_PAYLOAD_MAX && size <= HOOK_PAYLOAD_MAX - hook_payload_size)
+        memcpy(hook_payload + hook_payload_size, data, size);
+    hook_payload_size += size;
 }
 
-/* Whether all that the program had to say is there. */
-static int has_heard_all(void)
+/* Read the rest of the hook's payload; return whether the payload is complete. */
+static int read_rest_of_hook_payload(void)
 {
     struct pollfd from = {.fd = 0, .events = POLLIN};
     unsigned char data[4096];
     struct timespec now;
-    long long until, left = HEARD_MS;
+    long long until, left = HOOK_PAYLOAD_MS;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    until = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 + HEARD_MS;
-    while (heard_size <= HEARD_MAX && left > 0 && poll(&from, 1, (int)left) > 0) {
+    until = (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 + HOOK_PAYLOAD_MS;
+    while (hook_payload_size <= HOOK_PAYLOAD_MAX && left > 0 && poll(&from, 1, (int)left) > 0) {
         ssize_t size = read(0, data, sizeof data);
         if (size <= 0)
             return size == 0;
-        remember(data, (size_t)size);
+        store_hook_payload(data, (size_t)size);
         clock_gettime(CLOCK_MONOTONIC, &now);
         left = until - ((long long)now.tv_sec * 1000 + now.tv_nsec / 1000000);
     }
     return 0;
 }
 
-static int is_plain(const char *word)
+static int is_plain_name(const char *argument)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-    return word != NULL && *word && word[strspn(word, plain)] == '\0';
+    return argument != NULL && *argument && argument[strspn(argument, plain)] == '\0';
 }
 
-static int is_written(int to, const void *data, size_t size)
+/* Write all bytes; return whether that worked. */
+static int write_all(int to, const void *data, size_t size)
 {
     for (size_t at = 0; at < size;) {
         ssize_t written = write(to, (const char *)data + at, size - at);
@@ -104,17 +106,20 @@ static int is_written(int to, const void *data, size_t size)
     return 1;
 }
 
-static void keep(void)
+/* Store the hook for the next server. Only sessions that Maestro started have a token: other hooks are dropped. */
+static void store_late_hook(void)
 {
-    const char *session = setting("MAESTRO_SESSION_ID"), *token = setting("MAESTRO_TOKEN"), *slash, *beside;
+    const char *session = read_variable("MAESTRO_SESSION_ID"), *token = read_variable("MAESTRO_TOKEN");
+    const char *slash, *beside;
     char path[PATH_MAX], part[PATH_MAX], head[4096];
     struct timespec now;
     int to, size, done;
 
-    if (has_spoken || !*token || strchr(token, '\n') != NULL || !is_plain(session) || !is_plain(arguments[2])
-        || !is_plain(arguments[3]))
+    if (has_hook_answer || !*token || strchr(token, '\n') != NULL)
         return;
-    if ((beside = socket_path()) == NULL || !has_heard_all())
+    if (!is_plain_name(session) || !is_plain_name(arguments[2]) || !is_plain_name(arguments[3]))
+        return;
+    if ((beside = socket_path()) == NULL || !read_rest_of_hook_payload())
         return;
     slash = strrchr(beside, '/');
     done = slash != NULL ? (int)(slash - beside) : 1;
@@ -127,16 +132,17 @@ static void keep(void)
                >= (int)sizeof path)
         return;
     if ((to = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
-        return; /* no server has made a place for it */
-    done = is_written(to, head, (size_t)size) && is_written(to, heard, heard_size);
+        return; /* no server has made the folder for late hooks */
+    done = write_all(to, head, (size_t)size) && write_all(to, hook_payload, hook_payload_size);
     if (close(to) < 0 || !done || rename(part, path) < 0)
         unlink(part);
 }
 
-/* Why a hook was not answered, for `maestro doctor`; not to be able to note it is no reason to hold up an agent. */
-static void __attribute__((noreturn)) give_up(const char *what, const char *detail)
+/* Log for `maestro doctor` why the hook got no answer, and exit. A log that cannot be written must not delay the
+ * agent: the exit code is 0 in every case. */
+static void __attribute__((noreturn)) log_hook_and_exit(const char *problem, const char *detail)
 {
-    const char *home = home_path();
+    const char *home = data_directory();
     char path[PATH_MAX], line[512];
     struct stat found;
     int log, size;
@@ -145,7 +151,7 @@ static void __attribute__((noreturn)) give_up(const char *what, const char *deta
         _exit(0);
     size = snprintf(line, sizeof line - 1, "%lld\t%s %s\t%s%s", (long long)time(NULL),
                     arguments[2] != NULL ? arguments[2] : "-",
-                    arguments[2] != NULL && arguments[3] != NULL ? arguments[3] : "-", what, detail);
+                    arguments[2] != NULL && arguments[3] != NULL ? arguments[3] : "-", problem, detail);
     if (size > (int)sizeof line - 2)
         size = sizeof line - 2;
     for (int i = 0; i < size; i++)
@@ -160,64 +166,67 @@ static void __attribute__((noreturn)) give_up(const char *what, const char *deta
     _exit(0);
 }
 
-/* Sets the time that a hook has left; 0 ends the alarm. The alarm repeats: a signal that comes between a look at
- * `is_late` and the next system call would otherwise be lost. */
-static void set_alarm(long seconds)
+/* Set the time that the hook has left; 0 ends the alarm. The alarm repeats: a signal that comes between a check of
+ * `is_hook_late` and the next system call would otherwise be lost. */
+static void set_hook_alarm(long seconds)
 {
     struct itimerval timer = {.it_value = {.tv_sec = seconds}, .it_interval = {.tv_usec = ALARM_AGAIN_US}};
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void note_lateness(int number)
+/* The SIGALRM handler. It only sets a flag: a signal handler must not allocate memory. */
+static void mark_hook_late(int number)
 {
     (void)number;
-    is_late = 1;
+    is_hook_late = 1;
 }
 
-/* The alarm interrupts system calls: called after each one that may wait. */
-static void end_if_late(void)
+/* Store and log the hook, and exit, if its time is over. The alarm interrupts system calls (EINTR): this function is
+ * called after each system call that may wait. */
+static void exit_if_hook_is_late(void)
 {
-    if (!is_late)
+    if (!is_hook_late)
         return;
-    set_alarm(0);
-    keep();
-    give_up("the server did not answer in time", "");
+    set_hook_alarm(0);
+    store_late_hook();
+    log_hook_and_exit("the server did not answer in time", "");
 }
 
-static void __attribute__((noreturn)) fail(int code, const char *what, const char *detail)
+static void __attribute__((noreturn)) exit_with_error(int code, const char *problem, const char *detail)
 {
     if (is_hook)
-        set_alarm(0);
+        set_hook_alarm(0);
     if (is_hook && code == NO_SERVER)
-        keep();
+        store_late_hook();
     if (is_hook)
-        give_up(what, detail);
-    dprintf(2, "maestro: %s%s\n", what, detail);
+        log_hook_and_exit(problem, detail);
+    dprintf(2, "maestro: %s%s\n", problem, detail);
     _exit(code);
 }
 
-static void interrupted(int number)
+static void exit_on_interrupt(int number)
 {
     (void)number;
     _exit(INTERRUPTED);
 }
 
-static const char *setting(const char *name)
+static const char *read_variable(const char *name)
 {
     const char *value = getenv(name);
     return value != NULL ? value : "";
 }
 
-static char *joined(const char *first, const char *second)
+static char *concatenate(const char *first, const char *second)
 {
     char *text;
     if (asprintf(&text, "%s%s", first, second) < 0)
-        fail(FAILED, "out of memory", "");
+        exit_with_error(FAILED, "out of memory", "");
     return text;
 }
 
-/* The directory of this very file, links resolved: installers link to it from elsewhere. NULL if unknown. */
-static char *own_directory(void)
+/* Return the directory of this executable; NULL if unknown. Links are resolved: installers link to the file from
+ * other directories. */
+static char *executable_directory(void)
 {
     char *found, *slash;
 #ifdef __APPLE__
@@ -234,72 +243,74 @@ static char *own_directory(void)
     return found;
 }
 
-static void __attribute__((noreturn)) become_python(void)
+static void __attribute__((noreturn)) run_python_client(void)
 {
-    char *directory = own_directory();
+    char *directory = executable_directory();
     size_t count = 0;
 
-    if (is_hook) /* the native client does all of it, or nothing */
-        fail(NO_SERVER, "no server answers", "");
+    if (is_hook) /* a hook never becomes the Python client: the native client answers the hook, or gives up */
+        exit_with_error(NO_SERVER, "no server answers", "");
     if (server >= 0)
         close(server);
     setenv("MAESTRO_CLIENT", "native", 1);
     if (directory == NULL)
         execvp("maestro-py", arguments);
     else
-        execv(joined(directory, "/maestro-py"), arguments);
+        execv(concatenate(directory, "/maestro-py"), arguments);
     while (directory != NULL && arguments[count] != NULL)
         count++;
-    char **words = calloc(count + 4, sizeof *words);
-    if (words != NULL && count > 0) {
-        /* The script's first line may name its interpreter in a way that the system cannot take (a space). */
-        words[0] = joined(directory, "/python");
-        words[1] = "-P";
-        words[2] = "-m";
-        words[3] = "maestro.client.script";
-        memcpy(words + 4, arguments + 1, (count - 1) * sizeof *words);
-        execv(words[0], words);
+    char **command = calloc(count + 4, sizeof *command);
+    if (command != NULL && count > 0) {
+        /* The system cannot run a script whose first line names an interpreter with a space in its path. */
+        command[0] = concatenate(directory, "/python");
+        command[1] = "-P";
+        command[2] = "-m";
+        command[3] = "maestro.client.script";
+        memcpy(command + 4, arguments + 1, (count - 1) * sizeof *command);
+        execv(command[0], command);
     }
-    fail(FAILED, "cannot run maestro-py, which should be beside the native client: ", strerror(errno));
+    exit_with_error(FAILED, "cannot run maestro-py, which belongs beside the native client; install Maestro again: ",
+                    strerror(errno));
 }
 
 /* ---- finding the server ---- */
 
-/* The data directory; NULL if that is for Python to find out. */
-static const char *home_path(void)
+/* Return the data directory; NULL if only the Python client can find it. */
+static const char *data_directory(void)
 {
-    const char *home = setting("HOME"), *path;
-    if (*(path = setting("MAESTRO_HOME")))
+    const char *home = read_variable("HOME"), *path;
+    if (*(path = read_variable("MAESTRO_HOME")))
         return path;
 #ifdef __APPLE__
-    return *home ? joined(home, "/Library/Application Support/maestro") : NULL;
+    return *home ? concatenate(home, "/Library/Application Support/maestro") : NULL;
 #else
-    if (*(path = setting("XDG_DATA_HOME")) == '/')
-        return joined(path, "/maestro");
-    return *home ? joined(home, "/.local/share/maestro") : NULL;
+    if (*(path = read_variable("XDG_DATA_HOME")) == '/')
+        return concatenate(path, "/maestro");
+    return *home ? concatenate(home, "/.local/share/maestro") : NULL;
 #endif
 }
 
-/* Where the server should be; NULL if that is for Python to find out. */
+/* Return the path of the server's socket; NULL if only the Python client can find it. */
 static const char *socket_path(void)
 {
     const char *path;
-    if (*(path = setting("MAESTRO_SOCKET")))
+    if (*(path = read_variable("MAESTRO_SOCKET")))
         return path;
-    if (*setting("MAESTRO_SERVER_URL"))
+    if (*read_variable("MAESTRO_SERVER_URL"))
         return NULL;
-    path = home_path();
-    return path != NULL ? joined(path, "/maestro.sock") : NULL;
+    path = data_directory();
+    return path != NULL ? concatenate(path, "/maestro.sock") : NULL;
 }
 
-static int connect_to(const char *path)
+/* Return whether `server` is connected to the socket at `path`. */
+static int connect_to_server(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *name = path, *slash = strrchr(path, '/');
     int here = -1, done;
 
     if (strlen(path) >= sizeof address.sun_path) {
-        /* No socket address holds this: go to its directory for a moment and use the bare name. */
+        /* The path is too long for a socket address: change to its directory for a moment and use the bare name. */
         if (slash == NULL || strlen(slash + 1) >= sizeof address.sun_path)
             return 0;
         name = slash + 1;
@@ -309,15 +320,15 @@ static int connect_to(const char *path)
     }
     memcpy(address.sun_path, name, strlen(name) + 1);
     done = connect(server, (struct sockaddr *)&address, sizeof address);
-    end_if_late();
+    exit_if_hook_is_late();
     if (here >= 0 && fchdir(here) < 0)
-        fail(FAILED, "cannot return to the current directory: ", strerror(errno));
+        exit_with_error(FAILED, "cannot return to the current directory: ", strerror(errno));
     return done == 0;
 }
 
 /* ---- the request ---- */
 
-static int is_sent(const char *variable)
+static int is_sent_variable(const char *variable)
 {
     static const char *const names[] = {"NO_COLOR=", "FORCE_COLOR=", "TERM=",
                                         "LANG=",     "LC_ALL=",      "CLAUDECODE="};
@@ -329,11 +340,11 @@ static int is_sent(const char *variable)
     return 0;
 }
 
-static const char *columns(void)
+static const char *terminal_columns(void)
 {
     static char text[16];
     struct winsize window = {0};
-    const char *asked = setting("COLUMNS");
+    const char *asked = read_variable("COLUMNS");
     if (*asked && asked[strspn(asked, "0123456789")] == '\0')
         return asked;
     if (ioctl(1, TIOCGWINSZ, &window) < 0)
@@ -342,15 +353,15 @@ static const char *columns(void)
     return text;
 }
 
-static void put_head(unsigned char *to, char kind, size_t size)
+static void write_frame_head(unsigned char *to, char kind, size_t size)
 {
     to[0] = (unsigned char)kind;
     for (int i = 1; i < HEAD; i++)
         to[i] = (unsigned char)(size >> (8 * (HEAD - 1 - i)));
 }
 
-/* A text and the NUL that ends it. */
-static void add(FILE *request, const char *text)
+/* Add a text and the NUL that ends it. */
+static void add_field(FILE *request, const char *text)
 {
     fwrite(text, strlen(text) + 1, 1, request);
 }
@@ -363,102 +374,103 @@ static void send_request(void)
     FILE *request = open_memstream(&data, &size);
 
     if (request == NULL)
-        fail(FAILED, "out of memory", "");
+        exit_with_error(FAILED, "out of memory", "");
     fwrite("head.", HEAD, 1, request);
-    add(request, "maestro/2");
-    add(request, "native");
-    add(request, MAESTRO_VERSION);
-    add(request, terminals);
-    add(request, columns());
-    add(request, directory != NULL ? directory : "-");
+    add_field(request, "maestro/2");
+    add_field(request, "native");
+    add_field(request, MAESTRO_VERSION);
+    add_field(request, terminals);
+    add_field(request, terminal_columns());
+    add_field(request, directory != NULL ? directory : "-");
     for (char **variable = environ; *variable != NULL; variable++)
-        if (is_sent(*variable))
-            add(request, *variable);
-    add(request, "");
-    for (char **word = arguments + 1; *word != NULL; word++)
-        add(request, *word);
+        if (is_sent_variable(*variable))
+            add_field(request, *variable);
+    add_field(request, "");
+    for (char **argument = arguments + 1; *argument != NULL; argument++)
+        add_field(request, *argument);
     if (fclose(request) != 0)
-        fail(FAILED, "out of memory", "");
+        exit_with_error(FAILED, "out of memory", "");
     if (size - HEAD > PAYLOAD_MAX)
-        fail(USAGE, "the arguments are longer than 1 MiB; long text can come from a file or stdin", "");
-    put_head((unsigned char *)data, 'R', size - HEAD);
+        exit_with_error(USAGE, "the arguments are longer than 1 MiB; pass long text in a file or on standard input",
+                        "");
+    write_frame_head((unsigned char *)data, 'R', size - HEAD);
     while (at < size) {
         ssize_t sent = send(server, data + at, size - at, 0);
-        end_if_late();
+        exit_if_hook_is_late();
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0)
-            break; /* it may refuse before it has heard all: then its answer says why */
+            break; /* the server may refuse before it has read all of the request; its answer says why */
         at += (size_t)sent;
     }
 }
 
-/* ---- what goes up ---- */
+/* ---- frames to the server ---- */
 
-static void close_source(void)
+static void close_upload(void)
 {
-    if (source > 2)
-        close(source);
-    source = -1;
+    if (upload > 2)
+        close(upload);
+    upload = -1;
 }
 
-static void flush(void)
+static void flush_outbox(void)
 {
     ssize_t sent = send(server, outbox + out_at, out_have, MSG_DONTWAIT);
     if (sent >= 0) {
         out_have -= (size_t)sent;
         out_at = out_have > 0 ? out_at + (size_t)sent : 0;
     } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-        /* It has stopped listening for good. What it said before that is still to be read. */
+        /* The server reads no more. The frames that it sent before are still to be read. */
         out_at = out_have = 0;
-        close_source();
+        close_upload();
     }
 }
 
-static void answer(char kind, const char *payload)
+static void send_frame(char kind, const char *payload)
 {
     size_t size = strlen(payload), end = out_at + out_have;
     if (end + HEAD + size > sizeof outbox)
-        fail(FAILED, "the server asks for more than it listens to", "");
-    put_head(outbox + end, kind, size);
+        exit_with_error(FAILED, "the server asks for files faster than it reads them", "");
+    write_frame_head(outbox + end, kind, size);
     memcpy(outbox + end + HEAD, payload, size);
     out_have += HEAD + size;
-    flush();
+    flush_outbox();
 }
 
-static void refuse(int error)
+static void refuse_upload(int error)
 {
     char text[PATH_MAX + 256];
-    close_source();
-    snprintf(text, sizeof text, "%s: %s", strerror(error), source_name);
-    answer('N', text);
+    close_upload();
+    snprintf(text, sizeof text, "%s: %s", strerror(error), upload_name);
+    send_frame('N', text);
 }
 
-/* Sends up the next piece of the input; an empty one is its end. */
-static void pass_on(void)
+/* Send the next chunk of the file or input; an empty chunk marks the end. */
+static void send_next_chunk(void)
 {
-    ssize_t size = read(source, outbox + HEAD, CHUNK);
+    ssize_t size = read(upload, outbox + HEAD, CHUNK);
     if (size < 0) {
         if (errno != EINTR && errno != EAGAIN)
-            refuse(errno);
+            refuse_upload(errno);
         return;
     }
     if (is_hook)
-        remember(outbox + HEAD, (size_t)size);
-    put_head(outbox, 'D', (size_t)size);
+        store_hook_payload(outbox + HEAD, (size_t)size);
+    write_frame_head(outbox, 'D', (size_t)size);
     out_have = HEAD + (size_t)size;
     if (size == 0)
-        close_source();
-    flush();
+        close_upload();
+    flush_outbox();
 }
 
-/* ---- what comes down ---- */
+/* ---- frames from the server ---- */
 
-static void put(int fd, const unsigned char *data, size_t size)
+static void write_output(int fd, const unsigned char *data, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(fd, data, size);
-        end_if_late();
+        exit_if_hook_is_late();
         if (written >= 0) {
             data += written;
             size -= (size_t)written;
@@ -469,66 +481,67 @@ static void put(int fd, const unsigned char *data, size_t size)
             select(fd + 1, NULL, &ready, NULL, NULL);
         } else if (errno != EINTR) {
             if (fd == 2)
-                return; /* diagnostics that nobody can see are dropped */
+                return; /* drop diagnostics that cannot be shown */
             if (errno == EPIPE)
                 _exit(is_hook ? 0 : CLOSED_PIPE);
-            fail(FAILED, "cannot write the output: ", strerror(errno));
+            exit_with_error(FAILED, "cannot write the output: ", strerror(errno));
         }
     }
 }
 
-/* Until the server speaks: sends what is to be sent, and notices when nobody reads the output any more. */
+/* Wait until the server sends bytes. Meanwhile send the outbox and the input, and exit if the reader of the output
+ * goes away. */
 static void wait_for_server(void)
 {
-    static int patience_ms = 200; /* a quick command is let finish, whoever reads it */
+    static int silence_ms = 200; /* a quick command may finish without a check of its reader */
     static int watches_reader = 1;
     for (;;) {
         struct pollfd ready[2] = {{.fd = server, .events = POLLIN}, {.fd = -1}};
         if (out_have > 0)
             ready[0].events |= POLLOUT;
-        else if (source >= 0)
-            ready[1] = (struct pollfd){.fd = source, .events = POLLIN};
-        else if (patience_ms < 0 && watches_reader)
+        else if (upload >= 0)
+            ready[1] = (struct pollfd){.fd = upload, .events = POLLIN};
+        else if (silence_ms < 0 && watches_reader)
             ready[1].fd = 1;
-        int count = poll(ready, 2, out_have > 0 || source >= 0 ? -1 : patience_ms);
-        end_if_late();
+        int count = poll(ready, 2, out_have > 0 || upload >= 0 ? -1 : silence_ms);
+        exit_if_hook_is_late();
         if (count == 0)
-            patience_ms = -1;
+            silence_ms = -1;
         if (count <= 0)
             continue;
-        if (ready[1].revents && source >= 0)
-            pass_on();
+        if (ready[1].revents && upload >= 0)
+            send_next_chunk();
         else if (ready[1].revents & (POLLERR | POLLHUP))
             _exit(is_hook ? 0 : CLOSED_PIPE);
         else if (ready[1].revents)
-            watches_reader = 0; /* macOS cannot watch every kind of device, and says so at once */
+            watches_reader = 0; /* macOS cannot watch every kind of device, and reports that at once */
         if (ready[0].revents & POLLOUT)
-            flush();
+            flush_outbox();
         if (ready[0].revents & ~POLLOUT)
             return;
     }
 }
 
-/* The server went away before its first word: Python knows what may run without it. */
-static void __attribute__((noreturn)) after_silence(void)
+/* The server went away before its first byte: the Python client knows which commands run without a server. */
+static void __attribute__((noreturn)) run_python_after_silence(void)
 {
     if (is_hook)
-        fail(NO_SERVER, "the server ended the connection before the answer was complete", "");
+        exit_with_error(NO_SERVER, "the server ended the connection before the answer was complete", "");
     setenv("MAESTRO_SILENCE", "1", 1);
-    become_python();
+    run_python_client();
 }
 
-/* The server went away while it only waited: Python asks again as soon as there is one. */
-static void __attribute__((noreturn)) wait_elsewhere(void)
+/* The server went away while it only waited: the Python client asks again as soon as a server runs. */
+static void __attribute__((noreturn)) run_python_to_wait(void)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", waits_until);
     setenv("MAESTRO_WAIT_UNTIL", text, 1);
-    become_python();
+    run_python_client();
 }
 
-/* The next `size` bytes from the server, which stay where they are. */
-static unsigned char *peek(size_t size)
+/* Return the next `size` bytes from the server, without removing the bytes from the inbox. */
+static unsigned char *peek_bytes(size_t size)
 {
     while (in_have < size) {
         if (in_at > 0)
@@ -538,48 +551,49 @@ static unsigned char *peek(size_t size)
         ssize_t got = recv(server, inbox + in_have, CHUNK, 0);
         if (got > 0) {
             in_have += (size_t)got;
-            answered = 1;
+            has_answer_begun = 1;
         }
         else if ((got == 0 || errno != EINTR) && waits_until > 0)
-            wait_elsewhere();
-        else if ((got == 0 || errno != EINTR) && !answered)
-            after_silence();
+            run_python_to_wait();
+        else if ((got == 0 || errno != EINTR) && !has_answer_begun)
+            run_python_after_silence();
         else if (got == 0 || errno != EINTR)
-            fail(NO_SERVER, "the server ended the connection before the answer was complete", "");
+            exit_with_error(NO_SERVER, "the server ended the connection before the answer was complete", "");
     }
     return inbox + in_at;
 }
 
-static void open_file(const unsigned char *name, size_t size)
+static void open_upload(const unsigned char *name, size_t size)
 {
-    snprintf(source_name, sizeof source_name, "%.*s", (int)size, (const char *)name);
-    if (size >= sizeof source_name)
-        refuse(ENAMETOOLONG);
-    else if ((source = open(source_name, O_RDONLY)) < 0)
-        refuse(errno);
+    snprintf(upload_name, sizeof upload_name, "%.*s", (int)size, (const char *)name);
+    if (size >= sizeof upload_name)
+        refuse_upload(ENAMETOOLONG);
+    else if ((upload = open(upload_name, O_RDONLY)) < 0)
+        refuse_upload(errno);
 }
 
-/* Sends up a file by its name; without a name, the file that `tell_path` opened. */
+/* Begin to send the file with this name; without a name, the file that `send_real_path` opened. */
 static void send_file(const unsigned char *name, size_t size)
 {
     if (size > 0) {
-        open_file(name, size);
+        open_upload(name, size);
         return;
     }
-    source = opened;
-    opened = -1;
-    if (source < 0)
-        refuse(EBADF);
+    upload = announced_file;
+    announced_file = -1;
+    if (upload < 0)
+        refuse_upload(EBADF);
 }
 
-/* Where an open file lies, links resolved, from the system itself: a link that is swapped later changes nothing. */
+/* Write the real path of an open file to `path`; return whether that worked. The system names the open file, so a link
+ * that is swapped later changes nothing. */
 static int real_path(int fd, char *path)
 {
 #ifdef __APPLE__
     return fcntl(fd, F_GETPATH, path) == 0;
 #else
     char name[64], *found;
-    struct stat open_one, named;
+    struct stat opened_file, named_file;
     ssize_t size;
 
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -587,92 +601,93 @@ static int real_path(int fd, char *path)
         path[size] = '\0';
         return 1;
     }
-    if ((found = realpath(source_name, path)) == NULL)
+    if ((found = realpath(upload_name, path)) == NULL)
         return 0;
-    if (fstat(fd, &open_one) < 0 || lstat(found, &named) < 0)
+    if (fstat(fd, &opened_file) < 0 || lstat(found, &named_file) < 0)
         return 0;
     errno = ESTALE; /* the file was replaced while it was opened */
-    return open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+    return opened_file.st_dev == named_file.st_dev && opened_file.st_ino == named_file.st_ino;
 #endif
 }
 
-/* Opens a file or folder and says its real path; sends nothing of it before the server asks for it. */
-static void tell_path(const unsigned char *name, size_t size)
+/* Open a file or folder and send its real path. The content is sent only when the server asks for it. */
+static void send_real_path(const unsigned char *name, size_t size)
 {
     char path[PATH_MAX];
 
-    open_file(name, size);
-    if (source < 0)
+    open_upload(name, size);
+    if (upload < 0)
         return;
-    if (!real_path(source, path)) {
-        refuse(errno);
+    if (!real_path(upload, path)) {
+        refuse_upload(errno);
         return;
     }
-    opened = source;
-    source = -1;
-    answer('D', path);
-    answer('D', "");
+    announced_file = upload;
+    upload = -1;
+    send_frame('D', path);
+    send_frame('D', "");
 }
 
-/* A decimal number, at most `most`; what is none, the client does not understand. */
-static long number_of(const unsigned char *text, size_t size, long most)
+/* Return a decimal number, at most `most`; exit with an error if the text is no number. */
+static long parse_number(const unsigned char *text, size_t size, long most)
 {
     long long value = 0;
     for (size_t i = 0; i < size || i == 0; i++) {
         if (size == 0 || text[i] < '0' || text[i] > '9')
-            fail(FAILED, not_understood, "");
+            exit_with_error(FAILED, not_understood, "");
         value = value * 10 + (text[i] - '0');
         value = value > most ? most : value;
     }
     return (long)value;
 }
 
-static const char *text_of(const unsigned char *text, size_t size)
+static const char *copy_text(const unsigned char *text, size_t size)
 {
     char *copy = strndup((const char *)text, size);
     if (copy == NULL)
-        fail(FAILED, "out of memory", "");
+        exit_with_error(FAILED, "out of memory", "");
     return copy;
 }
 
-static void handle(unsigned char kind, const unsigned char *payload, size_t size)
+static void handle_frame(unsigned char kind, const unsigned char *payload, size_t size)
 {
     switch (kind) {
     case 'O':
         waits_until = 0;
-        has_spoken = 1;
-        put(1, payload, size);
+        has_hook_answer = 1;
+        write_output(1, payload, size);
         break;
     case 'E':
         if (is_hook)
-            snprintf(said, sizeof said, "%.*s", (int)(size < sizeof said ? size : sizeof said - 1),
-                     (const char *)payload);
+            snprintf(hook_problem, sizeof hook_problem, "%.*s",
+                     (int)(size < sizeof hook_problem ? size : sizeof hook_problem - 1), (const char *)payload);
         else
-            put(2, payload, size);
+            write_output(2, payload, size);
         break;
     case 'C':
-        answer('C', "");
+        send_frame('C', "");
         break;
     case 'I':
-        source = 0;
-        strcpy(source_name, "standard input");
+        upload = 0;
+        strcpy(upload_name, "standard input");
         break;
     case 'F':
         send_file(payload, size);
         break;
     case 'P':
-        tell_path(payload, size);
+        send_real_path(payload, size);
         break;
     case 'L':
-        /* With a payload the server has done its part, and Python goes on with that; without one it asks itself. */
+        /* With a payload the server has done its part, and the Python client continues with the payload. Without a
+         * payload the Python client runs the whole command. */
         if (size > 0)
-            setenv("MAESTRO_LOCAL", text_of(payload, size), 1);
-        become_python();
+            setenv("MAESTRO_LOCAL", copy_text(payload, size), 1);
+        run_python_client();
     case 'W': {
         struct timespec now;
-        long wait = number_of(payload, size, WAIT_MS_MAX);
+        long wait = parse_number(payload, size, WAIT_MS_MAX);
         if (is_hook) {
-            set_alarm(HOOK_SECONDS + wait / 1000);
+            set_hook_alarm(HOOK_SECONDS + wait / 1000);
             break;
         }
         clock_gettime(CLOCK_REALTIME, &now);
@@ -680,62 +695,64 @@ static void handle(unsigned char kind, const unsigned char *payload, size_t size
         break;
     }
     case 'X': {
-        int code = (int)number_of(payload, size, EXIT_CODE_MAX);
+        int code = (int)parse_number(payload, size, EXIT_CODE_MAX);
         if (is_hook && code != 0)
-            give_up(*said ? said : "the server could not answer", "");
+            log_hook_and_exit(*hook_problem ? hook_problem : "the server could not answer the hook", "");
         _exit(code);
     }
     default:
-        fail(FAILED, not_understood, "");
+        exit_with_error(FAILED, not_understood, "");
     }
 }
 
-/* Whether this is an agent's hook, and nobody who wants help with it. */
-static int asks_for_hook(void)
+/* Return whether a program runs its hook; a person may ask for help with the hook command. */
+static int is_hook_command(void)
 {
     if (arguments[1] == NULL || strcmp(arguments[1], "hook") != 0)
         return 0;
-    for (char **word = arguments + 2; *word != NULL; word++)
-        if (strcmp(*word, "--help") == 0 || strcmp(*word, "-h") == 0)
+    for (char **argument = arguments + 2; *argument != NULL; argument++)
+        if (strcmp(*argument, "--help") == 0 || strcmp(*argument, "-h") == 0)
             return 0;
     return 1;
 }
 
-int main(int count, char **words)
+int main(int count, char **argument_values)
 {
     struct sigaction before;
     const char *path;
 
     if (count < 1)
         return USAGE;
-    arguments = words;
-    if (count > 2 && strcmp(words[1], "hook") == 0 && strcmp(words[2], "--patient") == 0)
-        become_python();
-    is_hook = asks_for_hook();
+    arguments = argument_values;
+    if (count > 2 && strcmp(argument_values[1], "hook") == 0 && strcmp(argument_values[2], "--patient") == 0)
+        run_python_client();
+    is_hook = is_hook_command();
     signal(SIGPIPE, SIG_IGN);
     if (is_hook) {
-        struct sigaction late = {.sa_handler = note_lateness}; /* no SA_RESTART: system calls are to be interrupted */
+        /* Without SA_RESTART: the alarm must interrupt system calls. */
+        struct sigaction late = {.sa_handler = mark_hook_late};
         sigaction(SIGALRM, &late, NULL);
-        set_alarm(HOOK_SECONDS);
+        set_hook_alarm(HOOK_SECONDS);
     }
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-        signal(SIGINT, interrupted);
+        signal(SIGINT, exit_on_interrupt);
     path = socket_path();
     if (path == NULL)
-        become_python();
-    do /* where a standard descriptor was closed, what takes its number must not be connected */
+        run_python_client();
+    do /* if a standard descriptor is closed, the connection must not take its number */
         server = socket(AF_UNIX, SOCK_STREAM, 0);
     while (server >= 0 && server <= 2);
-    if (server < 0 || !connect_to(path))
-        become_python();
+    if (server < 0 || !connect_to_server(path))
+        run_python_client();
     send_request();
     for (;;) {
-        unsigned char *head = peek(HEAD);
+        unsigned char *head = peek_bytes(HEAD);
         size_t size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
         if (size > PAYLOAD_MAX)
-            fail(FAILED, "the server sent a frame that is too long", "");
-        head = peek(HEAD + size);
-        handle(head[0], head + HEAD, size);
+            exit_with_error(FAILED, "the server sent a frame longer than 1 MiB; compare the versions: maestro doctor",
+                            "");
+        head = peek_bytes(HEAD + size);
+        handle_frame(head[0], head + HEAD, size);
         in_at += HEAD + size;
         in_have -= HEAD + size;
     }

@@ -1,6 +1,6 @@
-"""The command against a server elsewhere (MAESTRO_SERVER_URL): the same surface, here, over that server's API.
+"""The command against a server on another machine (MAESTRO_SERVER_URL), over the server's HTTP API.
 
-Slower to start than the thin client, for it parses and renders by itself; nothing else differs.
+The commands and their output are the same. The start is slower: this process parses commands and renders answers.
 """
 
 from maestro.client.remote.run import run

@@ -1,4 +1,4 @@
-"""A server elsewhere, as the surfaces see a server."""
+"""A server on another machine, with the interface that the surfaces expect of a server."""
 
 from __future__ import annotations
 
@@ -21,44 +21,46 @@ from maestro.operations import projects, runs, server, sessions
 from maestro.operations.app import Peer
 from maestro.operations.base import Effect, Operation
 
-_NOT_HERE = frozenset({projects.INIT.name, server.BACKUP.name})
+_SERVER_ONLY = frozenset({projects.INIT.name, server.BACKUP.name})
 _GRACE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.5
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 class RemoteApp:
-    """See `maestro.operations.app.App`."""
+    """A remote server behind the interface `maestro.operations.app.App`."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
 
     async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
-        """Who the server takes this token for."""
-        found: sessions.Identity = await self._ask(sessions.WHOAMI, sessions.WhoAmI())
-        session = found.session
+        """Return the caller that the server recognises by the token."""
+        identity: sessions.Identity = await self._send_request(sessions.WHOAMI, sessions.WhoAmI())
+        session = identity.session
         return Caller(
-            found.role,
-            session.id if session else found.name,
+            identity.role,
+            session.id if session else identity.name,
             session_id=session.id if session else None,
             project_id=session.project_id if session else None,
-            human=found.human,
+            human=identity.human,
         )
 
     async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
-        if operation.name in _NOT_HERE:
-            raise errors.Invalid(f"{operation.name} is about the server's own disk.", hint="Run it on that machine.")
+        if operation.name in _SERVER_ONLY:
+            raise errors.Invalid(
+                f"{operation.name} works on the server's own disk.", hint="Run the command on the server's machine."
+            )
         if isinstance(request, projects.LocateProject):
-            return await self._locate(request.path)
-        return await self._ask(operation, request, key=key)
+            return await self._locate_project(request.path)
+        return await self._send_request(operation, request, key=key)
 
     async def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
         if not isinstance(request, server.ReadEvents):
-            async for view in self._run(operation, request):
+            async for view in self._follow_run(operation, request):
                 yield view
             return
         if not request.follow:
-            async for item in self._pages(request):
+            async for item in self._read_pages(request):
                 yield item
             return
         lines = self._api.stream(operation, request)
@@ -66,21 +68,21 @@ class RemoteApp:
             resync = b'"kind":"resync"' in line
             yield msgspec.json.decode(line, type=server.Resync if resync else Event)
 
-    async def _run(self, operation: Operation, request: Any) -> AsyncIterator[runs.RunView]:
-        """A run as it stands; to follow it from afar, one asks now and then."""
-        view: runs.RunView = await self._ask(operation, request)
+    async def _follow_run(self, operation: Operation, request: Any) -> AsyncIterator[runs.RunView]:
+        """Yield the state of a run after each change. The client polls the remote server for changes."""
+        view: runs.RunView = await self._send_request(operation, request)
         yield view
-        once = getattr(request, "detach", False) or getattr(request, "follow", True) is False
-        while not once and view.status is RunStatus.RUNNING:
-            await asyncio.sleep(_LOOK_SECONDS)
-            now = await self._ask(runs.SHOW, runs.ShowRun(id=view.id))
-            if now != view:
-                yield now
-            view = now
+        is_once = getattr(request, "detach", False) or getattr(request, "follow", True) is False
+        while not is_once and view.status is RunStatus.RUNNING:
+            await asyncio.sleep(_POLL_SECONDS)
+            new_view = await self._send_request(runs.SHOW, runs.ShowRun(id=view.id))
+            if new_view != view:
+                yield new_view
+            view = new_view
 
-    async def _pages(self, request: server.ReadEvents) -> AsyncIterator[Any]:
+    async def _read_pages(self, request: server.ReadEvents) -> AsyncIterator[Any]:
         while True:
-            page: server.EventList = await self._ask(server.EVENTS, request)
+            page: server.EventList = await self._send_request(server.EVENTS, request)
             if page.resync is not None:
                 yield page.resync
             for event in page.events:
@@ -89,13 +91,16 @@ class RemoteApp:
                 return
             request = msgspec.structs.replace(request, since=int(page.cursor))
 
-    async def _ask(self, operation: Operation, request: msgspec.Struct, *, key: str = "") -> Any:
+    async def _send_request(self, operation: Operation, request: msgspec.Struct, *, key: str = "") -> Any:
         if "timeout" not in request.__struct_fields__:
             return await asyncio.to_thread(self._api.call, operation, request, key=key)
-        return await self._wait(operation, request, key)
+        return await self._send_waiting_request(operation, request, key)
 
-    async def _wait(self, operation: Operation, request: Any, key: str) -> Any:
-        """What waits and changes nothing asks again when the server went away, for the time that is left."""
+    async def _send_waiting_request(self, operation: Operation, request: Any, key: str) -> Any:
+        """Send a request with a timeout. If the server goes away, repeat a wait for the time that is left.
+
+        Only actions are repeated: an action with a timeout waits and changes nothing.
+        """
         loop = asyncio.get_running_loop()
         ends = loop.time() + request.timeout / 1000
         while True:
@@ -109,12 +114,15 @@ class RemoteApp:
             await asyncio.sleep(_PAUSE_SECONDS)
             request = msgspec.structs.replace(request, timeout=left)
 
-    async def _locate(self, path: str) -> projects.Place:
-        """A checkout here is no workspace of a server elsewhere, but its remote names the project."""
+    async def _locate_project(self, path: str) -> projects.Place:
+        """Return the project of a local checkout, which git's remote names.
+
+        The checkout is no workspace of the remote server: the returned workspace has no id.
+        """
         checkout = await git_program.checkout_at(path)
         if checkout is None:
-            raise errors.NotFound(f"{path} is not in a git checkout.", hint="Say --project NAME.")
+            raise errors.NotFound(f"{path} is not in a git checkout.", hint="Name the project: --project NAME.")
         key = identify(checkout).key
-        found: projects.ProjectDetail = await self._ask(projects.SHOW, projects.OneProject(project=key))
-        workspace = Workspace("", found.id, "", "", path, datetime.now(UTC))
-        return projects.Place(project=found, workspace=workspace)
+        project: projects.ProjectDetail = await self._send_request(projects.SHOW, projects.OneProject(project=key))
+        workspace = Workspace("", project.id, "", "", path, datetime.now(UTC))
+        return projects.Place(project=project, workspace=workspace)

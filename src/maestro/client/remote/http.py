@@ -1,4 +1,4 @@
-"""One server's API, by the standard library."""
+"""A client of one server's HTTP API, with the standard library only."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _SECONDS_MAX = 60.0
 
 
 class Api:
-    """Sends requests with a token. Blocking: callers run it in threads."""
+    """A client that sends requests with a token. The methods block: callers run them in threads."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
         self._token = token
 
     def call(self, operation: Operation, request: msgspec.Struct, *, key: str, seconds: float | None = None) -> Any:
-        """Carry out one operation; its answer, or its error as it was raised over there."""
-        verb, path, body = _spelled(operation, request)
+        """Carry out one operation; return its answer, or raise the error that the server raised."""
+        verb, path, body = _encode_request(operation, request)
         headers = {"Idempotency-Key": key} if key else {}
         with self.open(verb, path, body, headers, seconds=seconds or _SECONDS_MAX) as answer:
             data = answer.read()
             if answer.status != 200:
-                raise _rebuilt(data, answer.status)
+                raise _rebuild_error(data, answer.status)
         return msgspec.json.decode(data, type=operation.response)
 
     def stream(self, operation: Operation, request: msgspec.Struct) -> Iterator[bytes]:
-        """The data of each server-sent event."""
-        verb, path, body = _spelled(operation, request)
+        """Yield the data of each server-sent event."""
+        verb, path, body = _encode_request(operation, request)
         with self.open(verb, path, body, {"Accept": "text/event-stream"}, seconds=None) as answer:
             if answer.status != 200:
-                raise _rebuilt(answer.read(), answer.status)
+                raise _rebuild_error(answer.read(), answer.status)
             for line in answer:
                 if line.startswith(b"data: "):
                     yield line[6:].strip()
@@ -47,7 +47,7 @@ class Api:
     def open(
         self, verb: str, path: str, body: bytes | None, headers: dict[str, str], *, seconds: float | None
     ) -> Iterator[http.client.HTTPResponse]:
-        connection = self._connection(seconds)
+        connection = self._new_connection(seconds)
         if self._token:
             headers = {**headers, "Authorization": f"Bearer {self._token}"}
         if body is not None:
@@ -60,18 +60,18 @@ class Api:
         finally:
             connection.close()
 
-    def _connection(self, seconds: float | None) -> http.client.HTTPConnection:
+    def _new_connection(self, seconds: float | None) -> http.client.HTTPConnection:
         parts = urllib.parse.urlsplit(self._url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise errors.NoServer(
-                f"MAESTRO_SERVER_URL is not an address: {self._url!r}.", hint="Write http://host:port."
+                f"MAESTRO_SERVER_URL is not a server's address: {self._url!r}.", hint="Use http://host:port."
             )
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         return kind(parts.hostname, parts.port, timeout=seconds)
 
 
-def _spelled(operation: Operation, request: msgspec.Struct) -> tuple[str, str, bytes | None]:
-    """A request as HTTP carries it: fields in the path, the rest in the query or the body."""
+def _encode_request(operation: Operation, request: msgspec.Struct) -> tuple[str, str, bytes | None]:
+    """Return the verb, path and body of a request: some fields in the path, the rest in the query or the body."""
     fields = {name: value for name, value in msgspec.to_builtins(request).items() if value is not None}
     path = operation.http.path
     for name in operation.http.parameters:
@@ -87,10 +87,11 @@ def _spelled(operation: Operation, request: msgspec.Struct) -> tuple[str, str, b
     return operation.http.verb, f"{path}?{query}" if query else path, None
 
 
-def _rebuilt(data: bytes, status: int) -> errors.MaestroError:
+def _rebuild_error(data: bytes, status: int) -> errors.MaestroError:
+    """Return the error that the server's answer describes."""
     try:
-        told = msgspec.json.decode(data, type=dict[str, Any])
-        kind = errors.every_error().get(told["code"], errors.MaestroError)
-        return kind(told["message"], hint=told["hint"], data=told["data"])
+        facts = msgspec.json.decode(data, type=dict[str, Any])
+        kind = errors.every_error().get(facts["code"], errors.MaestroError)
+        return kind(facts["message"], hint=facts["hint"], data=facts["data"])
     except (msgspec.DecodeError, KeyError):
         return errors.MaestroError(f"The server answered with status {status}.")

@@ -1,4 +1,4 @@
-"""Runs one command here, with this process's own terminal, input and files."""
+"""Run one command in this process, with its own terminal, input and files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from maestro.surfaces.cli.frames import Invocation, invocation
 
 
 class Terminal:
-    """This process as the client of its own command."""
+    """The terminal, input and files of this process, with the interface of a client."""
 
     def __init__(self, asked: Invocation) -> None:
         self.can_go_on = False
@@ -34,18 +34,18 @@ class Terminal:
         try:
             thin.put(1, data.encode() if isinstance(data, str) else data)
         except thin.Ended as ended:
-            raise SystemExit(ended.code) from None  # nobody reads any more
+            raise SystemExit(ended.code) from None  # the reader of the output has gone
 
     async def err(self, text: str) -> None:
         thin.put(2, text.encode())
 
     async def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: `out` writes at once."""
 
     async def stdin(self) -> bytes:
         data: bytes = await asyncio.to_thread(sys.stdin.buffer.read, limits.stdin_bytes_max + 1)
         if len(data) > limits.stdin_bytes_max:
-            raise errors.TooLarge(f"Standard input has more than {limits.stdin_bytes_max} bytes.")
+            raise errors.TooLarge(f"Standard input is longer than {limits.stdin_bytes_max} bytes.")
         return data
 
     async def file(self, path: str) -> bytes:
@@ -67,20 +67,20 @@ class Terminal:
             return await asyncio.to_thread(file.read)
 
     async def waiting(self, milliseconds: int) -> None:
-        """The app asks again by itself."""
+        """Do nothing: RemoteApp repeats a waiting request by itself."""
 
     async def confirm(self) -> bool:
         return True
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of one command against the server at MAESTRO_SERVER_URL."""
-    # A thread that waits for the server cannot be told to stop: Ctrl-C ends the process as it would end `cat`.
+    """Run one command against the server at MAESTRO_SERVER_URL; return the exit code."""
+    # A thread that waits for the server cannot be stopped: Ctrl-C must end the whole process at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asked = invocation(thin.request(arguments))
+    request = invocation(thin.request(arguments))
     api = Api(os.environ["MAESTRO_SERVER_URL"], os.environ.get("MAESTRO_TOKEN", ""))
-    code = asyncio.run(CommandLine(RemoteApp(api), version=__version__).run(asked, Terminal(asked), peer=None))
-    assert not isinstance(code, HandOver), "what is handed over is on the server's machine"
+    code = asyncio.run(CommandLine(RemoteApp(api), version=__version__).run(request, Terminal(request), peer=None))
+    assert not isinstance(code, HandOver), "a remote server hands over no views"
     if code is None:
         from maestro.client import local
 

@@ -1,7 +1,7 @@
-"""Worktrees, on the git side alone: made, prepared, looked at, merged and removed. No store, no tasks, no sessions.
+"""Create, prepare, inspect, merge and remove worktrees, with git alone: no store, no tasks, no sessions.
 
-Everything runs through `maestro.git.git_program`. Uncommitted or unmerged work is never deleted, and no checkout of a
-person is touched.
+Every git command runs through `maestro.git.git_program`. Uncommitted or unmerged work is never deleted. A checkout of
+the person changes only when a merge moves the branch that is checked out in it.
 """
 
 from maestro.git.worktrees.branches import ensure_branch, tip

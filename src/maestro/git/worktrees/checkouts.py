@@ -1,6 +1,6 @@
-"""Somebody's checkout of a branch that is to move: it comes along, index and files, or the branch stays.
+"""Move a branch together with its checkout, index and files included, or do not move the branch.
 
-If only the ref moved, the next commit made in the checkout would take back all that came.
+If only the ref moved, the next commit in the checkout would revert the merged changes.
 """
 
 from __future__ import annotations
@@ -13,57 +13,62 @@ from maestro.git.worktrees import branches, commands, listing, repositories
 
 
 async def of_branch(repository: str, branch: str) -> str:
-    """Where a branch is checked out; empty for nowhere."""
-    listed = await listing.list_all(repository)
-    places = [one.path for one in listed if one.branch == branch and not one.is_bare and Path(one.path).is_dir()]
-    if len(places) > 1:
+    """Return the path of the checkout of a branch; an empty text if the branch is not checked out."""
+    worktrees = [
+        worktree
+        for worktree in await listing.list_all(repository)
+        if worktree.branch == branch and not worktree.is_bare
+    ]
+    paths = [worktree.path for worktree in worktrees if Path(worktree.path).is_dir()]
+    if len(paths) > 1:
         raise Conflict(
-            f"{branch} is checked out more than once: {', '.join(places)}.",
-            hint=f"Let one of them have another branch: git -C {places[-1]} switch --detach",
+            f"{branch} is checked out more than once: {', '.join(paths)}.",
+            hint=f"Detach one of the checkouts from the branch: git -C {paths[-1]} switch --detach",
         )
-    return places[0] if places else ""
+    return paths[0] if paths else ""
 
 
 async def fast_forward(path: str, *, branch: str, old: str, new: str) -> bool:
-    """Move a branch and the checkout of it together; False, and nothing is done, if it is no longer at `old`.
+    """Move a branch and its checkout together. Return False, and change nothing, if the branch is not at `old`.
 
-    What is changed there stays as it is; if the new commit touches the same files, a Conflict says so.
+    Uncommitted changes in the checkout stay. If the new commit touches the same files, a Conflict is raised.
     """
-    await repositories.git_dir(path)  # not the checkout around a folder that is none itself
-    there = await commands.line("rev-parse", "--symbolic-full-name", "HEAD", cwd=path)
-    if there != f"refs/heads/{branch}" or await branches.tip(path, branch) != old:
+    await repositories.git_dir(path)  # refuse a folder that is no checkout itself: git would use the one around it
+    head_ref = await commands.line("rev-parse", "--symbolic-full-name", "HEAD", cwd=path)
+    if head_ref != f"refs/heads/{branch}" or await branches.tip(path, branch) != old:
         return False
-    # Files that git ignores are nobody's commit, but may be somebody's only copy.
-    words = ("--ff-only", "--no-overwrite-ignore", "--no-stat", "--quiet")
+    # Ignored files are in no commit, but may be the only copy of a person's data: never overwrite them.
+    options = ("--ff-only", "--no-overwrite-ignore", "--no-stat", "--quiet")
     try:
         seconds = limits.worktree_checkout_seconds_max
-        await commands.run("merge", *words, new, cwd=path, seconds=seconds, config=("merge.autoStash=false",))
+        await commands.run("merge", *options, new, cwd=path, seconds=seconds, config=("merge.autoStash=false",))
     except MaestroError as error:
         if commands.exit_code(error) is None:
             raise
         if await branches.tip(path, branch) != old:
             return False
-        raise await _refusal(path, branch, old, new, error) from error
+        raise await _checkout_conflict(path, branch, old, new, error) from error
     return True
 
 
-async def _refusal(path: str, branch: str, old: str, new: str, error: MaestroError) -> Conflict:
-    compare = ("diff", "--name-only", "--no-ext-diff", "--no-textconv", "-z", old, new)
-    touched = set(filter(None, (await commands.run(*compare, cwd=path)).split("\0")))
-    looks = ("--no-renames", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=dirty")
-    words = ("status", "--porcelain", "-z", *looks)
-    changed = [entry[3:] for entry in (await commands.run(*words, cwd=path)).split("\0") if entry]
-    both = [commands.shown(name) for name in changed if name in touched]
-    if not both:
+async def _checkout_conflict(path: str, branch: str, old: str, new: str, error: MaestroError) -> Conflict:
+    """Return an error that names the uncommitted files that the merge would overwrite."""
+    diff_command = ("diff", "--name-only", "--no-ext-diff", "--no-textconv", "-z", old, new)
+    merged = set(filter(None, (await commands.run(*diff_command, cwd=path)).split("\0")))
+    options = ("--no-renames", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=dirty")
+    status_command = ("status", "--porcelain", "-z", *options)
+    uncommitted = [entry[3:] for entry in (await commands.run(*status_command, cwd=path)).split("\0") if entry]
+    overwritten = [commands.shown(name) for name in uncommitted if name in merged]
+    if not overwritten:
         return Conflict(
-            f"{branch} is checked out at {path} and cannot be brought up to date there: {error.message}",
-            hint=f"Look: git -C {path} status; then try again.",
+            f"{branch} is checked out at {path}, and the checkout cannot be updated: {error.message}",
+            hint=f"Check the checkout with `git -C {path} status`, then try again.",
             data={"checkout": path},
         )
-    more = len(both) - limits.names_in_message_max
-    names = ", ".join(both[: limits.names_in_message_max]) + (f" and {more} more" if more > 0 else "")
+    more = len(overwritten) - limits.names_in_message_max
+    names = ", ".join(overwritten[: limits.names_in_message_max]) + (f" and {more} more" if more > 0 else "")
     return Conflict(
-        f"{branch} is checked out at {path}, where the merge would write over what is not committed: {names}.",
-        hint=f"Commit it there, or: git -C {path} stash --include-untracked; then try again.",
-        data={"checkout": path, "files": both[: limits.worktree_names_max]},
+        f"{branch} is checked out at {path}, and the merge would overwrite uncommitted files: {names}.",
+        hint=f"Commit the files in {path}, or run `git -C {path} stash --include-untracked`; then try again.",
+        data={"checkout": path, "files": overwritten[: limits.worktree_names_max]},
     )

@@ -1,4 +1,4 @@
-"""What stands against a merge, file by file, read from the worktree it was tried in: for whoever has to mend it."""
+"""Describe the conflicts of a merge, file by file, from the worktree of the attempted merge."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import msgspec
 from maestro.core import limits
 from maestro.git.worktrees import commands, plain_files
 
-# By the versions that git kept: 1 is the common one, 2 that of the integration branch, 3 that of the merged one.
+# By the versions that git kept: 1 is the common version, 2 the integration branch's, 3 the merged branch's.
 _KINDS = {
     "123": "changed on both sides",
     "23": "added on both sides",
     "12": "deleted in the branch, changed in the integration branch",
     "13": "changed in the branch, deleted in the integration branch",
     "1": "renamed or deleted on both sides",
-    "2": "its place is taken in the branch",
-    "3": "its place is taken in the integration branch",
+    "2": "the branch has another file or folder at this path",
+    "3": "the integration branch has another file or folder at this path",
 }
 _LINK, _SUBMODULE = "120000", "160000"
 
 
 class FileConflict(msgspec.Struct, frozen=True):
-    """One file: what happened to it, and the places that clash, with both sides and where they came from."""
+    """A file with a conflict: the kind of conflict, and the conflicting lines of both branches and their base."""
 
     path: str
     kind: str
@@ -32,7 +32,7 @@ class FileConflict(msgspec.Struct, frozen=True):
 
 
 class Unmerged(msgspec.Struct, frozen=True):
-    """A file that git could not merge, with the versions and kinds of file it kept."""
+    """A file that git could not merge, with the versions and file modes that git kept."""
 
     name: str
     stages: str
@@ -40,7 +40,7 @@ class Unmerged(msgspec.Struct, frozen=True):
 
 
 async def unmerged(tree: str) -> list[Unmerged]:
-    """Every file that git could not merge."""
+    """Return all files that git could not merge."""
     printed = await commands.run("ls-files", "--unmerged", "-z", cwd=tree)
     stages: dict[str, str] = {}
     modes: dict[str, set[str]] = {}
@@ -53,40 +53,40 @@ async def unmerged(tree: str) -> list[Unmerged]:
 
 
 def described(tree: str, file: Unmerged) -> FileConflict:
-    """A conflict in words, and in the lines that git marked."""
+    """Describe a conflict: its kind in words, and the lines that git marked."""
     kind = _KINDS.get(file.stages, "not merged")
     if _SUBMODULE in file.modes:
         kind = f"submodule, {kind}"
     elif _LINK in file.modes:
         kind = f"symbolic link, {kind}"
-    data = _beginning(Path(tree, file.name), inside=tree)
+    data = _read_beginning(Path(tree, file.name), inside=tree)
     if b"\0" in data:
         return FileConflict(commands.shown(file.name), f"binary file, {kind}")
-    return FileConflict(commands.shown(file.name), kind, _bounded(marked_places(data)))
+    return FileConflict(commands.shown(file.name), kind, _shorten(marked_places(data)))
 
 
 def marked_places(data: bytes) -> bytes:
-    """The lines between git's conflict marks, each place with the number of its first line."""
-    places: list[bytes] = []
+    """Return the lines between git's conflict marks. Each section begins with the number of its first line."""
+    lines: list[bytes] = []
     is_inside = False
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         if line.startswith(b"<<<<<<< ") and not is_inside:
             is_inside = True
-            places.append(b"line %d:\n" % number)
+            lines.append(b"line %d:\n" % number)
         if is_inside:
-            places.append(line)
+            lines.append(line)
             is_inside = not line.startswith(b">>>>>>> ")
-    return b"".join(places)
+    return b"".join(lines)
 
 
-def _bounded(text: bytes) -> str:
+def _shorten(text: bytes) -> str:
     kept = text[: limits.conflict_bytes_max]
     note = f"\n… cut here: {len(kept)} of {len(text)} bytes …\n" if len(kept) < len(text) else ""
     return kept.decode("utf-8", "replace") + note
 
 
-def _beginning(path: Path, *, inside: str) -> bytes:
-    """A plain file's first part. Never through a link: a branch may hold one that leads anywhere."""
+def _read_beginning(path: Path, *, inside: str) -> bytes:
+    """Return the first part of a plain file. Follow no link: a branch may hold a link to any file of the machine."""
     if not os.path.realpath(path.parent).startswith(os.path.realpath(inside)):
         return b""
     try:

@@ -1,4 +1,4 @@
-"""A new branch with a worktree of its own: both, or neither. No other checkout is touched."""
+"""Create a branch together with its worktree: both, or neither. No other checkout is changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.system import small_files, umasks
 
 
 class Created(msgspec.Struct, frozen=True):
-    """A worktree that was made. Its submodules are empty folders: the set-up command may fill them."""
+    """A created worktree. Its submodules are empty folders: the set-up command may fill them."""
 
     path: str
     branch: str
@@ -27,22 +27,22 @@ class Created(msgspec.Struct, frozen=True):
 async def create(
     repository: str, *, path: str, branch: str, base: str | None = None, commit: str | None = None
 ) -> Created:
-    """Make `branch` at `base` (a commit or branch; HEAD for None) and a worktree for it at `path`.
+    """Create `branch` at `base` (a commit or branch; HEAD for None), and a worktree of the branch at `path`.
 
-    `commit`: what that is, for whoever has just looked it up.
+    `commit`: the commit of `base`, if the caller knows the commit already.
     """
     _check_path(path)
     commit = commit or await branches.known_commit(repository, base)
     await _check_unregistered(repository, path)
     async with contextlib.AsyncExitStack() as undo:
-        undo.callback(_drop_folders, _claim(path))
+        undo.callback(_remove_folders, _create_folders(path))
         await branches.make(repository, branch, at=commit)
-        undo.push_async_callback(_drop_branch, repository, branch, commit)
+        undo.push_async_callback(_delete_branch, repository, branch, commit)
         undo.push_async_callback(folders.take_away, repository, path)
         await folders.add(repository, path, branch)
         await folders.fill(path)
         records.write(await repositories.git_dir(path), records.Record(base=commit))
-        submodules = await _submodules(repository, commit) if Path(path, ".gitmodules").exists() else ()
+        submodules = await _find_submodules(repository, commit) if Path(path, ".gitmodules").exists() else ()
         undo.pop_all()
     return Created(os.path.realpath(path), branch, commit, submodules)
 
@@ -53,60 +53,60 @@ def _check_path(path: str) -> None:
 
 
 async def _check_unregistered(repository: str, path: str) -> None:
-    registered = Path(await repositories.common_dir(repository), "worktrees")
-    if not await asyncio.to_thread(_is_registered, registered, path):
+    registrations = Path(await repositories.common_dir(repository), "worktrees")
+    if not await asyncio.to_thread(_is_registered, registrations, path):
         return
-    known = await listing.at_path(repository, path)
-    if known is not None and known.is_prunable:
+    worktree = await listing.at_path(repository, path)
+    if worktree is not None and worktree.is_prunable:
         raise Conflict(
-            f"git still knows a worktree at {path}, whose folder is gone.",
-            hint="If it is gone for good: git worktree prune",
+            f"git still lists a worktree at {path}, but its folder is gone.",
+            hint="If the folder is gone for good: git worktree prune",
         )
 
 
-def _is_registered(folder: Path, path: str) -> bool:
-    """Whether git has a worktree noted there, also one whose folder is gone."""
-    return any(_leads_to(one, path) for one in folder.glob("*"))
+def _is_registered(registrations: Path, path: str) -> bool:
+    """Return whether git has registered a worktree at a path, even if the folder is gone."""
+    return any(_leads_to(registration, path) for registration in registrations.glob("*"))
 
 
-def _leads_to(registered: Path, path: str) -> bool:
-    noted = small_files.read_small(str(registered / "gitdir")) or b""
-    return os.path.realpath(Path(os.fsdecode(noted.rstrip(b"\n"))).parent) == os.path.realpath(path)
+def _leads_to(registration: Path, path: str) -> bool:
+    git_file = small_files.read_small(str(registration / "gitdir")) or b""
+    return os.path.realpath(Path(os.fsdecode(git_file.rstrip(b"\n"))).parent) == os.path.realpath(path)
 
 
-def _claim(path: str) -> list[Path]:
-    """Make the folder, which nobody had before, and its parents: all that was made, the innermost first."""
+def _create_folders(path: str) -> list[Path]:
+    """Create the folder and its missing parents; return the created folders, the innermost first."""
     folder = Path(path)
-    missing = [parent for parent in folder.parents if not parent.exists()]
+    missing_parents = [parent for parent in folder.parents if not parent.exists()]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
-        for made in (folder, *missing):
-            made.chmod(umasks.person_mode(0o777))
+        for created in (folder, *missing_parents):
+            created.chmod(umasks.person_mode(0o777))
     except OSError as error:
-        _drop_folders(missing)
+        _remove_folders(missing_parents)
         if isinstance(error, FileExistsError):
-            raise NameTaken(f"There is something at {path} already.", hint="Choose another path.") from None
-        raise errors.storage_fault(error, f"The folder {path} cannot be made") from error
-    return [folder, *missing]
+            raise NameTaken(f"The path {path} exists already.", hint="Choose another path.") from None
+        raise errors.storage_fault(error, f"The folder {path} cannot be created") from error
+    return [folder, *missing_parents]
 
 
-def _drop_folders(folders_made: list[Path]) -> None:
-    for folder in folders_made:
-        with contextlib.suppress(OSError):  # it was never made, or others have put something there
+def _remove_folders(created: list[Path]) -> None:
+    for folder in created:
+        with contextlib.suppress(OSError):  # the folder was never created, or other files are in it
             folder.rmdir()
 
 
-async def _drop_branch(repository: str, branch: str, commit: str) -> None:
+async def _delete_branch(repository: str, branch: str, commit: str) -> None:
     with contextlib.suppress(MaestroError):
         await branches.delete(repository, branch, at=commit)
 
 
-async def _submodules(repository: str, commit: str) -> tuple[str, ...]:
-    wanted = ("-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"^submodule\..*\.path$")
+async def _find_submodules(repository: str, commit: str) -> tuple[str, ...]:
+    options = ("-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"^submodule\..*\.path$")
     try:
-        printed = await commands.run("config", *wanted, cwd=repository)
+        printed = await commands.run("config", *options, cwd=repository)
     except MaestroError:
-        return ()  # there are none, or nobody can read which
+        return ()  # the file names no submodule, or cannot be parsed
     paths = [entry.partition("\n")[2] for entry in printed.split("\0") if entry]
     return tuple(commands.shown(path) for path in paths[: limits.worktree_names_max])

@@ -1,4 +1,4 @@
-"""What a worktree changed since its base, as text for a reader and as figures. Both are bounded."""
+"""Return the changes of a worktree since its base, as text and as figures. Both are bounded."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from maestro.core import limits
 from maestro.core.errors import MaestroError
 from maestro.git.worktrees import branches, changes, commands, repositories
 
-# Without a look into submodules: git would run in them by their own configuration, which agents write.
-_WORDS = (
+# git must not look into submodules: git would follow the configuration of the submodule, which agents write.
+_OPTIONS = (
     *("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"),
     *("--submodule=short", "--ignore-submodules=dirty"),
 )
-# A larger file is told as binary: its text would be cut anyway.
+# git shows a larger file as binary: its text would be cut anyway.
 _CONFIG = (f"core.bigFileThreshold={limits.diff_file_bytes_max}",)
 
 
 class FileStat(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file; a binary one has no lines."""
+    """The figures of a changed file. A binary file has no lines."""
 
     path: str
     renamed_from: str = ""
@@ -31,7 +31,7 @@ class FileStat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffStat(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a diff: totals over all, and the first files and names."""
+    """The figures of a diff: totals over all files, and the first files and names."""
 
     files: tuple[FileStat, ...]
     files_total: int
@@ -42,24 +42,24 @@ class DiffStat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def diff(path: str, *, base_commit: str, uncommitted: bool = True) -> str:
-    """The changes since the base; with `uncommitted` also what is in no commit yet, new files among it.
+    """Return the changes since the base as text. `uncommitted`: include changes without a commit, and new files.
 
-    Files that were copied in are left out: they are not work, and may hold secrets.
+    Files that the preparation copied are left out: they are not work, and may hold secrets.
     """
-    compared = await _compared(path, base_commit, uncommitted)
+    compared = await _compared_commits(path, base_commit, uncommitted)
     limit = limits.diff_bytes_max
     with tempfile.TemporaryDirectory(prefix="maestro-diff-") as folder:
-        text = _Text(str(Path(folder, "diff")), limit)
-        await text.add("diff", *_WORDS, *compared, "--", cwd=path)
-        left = await _add_untracked(text, path) if uncommitted else 0
-    return text.whole(f"git diff {' '.join(compared)}", left)
+        text = _DiffText(str(Path(folder, "diff")), limit)
+        await text.add_diff(*_OPTIONS, *compared, "--", cwd=path)
+        omitted_count = await _add_untracked(text, path) if uncommitted else 0
+    return text.join_parts(f"git diff {' '.join(compared)}", omitted_count)
 
 
 async def diff_stat(path: str, *, base_commit: str, uncommitted: bool = True) -> DiffStat:
-    """The figures of the same diff."""
-    compared = await _compared(path, base_commit, uncommitted)
-    printed = await commands.run("diff", "--numstat", "-z", *_WORDS, *compared, "--", cwd=path, config=_CONFIG)
-    files = _file_stats(printed)
+    """Return the figures of the same diff."""
+    compared = await _compared_commits(path, base_commit, uncommitted)
+    printed = await commands.run("diff", "--numstat", "-z", *_OPTIONS, *compared, "--", cwd=path, config=_CONFIG)
+    files = _parse_file_stats(printed)
     untracked = (await changes.look(path)).untracked if uncommitted else ()
     return DiffStat(
         files=tuple(files[: limits.worktree_names_max]),
@@ -71,8 +71,8 @@ async def diff_stat(path: str, *, base_commit: str, uncommitted: bool = True) ->
     )
 
 
-class _Text:
-    """The text of several diffs, up to a limit. Each goes through a file, for git may print without end."""
+class _DiffText:
+    """The text of several diffs, up to a limit. Each diff goes through a file, because a diff may be very long."""
 
     def __init__(self, file: str, limit_bytes: int) -> None:
         self._file = Path(file)
@@ -81,11 +81,12 @@ class _Text:
         self.kept_bytes = 0
         self.total_bytes = 0
 
-    async def add(self, command: str, *words: str, cwd: str) -> None:
+    async def add_diff(self, *arguments: str, cwd: str) -> None:
+        """Run `git diff` with the arguments, and add its output."""
         try:
-            await commands.run(command, f"--output={self._file}", *words, cwd=cwd, config=_CONFIG)
+            await commands.run("diff", f"--output={self._file}", *arguments, cwd=cwd, config=_CONFIG)
         except MaestroError as error:
-            if commands.exit_code(error) != 1:  # outside of a repository that only says: there is a difference
+            if commands.exit_code(error) != 1:  # with --no-index, 1 means: the files differ
                 raise
         self.total_bytes += self._file.stat().st_size
         with self._file.open("rb") as opened:
@@ -97,34 +98,36 @@ class _Text:
     def is_full(self) -> bool:
         return self.kept_bytes >= self._limit
 
-    def whole(self, command: str, left: int) -> str:
+    def join_parts(self, command: str, omitted_count: int) -> str:
+        """Return the complete text, with a note if the text was cut or new files were omitted."""
         kept = b"".join(self._parts)
-        note = f"\n… {left} more new files are not shown …\n" if left else ""
+        note = f"\n… {omitted_count} more new files are not shown …\n" if omitted_count else ""
         if self.total_bytes > len(kept):
             kept = kept[: kept.rfind(b"\n") + 1] or kept
-            note = f"\n… cut here: {len(kept)} of {self.total_bytes} bytes; all of it with: {command} …\n{note}"
+            size = f"{len(kept)} of {self.total_bytes} bytes"
+            note = f"\n… cut here: {size}; run `{command}` for the complete diff …\n{note}"
         return kept.decode("utf-8", "replace") + note
 
 
-async def _compared(path: str, base_commit: str, uncommitted: bool) -> tuple[str, ...]:
+async def _compared_commits(path: str, base_commit: str, uncommitted: bool) -> tuple[str, ...]:
     await repositories.git_dir(path)
     base = await branches.known_commit(path, base_commit)
     return (base,) if uncommitted else (base, "HEAD")
 
 
-async def _add_untracked(text: _Text, path: str) -> int:
-    """Adds new files as git would show them, had they been added; how many are left out."""
+async def _add_untracked(text: _DiffText, path: str) -> int:
+    """Add the diffs of new files, as if the files were added to git; return the number of omitted files."""
     names = [name for name in (await changes.look(path)).untracked if not name.endswith("/")]
     for number, name in enumerate(names):
         if text.is_full or number == limits.diff_untracked_files_max:
             return len(names) - number
-        await text.add("diff", *_WORDS, "--no-index", "--", "/dev/null", name, cwd=path)
+        await text.add_diff(*_OPTIONS, "--no-index", "--", "/dev/null", name, cwd=path)
     return 0
 
 
-def _file_stats(printed: str) -> list[FileStat]:
+def _parse_file_stats(printed: str) -> list[FileStat]:
     fields = iter(printed.split("\0"))
-    found: list[FileStat] = []
+    file_stats: list[FileStat] = []
     for field in fields:
         if not field:
             continue
@@ -132,7 +135,7 @@ def _file_stats(printed: str) -> list[FileStat]:
         old = ""
         if not name:  # renamed: both names follow
             old, name = next(fields), next(fields)
-        found.append(
+        file_stats.append(
             FileStat(
                 path=commands.shown(name),
                 renamed_from=commands.shown(old),
@@ -141,4 +144,4 @@ def _file_stats(printed: str) -> list[FileStat]:
                 is_binary=added == "-",
             )
         )
-    return found
+    return file_stats

@@ -1,6 +1,6 @@
-"""The folder of a worktree, on the git side: registered at a commit or branch, filled, and taken away again.
+"""Register, fill and remove the folder of a worktree.
 
-Whoever calls this owns the folder: it is new, and nobody else can have changed anything in it.
+The caller owns the folder: the folder is new, and no other process has changed files in it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from maestro.core.errors import MaestroError
 from maestro.git.worktrees import commands
 
 
-async def add(repository: str, *words: str) -> None:
-    """`git worktree add`, without filling it."""
-    await commands.worktree("add", "--no-checkout", *words, cwd=repository)
+async def add(repository: str, *arguments: str) -> None:
+    """Run `git worktree add` without checking out files."""
+    await commands.worktree("add", "--no-checkout", *arguments, cwd=repository)
 
 
 async def fill(path: str, *, config: tuple[str, ...] = ()) -> None:
-    """Check the files out. Apart from adding, so that what takes long leaves git's own lists alone."""
+    """Check out the files. A step of its own, so that a long checkout does not lock git's list of worktrees."""
     seconds = limits.worktree_checkout_seconds_max
     await commands.run("reset", "--hard", "--quiet", cwd=path, seconds=seconds, config=config)
 
 
 async def take_away(repository: str, path: str) -> None:
-    """Undo `add` and `fill`, as far as they got."""
+    """Remove a worktree and its folder, also a worktree that is only partly registered or filled."""
     with contextlib.suppress(MaestroError):
-        # Twice: git locks a worktree while it adds it, and may have been ended there.
+        # --force twice: git locks a worktree while adding it, and an interrupted git leaves the lock.
         seconds = limits.worktree_checkout_seconds_max
         await commands.worktree("remove", "--force", "--force", path, cwd=repository, seconds=seconds)
     await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)

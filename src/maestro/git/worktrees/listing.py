@@ -1,4 +1,4 @@
-"""What git itself lists as the worktrees of a repository."""
+"""List the worktrees of a repository as git knows them."""
 
 from __future__ import annotations
 
@@ -11,42 +11,43 @@ from maestro.git.worktrees import commands
 
 
 class Worktree(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of git's list."""
+    """A worktree in git's list."""
 
     path: str
     head: str = ""  # empty in a bare repository
-    branch: str = ""  # empty when a commit is checked out without one
+    branch: str = ""  # empty when a commit is checked out without a branch
     is_main: bool = False
     is_bare: bool = False
     is_locked: bool = False
     lock_reason: str = ""
-    is_prunable: bool = False  # its folder is gone
+    is_prunable: bool = False  # the folder is gone
     prunable_reason: str = ""
 
 
 async def list_all(repository: str) -> tuple[Worktree, ...]:
-    """Every worktree that git knows, the main one first."""
-    blocks = [block for block in (await _printed(repository)).split("\0\0") if block]
-    return tuple(_parsed(block.split("\0"), is_main=number == 0) for number, block in enumerate(blocks))
+    """Return all worktrees that git knows, the main checkout first."""
+    blocks = [block for block in (await _run_list(repository)).split("\0\0") if block]
+    return tuple(_parse_worktree(block.split("\0"), is_main=number == 0) for number, block in enumerate(blocks))
 
 
 async def at_path(repository: str, path: str) -> Worktree | None:
-    """The worktree that git knows at this path."""
-    wanted = os.path.realpath(path)
-    return next((one for one in await list_all(repository) if os.path.realpath(one.path) == wanted), None)
+    """Return the worktree that git knows at a path."""
+    real_path = os.path.realpath(path)
+    listed = await list_all(repository)
+    return next((worktree for worktree in listed if os.path.realpath(worktree.path) == real_path), None)
 
 
-async def _printed(repository: str) -> str:
+async def _run_list(repository: str) -> str:
     try:
         return await commands.worktree("list", "--porcelain", "-z", cwd=repository)
     except MaestroError as error:
         if commands.exit_code(error) != 129:
             raise
-    # Before git 2.36 there was no -z, and no way to tell a line break in a path.
+    # git before 2.36 does not know -z, and cannot list a path with a line break correctly.
     return (await commands.worktree("list", "--porcelain", cwd=repository)).replace("\n", "\0")
 
 
-def _parsed(lines: list[str], *, is_main: bool) -> Worktree:
+def _parse_worktree(lines: list[str], *, is_main: bool) -> Worktree:
     facts = {name: value for name, _, value in (line.partition(" ") for line in lines)}
     head = facts.get("HEAD", "")
     return Worktree(

@@ -1,6 +1,8 @@
-"""Merges a branch into an integration branch: where nobody works, then by moving the ref if it is as it was.
+"""Merge a branch into an integration branch.
 
-A checkout of that branch comes along, or nothing is merged. No hook runs, and a conflict leaves nothing behind.
+The merge commit is made where no agent and no person works. Then the ref moves, if it is still at the known commit.
+A checkout of the integration branch moves with the branch, or the merge is refused. No hook runs, and a conflict
+leaves no files behind.
 """
 
 from __future__ import annotations
@@ -27,21 +29,21 @@ from maestro.git.worktrees.identities import Author
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
-    """The integration branch holds all of the branch now."""
+    """A completed merge: the integration branch contains the branch."""
 
     commit: str
     into: str
-    previous: str  # where the integration branch was; the same commit when there was nothing new
-    checked_out_at: str = ""  # someone has the integration branch there: the files are those of `commit`
+    previous: str  # the earlier commit of the integration branch; equal to `commit` if the branch had no new commit
+    checked_out_at: str = ""  # the checkout of the integration branch, if any: its files are those of `commit`
 
     @property
     def is_new(self) -> bool:
-        """Whether there was anything to merge."""
+        """Return whether the branch had new commits to merge."""
         return self.commit != self.previous
 
 
 class Conflicted(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing was merged: these files clash. Details are given for the first of them."""
+    """A merge that was refused because files conflict, with details about the first files."""
 
     files: tuple[str, ...]
     details: tuple[FileConflict, ...]
@@ -52,7 +54,7 @@ class Conflicted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Merges:
-    """One merge at a time in each repository, whichever of its worktrees it is named by. Made once, passed down."""
+    """The locks that allow one merge at a time in each repository and all its worktrees. Made once, passed down."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -60,37 +62,37 @@ class Merges:
     async def merge(
         self, repository: str, *, branch: str, into: str, message: str, author: Author, prefers_own: bool = False
     ) -> Merged | Conflicted:
-        """Like `merge`, when its turn has come."""
+        """Wait for other merges in the repository, then merge."""
         async with self.lock(await repositories.common_dir(repository)):
             return await merge(
                 repository, branch=branch, into=into, message=message, author=author, prefers_own=prefers_own
             )
 
     def lock(self, common_dir: str) -> asyncio.Lock:
-        """The lock of the repository with this shared directory."""
+        """Return the lock of the repository with a common directory."""
         return self._locks.setdefault(common_dir, asyncio.Lock())
 
 
 async def merge(
     repository: str, *, branch: str, into: str, message: str, author: Author, prefers_own: bool = False
 ) -> Merged | Conflicted:
-    """Merge `branch` into the branch `into`, always with a commit of its own, which says what came in.
+    """Merge `branch` into the branch `into`, always with a merge commit, whose message names the merged work.
 
-    When `into` moves meanwhile it is tried again on top of what came. `prefers_own`: if git is configured with an
-    identity there, the commit is by that one, and not by `author`.
+    When `into` moves meanwhile, the merge is attempted again on the new commit. `prefers_own`: the author that git is
+    configured with in the repository, if any, takes precedence over `author`.
     """
-    _check(message, author)
+    _check_commit(message, author)
     for _ in range(limits.merge_tries_max):
-        found = await _tried(repository, branch, into, message, None if prefers_own else author, author)
-        if found is not None:
-            return found
+        result = await _attempt_merge(repository, branch, into, message, None if prefers_own else author, author)
+        if result is not None:
+            return result
     raise Conflict(
         f"The branch {into} moved {limits.merge_tries_max} times while {branch} was being merged into it.",
-        hint="Try again when others are done.",
+        hint=f"Try again when no other process commits to {into}.",
     )
 
 
-def _check(message: str, author: Author) -> None:
+def _check_commit(message: str, author: Author) -> None:
     if not message.strip() or "\0" in message or len(message) > limits.merge_message_chars_max:
         raise Invalid(f"A merge needs a message of at most {limits.merge_message_chars_max} characters.")
     for text in (author.name, author.email):
@@ -98,27 +100,29 @@ def _check(message: str, author: Author) -> None:
             raise Invalid(f"{author.name!r} <{author.email!r}> cannot be the author of a commit.")
 
 
-async def _tried(
-    repository: str, branch: str, into: str, message: str, author: Author | None, else_by: Author
+async def _attempt_merge(
+    repository: str, branch: str, into: str, message: str, author: Author | None, default_author: Author
 ) -> Merged | Conflicted | None:
-    """One attempt; None when the integration branch moved meanwhile."""
-    found = await branches.both(repository, branch, into)
-    old, new = found.into, found.branch
-    checkout = await checkouts.of_branch(repository, into) if found.is_checked_out else ""
+    """Attempt a merge. Return None if the integration branch moved meanwhile."""
+    tips = await branches.both(repository, branch, into)
+    old, new = tips.into, tips.branch
+    checkout = await checkouts.of_branch(repository, into) if tips.is_checked_out else ""
     base = old if old == new else await commands.line("merge-base", old, new, cwd=repository)
     if base is None:
-        raise Conflict(f"{branch} and {into} have no commit in common.", hint="They are no branches of one history.")
+        raise Conflict(
+            f"{branch} and {into} have no commit in common.", hint="Only branches of one history can be merged."
+        )
     if base == new:
         return Merged(commit=old, into=into, previous=old, checked_out_at=checkout)
-    config = _identity(author or await identities.identity(repository) or else_by)
+    config = _author_settings(author or await identities.identity(repository) or default_author)
     tree = await quick_merges.tree_of(repository, old=old, new=new, base=base)
     if tree is not None:
         commit = await quick_merges.commit(repository, tree, parents=(old, new), message=message, config=config)
     else:
-        made = await _in_a_checkout(repository, into, old, new, message, config)
-        if isinstance(made, Conflicted):
-            return made
-        commit = made
+        result = await _merge_in_worktree(repository, into, old, new, message, config)
+        if isinstance(result, Conflicted):
+            return result
+        commit = result
     if checkout:
         is_moved = await checkouts.fast_forward(checkout, branch=into, old=old, new=commit)
     else:
@@ -126,30 +130,30 @@ async def _tried(
     return Merged(commit=commit, into=into, previous=old, checked_out_at=checkout) if is_moved else None
 
 
-def _identity(author: Author) -> tuple[str, ...]:
+def _author_settings(author: Author) -> tuple[str, ...]:
     return tuple(
-        f"{who}.{field}={value}"
-        for who in ("user", "author", "committer")
+        f"{section}.{field}={value}"
+        for section in ("user", "author", "committer")
         for field, value in (("name", author.name), ("email", author.email))
     )
 
 
-async def _in_a_checkout(
+async def _merge_in_worktree(
     repository: str, into: str, old: str, new: str, message: str, config: tuple[str, ...]
 ) -> str | Conflicted:
-    """The merge commit, made where it can be seen what clashes."""
+    """Merge in a temporary worktree, where conflicts can be read. Return the merge commit or the conflicts."""
     async with temporary.worktree(repository, at=old) as tree:
-        if not await _merged_in(tree, new, message, config):
-            return await _conflicted(tree, into=into, into_commit=old, branch_commit=new)
+        if not await _make_merge_commit(tree, new, message, config):
+            return await _read_conflicts(tree, into=into, into_commit=old, branch_commit=new)
         return (await commands.run("rev-parse", "HEAD", cwd=tree)).strip()
 
 
-async def _merged_in(tree: str, commit: str, message: str, identity: tuple[str, ...]) -> bool:
-    """Make the merge commit in a worktree; False when files clash."""
-    words = ("--no-ff", "--no-edit", "--no-stat", "--no-log", "--quiet", "--cleanup=whitespace", "-m", message)
-    config = (*temporary.CONFIG, *identity)
+async def _make_merge_commit(tree: str, commit: str, message: str, author_settings: tuple[str, ...]) -> bool:
+    """Make the merge commit in a worktree. Return False if files conflict."""
+    options = ("--no-ff", "--no-edit", "--no-stat", "--no-log", "--quiet", "--cleanup=whitespace", "-m", message)
+    config = (*temporary.CONFIG, *author_settings)
     try:
-        await commands.run("merge", *words, commit, cwd=tree, seconds=limits.merge_seconds_max, config=config)
+        await commands.run("merge", *options, commit, cwd=tree, seconds=limits.merge_seconds_max, config=config)
     except MaestroError as error:
         if commands.exit_code(error) != 1 or not await conflicts.unmerged(tree):
             raise
@@ -157,14 +161,14 @@ async def _merged_in(tree: str, commit: str, message: str, identity: tuple[str, 
     return True
 
 
-async def _conflicted(tree: str, *, into: str, into_commit: str, branch_commit: str) -> Conflicted:
-    found = await conflicts.unmerged(tree)
-    first = found[: limits.conflict_files_max]
+async def _read_conflicts(tree: str, *, into: str, into_commit: str, branch_commit: str) -> Conflicted:
+    unmerged = await conflicts.unmerged(tree)
+    first = unmerged[: limits.conflict_files_max]
     details = await asyncio.to_thread(lambda: tuple(conflicts.described(tree, file) for file in first))
     return Conflicted(
-        files=tuple(commands.shown(file.name) for file in found[: limits.worktree_names_max]),
+        files=tuple(commands.shown(file.name) for file in unmerged[: limits.worktree_names_max]),
         details=details,
-        files_total=len(found),
+        files_total=len(unmerged),
         into=into,
         into_commit=into_commit,
         branch_commit=branch_commit,

@@ -1,4 +1,4 @@
-"""Files of a checkout by pattern, without ever leaving it: no link is followed, and a walk has an end."""
+"""Find files of a checkout by pattern. Follows no link, never leaves the checkout, and visits a bounded number."""
 
 from __future__ import annotations
 
@@ -12,44 +12,45 @@ from maestro.core.errors import TooLarge
 
 
 class Walk:
-    """Looks patterns up below one folder, and counts how much it has looked at."""
+    """A search for patterns below a folder. All searches together visit a bounded number of entries."""
 
     def __init__(self, top: str) -> None:
         self._top = top
-        self._seen = 0
+        self._visited_count = 0
 
     def matches(self, pattern: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        """What fits a pattern, whatever it is, with its name relative to the top."""
-        yield from self._below("", PurePosixPath(pattern).parts)
+        """Yield the entries of any kind that match a pattern, with their names relative to the top folder."""
+        yield from self._match_below("", PurePosixPath(pattern).parts)
 
-    def _below(self, folder: str, parts: tuple[str, ...]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    def _match_below(self, folder: str, parts: tuple[str, ...]) -> Iterator[tuple[str, os.DirEntry[str]]]:
         first, rest = parts[0], parts[1:]
         if first == "**" and rest:
-            yield from self._below(folder, rest)  # no folder between
-        for entry in self._entries(folder):
+            yield from self._match_below(folder, rest)  # `**` stands for no folder
+        for entry in self._list_entries(folder):
             name = folder + entry.name
             is_folder = entry.is_dir(follow_symlinks=False)
             if first == "**":
                 if is_folder:
-                    yield from self._below(name + "/", parts)
+                    yield from self._match_below(name + "/", parts)
                 elif not rest:
                     yield name, entry
             elif fnmatch.fnmatchcase(entry.name, first):
                 if not rest:
                     yield name, entry
                 elif is_folder:
-                    yield from self._below(name + "/", rest)
+                    yield from self._match_below(name + "/", rest)
 
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def _list_entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:
-            with os.scandir(f"{self._top}/{folder}") as found:
-                entries = sorted((entry for entry in found if entry.name != ".git"), key=lambda entry: entry.name)
+            with os.scandir(f"{self._top}/{folder}") as scanned:
+                entries = sorted((entry for entry in scanned if entry.name != ".git"), key=lambda entry: entry.name)
         except OSError:
-            return []  # not ours to read, or just deleted
-        self._seen += len(entries)
-        if self._seen > limits.worktree_walk_entries_max:
+            return []  # the folder is not readable, or was just deleted
+        self._visited_count += len(entries)
+        if self._visited_count > limits.worktree_walk_entries_max:
             raise TooLarge(
-                f"There are more than {limits.worktree_walk_entries_max} files to look through in {self._top}.",
+                f"A pattern of [worktree] copy makes Maestro search more than {limits.worktree_walk_entries_max} "
+                f"files in {self._top}.",
                 hint="Write a narrower pattern into [worktree] copy.",
             )
         return entries

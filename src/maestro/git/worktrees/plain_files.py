@@ -1,4 +1,4 @@
-"""Opens files that others put where we look: never through a link, and never waiting for a pipe."""
+"""Open a plain file that an agent may have replaced: follow no link, and never wait for a pipe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from io import BufferedReader
 
 
 def open_plain(path: str, *, folder: int | None = None) -> BufferedReader | None:
-    """A plain file, to be read; None for anything else. Raises OSError when it cannot be opened.
+    """Open a plain file for reading. Return None for other kinds of files; raise OSError if the open fails.
 
     `folder`: a descriptor of the folder that `path` starts from.
     """

@@ -1,4 +1,4 @@
-"""Makes a new worktree ready to work in: the files a project wants copied, then its set-up command."""
+"""Prepare a new worktree for work: copy the files that the project names, then run its set-up command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maestro.git.worktrees.setup_command import SetupRun
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """What was done. A command that failed is told here, not raised: its output is wanted."""
+    """The result of a preparation. A failed set-up command is part of the result, because its output is needed."""
 
     copied: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -25,34 +25,39 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether one can work there now."""
+        """Return whether the worktree is ready for work: the set-up command, if any, succeeded."""
         return self.setup is None or self.setup.is_ok
 
 
 async def prepare(path: str, *, settings: Settings, source: str, sandbox: Sandbox = NO_SANDBOX) -> Prepared:
-    """Copy and run what `settings` say, from the checkout `source` into the worktree at `path`.
+    """Copy files from the checkout `source` into the worktree at `path`, and run the set-up command of `settings`.
 
-    It may be done again: what was copied before and not changed since stays as it is.
+    A preparation can be repeated: an earlier copy that has not changed since stays as it is.
     """
     git_dir = await repositories.git_dir(path)
-    done = await asyncio.to_thread(_copy, path, git_dir, settings, source) if settings.copy else copies.Copies({}, ())
-    setup = await _set_up(path, git_dir, settings, sandbox) if settings.setup else None
-    skipped = tuple(Skipped(commands.shown(one.path), one.reason) for one in done.skipped)
-    return Prepared(tuple(map(commands.shown, done.done)), skipped, setup)
+    copied = copies.Copies({}, ())
+    if settings.copy:
+        copied = await asyncio.to_thread(_copy_files, path, git_dir, settings, source)
+    setup = await _run_setup(path, git_dir, settings, sandbox) if settings.setup else None
+    skipped = tuple(Skipped(commands.shown(file.path), file.reason) for file in copied.skipped)
+    return Prepared(tuple(map(commands.shown, copied.done)), skipped, setup)
 
 
-async def _set_up(path: str, git_dir: str, settings: Settings, sandbox: Sandbox) -> SetupRun:
-    """Run the command, and note what it made: that is nobody's work. What was somebody's before stays so."""
-    before = set((await changes.look(path)).work)
+async def _run_setup(path: str, git_dir: str, settings: Settings, sandbox: Sandbox) -> SetupRun:
+    """Run the set-up command, and record the files that it made or changed: they do not count as work.
+
+    Files that counted as work before the command still count as work afterwards.
+    """
+    work_before = set((await changes.look(path)).work)
     setup = await setup_command.run(settings.setup, cwd=path, seconds=settings.setup_seconds, within=sandbox)
     after = await changes.look(path)
-    made = [name for name in (*after.work, *after.copied, *after.restored) if name not in before]
-    await asyncio.to_thread(_note_made, path, git_dir, made)
+    made = [name for name in (*after.work, *after.copied, *after.restored) if name not in work_before]
+    await asyncio.to_thread(_record_made_files, path, git_dir, made)
     return setup
 
 
-def _note_made(path: str, git_dir: str, names: list[str]) -> None:
-    """Up to some number and size: a project that makes more than that had better let git ignore it."""
+def _record_made_files(path: str, git_dir: str, names: list[str]) -> None:
+    """Record files up to a number and size. A project that makes more files should let git ignore them."""
     record = records.read(git_dir)
     digests, size = {}, 0
     for name in names[: limits.setup_files_max]:
@@ -64,18 +69,18 @@ def _note_made(path: str, git_dir: str, names: list[str]) -> None:
         if digest and name not in record.copied:
             digests[name] = digest
     if digests or record.made:
-        _write(path, git_dir, msgspec.structs.replace(record, made=digests))
+        _write_record(path, git_dir, msgspec.structs.replace(record, made=digests))
 
 
-def _copy(path: str, git_dir: str, settings: Settings, source: str) -> copies.Copies:
+def _copy_files(path: str, git_dir: str, settings: Settings, source: str) -> copies.Copies:
     record = records.read(git_dir)
-    done = copies.copy(settings.copy, source=source, target=path, known=record.copied)
-    _write(path, git_dir, msgspec.structs.replace(record, copied=record.copied | done.done))
-    return done
+    copied = copies.copy(settings.copy, source=source, target=path, known=record.copied)
+    _write_record(path, git_dir, msgspec.structs.replace(record, copied=record.copied | copied.done))
+    return copied
 
 
-def _write(path: str, git_dir: str, record: records.Record) -> None:
+def _write_record(path: str, git_dir: str, record: records.Record) -> None:
     try:
         records.write(git_dir, record)
     except OSError as error:
-        raise errors.storage_fault(error, f"What was put into {path} cannot be noted") from error
+        raise errors.storage_fault(error, f"The prepared files of {path} cannot be recorded") from error

@@ -1,6 +1,6 @@
-"""Merges without a checkout: git puts the two trees together by itself, however many files there are.
+"""Merge two commits without a checkout: git merges the trees directly, fast for any number of files.
 
-Only where that gives what a merge in a checkout gives, and nothing clashes; in all other cases it says nothing.
+Used only if the result equals that of a merge in a checkout and no file conflicts. Otherwise there is no result.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ _ATTRIBUTES = ".gitattributes"
 
 
 async def tree_of(repository: str, *, old: str, new: str, base: str) -> str | None:
-    """What `new` merged into `old` is, as the name of a tree; None where it takes a checkout to know."""
+    """Return the name of the tree of `new` merged into `old`; None if the merge needs a checkout."""
     if base == old:
         return f"{new}^{{tree}}"
     try:
         if await _has_attributes(repository, old, new):
             return None
-        # Ends with 1 where files clash, and with more where git is too old to know this.
-        words = ("--write-tree", "--no-messages", old, new)
-        return (await commands.run("merge-tree", *words, cwd=repository)).strip()
+        # git ends with 1 if files conflict, and with a larger status if it is too old for `merge-tree --write-tree`.
+        arguments = ("--write-tree", "--no-messages", old, new)
+        return (await commands.run("merge-tree", *arguments, cwd=repository)).strip()
     except MaestroError as error:
         if commands.exit_code(error) is None:
             raise
@@ -30,24 +30,28 @@ async def tree_of(repository: str, *, old: str, new: str, base: str) -> str | No
 async def commit(
     repository: str, tree: str, *, parents: tuple[str, ...], message: str, config: tuple[str, ...]
 ) -> str:
-    """The commit of such a merge, on no branch yet."""
-    words = [word for parent in parents for word in ("-p", parent)]
-    printed = await commands.run(
-        "commit-tree", tree, *words, "-m", _without_blanks(message), cwd=repository, config=config
-    )
+    """Make the merge commit of a tree and return its name. The commit is on no branch yet."""
+    parent_options = [argument for parent in parents for argument in ("-p", parent)]
+    arguments = (tree, *parent_options, "-m", _clean_message(message))
+    printed = await commands.run("commit-tree", *arguments, cwd=repository, config=config)
     return printed.strip()
 
 
 async def _has_attributes(repository: str, old: str, new: str) -> bool:
-    """Whether files say how they are to be merged: git reads that from a checkout, and here it would be another's."""
-    for words in (("ls-tree", "-r", "-z", "--name-only", old), ("diff-tree", "-r", "-z", "--name-only", old, new)):
-        printed = await commands.run(*words, cwd=repository)
+    """Return whether a .gitattributes file may define how files are merged.
+
+    git reads the attributes from a checkout, and without one would read them from the checkout of another branch.
+    """
+    all_files = ("ls-tree", "-r", "-z", "--name-only", old)
+    changed_files = ("diff-tree", "-r", "-z", "--name-only", old, new)
+    for command in (all_files, changed_files):
+        printed = await commands.run(*command, cwd=repository)
         if _ATTRIBUTES in printed and any(name.endswith(_ATTRIBUTES) for name in printed.split("\0")):
             return True
     return False
 
 
-def _without_blanks(message: str) -> str:
-    """As `git merge --cleanup=whitespace` would have it."""
+def _clean_message(message: str) -> str:
+    """Return a message in the form that `git merge --cleanup=whitespace` would give it."""
     lines = [line.rstrip() for line in message.splitlines()]
     return "\n".join(line for before, line in zip(["", *lines], lines, strict=False) if line or before).rstrip()

@@ -1,4 +1,4 @@
-"""Whether a worktree can be made from a checkout at all: asked before anything is promised to anybody."""
+"""Check whether worktrees can be made from a checkout, before a session or a run that needs them is accepted."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from maestro.git.worktrees.settings import Settings, read_settings
 
 
 async def ready(checkout: str) -> Settings:
-    """What is to be done in worktrees of this checkout; an error that says what to do, if none can be made."""
+    """Return the worktree settings of a checkout. Refuse a checkout from which no worktree can be made."""
     if not Path(checkout).is_dir():
         raise NotFound(
-            f"There is no folder {checkout} any more, and a worktree is made from it.",
-            hint="If it was moved: run `maestro init` where it is now.",
+            f"The folder {checkout} no longer exists, so no worktree can be made from it.",
+            hint="If the folder was moved: run `maestro init` in the new folder.",
         )
     try:
         await repositories.common_dir(checkout)
     except NotFound:
         raise Conflict(
-            f"{checkout} lies in no git repository, and a worktree is made from one.",
-            hint="Make one (git init, git add -A, git commit -m first), or leave --worktree out.",
+            f"{checkout} is not in a git repository, so no worktree can be made from it.",
+            hint="Create a repository (git init, git add -A, git commit -m first), or leave --worktree out.",
         ) from None
     await branches.known_commit(checkout, None)
     return await asyncio.to_thread(read_settings, checkout)

@@ -1,4 +1,4 @@
-"""What Maestro remembers of one worktree, in a file beside git's own about it: it goes when the worktree goes."""
+"""The record of a worktree, in a file in the worktree's git directory: removed together with the worktree."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _NAME = "maestro.json"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Where a worktree began, and what was there before anybody worked in it: name → SHA-256."""
+    """The base commit of a worktree, and the files from its preparation: name → SHA-256."""
 
     base: str = ""
     copied: dict[str, str] = {}
-    made: dict[str, str] = {}  # by the set-up command
+    made: dict[str, str] = {}  # made or changed by the set-up command
 
 
 def read(git_dir: str) -> Record:
-    """The record; an empty one when there is none to be read, so that nothing counts as copied."""
+    """Return the record; an empty record if the file is missing or unreadable. No file then counts as copied."""
     try:
-        kept = checkout_files.read_file(git_dir, _NAME, bytes_max=limits.worktree_record_bytes_max)
-        return msgspec.convert(json.loads(kept or b"{}"), Record)
+        data = checkout_files.read_file(git_dir, _NAME, bytes_max=limits.worktree_record_bytes_max)
+        return msgspec.convert(json.loads(data or b"{}"), Record)
     except (OSError, ValueError, RecursionError, Invalid):
         return Record()
 
 
 def write(git_dir: str, record: Record) -> None:
     """Store the record, whole or not at all."""
-    # The standard library's JSON: it keeps names that are no UTF-8.
+    # The JSON encoder of the standard library keeps names that are no valid UTF-8.
     checkout_files.write_file(git_dir, _NAME, json.dumps(msgspec.structs.asdict(record)).encode("ascii"))
 
 
 def digest(path: str) -> str:
-    """The SHA-256 of a plain file; empty for anything else."""
+    """Return the SHA-256 of a plain file; an empty text for other kinds of files."""
     try:
         opened = plain_files.open_plain(path)
     except OSError:

@@ -1,6 +1,6 @@
-"""Removes a worktree and its branch, and only what is safe elsewhere: nothing uncommitted, nothing unmerged.
+"""Remove a worktree and its branch, but never uncommitted or unmerged work.
 
-What git ignores goes with the folder, as with `git worktree remove`: a project says itself that it is not work.
+Ignored files are removed with the folder, as by `git worktree remove`: the project itself declares them as no work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from maestro.git.worktrees.states import operation_in
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is gone. With its last commit a branch can be made again."""
+    """A removed worktree. A deleted branch can be made again at `commit`."""
 
     path: str
     branch: str
@@ -29,67 +29,70 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def remove(repository: str, *, path: str, branch: str, merged_into: str, keep_branch: bool = False) -> Removed:
-    """Remove a clean worktree whose branch is contained in `merged_into`, or never went beyond its base.
+    """Remove a clean worktree whose branch is contained in `merged_into`, or has no commit beyond its base.
 
-    Otherwise a Conflict says what would be lost. What a call that was cut short has left to do is done.
+    Otherwise raise a Conflict that lists the work that would be lost. A call completes an interrupted earlier call.
     """
-    worktree = await _known(repository, path, branch)
+    worktree = await _find_removable(repository, path, branch)
     tips = await branches.tips(repository, branch, merged_into)
     if branch not in tips:
-        raise NotFound(f"There is no branch {commands.shown(branch)!r} here.")
+        raise NotFound(f"There is no branch {commands.shown(branch)!r} in {repository}.")
     commit = tips[branch]
     base = ""
-    lost: dict[str, list[str]] = {}
-    found = changes.Changes()
+    lost_work: dict[str, list[str]] = {}
+    present = changes.Changes()
     if worktree is not None and Path(path).is_dir():
         git_dir = await repositories.git_dir(path)
         base = records.read(git_dir).base
-        found = await changes.look(path)
-        lost |= _uncommitted(found, git_dir)
+        present = await changes.look(path)
+        lost_work |= _uncommitted_work(present, git_dir)
     target = tips.get(merged_into) or await branches.known_commit(repository, merged_into)
-    lost |= {"commits": await _unmerged(repository, commit, target, base)}
-    _refuse(path, branch, merged_into, lost)
+    lost_work |= {"commits": await _unmerged_commits(repository, commit, target, base)}
+    _refuse_loss(path, branch, merged_into, lost_work)
     if worktree is not None:
-        await _taken_away(repository, path, found)
+        await _remove_folder(repository, path, present)
     is_deleted = not keep_branch and await branches.delete(repository, branch, at=commit)
     return Removed(path=path, branch=branch, commit=commit, is_branch_deleted=is_deleted)
 
 
-async def _known(repository: str, path: str, branch: str) -> Worktree | None:
-    """The worktree as git lists it, fit to be removed; None when it is gone and only the branch is left."""
+async def _find_removable(repository: str, path: str, branch: str) -> Worktree | None:
+    """Return the worktree from git's list; None if only the branch is left. Refuse one that must not be removed."""
     listed = await listing.list_all(repository)
-    wanted = os.path.realpath(path)
-    worktree = next((one for one in listed if os.path.realpath(one.path) == wanted), None)
+    real_path = os.path.realpath(path)
+    worktree = next((entry for entry in listed if os.path.realpath(entry.path) == real_path), None)
     if worktree is None:
         if Path(path).exists():
-            raise NotFound(f"{path} is not a worktree of this repository.")
+            raise NotFound(f"{path} is not a worktree of {repository}.")
     elif worktree.is_main:
-        raise Conflict(f"{path} is the repository's main checkout.", hint="It is never removed.")
+        raise Conflict(f"{path} is the repository's main checkout.", hint="The main checkout is never removed.")
     elif worktree.is_locked:
         reason = f" ({commands.shown(worktree.lock_reason)})" if worktree.lock_reason else ""
         raise Conflict(f"The worktree {path} is locked{reason}.", hint=f"git worktree unlock {path}")
     elif worktree.branch != branch:
-        present = worktree.branch or f"commit {worktree.head}"
-        raise Conflict(f"The worktree {path} is not on {branch} but on {present}.", hint="Look what it is for.")
+        actual = worktree.branch or f"commit {worktree.head}"
+        raise Conflict(
+            f"The worktree {path} is not on {branch} but on {actual}.",
+            hint=f"Find out who uses the worktree, or run: git -C {path} switch {branch}",
+        )
     for other in listed:
         if other.branch == branch and (worktree is None or other.path != worktree.path):
             raise Conflict(f"The branch {branch} is checked out at {other.path} too.")
     return worktree
 
 
-def _uncommitted(found: changes.Changes, git_dir: str) -> dict[str, list[str]]:
+def _uncommitted_work(present: changes.Changes, git_dir: str) -> dict[str, list[str]]:
     operation = operation_in(git_dir)
-    modules = Path(git_dir, "modules")  # with the commits that were made in them
+    modules = Path(git_dir, "modules")  # the repositories of submodules, with commits that exist only in them
     return {
-        "changed": list(map(commands.shown, found.changed)),
-        "untracked": list(map(commands.shown, (*found.untracked, *found.altered))),
+        "changed": list(map(commands.shown, present.changed)),
+        "untracked": list(map(commands.shown, (*present.untracked, *present.altered))),
         "under way": [operation.value] if operation else [],
-        "submodules": [commands.shown(one.name) for one in modules.iterdir()] if modules.is_dir() else [],
+        "submodules": [commands.shown(module.name) for module in modules.iterdir()] if modules.is_dir() else [],
     }
 
 
-async def _unmerged(repository: str, commit: str, target: str, base: str) -> list[str]:
-    """The commits that only this branch has, each with its first line."""
+async def _unmerged_commits(repository: str, commit: str, target: str, base: str) -> list[str]:
+    """Return the commits that only the branch has, each with the first line of its message."""
     if commit in (target, base):
         return []
     if await branches.contains(repository, commit=commit, within=target):
@@ -103,31 +106,34 @@ async def _unmerged(repository: str, commit: str, target: str, base: str) -> lis
     return [commands.shown(line) for line in printed.splitlines()]
 
 
-def _refuse(path: str, branch: str, merged_into: str, lost: dict[str, list[str]]) -> None:
-    parts = [f"{name}: {_few(items)}" for name, items in lost.items() if items and name != "commits"]
-    if lost["commits"]:
-        parts.append(f"commits of {branch} that are not in {merged_into}: {_few(lost['commits'])}")
+def _refuse_loss(path: str, branch: str, merged_into: str, lost_work: dict[str, list[str]]) -> None:
+    parts = [f"{name}: {_shorten_list(items)}" for name, items in lost_work.items() if items and name != "commits"]
+    if lost_work["commits"]:
+        parts.append(f"commits of {branch} that are not in {merged_into}: {_shorten_list(lost_work['commits'])}")
     if not parts:
         return
-    data: dict[str, Any] = {name: items[: limits.worktree_names_max] for name, items in lost.items() if items}
+    data: dict[str, Any] = {name: items[: limits.worktree_names_max] for name, items in lost_work.items() if items}
     raise Conflict(
-        f"The worktree {path} is kept, for this would be lost: {'; '.join(parts)}.",
-        hint="Commit and merge it, or throw it away by hand.",
+        f"The worktree {path} is kept, because work would be lost: {'; '.join(parts)}.",
+        hint="Commit and merge the work, or discard the work by hand.",
         data=data,
     )
 
 
-def _few(items: list[str]) -> str:
+def _shorten_list(items: list[str]) -> str:
     shown = ", ".join(items[: limits.names_in_message_max])
     more = len(items) - limits.names_in_message_max
     return f"{len(items)} ({shown}{f' and {more} more' if more > 0 else ''})"
 
 
-async def _taken_away(repository: str, path: str, found: changes.Changes) -> None:
-    """What came with its preparation first, for git refuses what it does not know; then git looks once more."""
-    if found.restored:
-        await commands.run("checkout", "--quiet", "HEAD", "--", *found.restored, cwd=path)
-    for name in found.copied:
+async def _remove_folder(repository: str, path: str, present: changes.Changes) -> None:
+    """Remove the files from the preparation, then the worktree.
+
+    git refuses to remove a worktree with untracked files, and so checks once more that no work is lost.
+    """
+    if present.restored:
+        await commands.run("checkout", "--quiet", "HEAD", "--", *present.restored, cwd=path)
+    for name in present.copied:
         with contextlib.suppress(FileNotFoundError):
             Path(path, name).unlink()
     try:
@@ -136,4 +142,4 @@ async def _taken_away(repository: str, path: str, found: changes.Changes) -> Non
     except MaestroError as error:
         if commands.exit_code(error) is None:
             raise
-        raise Conflict(f"git does not remove the worktree {path}.", hint=error.message) from error
+        raise Conflict(f"git refuses to remove the worktree {path}.", hint=error.message) from error

@@ -1,4 +1,4 @@
-"""Where a repository keeps its things, by its files: its shared directory, and a worktree's own."""
+"""Return the directories of a repository: the common directory, and the git directory of a worktree."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from maestro.git import repositories
 
 
 async def common_dir(repository: str) -> str:
-    """The directory that a repository shares with all its worktrees."""
+    """Return the git directory that a repository shares with all its worktrees."""
     return repositories.repository_at(repository).common_dir
 
 
 async def git_dir(worktree: str) -> str:
-    """A worktree's own directory inside the repository; `worktree` must be its top.
+    """Return the git directory of a worktree. Refuse a folder that is not the top of a worktree.
 
-    Without that check a folder that lost its `.git` would lead to the checkout around it.
+    Without the check, a folder that lost its `.git` file would lead to the checkout around the folder.
     """
-    found = repositories.repository_at(worktree)
-    if found.top != os.path.realpath(worktree):
-        raise NotFound(f"{worktree} is not the top of a worktree.", hint="It may have been removed, or moved.")
-    return found.git_dir
+    repository = repositories.repository_at(worktree)
+    if repository.top != os.path.realpath(worktree):
+        raise NotFound(
+            f"{worktree} is not the top of a worktree.", hint="The worktree may have been removed or moved."
+        )
+    return repository.git_dir

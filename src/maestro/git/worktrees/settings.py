@@ -1,4 +1,4 @@
-"""What a project wants done in each new worktree: the `[worktree]` table of `.maestro/config.toml`."""
+"""The settings for new worktrees of a project: the `[worktree]` table of `.maestro/config.toml`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _Pattern = Annotated[str, Meta(min_length=1, max_length=limits.copy_pattern_char
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Files to copy from the source checkout, and a command to run then."""
+    """The files to copy from the source checkout, and the set-up command to run afterwards."""
 
     setup: Annotated[str, Meta(max_length=limits.command_chars_max)] = ""
-    # Patterns relative to the checkout: `*` and `?` within one name, `**` for any folders between.
+    # Patterns relative to the checkout: `*` and `?` match within a name, `**` matches any number of folders.
     copy: Annotated[tuple[_Pattern, ...], Meta(max_length=limits.copy_patterns_max)] = ()
     setup_seconds: Annotated[int, Meta(ge=1, le=limits.setup_seconds_max)] = limits.setup_seconds_default
 
@@ -36,31 +36,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def read_settings(checkout: str) -> Settings:
-    """A checkout's settings; the defaults when it has none. What is wrong in the file is said, not guessed around."""
+    """Return the settings of a checkout; the defaults without a settings file. Refuse an invalid file."""
     file = Path(checkout, FILE)
     text = small_files.read_small(str(file))
     if text is None:
         if file.exists():
-            raise _unusable(file, "it is not a file that can be read")
+            raise _invalid_settings(file, "it is not a readable file")
         return Settings()
     if len(text) >= limits.checkout_settings_bytes_max:
-        raise _unusable(file, f"it is larger than {limits.checkout_settings_bytes_max} bytes")
+        raise _invalid_settings(file, f"it is larger than {limits.checkout_settings_bytes_max} bytes")
     try:
         table: Any = bounded_toml.parse(text.decode()).get("worktree", {})
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as error:
-        raise _unusable(file, f"in [worktree]: {error}") from error
+        raise _invalid_settings(file, f"in [worktree]: {error}") from error
     except (UnicodeDecodeError, bounded_toml.Unreadable) as error:
-        raise _unusable(file, str(error)) from error
+        raise _invalid_settings(file, str(error)) from error
 
 
 def setup_in(text: str) -> str:
-    """Return the set-up command in the text of a settings file; an empty text where that text is wrong."""
+    """Return the set-up command in the text of a settings file; an empty text if the settings are invalid."""
     try:
         return msgspec.convert(bounded_toml.parse(text).get("worktree", {}), Settings).setup
     except (msgspec.ValidationError, bounded_toml.Unreadable):
         return ""
 
 
-def _unusable(file: Path, reason: str) -> Invalid:
-    return Invalid(f"{file} cannot be used: {reason}.", hint="Mend it, or move it away.", data={"file": str(file)})
+def _invalid_settings(file: Path, reason: str) -> Invalid:
+    hint = "Correct the file, or move it away."
+    return Invalid(f"{file} cannot be used: {reason}.", hint=hint, data={"file": str(file)})

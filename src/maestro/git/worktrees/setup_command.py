@@ -1,4 +1,4 @@
-"""A project's set-up command: run in a worktree within its time, and told with the end of what it printed."""
+"""Run a project's set-up command in a worktree, with a time limit, and keep the end of its output."""
 
 from __future__ import annotations
 
@@ -12,64 +12,67 @@ from maestro.git import git_program, sandbox
 
 
 class SetupRun(msgspec.Struct, frozen=True, kw_only=True):
-    """How the command went."""
+    """The result of a set-up command."""
 
     command: str
-    exit_code: int  # negative: the signal that ended it
+    exit_code: int  # negative: the number of the signal that ended the command
     is_timed_out: bool
-    output: str  # both streams, the last part when there was much
-    output_bytes: int  # of all that it printed
+    output: str  # both streams; only the last part of a long output
+    output_bytes: int  # the size of the complete output
     seconds: float
 
     @property
     def is_ok(self) -> bool:
-        """Whether it came to its end and says that all went well."""
+        """Return whether the command ended in time with exit code 0."""
         return self.exit_code == 0 and not self.is_timed_out
 
     @property
     def failure(self) -> str:
-        """How it failed, with the end of what it said: the first line is enough where there is room for one."""
+        """Return how the command failed, with the end of its output. The first line alone is a complete message."""
         if self.is_timed_out:
-            how = f"took longer than {self.seconds:.0f} seconds"
+            problem = f"took longer than {self.seconds:.0f} seconds"
         elif self.exit_code < 0:
-            how = f"was ended by signal {-self.exit_code}"
+            problem = f"was ended by signal {-self.exit_code}"
         else:
-            how = f"failed with exit code {self.exit_code}"
+            problem = f"failed with exit code {self.exit_code}"
         lines = [line.rstrip() for line in self.output.splitlines() if line.strip()]
-        last = f": {lines[-1]}" if lines else ""
-        before = "".join(f"\n{line}" for line in lines[-limits.setup_lines_shown_max : -1])
-        return f"The set-up command `{self.command}` {how}{last}" + (
-            f"\nBefore that it said:{before}" if before else ""
+        last_line = f": {lines[-1]}" if lines else ""
+        earlier_lines = "".join(f"\n{line}" for line in lines[-limits.setup_lines_shown_max : -1])
+        return f"The set-up command `{self.command}` {problem}{last_line}" + (
+            f"\nEarlier output:{earlier_lines}" if earlier_lines else ""
         )
 
 
 async def run(command: str, *, cwd: str, seconds: float, within: Sandbox) -> SetupRun:
-    """Run a set-up command; one that fails is told, one that cannot even be started is an error."""
-    ran = await sandbox.run(
+    """Run a set-up command and return its result, also after a failure. Raise an error if it cannot be started."""
+    result = await sandbox.run(
         command,
         sandbox=within,
         directory=cwd,
-        environment=_environment(),
+        environment=_command_environment(),
         seconds_max=seconds,
         bytes_max=limits.setup_output_bytes_max,
     )
-    text = ran.output.decode("utf-8", "replace")
-    if ran.code is None:
-        raise errors.MaestroError(f"The set-up command failed. {text}")
-    cut = ran.output_bytes - len(ran.output)
-    note = f"… {cut} bytes before this are left out …\n" if cut > 0 else ""
+    text = result.output.decode("utf-8", "replace")
+    if result.code is None:
+        raise errors.MaestroError(f"The set-up command could not be started. {text}")
+    omitted_bytes = result.output_bytes - len(result.output)
+    note = f"… the first {omitted_bytes} bytes of the output are left out …\n" if omitted_bytes > 0 else ""
     return SetupRun(
         command=command,
-        exit_code=ran.code,
-        is_timed_out=ran.is_timed_out,
+        exit_code=result.code,
+        is_timed_out=result.is_timed_out,
         output=note + text,
-        output_bytes=ran.output_bytes,
-        seconds=ran.seconds,
+        output_bytes=result.output_bytes,
+        seconds=result.seconds,
     )
 
 
-def _environment() -> dict[str, str]:
-    """Ours, without the variables that would lead a git inside the command astray; the language stays."""
+def _command_environment() -> dict[str, str]:
+    """Return the server's environment without variables that would point git at another repository.
+
+    The language of the server stays: LC_ALL is not replaced.
+    """
     cleaned = git_program.environment(os.environ)
     cleaned.pop("GIT_OPTIONAL_LOCKS", None)
     cleaned.pop("LC_ALL", None)

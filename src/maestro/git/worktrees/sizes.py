@@ -1,4 +1,4 @@
-"""How much room a folder takes on disk, as far as a bounded walk gets."""
+"""Measure the disk space of a folder with a bounded walk."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import os
 
 from maestro.core import limits
 
-_BLOCK_BYTES = 512  # what st_blocks counts in, whatever the disk does
+_BLOCK_BYTES = 512  # the unit of st_blocks on every disk
 
 
 def on_disk(folder: str) -> tuple[int, bool]:
-    """Bytes, and whether that is all: beyond a number of files it stops counting. Links are not followed."""
-    size = seen = 0
-    waiting = [folder]
-    while waiting:
+    """Return the bytes of a folder, and False if the count stopped at the limit of files. Follows no links."""
+    size = visited_count = 0
+    unvisited = [folder]
+    while unvisited:
         try:
-            with os.scandir(waiting.pop()) as entries:
+            with os.scandir(unvisited.pop()) as entries:
                 for entry in entries:
-                    seen += 1
-                    if seen > limits.worktree_walk_entries_max:
+                    visited_count += 1
+                    if visited_count > limits.worktree_walk_entries_max:
                         return size, False
                     size += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
+                        unvisited.append(entry.path)
         except OSError:
-            continue  # not ours to read, or deleted meanwhile
+            continue  # the folder is not readable, or was deleted meanwhile
     return size, True

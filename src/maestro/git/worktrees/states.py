@@ -1,4 +1,4 @@
-"""How a worktree stands: what is not committed, how far it went from its base, what is going on in it."""
+"""Read the state of a worktree: uncommitted changes, commits since its base, and an unfinished git operation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.git.worktrees import branches, changes, commands, repositories, siz
 
 
 class Operation(StrEnum):
-    """What git is in the middle of."""
+    """A git operation that is not finished."""
 
     NONE = ""
     MERGE = "merge"
@@ -22,8 +22,8 @@ class Operation(StrEnum):
     BISECT = "bisect"
 
 
-_SIGNS = {
-    "rebase-merge": Operation.REBASE,  # first: a rebase also leaves the heads below
+_OPERATIONS_BY_FILE = {
+    "rebase-merge": Operation.REBASE,  # first: a rebase also leaves the head files below
     "rebase-apply": Operation.REBASE,
     "MERGE_HEAD": Operation.MERGE,
     "CHERRY_PICK_HEAD": Operation.CHERRY_PICK,
@@ -33,15 +33,15 @@ _SIGNS = {
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """A worktree at one moment. Files that git ignores, and those copied in, count for nothing but the size."""
+    """The state of a worktree at a moment. Ignored and prepared files count only for the size."""
 
     is_clean: bool
     changed: int
     untracked: int
-    ahead: int  # commits since the base that are not where they are to go
-    is_elsewhere: bool  # it has commits that are not on its branch
-    head: str  # empty before a first commit
-    branch: str  # empty when a commit is checked out without one
+    ahead: int  # commits since the base that are not in the branch for the work
+    is_elsewhere: bool  # the worktree has commits that are not on its branch
+    head: str  # empty before the first commit
+    branch: str  # empty when a commit is checked out without a branch
     operation: Operation
     size_bytes: int
     is_size_whole: bool
@@ -50,30 +50,32 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 async def state(
     path: str, *, base_commit: str, branch: str = "", within: str | None = None, repository: str | None = None
 ) -> State:
-    """How the worktree at `path` stands to the commit it was made from, and to where its work is to go.
+    """Return the state of the worktree at `path`, compared with its base commit and with the branch for its work.
 
-    `branch`: the one it was made with, if that is not the one it is on. `within`: the branch for its work; if there
-    is none (any more), the commit that `repository` has checked out.
+    `branch`: the branch that the worktree was made with, if it is not the current one. `within`: the branch for its
+    work; if the branch does not exist, the commit that `repository` has checked out takes its place.
     """
     git_dir = await repositories.git_dir(path)
-    found = await changes.look(path)
+    present = await changes.look(path)
     tips = await branches.tips(path, *filter(None, (branch, within)))
-    own = tips.get(branch, found.head)
+    branch_commit = tips.get(branch, present.head)
     known = [await branches.known_commit(path, base_commit)]
     if within in tips:
         known.append(tips[within])
     elif repository is not None:
         known.append(await branches.known_commit(repository, None))
-    beyond = await _count(path, [found.head, own], known)
+    ahead = await _count_commits(path, [present.head, branch_commit], known)
+    has_other_head = bool(ahead and present.head != branch_commit)
+    is_elsewhere = has_other_head and await _count_commits(path, [present.head], [*known, branch_commit]) > 0
     size, is_whole = await asyncio.to_thread(sizes.on_disk, path)
     return State(
-        is_clean=found.is_clean,
-        changed=len(found.changed),
-        untracked=len(found.untracked) + len(found.altered),
-        ahead=beyond,
-        is_elsewhere=bool(beyond and found.head != own and await _count(path, [found.head], [*known, own])),
-        head=found.head,
-        branch=found.branch,
+        is_clean=present.is_clean,
+        changed=len(present.changed),
+        untracked=len(present.untracked) + len(present.altered),
+        ahead=ahead,
+        is_elsewhere=is_elsewhere,
+        head=present.head,
+        branch=present.branch,
         operation=operation_in(git_dir),
         size_bytes=size,
         is_size_whole=is_whole,
@@ -81,13 +83,14 @@ async def state(
 
 
 def operation_in(git_dir: str) -> Operation:
-    """What git is in the middle of, by the files it keeps for it."""
-    return next((meaning for sign, meaning in _SIGNS.items() if Path(git_dir, sign).exists()), Operation.NONE)
+    """Return the unfinished git operation of a worktree, recognised by the files that git keeps for the operation."""
+    operations = _OPERATIONS_BY_FILE.items()
+    return next((operation for file, operation in operations if Path(git_dir, file).exists()), Operation.NONE)
 
 
-async def _count(path: str, commits: list[str], known: list[str]) -> int:
-    """How many commits lead to these and not to those."""
-    wanted = sorted(set(filter(None, commits)))
-    if not wanted:
+async def _count_commits(path: str, commits: list[str], known: list[str]) -> int:
+    """Return the number of commits that `commits` contain and `known` do not."""
+    named = sorted(set(filter(None, commits)))
+    if not named:
         return 0
-    return int(await commands.run("rev-list", "--count", *wanted, "--not", *known, cwd=path))
+    return int(await commands.run("rev-list", "--count", *named, "--not", *known, cwd=path))

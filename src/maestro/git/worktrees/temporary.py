@@ -1,6 +1,7 @@
-"""A worktree for one merge or one look: made inside the repository's own directory, where nobody works.
+"""Temporary worktrees for a merge or a gate, inside the repository's git directory, where no agent works.
 
-It is gone afterwards. A lock that the system drops with our process tells one in use from what a killed server left.
+A temporary worktree is removed after its use. A file lock, which the system releases when the process ends, tells a
+worktree in use from the leftover of a killed server.
 """
 
 from __future__ import annotations
@@ -19,60 +20,60 @@ from maestro.git.worktrees import folders, repositories
 
 _PREFIX = "maestro-merge-"
 _TREE = "tree"
-# For every command in such a worktree. Large files stay the pointers they are: a merge does not look into them.
+# Settings for every command in a worktree for a merge. Files of git-lfs stay pointers: a merge needs no contents.
 CONFIG = ("filter.lfs.clean=", "filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false")
 
 
 @contextlib.asynccontextmanager
 async def worktree(repository: str, *, at: str, config: tuple[str, ...] = CONFIG) -> AsyncIterator[str]:
-    """The path of a worktree with a commit checked out, and no branch."""
+    """Make a temporary worktree with a commit checked out, without a branch, and yield its path."""
     home = await repositories.common_dir(repository)
     await sweep(repository)
     try:
-        holder = tempfile.mkdtemp(prefix=_PREFIX, dir=home)
+        folder = tempfile.mkdtemp(prefix=_PREFIX, dir=home)
     except OSError as error:
         raise errors.storage_fault(error, f"A worktree for the merge cannot be made in {home}") from error
-    lock = _locked(holder)
-    tree = str(Path(holder, _TREE))
+    lock = _lock_folder(folder)
+    tree = str(Path(folder, _TREE))
     try:
         await folders.add(repository, "--detach", tree, at)
         await folders.fill(tree, config=config)
         yield tree
     finally:
-        await _dropped(repository, holder)
+        await _remove_worktree(repository, folder)
         if lock is not None:
             os.close(lock)
 
 
 @contextlib.asynccontextmanager
 async def checkout(repository: str, *, at: str) -> AsyncIterator[str]:
-    """A commit with the whole of its files, for whoever wants to run something on it."""
+    """Make a temporary worktree with all files of a commit, git-lfs files included, to run a command in it."""
     async with worktree(repository, at=at, config=()) as tree:
         yield tree
 
 
 async def sweep(repository: str) -> int:
-    """Take away what killed merges left; how many there were."""
+    """Remove the temporary worktrees of killed servers; return the number of removed worktrees."""
     home = Path(await repositories.common_dir(repository))
     count = 0
-    for holder in home.glob(f"{_PREFIX}*"):
-        lock = _locked(str(holder))
+    for folder in home.glob(f"{_PREFIX}*"):
+        lock = _lock_folder(str(folder))
         if lock is not None:
-            await _dropped(repository, str(holder))
+            await _remove_worktree(repository, str(folder))
             os.close(lock)
             count += 1
     return count
 
 
-async def _dropped(repository: str, holder: str) -> None:
-    await folders.take_away(repository, str(Path(holder, _TREE)))
-    await asyncio.to_thread(shutil.rmtree, holder, ignore_errors=True)
+async def _remove_worktree(repository: str, folder: str) -> None:
+    await folders.take_away(repository, str(Path(folder, _TREE)))
+    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-def _locked(folder: str) -> int | None:
-    """Hold a folder as long as this descriptor is open; None if another does."""
+def _lock_folder(folder: str) -> int | None:
+    """Lock a folder and return a descriptor that holds the lock; None if another process holds the lock."""
     try:
-        # A link of that name could lead to a folder of the person, which would be deleted.
+        # No link: a link with the name could lead to a folder of the person, and the folder would be deleted.
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None

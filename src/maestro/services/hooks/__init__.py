@@ -1,1 +1,1 @@
-"""What follows from an agent's hooks: its status, its mail, what it is told and what is held back."""
+"""Handle agents' hook events: update status and turns, show mail, hold tool calls that need permission."""

@@ -1,4 +1,4 @@
-"""When each hook fired last, and what went wrong with it: kept in memory, stored every so often."""
+"""When each hook fired last, and its last problem: kept in memory, stored at intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maestro.text import redaction
 
 
 class Firings:
-    """The notes that `maestro doctor` looks at."""
+    """The firings and failures of hooks that `maestro doctor` shows."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -29,16 +29,16 @@ class Firings:
         at = self._clock.now()
         self._latest[tool, event] = at
         if self._is_due(tool, event, ""):
-            self._write(lambda tx: tx.hooks.fired(tool, event, at=at))
+            self._write_in_background(lambda tx: tx.hooks.fired(tool, event, at=at))
 
     def failed(self, tool: str, event: str, problem: str) -> None:
-        """Something kept a hook from being answered as it should."""
-        at, said = self._clock.now(), redaction.hide(problem)[: limits.hook_problem_chars_max]
-        if self._is_due(tool, event, said):
-            self._write(lambda tx: tx.hooks.failed(tool, event, said, at=at))
+        """Record a problem that kept a hook from a proper reply."""
+        at, text = self._clock.now(), redaction.hide(problem)[: limits.hook_problem_chars_max]
+        if self._is_due(tool, event, text):
+            self._write_in_background(lambda tx: tx.hooks.failed(tool, event, text, at=at))
 
     def list_all(self, tx: Tx, caller: Caller, request: ops.ListHooks) -> ops.HookList:
-        stored = {(one.tool, one.event): one for one in tx.hooks.firings()}
+        stored = {(firing.tool, firing.event): firing for firing in tx.hooks.firings()}
         for (tool, event), at in self._latest.items():
             known = stored.get((tool, event), Firing(tool, event, at))
             stored[tool, event] = Firing(tool, event, at, known.problem, known.problem_at)
@@ -49,22 +49,22 @@ class Firings:
             await asyncio.wait(self._writing, timeout=1)
 
     def _is_due(self, tool: str, event: str, problem: str) -> bool:
-        what, now = (tool, event, problem), self._clock.monotonic()
-        last = self._stored.get(what)
+        key, now = (tool, event, problem), self._clock.monotonic()
+        last = self._stored.get(key)
         if last is not None and now - last < limits.hook_firing_seconds:
             return False
         if len(self._stored) > limits.hook_sessions_remembered_max:
             self._stored.clear()
-        self._stored[what] = now
+        self._stored[key] = now
         return True
 
-    def _write(self, work: Callable[[Tx], None]) -> None:
-        """Behind the back of whoever fired: it does not wait for this."""
+    def _write_in_background(self, work: Callable[[Tx], None]) -> None:
+        """Write without making the hook wait for the write."""
         task = asyncio.ensure_future(self._store.write(work, quick=True))
         self._writing.add(task)
-        task.add_done_callback(self._is_written)
+        task.add_done_callback(self._drop_finished)
 
-    def _is_written(self, task: asyncio.Task[None]) -> None:
+    def _drop_finished(self, task: asyncio.Task[None]) -> None:
         self._writing.discard(task)
         if not task.cancelled():
-            task.exception()  # that it could not be noted harms nobody
+            task.exception()  # read the error and drop it: a lost note does no harm

@@ -1,4 +1,4 @@
-"""Whether a tool call may be made unasked, by an agent whose program asks nobody: its permission level says it."""
+"""Decide by the permission level which tool calls need no permission, for programs without a permission dialog."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from maestro.domain.spawns import Spawn
 from maestro.tools.hooks.base import Happening, Touch
 from maestro.tools.policy import Policy
 
-# What a session may do at Maestro, the server decides.
-_OURS = Policy(("shell:maestro *",))
-# What stands there is carried out by git, or by the program itself at its next start.
-_APART = frozenset({".git", ".gemini"})
+# The server itself checks the rights of a session's Maestro commands.
+_MAESTRO_COMMANDS = Policy(("shell:maestro *",))
+# git, or the program at the next start, runs commands from these folders.
+_PROTECTED_FOLDERS = frozenset({".git", ".gemini"})
 _EDIT = "edit:"
 
 
 def is_free(happening: Happening, spawn: Spawn) -> bool:
-    """Whether nobody need be asked."""
+    """Return whether a tool call may run without permission of the person."""
     if spawn.permission is Permission.FULL or happening.touch is Touch.NOTHING:
         return True
     if happening.touch is Touch.A_FILE and spawn.permission is Permission.EDIT:
-        return _is_in(happening.action.removeprefix(_EDIT), spawn.directory)
-    return bool(_OURS.decide(happening.action))
+        return _is_in_workspace(happening.action.removeprefix(_EDIT), spawn.directory)
+    return bool(_MAESTRO_COMMANDS.decide(happening.action))
 
 
-def _is_in(file: str, directory: str) -> bool:
-    """Whether a file is one of the workspace's, links followed."""
+def _is_in_workspace(file: str, directory: str) -> bool:
+    """Return whether a file is in the workspace after links are resolved, and in no protected folder."""
     top = Path(directory).resolve()
     path = (top / file).resolve()
-    return bool(file) and path.is_relative_to(top) and _APART.isdisjoint(path.relative_to(top).parts)
+    return bool(file) and path.is_relative_to(top) and _PROTECTED_FOLDERS.isdisjoint(path.relative_to(top).parts)

@@ -1,4 +1,4 @@
-"""A request for permission that waits for the person: the agent's own program holds its tool call meanwhile."""
+"""Hold a tool call until the person answers its ask. The agent's program waits for the hook's reply meanwhile."""
 
 from __future__ import annotations
 
@@ -23,48 +23,51 @@ from maestro.store.repositories.deliveries import Wanted
 from maestro.tools.hooks.base import NOTHING, Happening, Kind, Moment, Reply
 
 _ALLOW, _DENY = "allow", "deny"
-_SAME_SECONDS = 2.0  # within which two hooks of one moment fire
-_REFUSED = "The person did not allow this."
+_REPEAT_SECONDS = 2.0  # two hooks of the same call fire within this time
+_DENIED_BY_PERSON = "The person did not allow this."
 
 
-_Key = tuple[str, str, str]  # the session, what it asks, and what tells that from another call
+_Key = tuple[str, str, str]  # the session, the call's text, and the call's digest
 
 
 @dataclass
 class _Held:
-    """One request, and how many of the program's hooks wait for the same answer."""
+    """An ask, and the number of the program's hooks that wait for the answer."""
 
     opening: asyncio.Future[Ask]
     waiting: int = 0
 
 
-def _anyone(tx: Tx, caller: Caller) -> None:
-    """Refuse nobody."""
+def _allow_all(tx: Tx, caller: Caller) -> None:
+    """Allow every ask."""
 
 
 class Holding:
-    """Holds requests, each for a bounded time."""
+    """Holds tool calls until their asks are answered, each for a bounded time."""
 
-    def __init__(self, store: Store, hub: Hub, *, may_ask: Callable[[Tx, Caller], None] = _anyone) -> None:
-        """`may_ask` refuses a request that goes beyond a quota."""
+    def __init__(self, store: Store, hub: Hub, *, may_ask: Callable[[Tx, Caller], None] = _allow_all) -> None:
+        """`may_ask` refuses an ask that exceeds a quota."""
         self._store = store
         self._may_ask = may_ask
         self._hub = hub
         self._held: dict[_Key, _Held] = {}
-        self._decided: dict[_Key, tuple[float, Reply]] = {}  # for a moment
+        self._recent_replies: dict[_Key, tuple[float, Reply]] = {}  # kept for _REPEAT_SECONDS
 
     async def hold(self, caller: Caller, happening: Happening) -> Reply:
-        """What the person answers. Who goes away, or waits too long, takes the request back and is told nothing:
-        then the program does what it does without us, and that is never to allow."""
+        """Return the person's answer as a reply.
+
+        When the hook goes away or waits too long, withdraw the ask and return no reply. The program then falls back
+        to its own behaviour, which never allows the call.
+        """
         key = (caller.name, happening.asked, happening.call)
-        if decided := self._decided_just_now(key):
+        if decided := self._recent_reply(key):
             return decided
-        held = self._held.get(key) or self._open(caller, happening, key)
+        held = self._held.get(key) or self._open_ask(caller, happening, key)
         held.waiting += 1
         ask = None
         try:
             async with asyncio.timeout(limits.hook_hold_seconds_max):
-                ask = await self._answered(caller, await asyncio.shield(held.opening))
+                ask = await self._wait_for_answer(caller, await asyncio.shield(held.opening))
         except TimeoutError:
             pass
         finally:
@@ -72,126 +75,131 @@ class Holding:
             if not held.waiting:
                 self._held.pop(key, None)
             if not held.waiting and ask is None:
-                await asyncio.shield(self._take_back(caller, held.opening))
+                await asyncio.shield(self._withdraw_ask(caller, held.opening))
         if ask is None or ask.status is not rules.Status.ANSWERED:
             return NOTHING
         answered = ask
-        await self._store.write(lambda tx: _told(tx, caller, answered))
-        reply = _verdict(happening, answered.answer or "")
-        self._decided[key] = (time.monotonic() + _SAME_SECONDS, reply)
+        await self._store.write(lambda tx: _mark_answer_read(tx, caller, answered))
+        reply = _reply_for_answer(happening, answered.answer or "")
+        self._recent_replies[key] = (time.monotonic() + _REPEAT_SECONDS, reply)
         return reply
 
-    def _decided_just_now(self, key: _Key) -> Reply | None:
-        """A program that is connected by its user too has two hooks for the same request: one may come late."""
-        now = time.monotonic()
-        for old in [one for one, (until, _) in self._decided.items() if until < now]:
-            del self._decided[old]
-        return self._decided[key][1] if key in self._decided else None
+    def _recent_reply(self, key: _Key) -> Reply | None:
+        """Return the reply that the same call got a moment ago.
 
-    def _open(self, caller: Caller, happening: Happening, key: _Key) -> _Held:
-        work = self._store.write(lambda tx: self._found_or_made(tx, caller, happening))
+        A program that the user connected as well has two hooks for the same call, and the second may come late.
+        """
+        now = time.monotonic()
+        for expired in [key for key, (until, _) in self._recent_replies.items() if until < now]:
+            del self._recent_replies[expired]
+        return self._recent_replies[key][1] if key in self._recent_replies else None
+
+    def _open_ask(self, caller: Caller, event: Happening, key: _Key) -> _Held:
+        work = self._store.write(lambda tx: self._find_or_create_ask(tx, caller, event))
         self._held[key] = held = _Held(asyncio.ensure_future(work))
         return held
 
-    def _found_or_made(self, tx: Tx, caller: Caller, happening: Happening) -> Ask:
-        digest = digest_of(happening)
-        found = _asked_before(tx, caller, digest)
+    def _find_or_create_ask(self, tx: Tx, caller: Caller, event: Happening) -> Ask:
+        digest = digest_of(event)
+        found = _ask_of_same_call(tx, caller, digest)
         if found is not None:
             return found
         self._may_ask(tx, caller)
-        ask = asks.create(tx, caller, request_for(happening))
+        ask = asks.create(tx, caller, request_for(event))
         tx.asks.set_call(ask.id, digest)
         return ask
 
-    async def _take_back(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
-        """Also what was still being written when nobody wanted it any more."""
+    async def _withdraw_ask(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
+        """Withdraw an ask that no hook waits for, even if the write of the ask had not finished."""
         ask = await opening
         await self._store.write(lambda tx: withdraw_all(tx, caller, [ask.id]))
 
     def outlived(self, caller: Caller, happening: Happening) -> list[str]:
-        """Requests that the person answered in the program itself: the call was made, or the turn is over.
+        """Return the asks that the person answered in the program itself: the call was made, or the turn is over.
 
-        A program that asks over HTTP goes on without a word to us.
+        A program whose hooks use HTTP goes on without reporting the answer.
         """
         match happening.moment:
             case Moment.AFTER_TOOL:
-                is_this = (caller.name, happening.asked)
-                self._decided = {key: one for key, one in self._decided.items() if key[:2] != is_this}
-                keys = [key for key in self._held if key[:2] == is_this]
+                call = (caller.name, happening.asked)
+                self._recent_replies = {key: reply for key, reply in self._recent_replies.items() if key[:2] != call}
+                keys = [key for key in self._held if key[:2] == call]
             case Moment.STOP | Moment.PROMPT:
                 keys = [key for key in self._held if key[0] == caller.name]
             case _:
                 return []
-        found = [self._held[key].opening for key in keys if key in self._held]
-        return [opening.result().id for opening in found if opening.done() and not opening.exception()]
+        openings = [self._held[key].opening for key in keys if key in self._held]
+        return [opening.result().id for opening in openings if opening.done() and not opening.exception()]
 
-    async def _answered(self, caller: Caller, ask: Ask) -> Ask:
+    async def _wait_for_answer(self, caller: Caller, ask: Ask) -> Ask:
         keys = [*kin.own_end(caller), ask.id]
         with self._hub.subscribe(keys) as subscription:
-            while (ask := await self._look(caller, ask)).status is rules.Status.OPEN:
+            while (ask := await self._read_ask(caller, ask)).status is rules.Status.OPEN:
                 await subscription.wait()
                 subscription.take()
         return ask
 
-    async def _look(self, caller: Caller, ask: Ask) -> Ask:
-        def now(tx: Tx) -> Ask:
+    async def _read_ask(self, caller: Caller, ask: Ask) -> Ask:
+        def read_current(tx: Tx) -> Ask:
             kin.require_live(tx, caller)
             return tx.asks.get(ask.id) or ask
 
-        return await self._store.read(now, quick=True)
+        return await self._store.read(read_current, quick=True)
 
 
-def _verdict(happening: Happening, answer: str) -> Reply:
-    if happening.question is not None:
-        return Reply(Kind.ANSWER, answer, question=happening.question)
-    return Reply(Kind.ALLOW) if answer == _ALLOW else Reply(Kind.DENY, _REFUSED)
+def _reply_for_answer(event: Happening, answer: str) -> Reply:
+    if event.question is not None:
+        return Reply(Kind.ANSWER, answer, question=event.question)
+    return Reply(Kind.ALLOW) if answer == _ALLOW else Reply(Kind.DENY, _DENIED_BY_PERSON)
 
 
 def request_for(happening: Happening) -> ops.CreateAsk:
-    """What the person is asked."""
-    asks, many = happening.question, limits.subject_chars_max
-    if asks is not None:
-        choices = list(asks.choices[: limits.choices_max])
+    """Return the ask that shows a tool call or a question to the person."""
+    question, chars_max = happening.question, limits.subject_chars_max
+    if question is not None:
+        choices = list(question.choices[: limits.choices_max])
         kind = rules.Kind.QUESTION
-        return ops.CreateAsk(title=asks.title[:many], message=asks.text, kind=kind, choice=choices)
+        return ops.CreateAsk(title=question.title[:chars_max], message=question.text, kind=kind, choice=choices)
     return ops.CreateAsk(
-        title=f"May it use {happening.asked or 'a tool'}?"[:many],
-        message=f"{happening.tool} asks before it goes on.\n\n{happening.details}".strip(),
+        title=f"May it use {happening.asked or 'a tool'}?"[:chars_max],
+        message=f"{happening.tool} waits for permission.\n\n{happening.details}".strip(),
         kind=rules.Kind.PERMISSION,
         choice=[_ALLOW, _DENY],
     )
 
 
 def withdraw_all(tx: Tx, caller: Caller, ask_ids: list[str]) -> None:
-    """Take requests back, unless they were answered just now."""
+    """Withdraw the asks that are still open."""
     for ask_id in ask_ids:
-        found = tx.asks.get(ask_id)
-        if found is not None and found.status is rules.Status.OPEN:
+        ask = tx.asks.get(ask_id)
+        if ask is not None and ask.status is rules.Status.OPEN:
             asks.withdraw(tx, caller, ops.OneAsk(id=ask_id))
 
 
 def withdraw_left(tx: Tx, caller: Caller) -> None:
-    """Withdraw the open requests for permission of a program that no longer waits for them. What the agent asked for
-    itself stays open: the agent may wait for that after its turn."""
-    left = tx.asks.open_of_calls(caller.name, limit=limits.page_items_default)
-    withdraw_all(tx, caller, [one.id for one in left if one.kind is rules.Kind.PERMISSION])
+    """Withdraw the open permission asks of a program that no longer waits for an answer.
+
+    The agent's own asks stay open: the agent may wait for their answers after its turn.
+    """
+    open_asks = tx.asks.open_of_calls(caller.name, limit=limits.page_items_default)
+    withdraw_all(tx, caller, [ask.id for ask in open_asks if ask.kind is rules.Kind.PERMISSION])
 
 
 def digest_of(happening: Happening) -> str:
-    """Return what tells one tool call from every other, also from one that reads alike where it is cut."""
+    """Return a digest that differs for any two tool calls, also for calls whose shortened texts are equal."""
     parts = (happening.tool, happening.asked, happening.call or happening.details)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _asked_before(tx: Tx, caller: Caller, digest: str) -> Ask | None:
-    """Return the ask about the same call that a killed server had opened: still open, or with an unread answer."""
+def _ask_of_same_call(tx: Tx, caller: Caller, digest: str) -> Ask | None:
+    """Return the ask that a killed server opened for the same call, if the ask is open or the answer unread."""
     for ask in tx.asks.of_call(caller.name, digest, limit=limits.page_items_default):
         if ask.status is rules.Status.OPEN or _unread_answer(tx, caller, ask) is not None:
             return ask
     return None
 
 
-def _told(tx: Tx, caller: Caller, ask: Ask) -> None:
+def _mark_answer_read(tx: Tx, caller: Caller, ask: Ask) -> None:
     """Mark the answer in the agent's mailbox as read: the program has it from the hook."""
     message = _unread_answer(tx, caller, ask)
     if message is not None:

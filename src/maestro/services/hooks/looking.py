@@ -1,4 +1,4 @@
-"""What the store knows of a session in the moment in which one of its hooks fires: all of it in one read."""
+"""Read in a single transaction all facts about a session that the handler needs for a hook event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CRITICAL_OF_PERSON = Wanted(priority=Priority.CRITICAL, sender_kind=SenderKind.
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What one look found."""
+    """The facts about a session at the time of a hook event."""
 
     at: datetime
     session: Session
@@ -39,7 +39,7 @@ class Seen(msgspec.Struct, frozen=True):
     more: bool
     primer: str
     talk: Talk | None
-    owed: str = ""  # what it is told so that it can be woken
+    owed: str = ""  # tells the agent to start the command that waits for mail
 
     @property
     def is_driven(self) -> bool:
@@ -51,7 +51,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def is_driven(talk: Talk | None) -> bool:
-    """Whether a session is spoken with over its protocol, which tells its status and asks for it."""
+    """Return whether a runner speaks the program's protocol. The protocol then reports status and asks."""
     return talk is not None and talk.teller is Teller.RUNNER
 
 
@@ -59,60 +59,63 @@ def look(tx: Tx, caller: Caller, happening: Happening, memory: Remembered) -> Se
     session = kin.own(tx, caller)
     if memory.pending is None:
         memory.pending = tx.hooks.answers_of(session.id)
-    talk = tx.talks.get(session.id)
-    mail = _mail(tx, caller, happening, memory, talk)
-    if talk is not None and registry.waiter(happening.tool, talk.driver) is None:
-        mail = told.not_yet(tx, session, mail, prompts_too=not is_driven(talk))
-    elif talk is not None:  # what wakes it says only that there is mail
+    conversation = tx.talks.get(session.id)
+    mail = _unshown_mail(tx, caller, happening, memory, conversation)
+    if conversation is not None and registry.waiter(happening.tool, conversation.driver) is None:
+        mail = told.not_yet(tx, session, mail, prompts_too=not is_driven(conversation))
+    elif conversation is not None:  # a push to this kind of program only announces mail
         mail = told.not_at_start(tx, session, mail)
     asks, starts = happening.moment is Moment.ASKS or happening.is_gate, happening.moment is Moment.STARTS
-    is_needed = asks or starts or happening.moment is Moment.ENDS or (talk is not None and mail)
+    is_needed = asks or starts or happening.moment is Moment.ENDS or (conversation is not None and mail)
     spawn = tx.spawns.get(session.id) if is_needed else None
     primer = ""
-    if _wants_primer(happening, memory, is_spawned=spawn is not None, is_driven=is_driven(talk)):
+    if _wants_primer(happening, memory, is_spawned=spawn is not None, is_driven=is_driven(conversation)):
         primer = primers.read(tx, caller, primer_ops.ReadPrimer(tools=_reach(spawn) is Reach.MCP)).text
-    many = limits.hook_letters_max
-    return Seen(tx.at, session, spawn, mail[:many], len(mail) > many, primer, talk)
+    count_max = limits.hook_letters_max
+    return Seen(tx.at, session, spawn, mail[:count_max], len(mail) > count_max, primer, conversation)
 
 
-def _mail(tx: Tx, caller: Caller, happening: Happening, memory: Remembered, talk: Talk | None) -> list[Received]:
-    """What was not shown yet, as far as this moment has room for it."""
-    match happening.moment:
-        case Moment.PROMPT if is_driven(talk):
-            return []  # it was told what was meant for it; the rest comes after a tool, or at its end
+def _unshown_mail(
+    tx: Tx, caller: Caller, event: Happening, state: Remembered, conversation: Talk | None
+) -> list[Received]:
+    """Return the unshown mail that a reply to the hook event can carry."""
+    match event.moment:
+        case Moment.PROMPT if is_driven(conversation):
+            return []  # the prompt holds its mail; other mail is shown after a tool call or at the end of the turn
         case Moment.PROMPT | Moment.AFTER_TOOL | Moment.STOP:
             wanted = _ANY
         case Moment.BEFORE_TOOL:
             wanted = _CRITICAL
         case _:
             return []
-    shown = memory.being_shown.union(memory.being_read, *map(receipts.places, memory.pending or ()))
-    many = limits.hook_letters_max + 1 + len(shown)
-    found = fresh(tx, caller, wanted, limit=many)
-    if wanted is _CRITICAL and len(found) == many:  # the person's mail must not stand behind that of agents
-        of_person = fresh(tx, caller, _CRITICAL_OF_PERSON, limit=many)
+    shown = state.being_shown.union(state.being_read, *map(receipts.places, state.pending or ()))
+    limit = limits.hook_letters_max + 1 + len(shown)
+    found = fresh(tx, caller, wanted, limit=limit)
+    if wanted is _CRITICAL and len(found) == limit:  # the person's mail must not wait behind mail of agents
+        of_person = fresh(tx, caller, _CRITICAL_OF_PERSON, limit=limit)
         found = [*of_person, *(message for message in found if message.sender.kind is not SenderKind.PERSON)]
     return [message for message in found if message.seq not in shown]
 
 
-def _wants_primer(happening: Happening, memory: Remembered, *, is_spawned: bool, is_driven: bool) -> bool:
-    """At the start of who was started by hand (the others' prompts say it all), and whenever it was forgotten."""
-    if happening.is_aside:
+def _wants_primer(event: Happening, state: Remembered, *, is_spawned: bool, is_driven: bool) -> bool:
+    """Return whether the reply needs the primer: at the start of a session that was started by hand, and after the
+    context was compacted or cleared. The first prompt of a spawned session holds the same text."""
+    if event.is_aside:
         return False
-    match happening.moment:
+    match event.moment:
         case Moment.STARTS if is_driven:
-            return happening.beginning in (Beginning.COMPACTED, Beginning.CLEARED)
+            return event.beginning in (Beginning.COMPACTED, Beginning.CLEARED)
         case Moment.STARTS:
-            return not is_spawned or happening.beginning is not Beginning.NEW
+            return not is_spawned or event.beginning is not Beginning.NEW
         case Moment.COMPACTS:
-            memory.owes_primer = True  # at the next moment at which anything can be said
+            state.owes_primer = True  # shown with the next reply that can carry text
             return False
         case Moment.PROMPT | Moment.AFTER_TOOL:
-            return memory.owes_primer
+            return state.owes_primer
     return False
 
 
 def _reach(spawn: Spawn | None) -> Reach:
-    """Whoever was connected has the tools; of who was spawned, its tool says."""
+    """Return how an agent calls Maestro: a connected program by MCP, a spawned program as its tool says."""
     tool = registry.TOOLS.get(spawn.tool) if spawn is not None else None
     return tool.abilities.reach if tool is not None else Reach.MCP

@@ -1,4 +1,7 @@
-"""What is remembered of each session between two of its hooks. Losing it costs a repeated look, never a message."""
+"""The state that the hook handler keeps in memory for each session between two hook events.
+
+A lost state costs one more read, never a message.
+"""
 
 from __future__ import annotations
 
@@ -11,40 +14,40 @@ from maestro.services.mail import receipts
 
 @dataclass
 class Remembered:
-    """One session."""
+    """The state of one session."""
 
-    # Answers with mail that are not known to be read; None while nobody has looked them up since the server started.
+    # Receipts of replies with mail that the model may not have read; None until the first read from the store.
     pending: list[str] | None = None
-    being_shown: set[int] = field(default_factory=set)  # mail in an answer that is on its way
-    # Mail that is being marked as read: a hook of the same moment must not take it for unread.
+    being_shown: set[int] = field(default_factory=set)  # mail in undelivered replies
+    # Mail that a running write marks as read: a simultaneous hook event must not treat the mail as unread.
     being_read: set[int] = field(default_factory=set)
-    asking: int = 0  # hooks that wait for the person, who may be asked by two of them for the same call
-    stops: int = 0  # in a row that mail held up
-    told_to_wait: str = ""  # since it was last told anything else
+    asking: int = 0  # hooks that wait for the person; two hooks may wait for the same call
+    stops: int = 0  # consecutive stops that mail has delayed
+    told_to_wait: str = ""  # the last wait instruction, until a prompt with another text
     owes_primer: bool = False
-    model_was_asked: bool = False  # since the newest answer with mail
+    model_was_asked: bool = False  # since the newest reply with mail
     refused_at: datetime | None = None  # when critical mail of an agent last refused a tool call
-    heard_at: datetime | None = None  # when one of its hooks told last whose turn it is
+    heard_at: datetime | None = None  # when a hook event last reported a turn
 
     def unsaid(self, receipt: str) -> None:
-        """An answer was never given, and what was to be written with it may not have been: it is looked up anew."""
+        """Take back an undelivered reply. The writes of the reply may be missing too: read the receipts anew."""
         if receipt:
             self.being_shown -= receipts.places(receipt)
         self.pending = None
 
 
 class Memory:
-    """All of them, the most recent ones."""
+    """The states of the sessions with the most recent hook events."""
 
     def __init__(self) -> None:
-        self._of: dict[str, Remembered] = {}
+        self._states: dict[str, Remembered] = {}
 
     def of(self, session_id: str) -> Remembered:
-        found = self._of.pop(session_id, None) or Remembered()
-        self._of[session_id] = found
-        if len(self._of) > limits.hook_sessions_remembered_max:
-            del self._of[next(iter(self._of))]
-        return found
+        state = self._states.pop(session_id, None) or Remembered()
+        self._states[session_id] = state
+        if len(self._states) > limits.hook_sessions_remembered_max:
+            del self._states[next(iter(self._states))]
+        return state
 
     def forget(self, session_id: str) -> None:
-        self._of.pop(session_id, None)
+        self._states.pop(session_id, None)

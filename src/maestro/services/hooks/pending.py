@@ -1,4 +1,4 @@
-"""Mail that hooks have shown an agent, and that is not known to have come to its model."""
+"""Unconfirmed mail of hook replies: the agent's model may not have read the mail yet."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from maestro.store.base import Tx
 
 
 def places(tx: Tx, session_id: str) -> set[int]:
-    """The messages."""
+    """Return the sequence numbers of the session's unconfirmed messages."""
     return set[int]().union(*map(receipts.places, tx.hooks.answers_of(session_id)))
 
 
 def is_read(tx: Tx, caller: Caller, shown: list[str], *, via: str) -> None:
-    """Its model was asked since."""
+    """Mark the mail of the given receipts as read: the model was asked after the mail was shown."""
     for receipt in shown:
         receipts.confirm(tx, caller, Confirm(receipt=receipt, step=Step.READ, via=via))
-        tx.hooks.drop_answer(caller.name, receipt)  # and no other: more may have come in at the same moment
+        tx.hooks.drop_answer(caller.name, receipt)  # only these receipts: a simultaneous hook may have added more
 
 
 def turn_ended(tx: Tx, session_id: str, *, well: bool) -> None:
-    """A turn that ends well ends with words of the model, so it has all that was shown before. Of any other nobody
-    knows: then it is offered again."""
+    """Settle the unconfirmed mail at the end of a turn.
+
+    A turn that succeeds ends with an answer of the model, so the model has read all shown mail. After any other turn
+    this is unknown: the mail is offered again.
+    """
     caller = tx.sessions.caller(session_id)
     if well and caller is not None:
         is_read(tx, caller, tx.hooks.answers_of(session_id), via="hook")

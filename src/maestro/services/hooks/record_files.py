@@ -1,7 +1,7 @@
-"""Reads the record of a conversation that a hook's payload names.
+"""Read the file in which a tool records its conversation. The hook's payload names the file.
 
-The agent chooses the path. So the file must be a regular file below the tool's own folder, and a read that hangs
-takes up a thread of this module only, and only for a while.
+The agent chooses the path. Therefore the file must be a regular file below the tool's own folder, and a read that
+hangs blocks only a thread of this module, for a bounded time.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 async def read(record: str, folders: tuple[str, ...], *, start: int | None) -> Piece | None:
-    """Return what stands in the record after `start`; None for a file that Maestro does not read.
+    """Return the content of the record after `start`, or None for a file that Maestro does not read.
 
-    Without a `start`, look at the size only.
+    Without a `start`, return only the size.
     """
-    return await _in_own_thread(lambda: _read(record, folders, start))
+    return await _run_in_pool(lambda: _read_piece(record, folders, start))
 
 
-async def _in_own_thread(work: Callable[[], Piece | None]) -> Piece | None:
+async def _run_in_pool(work: Callable[[], Piece | None]) -> Piece | None:
     try:
         async with asyncio.timeout(limits.record_seconds_max):
             return await asyncio.get_running_loop().run_in_executor(_pool, work)
@@ -45,7 +45,7 @@ async def _in_own_thread(work: Callable[[], Piece | None]) -> Piece | None:
         return None
 
 
-def _read(record: str, folders: tuple[str, ...], start: int | None) -> Piece | None:
+def _read_piece(record: str, folders: tuple[str, ...], start: int | None) -> Piece | None:
     try:
         real = os.path.realpath(record)
         top = next((top for top in map(os.path.realpath, folders) if real.startswith(f"{top}/")), None)
@@ -55,7 +55,7 @@ def _read(record: str, folders: tuple[str, ...], start: int | None) -> Piece | N
             size = os.fstat(file.fileno()).st_size
             if start is None:
                 return Piece(b"", size, size)
-            start = start if start <= size else 0  # the tool wrote its record anew
+            start = start if start <= size else 0  # the tool has rewritten its record from the start
             file.seek(start)
             return Piece(file.read(limits.transcript_bytes_max), start, size)
     except (OSError, ValueError, Invalid):

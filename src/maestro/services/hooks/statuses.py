@@ -1,4 +1,4 @@
-"""How a session stands after one of its hooks, and when that is worth writing down."""
+"""Derive a session's status from its hook events, and decide when the status is worth a write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.services.sessions import records as sessions
 from maestro.store.base import Tx
 from maestro.tools.hooks.base import Beginning, Happening, Kind, Moment, Reply
 
-_AFTER = {
+_STATUS_AFTER = {
     Moment.PROMPT: Status.WORKING,
     Moment.BEFORE_TOOL: Status.WORKING,
     Moment.AFTER_TOOL: Status.WORKING,
@@ -21,30 +21,30 @@ _AFTER = {
 
 
 def worth_saying(happening: Happening, seen: Seen, reply: Reply) -> Status | None:
-    """The word to write down; none if that stands there already, or if its protocol tells."""
-    stays = seen.session.status in FINAL and happening.moment is not Moment.PROMPT
-    if seen.is_driven or (seen.talk is not None and stays):
-        return None  # what it reported itself stands, until it is told something new
-    said = _after(happening, seen, reply)
+    """Return the status to write; None if the store holds the status already, or if the protocol reports it."""
+    is_final = seen.session.status in FINAL and happening.moment is not Moment.PROMPT
+    if seen.is_driven or (seen.talk is not None and is_final):
+        return None  # the status that the session reported itself stands until the next prompt
+    status_now = _status_after(happening, seen, reply)
     session = seen.session
-    stands = session.status is said and session.status_source is Source.HOOK and happening.moment is not Moment.ASKS
-    if not stands:
-        return said
+    is_same = session.status is status_now and session.status_source is Source.HOOK
+    if not is_same or happening.moment is Moment.ASKS:
+        return status_now
     if session.status_until is None:
         return None
     left = (session.status_until - seen.at).total_seconds()
-    return said if left < limits.status_seconds - limits.hook_status_seconds else None
+    return status_now if left < limits.status_seconds - limits.hook_status_seconds else None
 
 
-def _after(happening: Happening, seen: Seen, reply: Reply) -> Status | None:
-    match happening.moment:
+def _status_after(event: Happening, snapshot: Seen, reply: Reply) -> Status | None:
+    match event.moment:
         case Moment.STOP:
             return Status.WORKING if reply.kind is Kind.GO_ON else Status.IDLE
         case Moment.WAITS:
-            return Status.NEEDS_INPUT if happening.needs_person else Status.IDLE
-        case Moment.STARTS if happening.beginning is not Beginning.COMPACTED and seen.talk is None:
+            return Status.NEEDS_INPUT if event.needs_person else Status.IDLE
+        case Moment.STARTS if event.beginning is not Beginning.COMPACTED and snapshot.talk is None:
             return Status.IDLE
-    return _AFTER.get(happening.moment)
+    return _STATUS_AFTER.get(event.moment)
 
 
 def say(tx: Tx, caller: Caller, said: Status, detail: str) -> None:
@@ -52,7 +52,7 @@ def say(tx: Tx, caller: Caller, said: Status, detail: str) -> None:
 
 
 def end(tx: Tx, caller: Caller) -> None:
-    """The program of an agent that was started by hand says goodbye."""
+    """End the session of a program that was started by hand and reports its own end."""
     session = kin.own(tx, caller)
     if session.ended_at is None:
         sessions.finish(tx, session, Status.STOPPED, source=Source.HOOK, actor=caller, detail="its program ended")

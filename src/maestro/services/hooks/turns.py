@@ -1,6 +1,6 @@
-"""Conversations that a program's own hooks tell of: whose turn it is, and what has come in.
+"""Track turns and received texts of conversations that hooks report.
 
-The other ones are told of by their runners; see `services/talks`.
+For programs with a protocol the runner reports the same facts; see `services/talks`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from maestro.tools.hooks.base import Happening, Kind, Moment, Reply
 from maestro.tools.hooks.resets import reset_at
 from maestro.tools.policy import Policy
 
-_GOES_ON_BY_ITSELF = timedelta(minutes=2)  # such a program's own word comes first
+_RESET_GRACE = timedelta(minutes=2)  # after a reset the program continues by itself: give the program time to do so
 _NOT_ALLOWED = "This run does not allow that."
-_NOT_ANSWERED = "Nobody has allowed this."
-_TURNS = {
+_NOT_ANSWERED = "The person has not allowed this."
+_TURN_AFTER = {
     Moment.PROMPT: Turn.WORKING,
     Moment.BEFORE_TOOL: Turn.WORKING,
     Moment.AFTER_TOOL: Turn.WORKING,
@@ -36,29 +36,31 @@ _TURNS = {
     Moment.FAILS: Turn.IDLE,
 }
 
-_ALWAYS = (Moment.PROMPT, Moment.STOP, Moment.FAILS)
+_TURN_BOUNDARIES = (Moment.PROMPT, Moment.STOP, Moment.FAILS)
 
 
 def tells(happening: Happening) -> bool:
-    """Whether a hook says whose turn it is."""
-    return not happening.is_aside and (happening.moment in _TURNS or happening.moment is Moment.WAITS)
+    """Return whether a hook event reports a turn."""
+    return not happening.is_aside and (happening.moment in _TURN_AFTER or happening.moment is Moment.WAITS)
 
 
 def turn_after(talk: Talk | None, happening: Happening, reply: Reply) -> Turn | None:
-    """Whose turn it is now, if that is another one's than before; None if nothing is to be written. That a turn
-    begins or ends is always worth it: the hook before may not have been heard."""
+    """Return the turn to write, or None if the turn did not change.
+
+    The beginning and the end of a turn are always written: the server may have missed the hook event before.
+    """
     if talk is None or talk.teller is not Teller.HOOKS or happening.is_aside:
         return None
-    now = _TURNS.get(happening.moment)
+    now = _TURN_AFTER.get(happening.moment)
     if happening.moment is Moment.STOP and reply.kind is Kind.GO_ON:
         now = Turn.WORKING
     elif happening.moment is Moment.WAITS:
         now = Turn.ASKING if happening.needs_person else Turn.IDLE
-    return now if now is not talk.turn or happening.moment in _ALWAYS else None
+    return now if now is not talk.turn or happening.moment in _TURN_BOUNDARIES else None
 
 
 def decided(talk: Talk | None, spawn: Spawn | None, happening: Happening) -> Reply | None:
-    """What its run's policy says to what it asks; None if the person is to say it."""
+    """Return the reply of the run's policy to a permission request; None if the person has to decide."""
     if talk is None or spawn is None or happening.question is not None:
         return None
     is_allowed = Policy(tuple(talk.allow), talk.rest.value, spawn.directory).decide(happening.action)
@@ -68,70 +70,71 @@ def decided(talk: Talk | None, spawn: Spawn | None, happening: Happening) -> Rep
 
 
 def gated(decided: Reply) -> Reply:
-    """An answer for a program that takes silence for consent."""
+    """Turn an empty reply into a denial, for a program that takes an empty reply as permission."""
     return Reply(Kind.DENY, _NOT_ANSWERED) if decided.kind is Kind.NOTHING else decided
 
 
 def asked_no_more(tx: Tx, session_id: str) -> None:
-    """It has its answer, or went on without."""
-    talk = tx.talks.get(session_id)
-    if talk is not None and talk.turn is Turn.ASKING:
+    """Set the turn back to working: the ask has its answer, or the program went on without an answer."""
+    conversation = tx.talks.get(session_id)
+    if conversation is not None and conversation.turn is Turn.ASKING:
         tx.talks.set_turn(session_id, Turn.WORKING, at=tx.at)
 
 
 def take(tx: Tx, caller: Caller, happening: Happening, now: Turn) -> None:
-    """Write it down, with what follows from it."""
-    session, talk = kin.own(tx, caller), tx.talks.get(caller.name)
-    assert talk is not None
-    if talk.turn is Turn.NONE:  # whichever hook is the first that is heard
-        _shows(tx, caller, receipts.receipt_for(told.in_first_prompt(tx, caller, session)))
+    """Write a session's turn and the consequences of the hook event."""
+    session, conversation = kin.own(tx, caller), tx.talks.get(caller.name)
+    assert conversation is not None
+    if conversation.turn is Turn.NONE:  # the first hook event of this start, of any kind
+        _put_shown(tx, caller, receipts.receipt_for(told.in_first_prompt(tx, caller, session)))
         tx.talks.set_reminded(session.id, Reminded.NOT)
-    if happening.conversation and happening.conversation != talk.conversation:
+    if happening.conversation and happening.conversation != conversation.conversation:
         tx.talks.set_conversation(session.id, happening.conversation)
     if happening.moment is Moment.PROMPT:
         withdraw_left(tx, caller)
         came_in(tx, caller, happening.prompt)
     if not happening.is_limited:
-        tx.talks.park(session.id, None)  # it went on by itself, if only with words
+        tx.talks.park(session.id, None)  # the program went on by itself
     if now is not Turn.IDLE:
         tx.talks.set_turn(session.id, now, at=tx.at)
         return
     withdraw_left(tx, caller)
     taking.stopped(tx, session, caller, problem=happening.problem)
     if happening.is_limited:
-        over = reset_at(happening.problem, tx.at)
-        until = (over + _GOES_ON_BY_ITSELF).timestamp() if over is not None else None
+        reset = reset_at(happening.problem, tx.at)
+        until = (reset + _RESET_GRACE).timestamp() if reset is not None else None
         taking.limited(tx, session, words.RateLimited(n=0, until=until, detail=happening.problem), caller)
     elif happening.problem:
         taking.could_not_go_on(tx, session, happening.problem)
 
 
 def came_in(tx: Tx, caller: Caller, text: str, *, is_record: bool = False) -> None:
-    """A prompt, or some of the program's record of the conversation: if what was pushed is in it, it need not be
-    pushed again."""
-    wake = tx.talks.wake(caller.name)
-    if wake is not None and _is_in(tx, text, wake.receipt, is_record=is_record):
-        _shows(tx, caller, wake.receipt)
+    """End a push whose mail stands in a prompt or in a part of the program's record: no repetition is needed."""
+    push = tx.talks.wake(caller.name)
+    if push is not None and _holds_pushed_mail(tx, text, push.receipt, is_record=is_record):
+        _put_shown(tx, caller, push.receipt)
         tx.talks.forget_wake(caller.name)
 
 
-def _shows(tx: Tx, caller: Caller, receipt: str) -> None:
-    """It is in what the model is asked next: read once that has happened, as with all that hooks show."""
+def _put_shown(tx: Tx, caller: Caller, receipt: str) -> None:
+    """Store mail as shown: the model's next request holds it. As with hook replies, later proof marks it read."""
     if receipt:
         tx.hooks.put_answer(caller.name, receipt, at=tx.at)
 
 
-def _is_in(tx: Tx, text: str, receipt: str, *, is_record: bool) -> bool:
-    """Whether a text is, or holds, what was pushed: with the messages' ids, or a person's own words. What was pushed
-    without messages is a word of ours, of which nobody asks what became."""
-    found = [tx.mail.get(tx.mail.head(place)[0]) for place in receipts.places(receipt)]
-    return any(_names(text, message, is_record=is_record) for message in found if message is not None)
+def _holds_pushed_mail(tx: Tx, text: str, receipt: str, *, is_record: bool) -> bool:
+    """Return whether a text holds pushed mail, by the messages' ids or by the person's own text.
+
+    A push without messages is Maestro's own text, and needs no confirmation.
+    """
+    messages = [tx.mail.get(tx.mail.head(seq)[0]) for seq in receipts.places(receipt)]
+    return any(_holds_message(text, message, is_record=is_record) for message in messages if message is not None)
 
 
-def _names(text: str, message: Message, *, is_record: bool) -> bool:
+def _holds_message(text: str, message: Message, *, is_record: bool) -> bool:
     if message.id in text:
         return True
-    said = message.body.strip()
-    # In a record they stand between others, as lines of their own.
-    whole = f"\\n{msgspec.json.encode(said)[1:-1].decode()}\\n" in text if is_record else said == text.strip()
-    return is_prompt(message) and whole
+    body = message.body.strip()
+    # A record holds the message between other texts, on lines of its own.
+    is_whole = f"\\n{msgspec.json.encode(body)[1:-1].decode()}\\n" in text if is_record else body == text.strip()
+    return is_prompt(message) and is_whole

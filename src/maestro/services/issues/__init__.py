@@ -1,1 +1,1 @@
-"""Issues: what one project asks of another, from its opening to its end."""
+"""Issues: requests of a project to another project, from opening to closing."""

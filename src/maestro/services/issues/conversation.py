@@ -1,6 +1,6 @@
-"""What is said about an issue: comments are messages, with receipts, from one side to the other.
+"""Comments on issues. A comment is a message with receipts from a party of the issue to the other party.
 
-A comment of the opener's side on a closed issue opens it again, if the receiver lets it.
+A comment of the asking project on a closed issue reopens the issue, if the asked project allows reopening.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from maestro.store.base import Tx
 
 
 class Comment(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to be said about an issue."""
+    """A comment before posting."""
 
     text: str
     body: Content
@@ -36,24 +36,24 @@ class Comment(msgspec.Struct, frozen=True, kw_only=True):
     type: Type = Type.RESPONSE
     subject: str | None = None
     priority: Priority | None = None
-    parent: Message | None = None  # what it answers, if not what was said last
+    parent: Message | None = None  # the answered message; None: the last message of the thread
 
 
 def comment(
     tx: Tx, caller: Caller, guard: Guard, issue: Issue, task: Task, said: Comment, *, here: str | None = None
 ) -> ops.SentMail:
-    """Say something; `here` is the project that the person speaks from."""
-    side = speaks_for(caller, issue, task, here=here)
+    """Post a comment in an issue's thread. The person speaks for the project `speaking_project_id`."""
+    party = speaks_for(caller, issue, task, here=here)
     parent = said.parent or tx.mail.last_of_thread(issue.thread_id)
     hops = guard.hop(caller, parent, at=tx.at) if parent else 0
-    if is_closed(task) and side is Side.OPENER:
-        task = _open_again(tx, caller, task)
-    targets = _others(tx, caller, issue, task)
+    if is_closed(task) and party is Side.OPENER:
+        task = _reopen_for_comment(tx, caller, task)
+    targets = _comment_targets(tx, caller, issue, task)
     for target in targets:
         guard.count(tx, caller, target.box, name=target.name)
     draft = Draft(
         sender=sender_of(tx, caller),
-        project_id=caller.project_id or (task.from_project_id if side is Side.OPENER else task.project_id),
+        project_id=caller.project_id or (task.from_project_id if party is Side.OPENER else task.project_id),
         to=[target.name or target.box for target in targets],
         targets=targets,
         type=said.type,
@@ -70,58 +70,58 @@ def comment(
     posted = post(tx, draft)
     news.log(tx, Kind.ISSUE_COMMENTED, task, actor=caller.name, message=posted.id)
     if parent is not None:
-        for box in own_boxes(caller):
-            receipts.take(tx, caller, Step.ACKNOWLEDGED, box, parent.seq, via="reply")
-    if side is Side.RECEIVER and caller.is_session:
-        threads.claim_for(tx, caller, issue.thread_id, quietly=True)  # whoever asks is who gets the answer
+        for mailbox in own_boxes(caller):
+            receipts.take(tx, caller, Step.ACKNOWLEDGED, mailbox, parent.seq, via="reply")
+    if party is Side.RECEIVER and caller.is_session:
+        threads.claim_for(tx, caller, issue.thread_id, quietly=True)  # the holder of the thread gets the answer
     return msgspec.structs.replace(receipts.just_sent(tx, draft, posted), issue=task.ref)
 
 
 def check_comment(tx: Tx, caller: Caller, guard: Guard, issue: Issue, task: Task, *, here: str | None = None) -> None:
-    """Refuse what `comment` would refuse, as far as a look can tell; change nothing."""
-    side = speaks_for(caller, issue, task, here=here)
-    if is_closed(task) and side is Side.OPENER:
-        _may_open_again(tx, task)
-    for target in _others(tx, caller, issue, task):
+    """Refuse a comment that cannot be posted, as far as a read can show, without changing anything."""
+    party = speaks_for(caller, issue, task, here=here)
+    if is_closed(task) and party is Side.OPENER:
+        _require_reopening_by_reply(tx, task)
+    for target in _comment_targets(tx, caller, issue, task):
         guard.check(tx, caller, target.box, name=target.name)
 
 
 def speaks_for(caller: Caller, issue: Issue, task: Task, *, here: str | None) -> Side:
-    """A session speaks for its own project, the person for the one they are in."""
+    """Return the caller's party: a session speaks for its own project, the person for `speaking_project_id`."""
     if caller.is_session:
-        side = side_of(task, caller.project_id)
-        if side is None:
+        party = side_of(task, caller.project_id)
+        if party is None:
             raise errors.NotPermitted(
-                f"Only agents of the two projects have a say in {task.ref}.",
-                hint="To bring up something of your own: maestro issue open PROJECT …",
+                f"Only agents of the two projects of issue {task.ref} may comment on the issue.",
+                hint="Open your own issue: maestro issue open PROJECT …",
                 data={"ref": task.ref},
             )
-        return side
+        return party
     if side_of(task, here) is Side.OPENER or (issue.opener == caller.name and task.holder != caller.name):
         return Side.OPENER
     return Side.RECEIVER
 
 
-def _open_again(tx: Tx, caller: Caller, task: Task) -> Task:
-    _may_open_again(tx, task)
+def _reopen_for_comment(tx: Tx, caller: Caller, task: Task) -> Task:
+    _require_reopening_by_reply(tx, task)
     return Outcome(tx, caller).apply(tasks.reopen(task, at=tx.at))
 
 
-def _may_open_again(tx: Tx, task: Task) -> None:
+def _require_reopening_by_reply(tx: Tx, task: Task) -> None:
     receiver = tx.projects.get(task.project_id)
     if receiver is not None and not receiver.replies_reopen:
         raise errors.Conflict(
-            f"{task.ref} is closed ({task.status}), and {receiver.name} does not open issues again for a reply.",
-            hint=f"Open a new one: maestro issue open {receiver.name} --title … --message …",
+            f"{task.ref} is closed ({task.status}), and {receiver.name} does not reopen issues for a reply.",
+            hint=f"Open a new issue: maestro issue open {receiver.name} --title … --message …",
             data={"ref": task.ref, "status": task.status.value},
         )
 
 
-def _others(tx: Tx, caller: Caller, issue: Issue, task: Task) -> list[Target]:
-    """Both sides, without the one who speaks, and without all of its own project."""
-    found = {target.box: target for target in (sides.opener(tx, issue, task), sides.receiver(tx, task))}
-    own = {HUMAN} if not caller.is_session else {caller.session_id, caller.project_id}
-    others = [target for box, target in found.items() if box not in own]
-    if not others and is_outside(issue.opener):
-        return []  # a note on what began in the tracker, for whoever reads there
-    return others or [sides.to_project(tx, task.project_id)]
+def _comment_targets(tx: Tx, caller: Caller, issue: Issue, task: Task) -> list[Target]:
+    """Return the mailboxes of both parties, without the caller's own mailbox and its project's mailbox."""
+    target_by_mailbox = {target.box: target for target in (sides.opener(tx, issue, task), sides.receiver(tx, task))}
+    own_mailboxes = {HUMAN} if not caller.is_session else {caller.session_id, caller.project_id}
+    targets = [target for mailbox, target in target_by_mailbox.items() if mailbox not in own_mailboxes]
+    if not targets and is_outside(issue.opener):
+        return []  # the issue began in a tracker, and its readers see the comment in the tracker
+    return targets or [sides.to_project(tx, task.project_id)]

@@ -1,4 +1,4 @@
-"""Taking, closing and reopening issues: the moves of their tasks, and what is said with them."""
+"""Claim, close and reopen issues by moving their tasks."""
 
 from __future__ import annotations
 
@@ -21,37 +21,41 @@ from maestro.store.base import Tx
 
 
 def named(tx: Tx, caller: Caller, ref: str, *, project: str) -> tuple[Issue, Task]:
-    """An issue by how it is written: beads#12, #12 in its project, or its id."""
+    """Return an issue and its task by reference: `beads#12`, `#12` in its project, or the task's id."""
     task = moves.current(tx, caller, ref, project=project)
     return issue_of(tx, task), task
 
 
 def issue_of(tx: Tx, task: Task) -> Issue:
-    """What a task has as an issue."""
+    """Return the issue of a task, or raise `NotFound` for a task that is no issue."""
     issue = tx.issues.of_task(task.id)
     if issue is None:
         raise errors.NotFound(
-            f"{task.ref} is a task of its own project, not an issue.", hint=f"maestro task show '{task.ref}'"
+            f"{task.ref} is a task of its own project, not an issue.",
+            hint=f"Show the task: maestro task show '{task.ref}'",
         )
     return issue
 
 
 def claim(tx: Tx, caller: Caller, request: ops.ClaimIssue) -> MovedTask:
-    """The first one has it, with its conversation."""
+    """Claim an issue together with its thread."""
     _, task = named(tx, caller, request.id, project=request.project)
     return moves.start(tx, caller, StartTask(id=task.id, lease=request.lease))
 
 
 def close(tx: Tx, caller: Caller, request: ops.CloseIssue) -> MovedTask:
-    """Done, or not to be done. Whoever opened it is told; owners need not have claimed it."""
+    """Close an issue as done or as not to be fixed, and inform its opener.
+
+    A coordinator or the person of the asked project need not claim the issue first.
+    """
     _, task = named(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task, fence=request.fence)
     outcome = Outcome(tx, caller, said=request.message)
     if request.wont_fix:
         if caller.role is Role.WORKER:
             raise errors.NotPermitted(
-                "A worker does not turn issues down.",
-                hint="Ask your coordinator, or report it: session report blocked",
+                f"A worker may not close {task.ref} with --wont-fix.",
+                hint="Ask your coordinator, or report the issue: session report blocked",
             )
         require_own_runs(tx, caller, task)
         return outcome.answer(outcome.apply(tasks.cancel(task, reason=request.message, at=tx.at)))
@@ -65,15 +69,15 @@ def close(tx: Tx, caller: Caller, request: ops.CloseIssue) -> MovedTask:
 
 
 def reopen(tx: Tx, caller: Caller, request: ops.ReopenIssue) -> MovedTask:
-    """The receiver opens what it likes; whoever opened it may too, if the receiver lets replies do that."""
+    """Reopen an issue. The asking project may do so only if the asked project lets replies reopen issues."""
     issue, task = named(tx, caller, request.id, project=request.project)
-    here = project_of(tx, caller, request.project).id if request.project else None
-    if speaks_for(caller, issue, task, here=here) is Side.OPENER:
+    speaking_project_id = project_of(tx, caller, request.project).id if request.project else None
+    if speaks_for(caller, issue, task, here=speaking_project_id) is Side.OPENER:
         receiver = tx.projects.get(task.project_id)
         if caller.is_session and receiver is not None and not receiver.replies_reopen:
             raise errors.NotPermitted(
-                f"{receiver.name} does not let others open its issues again.",
-                hint=f"Open a new one: maestro issue open {receiver.name} --title … --message …",
+                f"{receiver.name} does not let other projects reopen its issues.",
+                hint=f"Open a new issue: maestro issue open {receiver.name} --title … --message …",
             )
     else:
         may_write(caller, tx.projects.get(task.project_id))
@@ -82,25 +86,25 @@ def reopen(tx: Tx, caller: Caller, request: ops.ReopenIssue) -> MovedTask:
 
 
 def claim_thread(tx: Tx, caller: Caller, request: mail_shapes.OneThread) -> mail_shapes.ThreadClaim:
-    """To claim an issue's conversation is to claim the issue."""
+    """Claim a thread. A claim of an issue's thread claims the issue."""
     thread_id = message_of(tx, caller, request.id).thread_id
-    found = _of_thread(tx, thread_id)
-    if found is None or is_closed(found) or found.holder == caller.name:
+    issue_task = _issue_task_of_thread(tx, thread_id)
+    if issue_task is None or is_closed(issue_task) or issue_task.holder == caller.name:
         return threads.claim(tx, caller, request)
-    moves.start(tx, caller, StartTask(id=found.id))
+    moves.start(tx, caller, StartTask(id=issue_task.id))
     return mail_shapes.ThreadClaim(thread_id=thread_id, claimed_by=caller.name)
 
 
 def release_thread(tx: Tx, caller: Caller, request: mail_shapes.OneThread) -> mail_shapes.ThreadClaim:
-    """And to give its conversation back is to give the issue back."""
+    """Release a thread. A release of an issue's thread releases the issue."""
     thread_id = message_of(tx, caller, request.id).thread_id
-    found = _of_thread(tx, thread_id)
-    if found is None or found.status is not Status.IN_PROGRESS:
+    issue_task = _issue_task_of_thread(tx, thread_id)
+    if issue_task is None or issue_task.status is not Status.IN_PROGRESS:
         return threads.release(tx, caller, request)
-    moves.release(tx, caller, HeldTask(id=found.id))
+    moves.release(tx, caller, HeldTask(id=issue_task.id))
     return mail_shapes.ThreadClaim(thread_id=thread_id, claimed_by=None)
 
 
-def _of_thread(tx: Tx, thread_id: str) -> Task | None:
+def _issue_task_of_thread(tx: Tx, thread_id: str) -> Task | None:
     issue = tx.issues.of_thread(thread_id)
     return tx.tasks.get(issue.task_id) if issue else None

@@ -1,6 +1,6 @@
-"""What follows for an issue's conversation when its task moves, by whatever command: both sides hear of it.
+"""Keep an issue's thread in step with its task, and inform both parties when the task moves.
 
-Called with the move, in its transaction; so the task is the truth, and the conversation cannot say otherwise.
+Every move of an issue's task calls this module in the transaction of the move, so task and thread always agree.
 """
 
 from __future__ import annotations
@@ -19,70 +19,74 @@ from maestro.store.base import Tx
 
 
 def moved(tx: Tx, caller: Caller, move: Move, *, said: str = "") -> None:
-    """Keep the conversation and its readers in step with the task. `said`: what goes with the move."""
+    """Update the issue's thread and inform its opener after a move. `message` is the text given with the move."""
     before, after = move.before, move.after
     issue = tx.issues.of_task(after.id)
     if issue is None:
         return
     if after.holder is not None and after.holder != before.holder:
-        _claimed(tx, caller, issue, after)
+        _hand_thread_to_holder(tx, caller, issue, after)
     if before.holder is not None and after.holder is None:
         threads.let_go_of(tx, issue.thread_id, actor=caller.name)
     if is_closed(after) and not is_closed(before):
-        _closed(tx, caller, issue, after, said)
+        _close_thread(tx, caller, issue, after, said)
     elif is_closed(before) and not is_closed(after):
-        _reopened(tx, caller, issue, after)
+        _report_reopening(tx, caller, issue, after)
 
 
 def log(tx: Tx, kind: Kind, task: Task, *, actor: str, **data: object) -> None:
-    """On the timelines of both projects."""
-    names = {side: tx.projects.get(side) for side in (task.project_id, task.from_project_id) if side is not None}
-    told = {side: project.name if project else side for side, project in names.items()}
-    for project_id in told:
-        facts = {
+    """Log an issue's event in both projects, so that the timelines of both show the event."""
+    projects = {
+        party: tx.projects.get(party) for party in (task.project_id, task.from_project_id) if party is not None
+    }
+    project_names = {party: project.name if project else party for party, project in projects.items()}
+    for project_id in project_names:
+        event_data = {
             "ref": task.ref,
             "title": task.title,
             "status": task.status.value,
-            "issue_from": told.get(task.from_project_id or "", ""),
+            "issue_from": project_names.get(task.from_project_id or "", ""),
             **data,
         }
-        tx.log(Change(kind, task.id, project_id, facts), actor=actor)
+        tx.log(Change(kind, task.id, project_id, event_data), actor=actor)
 
 
-def _claimed(tx: Tx, caller: Caller, issue: Issue, task: Task) -> None:
-    """Whoever has the task has the conversation too."""
+def _hand_thread_to_holder(tx: Tx, caller: Caller, issue: Issue, task: Task) -> None:
+    """Give the issue's thread to the holder of the task."""
     assert task.holder is not None
     threads.hand_to(tx, issue.thread_id, task.holder, project_id=task.project_id, actor=caller.name)
     log(tx, Kind.ISSUE_CLAIMED, task, actor=caller.name, holder=task.holder)
 
 
-def _closed(tx: Tx, caller: Caller, issue: Issue, task: Task, said: str) -> None:
-    """The conversation is over, and whoever began it hears how."""
+def _close_thread(tx: Tx, caller: Caller, issue: Issue, task: Task, message: str) -> None:
+    """Close the issue's thread, and inform the opener about the result."""
     tx.issues.close_conversation(issue.thread_id, box=task.project_id)
     log(tx, Kind.ISSUE_CLOSED, task, actor=caller.name)
-    done = "is done" if task.status is Status.COMPLETED else f"is closed as {task.status}"
-    text = said or task.reason or f"{task.ref} {done}."
-    _tell_opener(tx, caller, issue, task, subject=f"{task.ref} {done}: {task.title}", text=text)
+    result = "is done" if task.status is Status.COMPLETED else f"is closed as {task.status}"
+    text = message or task.reason or f"{task.ref} {result}."
+    _inform_opener(tx, caller, issue, task, subject=f"{task.ref} {result}: {task.title}", text=text)
 
 
-def _reopened(tx: Tx, caller: Caller, issue: Issue, task: Task) -> None:
+def _report_reopening(tx: Tx, caller: Caller, issue: Issue, task: Task) -> None:
     log(tx, Kind.ISSUE_REOPENED, task, actor=caller.name)
     if side_of(task, caller.project_id) is not Side.OPENER:
         subject = f"{task.ref} is open again: {task.title}"
-        _tell_opener(tx, caller, issue, task, subject=subject, text=f"{task.ref} is to be worked on again.")
+        _inform_opener(
+            tx, caller, issue, task, subject=subject, text=f"{task.ref} was reopened and will be worked on again."
+        )
 
 
-def _tell_opener(tx: Tx, caller: Caller, issue: Issue, task: Task, *, subject: str, text: str) -> None:
+def _inform_opener(tx: Tx, caller: Caller, issue: Issue, task: Task, *, subject: str, text: str) -> None:
     if is_outside(issue.opener):
-        return  # it began in the project's tracker, and there it can be seen
+        return  # the opener uses the project's tracker, and sees the move in the tracker
     target = sides.opener(tx, issue, task)
     is_person = not caller.is_session and caller is not THE_SERVER and not is_outside(caller.name)
     if caller.name == issue.opener or (target.box == HUMAN and is_person):
-        return  # whoever did it knows
+        return  # the opener made the move, and knows about the move
     post(
         tx,
         Draft(
-            sender=_sender(tx, caller),
+            sender=_message_sender(tx, caller),
             project_id=task.project_id,
             to=[target.name or target.box],
             targets=[target],
@@ -96,5 +100,5 @@ def _tell_opener(tx: Tx, caller: Caller, issue: Issue, task: Task, *, subject: s
     )
 
 
-def _sender(tx: Tx, caller: Caller) -> Sender:
+def _message_sender(tx: Tx, caller: Caller) -> Sender:
     return of_the_server() if caller is THE_SERVER else sender_of(tx, caller)

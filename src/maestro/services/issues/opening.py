@@ -1,4 +1,4 @@
-"""Opening an issue: a task of the receiving project and the first message of its conversation, in one go."""
+"""Open an issue: create a task of the asked project and the first message of its thread, in a single transaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from maestro.store.base import Tx
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """An issue before it is there."""
+    """An issue before storing. `receiver` is the asked project, `sender` the asking project."""
 
     receiver: Project
     sender: Project
@@ -37,7 +37,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """An issue that is there now, with its first message."""
+    """A stored issue with its first message."""
 
     task: Task
     draft: Draft
@@ -45,7 +45,10 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 def begin(tx: Tx, caller: Caller, guard: Guard, opening: Opening) -> Opened:
-    """Everything that an issue is when it is opened. It carries no gates: those are its owners' to set."""
+    """Create an issue with a task, a first message, an issue row and an event.
+
+    The task has no gates, because only the asked project sets gates.
+    """
     receiver, sender = opening.receiver, opening.sender
     access.require(tx, caller, receiver, sender.id)
     guard.count(tx, caller, receiver.id, name=receiver.name)
@@ -70,7 +73,7 @@ def begin(tx: Tx, caller: Caller, guard: Guard, opening: Opening) -> Opened:
 
 
 def put_in(tx: Tx, caller: Caller, opening: Opening) -> Task:
-    """The task that an issue is, without its conversation."""
+    """Create the task of an issue, without a thread."""
     receiver, found_in = opening.receiver, opening.found_in
     request = CreateTask(title=opening.title, description=opening.text, priority=opening.priority)
     task = tasks.new_task(tx, caller, request, receiver, None, found_in)

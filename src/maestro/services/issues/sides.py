@@ -1,4 +1,4 @@
-"""Where each side of an issue is reached: whoever has it in hand, and if that one is gone, all of its project."""
+"""Find the mailbox of each party of an issue: of the agent that handles the issue, else of the agent's project."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from maestro.store.base import Tx
 
 
 def opener(tx: Tx, issue: Issue, task: Task) -> Target:
-    """Whoever opened it, or stands in for it."""
-    return _reached(tx, issue.opener, task.from_project_id)
+    """Return the mailbox of the issue's opener, or of the opener's stand-in."""
+    return _agent_or_project_target(tx, issue.opener, task.from_project_id)
 
 
 def receiver(tx: Tx, task: Task) -> Target:
-    """Whoever works on it; while nobody does, every agent of the project."""
-    return _reached(tx, task.holder, task.project_id)
+    """Return the mailbox of the task's holder; for a task without a holder, of the asked project."""
+    return _agent_or_project_target(tx, task.holder, task.project_id)
 
 
 def to_project(tx: Tx, project_id: str, reason: str | None = None) -> Target:
@@ -29,19 +29,23 @@ def to_project(tx: Tx, project_id: str, reason: str | None = None) -> Target:
 
 
 def instead_of(tx: Tx, session_id: str, project_id: str, target: Target) -> Target:
-    """Where an issue's mail goes when a session has ended: rather to others of its project than to the person."""
+    """Return the mailbox for issue mail of an ended session: the project's mailbox in place of the person's."""
     if target.box != HUMAN:
         return target
-    there = to_project(tx, project_id)
+    fallback = to_project(tx, project_id)
     route = tx.sessions.route(session_id)
-    ended = f"{route.name} has ended ({route.status}); it goes to all of {there.name}" if route else target.reason
-    return msgspec.structs.replace(there, reason=ended)
+    reason = (
+        f"{route.name} has ended ({route.status}); the message goes to all agents of {fallback.name}"
+        if route
+        else target.reason
+    )
+    return msgspec.structs.replace(fallback, reason=reason)
 
 
-def _reached(tx: Tx, name: str | None, project_id: str | None) -> Target:
+def _agent_or_project_target(tx: Tx, name: str | None, project_id: str | None) -> Target:
     if name is not None and name.startswith("ses_"):
         target = routing.to_session(tx, name)
         return instead_of(tx, name, project_id, target) if project_id else target
-    # Someone whom only the tracker knows reads it there; here, others of the project may want to.
-    everyone = name is None or is_outside(name)
-    return to_project(tx, project_id) if everyone and project_id else routing.PERSON
+    # A user of the tracker reads the message in the tracker. Agents of the project may also want the message.
+    is_for_project = name is None or is_outside(name)
+    return to_project(tx, project_id) if is_for_project and project_id else routing.PERSON

@@ -1,4 +1,4 @@
-"""Looking at issues: those that came in, those that went out, and one with all that was said about it."""
+"""Show issues: lists of received and opened issues, and a single issue with its thread."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ from maestro.store.base import Tx
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListIssues) -> ops.IssueList:
-    """Issues of a project, or those that it opened elsewhere."""
+    """Return a page of the issues that a project received, or opened in other projects."""
     project = project_of(tx, caller, request.project)
     closed = None if request.status is ops.Which.ALL else request.status is ops.Which.CLOSED
-    many = request.limit + 1
+    limit_with_next = request.limit + 1
     if request.opened:
         after = request.cursor if ids.is_id(request.cursor, "tsk") else ""
-        found = tx.issues.opened(project.id, after=after, limit=many, closed=closed)
+        found = tx.issues.opened(project.id, after=after, limit=limit_with_next, closed=closed)
     else:
-        found = tx.issues.received(project.id, after=cursors.number(request.cursor), limit=many, closed=closed)
-    shown, more = found[: request.limit], len(found) > request.limit
-    names = _Names(tx)
-    place = (shown[-1].id if request.opened else str(shown[-1].number)) if more else None
-    lines = [_line(tx, redact_task(caller, task), names) for task in shown]
-    return ops.IssueList(issues=lines, cursor=place)
+        found = tx.issues.received(
+            project.id, after=cursors.number(request.cursor), limit=limit_with_next, closed=closed
+        )
+    shown, has_more = found[: request.limit], len(found) > request.limit
+    names = _IssueNames(tx)
+    next_cursor = (shown[-1].id if request.opened else str(shown[-1].number)) if has_more else None
+    lines = [_issue_line(tx, redact_task(caller, task), names) for task in shown]
+    return ops.IssueList(issues=lines, cursor=next_cursor)
 
 
 class Showing:
-    """One issue with its conversation; what comes out of it counts as read."""
+    """The operation that shows an issue with its thread. The answer's receipt marks the messages as read."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -46,40 +48,40 @@ class Showing:
     def show(self, tx: Tx, caller: Caller, request: ops.OneIssue) -> ops.IssueDetail:
         task = task_of(tx, caller, request.id, project=request.project)
         issue = issue_of(tx, task)
-        said = self._reading.conversation(tx, caller, issue.thread_id)
-        many = limits.page_items_default
+        thread = self._reading.conversation(tx, caller, issue.thread_id)
+        links_max = limits.page_items_default
         origin = tx.tasks.get(task.found_in) if task.found_in else None
         return ops.IssueDetail(
-            **msgspec.structs.asdict(_line(tx, redact_task(caller, task), _Names(tx))),
+            **msgspec.structs.asdict(_issue_line(tx, redact_task(caller, task), _IssueNames(tx))),
             thread_id=issue.thread_id,
             origin=tasks.links([origin])[0] if origin else None,
-            dependants=tasks.links(tx.tasks.dependants(task.id, limit=many)),
-            documents=tx.documents.of_task(task.id, limit=many) if may_read_task(caller, task) else [],
-            comments=[_comment(tx, message) for message in said.messages],
-            truncated=said.truncated,
-            receipt=said.receipt,
+            dependants=tasks.links(tx.tasks.dependants(task.id, limit=links_max)),
+            documents=tx.documents.of_task(task.id, limit=links_max) if may_read_task(caller, task) else [],
+            comments=[_comment_view(tx, message) for message in thread.messages],
+            truncated=thread.truncated,
+            receipt=thread.receipt,
         )
 
 
 def last_of_others(tx: Tx, caller: Caller, issue: Issue) -> Message | None:
-    """What a caller answers: what someone else said last, of the latest there is."""
+    """Return the last message of the thread by another sender: the message that a reply answers."""
     found = tx.mail.of_thread(issue.thread_id, after=0, limit=limits.thread_messages_shown_max)
     return next((message for message in reversed(found) if message.sender.id != caller.name), None)
 
 
-class _Names:
-    """Names of projects and sessions, each looked up once."""
+class _IssueNames:
+    """A cache of the names of projects and sessions."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
-        self._known: dict[str, str] = {}
+        self._name_by_id: dict[str, str] = {}
 
-    def of(self, id_or_name: str) -> str:
-        if id_or_name not in self._known:
-            self._known[id_or_name] = self._look_up(id_or_name)
-        return self._known[id_or_name]
+    def name_of(self, id_or_name: str) -> str:
+        if id_or_name not in self._name_by_id:
+            self._name_by_id[id_or_name] = self._find_name(id_or_name)
+        return self._name_by_id[id_or_name]
 
-    def _look_up(self, name: str) -> str:
+    def _find_name(self, name: str) -> str:
         if name.startswith("prj_"):
             project = self._tx.projects.get(name)
             return project.name if project else name
@@ -87,14 +89,14 @@ class _Names:
         return (session.address or session.name) if session else name
 
 
-def _line(tx: Tx, task: Task, names: _Names) -> ops.IssueLine:
+def _issue_line(tx: Tx, task: Task, names: _IssueNames) -> ops.IssueLine:
     issue = tx.issues.of_task(task.id)
     return ops.IssueLine(
         **msgspec.structs.asdict(task),
-        from_project=names.of(task.from_project_id or ""),
-        opener=names.of(issue.opener if issue else task.created_by),
+        from_project=names.name_of(task.from_project_id or ""),
+        opener=names.name_of(issue.opener if issue else task.created_by),
     )
 
 
-def _comment(tx: Tx, message: Message) -> ops.IssueComment:
+def _comment_view(tx: Tx, message: Message) -> ops.IssueComment:
     return ops.IssueComment(**msgspec.structs.asdict(message), deliveries=receipts.recipients(tx, message))

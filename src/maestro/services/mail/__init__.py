@@ -1,1 +1,1 @@
-"""Mail: durable, addressed, with a receipt for every step that is proven and none that is not."""
+"""Mail: stored messages between agents and the person, with a receipt for every proven step of a delivery."""

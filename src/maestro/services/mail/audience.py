@@ -1,4 +1,4 @@
-"""Whom a broadcast reaches. Only `all` crosses into another coordinator's workers; nothing reaches its sender."""
+"""Find the sessions that a broadcast reaches. Only `all` reaches workers of other coordinators; never the sender."""
 
 from __future__ import annotations
 
@@ -9,58 +9,63 @@ from maestro.domain.projects import Project
 from maestro.services.scope import may_write
 from maestro.store.base import Tx
 
-_MOST = limits.broadcast_recipients_max
-_Named = tuple[str, str]
+_RECIPIENTS_MAX = limits.broadcast_recipients_max
+_NamedSession = tuple[str, str]
 
 
-def of(tx: Tx, caller: Caller, scope: Scope, project: Project) -> list[_Named]:
-    """The sessions in reach, with their names."""
+def of(tx: Tx, caller: Caller, scope: Scope, project: Project) -> list[_NamedSession]:
+    """Return the ids and names of the sessions that a broadcast with `scope` reaches."""
     may_write(caller, project, what="broadcast")
     match scope:
         case Scope.ALL:
-            return _everyone(tx, caller, project)
+            return _all_sessions(tx, caller, project)
         case Scope.MY_WORKERS:
-            return tx.sessions.ids_below(_own(caller, scope), limit=_MOST)
+            return tx.sessions.ids_below(_own_session_id(caller, scope), limit=_RECIPIENTS_MAX)
         case Scope.SIBLINGS:
-            return _siblings(tx, caller, _own(caller, scope))
+            return _sibling_sessions(tx, caller, _own_session_id(caller, scope))
         case Scope.TEAM:
-            return _team(tx, caller, _own(caller, scope))
+            return _team_sessions(tx, caller, _own_session_id(caller, scope))
 
 
-def _everyone(tx: Tx, caller: Caller, project: Project) -> list[_Named]:
+def _all_sessions(tx: Tx, caller: Caller, project: Project) -> list[_NamedSession]:
     if caller.is_session and (caller.role is not Role.COORDINATOR or caller.parent_id is not None):
         raise errors.NotPermitted(
-            "Only the person or a coordinator with nobody above it writes to all.",
-            hint="Say --scope my-workers, siblings or team.",
+            "Only the person or a top-level coordinator may broadcast to all.",
+            hint="Use --scope my-workers, --scope siblings or --scope team.",
         )
-    found = tx.sessions.ids_live(project.id, limit=_MOST)
-    return [named for named in found if named[0] != caller.session_id]
+    sessions = tx.sessions.ids_live(project.id, limit=_RECIPIENTS_MAX)
+    return [named_session for named_session in sessions if named_session[0] != caller.session_id]
 
 
-def _siblings(tx: Tx, caller: Caller, session_id: str) -> list[_Named]:
-    return tx.sessions.ids_siblings(session_id, caller.parent_id, limit=_MOST) if caller.parent_id else []
+def _sibling_sessions(tx: Tx, caller: Caller, session_id: str) -> list[_NamedSession]:
+    return tx.sessions.ids_siblings(session_id, caller.parent_id, limit=_RECIPIENTS_MAX) if caller.parent_id else []
 
 
-def _team(tx: Tx, caller: Caller, session_id: str) -> list[_Named]:
-    """Those of the same team, else of the same member, as far as no other coordinator is above them."""
+def _team_sessions(tx: Tx, caller: Caller, session_id: str) -> list[_NamedSession]:
+    """Return the sessions of the caller's team, else of its member, without the workers of other coordinators."""
     if caller.member_id is None:
-        raise errors.Invalid("You are no member of a team.", hint="Register with --member NAME.")
-    found = tx.sessions.ids_of_teammates(caller.member_id, limit=_MOST)
-    found = found or tx.sessions.ids_of_member(caller.member_id, limit=_MOST)
-    around = [*_siblings(tx, caller, session_id), *tx.sessions.ids_below(session_id, limit=_MOST)]
-    near = {caller.parent_id, *(other for other, _ in around)}
+        raise errors.Invalid(
+            "Your session has no member, so it belongs to no team.", hint="Register the session with --member NAME."
+        )
+    sessions = tx.sessions.ids_of_teammates(caller.member_id, limit=_RECIPIENTS_MAX)
+    sessions = sessions or tx.sessions.ids_of_member(caller.member_id, limit=_RECIPIENTS_MAX)
+    related = [*_sibling_sessions(tx, caller, session_id), *tx.sessions.ids_below(session_id, limit=_RECIPIENTS_MAX)]
+    related_ids = {caller.parent_id, *(related_id for related_id, _ in related)}
     return [
-        named for named in found if named[0] != session_id and (named[0] in near or _both_alone(tx, caller, named))
+        named_session
+        for named_session in sessions
+        if named_session[0] != session_id
+        and (named_session[0] in related_ids or _have_no_coordinator(tx, caller, named_session))
     ]
 
 
-def _both_alone(tx: Tx, caller: Caller, named: _Named) -> bool:
-    """Whether neither the caller nor another has a coordinator."""
-    route = tx.sessions.route(named[0]) if caller.parent_id is None else None
+def _have_no_coordinator(tx: Tx, caller: Caller, named_session: _NamedSession) -> bool:
+    """Return whether neither the caller nor the other session has a coordinator."""
+    route = tx.sessions.route(named_session[0]) if caller.parent_id is None else None
     return route is not None and route.parent_id is None
 
 
-def _own(caller: Caller, scope: Scope) -> str:
+def _own_session_id(caller: Caller, scope: Scope) -> str:
     if caller.session_id is None:
-        raise errors.Invalid(f"{scope} is for sessions.", hint="You reach everyone with --scope all.")
+        raise errors.Invalid(f"Only a session can broadcast to {scope}.", hint="Use --scope all.")
     return caller.session_id

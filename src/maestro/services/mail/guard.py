@@ -1,6 +1,6 @@
-"""Keeps conversations from running away: so many messages a minute, so many answers back and forth.
+"""Limit mail: messages a minute to a mailbox, and quick replies in a row in a thread.
 
-What it stops is not silent: the sender is told why, and an alarm goes to the person, once an hour for one cause.
+A refused sender gets the reason. The person gets an alarm, at most once an hour for each cause.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from maestro.services.rates import Rate, Window
 from maestro.store.base import Tx
 
 _ALARM_EVERY = timedelta(hours=1)
-_CAUSES_MAX = 100_000
-# Whose messages were counted, in what the person and the sender are told.
-_SENDERS = {
+_ALARM_KEYS_MAX = 100_000
+# Which senders were counted: in the subject of the alarm, and in the refusal.
+_ALARM_SUBJECTS = {
     "session": "{title} sends",
     "family": "The family of {title} sends",
     "project": "The project of {title} sends",
 }
-_FROM = {
+_REFUSAL_SENDERS = {
     "session": "",
     "family": " from the sessions of your family",
     "project": " from the sessions of your project",
@@ -33,7 +33,7 @@ _FROM = {
 
 
 class Alarm(msgspec.Struct, frozen=True):
-    """Something a person must hear of."""
+    """A notice for the person about mail that was refused."""
 
     key: str
     project_id: str | None
@@ -43,7 +43,7 @@ class Alarm(msgspec.Struct, frozen=True):
 
 
 class Guard:
-    """Counts in memory: a restart forgives everyone."""
+    """Counts messages in memory, so a restart of the server clears all counts."""
 
     def __init__(
         self,
@@ -54,73 +54,76 @@ class Guard:
         per_minute_of_project: int = limits.mail_per_minute_of_project_default,
     ) -> None:
         self._families = families
-        self._of_session = Rate(per_minute)
-        self._of_family = Rate(per_minute_of_family)
-        self._of_project = Rate(per_minute_of_project)
+        self._session_rate = Rate(per_minute)
+        self._family_rate = Rate(per_minute_of_family)
+        self._project_rate = Rate(per_minute_of_project)
         self._is_counting = bool(per_minute or per_minute_of_family or per_minute_of_project)
-        self._told: dict[str, datetime] = {}
+        self._alarm_times: dict[str, datetime] = {}
         self._alarms: list[Alarm] = []
         self.on_alarm: Callable[[], None] = lambda: None
 
     def count(self, tx: Tx, caller: Caller, box: str, *, name: str) -> None:
-        """Count one more message to a mailbox; refuse it if there were too many within a minute.
+        """Count a message to a mailbox; refuse the message if too many went there within a minute.
 
-        A session counts by itself, with its family and with its project: children are free, and must gain nothing.
+        Messages count for the session, for its family and for its project. Starting child sessions costs nothing, and
+        must not raise the limit.
         """
         if not caller.is_session or not self._is_counting:
             return
-        windows = self._windows(tx, caller, box)
-        self._check(tx, caller, windows, box, name)
+        windows = self._rate_windows(tx, caller, box)
+        self._refuse_over_limit(tx, caller, windows, box, name)
         for window in windows:
             window.count += 1
             tx.on_undo(window.take_back)
 
     def check(self, tx: Tx, caller: Caller, box: str, *, name: str) -> None:
-        """Refuse a message that `count` would refuse, and count nothing."""
+        """Refuse a message that exceeds a limit, without counting the message."""
         if caller.is_session:
-            self._check(tx, caller, self._windows(tx, caller, box), box, name)
+            self._refuse_over_limit(tx, caller, self._rate_windows(tx, caller, box), box, name)
 
-    def _windows(self, tx: Tx, caller: Caller, box: str) -> tuple[Window, Window, Window]:
+    def _rate_windows(self, tx: Tx, caller: Caller, mailbox: str) -> tuple[Window, Window, Window]:
         family = self._families.top_of(tx, caller)
         return (
-            self._of_session.window((caller.name, box), tx.at),
-            self._of_family.window((family, box), tx.at),
-            self._of_project.window((caller.project_id, box), tx.at),
+            self._session_rate.window((caller.name, mailbox), tx.at),
+            self._family_rate.window((family, mailbox), tx.at),
+            self._project_rate.window((caller.project_id, mailbox), tx.at),
         )
 
-    def _check(self, tx: Tx, caller: Caller, windows: tuple[Window, Window, Window], box: str, name: str) -> None:
-        of_session, of_family, of_project = windows
-        if of_session.count >= of_session.most:
-            raise self._too_fast(tx, caller, caller.name, self._of_session.most, "session", box, name)
-        if of_family.count >= of_family.most:
+    def _refuse_over_limit(
+        self, tx: Tx, caller: Caller, windows: tuple[Window, Window, Window], mailbox: str, name: str
+    ) -> None:
+        session_window, family_window, project_window = windows
+        if session_window.count >= session_window.most:
+            raise self._too_fast_error(tx, caller, caller.name, self._session_rate.most, "session", mailbox, name)
+        if family_window.count >= family_window.most:
             key = self._families.top_of(tx, caller)
-            raise self._too_fast(tx, caller, key, self._of_family.most, "family", box, name)
-        if of_project.count >= of_project.most:
+            raise self._too_fast_error(tx, caller, key, self._family_rate.most, "family", mailbox, name)
+        if project_window.count >= project_window.most:
             key = caller.project_id or ""
-            raise self._too_fast(tx, caller, key, self._of_project.most, "project", box, name)
+            raise self._too_fast_error(tx, caller, key, self._project_rate.most, "project", mailbox, name)
 
-    def _too_fast(
-        self, tx: Tx, caller: Caller, key: str, most: int, counted: str, box: str, name: str
+    def _too_fast_error(
+        self, tx: Tx, caller: Caller, key: str, limit: int, counted: str, mailbox: str, name: str
     ) -> errors.TooFast:
-        """Tell the person, and return the refusal."""
-        senders = _SENDERS[counted].format(title=caller.title)
+        """Raise an alarm for the person, and return the error for the sender."""
+        senders = _ALARM_SUBJECTS[counted].format(title=caller.title)
         self._raise_alarm(
             Alarm(
-                f"fast:{key}:{box}",
+                f"fast:{key}:{mailbox}",
                 caller.project_id,
                 f"{senders} too much mail to {name}",
-                f"More than {most} messages within a minute. Further ones are refused for now.",
+                f"More than {limit} messages within a minute. More messages are refused until the minute is over.",
             ),
             tx.at,
         )
         return errors.TooFast(
-            f"More than {most} messages went to {name} within a minute{_FROM[counted]}.",
-            hint="Wait a minute. Put several things into one message. The person has been told.",
-            data={"per_minute": most, "counted": counted, "recipient": box},
+            f"More than {limit} messages went to {name} within a minute{_REFUSAL_SENDERS[counted]}.",
+            hint="Wait a minute, and put several points into a single message. The person has been informed.",
+            data={"per_minute": limit, "counted": counted, "recipient": mailbox},
         )
 
     def hop(self, caller: Caller, parent: Message, *, at: datetime) -> int:
-        """How often in a row this conversation was answered within moments; refuse what answers itself."""
+        """Return the number of quick replies in a row in a thread; refuse a reply that exceeds the limit."""
         if not caller.is_session:
             return 0
         hops = next_hops(parent, sender=caller.name, at=at, seconds=limits.mail_hop_seconds)
@@ -132,34 +135,35 @@ class Guard:
                 f"loop:{parent.thread_id}",
                 caller.project_id,
                 f"{names} answer each other without end",
-                f"{hops} answers within moments of each other in “{parent.subject}”. The conversation was stopped.\n"
+                f"{hops} answers within moments of each other in “{parent.subject}”. The thread is stopped.\n"
                 f"See: maestro mail thread {parent.thread_id}",
                 parent.thread_id,
             ),
             at,
         )
         raise errors.Looping(
-            f"{names} have answered each other {hops} times without a pause: this conversation is stopped.",
-            hint=f"Do not answer acknowledgements. It can go on after {limits.mail_hop_seconds} s of silence, "
-            "or when the person writes in it. The person has been told.",
+            f"{names} have answered each other {hops} times without a pause: this thread is stopped.",
+            hint="Do not answer acknowledgements. "
+            f"The thread can go on after {limits.mail_hop_seconds} s of silence, "
+            "or when the person writes in the thread. The person has been informed.",
             data={"thread": parent.thread_id, "hops": hops},
         )
 
     def take_alarms(self) -> list[Alarm]:
-        """What has not been told yet."""
+        """Return and remove the alarms that are not posted yet."""
         taken, self._alarms = self._alarms, []
         return taken
 
     def put_back(self, alarms: list[Alarm]) -> None:
-        """These could not be told."""
+        """Keep alarms that could not be posted."""
         self._alarms[:0] = alarms
 
     def _raise_alarm(self, alarm: Alarm, at: datetime) -> None:
-        told = self._told.get(alarm.key)
-        if told is not None and at - told < _ALARM_EVERY:
+        last_alarm_at = self._alarm_times.get(alarm.key)
+        if last_alarm_at is not None and at - last_alarm_at < _ALARM_EVERY:
             return
-        if len(self._told) >= _CAUSES_MAX:
-            self._told.clear()
-        self._told[alarm.key] = at
+        if len(self._alarm_times) >= _ALARM_KEYS_MAX:
+            self._alarm_times.clear()
+        self._alarm_times[alarm.key] = at
         self._alarms.append(alarm)
         self.on_alarm()

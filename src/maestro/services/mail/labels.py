@@ -1,4 +1,4 @@
-"""How a box is called: names for people, where rows have ids."""
+"""Display names of mailboxes, for people, in place of ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from maestro.store.base import Tx
 
 
 def label(tx: Tx, box: str) -> str:
-    """A box as one would write it in an address."""
+    """Return the name of a mailbox as a sender writes it in an address."""
     match box[:4]:
         case "ses_":
             route = tx.sessions.route(box)

@@ -1,4 +1,4 @@
-"""The one place where a message is made: its row, one delivery per recipient, its line in the log."""
+"""Create messages: the message row, a delivery per mailbox, the attachments and the event. No other module does."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from maestro.store.base import Tx
 from maestro.store.repositories.mail import Letter
 from maestro.text import redaction
 
-_CRITICAL = Priority.CRITICAL  # looked at for every message, and Python takes long to find a member of an enum
+_CRITICAL = Priority.CRITICAL  # a constant, because every message is compared with it and an enum look-up is slow
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A box that a message goes to, and why if it is not the one it was sent to."""
+    """A mailbox that gets a message. `reason` says why the mailbox differs from the address."""
 
     box: str
     project_id: str | None
@@ -39,7 +39,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A message before it is there."""
+    """A message that is not stored yet."""
 
     sender: Sender
     project_id: str | None
@@ -49,7 +49,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     priority: Priority = Priority.NORMAL
     subject: str
     body: Content
-    preview: str = ""  # of a body that lies in a file
+    preview: str = ""  # the beginning of a body that is stored in a file
     task_id: str | None = None
     parent: Message | None = None
     thread_id: str | None = None
@@ -59,7 +59,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Posted(msgspec.Struct, frozen=True):
-    """A message that is there now."""
+    """A message that is stored."""
 
     id: str
     seq: int
@@ -68,7 +68,7 @@ class Posted(msgspec.Struct, frozen=True):
 
 
 def post(tx: Tx, draft: Draft) -> Posted:
-    """Store a message and hand it to every box."""
+    """Store a message with a delivery in each target mailbox."""
     if draft.priority is _CRITICAL:
         draft = msgspec.structs.replace(draft, priority=_counted_priority(draft))
     message_id = ids.new("msg", tx.at)
@@ -94,29 +94,30 @@ def post(tx: Tx, draft: Draft) -> Posted:
             created_at=tx.at,
         )
     )
-    boxes = [(target.box, target.project_id, target.reason) for target in targets.values()]
-    tx.deliveries.hand_out(seq, boxes, priority=draft.priority, type=draft.type)
-    _attach(tx, message_id, draft.attachments)
-    _log(tx, draft, message_id, thread_id, list(targets))
+    mailboxes = [(target.box, target.project_id, target.reason) for target in targets.values()]
+    tx.deliveries.hand_out(seq, mailboxes, priority=draft.priority, type=draft.type)
+    _store_attachments(tx, message_id, draft.attachments)
+    _log_message(tx, draft, message_id, thread_id, list(targets))
     return Posted(message_id, seq, thread_id, list(targets.values()))
 
 
 def _counted_priority(draft: Draft) -> Priority:
-    leaves = any(target.project_id not in (None, draft.project_id) for target in draft.targets)
-    return counted_priority(draft.priority, draft.sender.kind, leaves_project=leaves)
+    """Return the priority that counts: lower for an agent's critical message to another project."""
+    leaves_project = any(target.project_id not in (None, draft.project_id) for target in draft.targets)
+    return counted_priority(draft.priority, draft.sender.kind, leaves_project=leaves_project)
 
 
-def _attach(tx: Tx, message_id: str, files: Sequence[tuple[str, Content]]) -> None:
-    # Ids of one moment are in no order; sorted, the files come back in theirs.
-    fresh = sorted(ids.new("att", tx.at) for _ in files)
-    for attachment_id, (name, content) in zip(fresh, files, strict=True):
+def _store_attachments(tx: Tx, message_id: str, files: Sequence[tuple[str, Content]]) -> None:
+    # Ids made at the same moment have a random order. Sorted ids keep the files in the order of the draft.
+    attachment_ids = sorted(ids.new("att", tx.at) for _ in files)
+    for attachment_id, (name, content) in zip(attachment_ids, files, strict=True):
         tx.mail.attach(Attachment(attachment_id, message_id, name, content.size, content.sha256), content)
 
 
-def _log(tx: Tx, draft: Draft, message_id: str, thread_id: str, boxes: list[str]) -> None:
+def _log_message(tx: Tx, draft: Draft, message_id: str, thread_id: str, mailboxes: list[str]) -> None:
     data = {
         "from": draft.sender.id,
-        "to": boxes,
+        "to": mailboxes,
         "type": draft.type._value_,
         "priority": draft.priority._value_,
         "subject": draft.subject,
@@ -128,7 +129,7 @@ def _log(tx: Tx, draft: Draft, message_id: str, thread_id: str, boxes: list[str]
 
 
 def sender_of(tx: Tx, caller: Caller) -> Sender:
-    """A caller as the sender it is: all of it attested, none of it said by itself."""
+    """Return the caller as a sender. Every field comes from the server's knowledge, none from the request."""
     project = tx.projects.get(caller.project_id) if caller.project_id else None
     name = caller.title or caller.name
     if is_outside(caller.name):
@@ -138,26 +139,26 @@ def sender_of(tx: Tx, caller: Caller) -> Sender:
 
 
 def of_the_server() -> Sender:
-    """What the server says by itself."""
+    """Return the server as a sender."""
     return Sender(SenderKind.MAESTRO, SERVER, SERVER, None, "", None)
 
 
 def own_boxes(caller: Caller) -> list[str]:
-    """The boxes that a caller looks into: its own, then those it shares."""
+    """Return the mailboxes of a caller: first the caller's own, after it the shared mailboxes."""
     if caller.role is Role.NOBODY:
         return []
     if caller.role is Role.PERSON:
         return [HUMAN]
     shared = (caller.member_id, caller.workspace_id, caller.project_id)
-    return [box for box in (caller.session_id, *shared) if box is not None]
+    return [mailbox for mailbox in (caller.session_id, *shared) if mailbox is not None]
 
 
 def small(text: str) -> Content:
-    """A body that stays in its row."""
+    """Return a redacted body that is stored in the message row."""
     data = redaction.hide(text).encode()
     return Content(data, None, len(data), "")
 
 
 def is_small(text: str) -> bool:
-    """Whether a body needs no file of its own: all that an inbox shows whole lies in its row."""
+    """Return whether a body fits into the message row. A body that an inbox shows whole always fits."""
     return len(text) <= limits.inbox_body_chars_max

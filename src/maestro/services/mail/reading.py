@@ -1,4 +1,4 @@
-"""Looking at mail: inboxes, whole messages, conversations, a task's mail, what one has sent."""
+"""Read mail: inboxes, whole messages, threads, attachments, the mail of a task and sent mail."""
 
 from __future__ import annotations
 
@@ -24,102 +24,111 @@ from maestro.store.blobs import Blobs
 from maestro.store.repositories.deliveries import Wanted
 from maestro.store.repositories.mail import RANKS
 
-_Place = tuple[int, int]  # priority and number, as boxes are sorted
-_NOWHERE: _Place = (-1, 0)
-_BEGUN = "b"  # before the cursor of a page that shows what was begun
+_InboxPosition = tuple[int, int]  # priority rank and sequence number, the sort order of a mailbox
+_INBOX_START: _InboxPosition = (-1, 0)
+_PARTLY_SHOWN = "b"  # prefix of a cursor into the partly shown messages
 _UNREAD = (Status.SENT, Status.DELIVERED)
 
 
 class Reading:
-    """Mail as its readers see it."""
+    """Operations that read mail."""
 
     def __init__(self, store: Store, blobs: Blobs) -> None:
         self._store = store
         self._blobs = blobs
 
     async def inbox(self, caller: Caller, request: ops.ReadInbox) -> ops.Inbox:
-        """What is unread. The cursor of the answer before says that its messages have come out."""
+        """Return the unread mail of the caller. A receipt as cursor confirms the messages of the answer before."""
         page = ""
         if receipts.is_receipt(request.cursor):
-            given = ops.Confirm(receipt=request.cursor)
-            await self._store.write(lambda tx: receipts.confirm(tx, caller, given), quick=True)
+            confirmation = ops.Confirm(receipt=request.cursor)
+            await self._store.write(lambda tx: receipts.confirm(tx, caller, confirmation), quick=True)
         else:
             page = request.cursor
-        return await self._store.read(lambda tx: _inbox(tx, caller, request, page), quick=True)
+        return await self._store.read(lambda tx: _read_inbox(tx, caller, request, page), quick=True)
 
     def show(self, tx: Tx, caller: Caller, request: ops.OneMessage) -> ops.MessageDetail:
-        """A whole message; for a recipient it counts as read once it has come out."""
-        message = self._whole(tx, message_of(tx, caller, request.id))
-        mine = _as_received(tx, caller, [message])
+        """Return a whole message. For a recipient the answer has a receipt that marks the message as read."""
+        message = self._with_whole_body(tx, message_of(tx, caller, request.id))
+        own_deliveries = _own_deliveries(tx, caller, [message])
         return ops.MessageDetail(
             **msgspec.structs.asdict(message),
             deliveries=receipts.recipients(tx, message),
             claimed_by=tx.deliveries.holder(message.thread_id),
-            receipt=receipts.receipt_for(mine),
+            receipt=receipts.receipt_for(own_deliveries),
         )
 
     def thread(self, tx: Tx, caller: Caller, request: ops.OneThread) -> ops.Thread:
-        """A conversation from its beginning, as far as the caller may see it."""
-        asked = message_of(tx, caller, request.id)
-        return self.conversation(tx, caller, asked.thread_id, subject=asked.subject)
+        """Return the thread of a message from its beginning, with the messages that the caller may see."""
+        named_message = message_of(tx, caller, request.id)
+        return self.conversation(tx, caller, named_message.thread_id, subject=named_message.subject)
 
     def conversation(self, tx: Tx, caller: Caller, thread_id: str, *, subject: str = "") -> ops.Thread:
-        """A conversation by its own id; empty for whoever may see nothing of it."""
-        many = limits.thread_messages_shown_max
-        found = tx.mail.of_thread(thread_id, after=0, limit=many + 1)
-        shown = [self._whole(tx, message) for message in found[:many] if may_see(tx, caller, message)]
+        """Return a thread by its own id; without messages if the caller may see none of them."""
+        shown_max = limits.thread_messages_shown_max
+        found = tx.mail.of_thread(thread_id, after=0, limit=shown_max + 1)
+        shown = [self._with_whole_body(tx, message) for message in found[:shown_max] if may_see(tx, caller, message)]
         return ops.Thread(
             thread_id=thread_id,
             subject=shown[0].subject if shown else subject,
             claimed_by=tx.deliveries.holder(thread_id),
             messages=shown,
-            truncated=len(found) > many,
-            receipt=receipts.receipt_for(_as_received(tx, caller, shown)),
+            truncated=len(found) > shown_max,
+            receipt=receipts.receipt_for(_own_deliveries(tx, caller, shown)),
         )
 
     def attachment(self, tx: Tx, caller: Caller, request: ops.OneAttachment) -> ops.AttachmentContent:
         found = tx.mail.attachment(request.id)
         if found is None:
-            raise errors.NotFound(f"There is no attachment {request.id!r}.")
+            raise errors.NotFound(
+                f"There is no attachment {request.id!r}.",
+                hint="`maestro mail show ID` lists the attachments of a message.",
+            )
         attachment, content = found
         message_of(tx, caller, attachment.message_id)
         return ops.AttachmentContent(**msgspec.structs.asdict(attachment), content=self._blobs.load(content))
 
     def of_task(self, tx: Tx, caller: Caller, request: ops.TaskMail) -> ops.MessageList:
-        """All mail about a task, newest first; it goes on also where the caller may not see some of it."""
+        """Return the mail about a task, newest first.
+
+        A page leaves out the messages that the caller may not see. The cursor still leads to the next page.
+        """
         task = task_of(tx, caller, request.id, project=request.project)
         found = tx.mail.of_task(task.id, before=cursors.before(request.cursor), limit=request.limit + 1)
-        page, more = found[: request.limit], len(found) > request.limit
-        seen = [self._whole(tx, message) for message in page if may_see(tx, caller, message)]
-        return ops.MessageList(messages=seen, cursor=str(page[-1].seq) if more else None)
+        page, has_more = found[: request.limit], len(found) > request.limit
+        seen = [self._with_whole_body(tx, message) for message in page if may_see(tx, caller, message)]
+        return ops.MessageList(messages=seen, cursor=str(page[-1].seq) if has_more else None)
 
     def sent(self, tx: Tx, caller: Caller, request: ops.SentPage) -> ops.SentList:
-        """What the caller wrote, and how far it has come."""
+        """Return the messages that the caller sent, with the state of their deliveries."""
         found = tx.mail.of_sender(caller.name, before=cursors.before(request.cursor), limit=request.limit + 1)
         shown = [receipts.status_of(tx, message) for message in found[: request.limit]]
-        more = str(found[request.limit - 1].seq) if len(found) > request.limit else None
-        return ops.SentList(messages=shown, cursor=more)
+        next_cursor = str(found[request.limit - 1].seq) if len(found) > request.limit else None
+        return ops.SentList(messages=shown, cursor=next_cursor)
 
     def project_inbox(self, tx: Tx, caller: Caller, request: ops.ProjectInbox) -> ops.Inbox:
-        """A project's box as anyone of the project sees it; looking changes nothing."""
+        """Return the mail of a project's mailbox, without marking any message as read."""
         project = project_of(tx, caller, request.project)
         if not may_read(caller, project.id):
-            raise errors.NotPermitted(f"Only agents of {project.name} look into its inbox.")
-        many = request.limit + 1
+            raise errors.NotPermitted(
+                f"Only agents of {project.name} may read the inbox of {project.name}.",
+                hint="Read your own mail: maestro mail inbox",
+            )
+        limit_with_next = request.limit + 1
         if request.all:
             found = tx.deliveries.all_in(
-                project.id, wanted=Wanted(), before=cursors.before(request.cursor), limit=many
+                project.id, wanted=Wanted(), before=cursors.before(request.cursor), limit=limit_with_next
             )
         else:
-            after = _position(request.cursor) if request.cursor else _NOWHERE
-            found = tx.deliveries.open_in(project.id, reader="", wanted=Wanted(), after=after, limit=many)
+            after = _parse_position(request.cursor) if request.cursor else _INBOX_START
+            found = tx.deliveries.open_in(project.id, reader="", wanted=Wanted(), after=after, limit=limit_with_next)
         shown = found[: request.limit]
-        more = len(found) > request.limit
-        cursor = (str(shown[-1].seq) if request.all else _place(shown[-1])) if more else None
-        return ops.Inbox(messages=shown, more=more, cursor=cursor)
+        has_more = len(found) > request.limit
+        cursor = (str(shown[-1].seq) if request.all else _format_position(shown[-1])) if has_more else None
+        return ops.Inbox(messages=shown, more=has_more, cursor=cursor)
 
-    def _whole(self, tx: Tx, message: Message) -> Message:
-        """A message with its body, wherever that lies."""
+    def _with_whole_body(self, tx: Tx, message: Message) -> Message:
+        """Return a message with its whole body, from the message row or from the blob file."""
         blob = tx.mail.blob_of(message.id) if message.truncated else None
         if blob is None:
             return message
@@ -128,42 +137,51 @@ class Reading:
 
 
 def unread(tx: Tx, caller: Caller, wanted: Wanted, *, cursor: str = "", limit: int) -> list[Received]:
-    """What is to be offered to a caller; what it was shown the beginning of stands in the way of nothing else."""
-    if cursor.startswith(_BEGUN):
-        return _begun(tx, caller, wanted, after=_position(cursor.removeprefix(_BEGUN)), limit=limit)
-    found = fresh(tx, caller, wanted, after=_position(cursor) if cursor else _NOWHERE, limit=limit)
-    return found + _begun(tx, caller, wanted, limit=limit - len(found)) if len(found) < limit else found
+    """Return the unread mail of a caller: first messages not shown at all, then partly shown messages."""
+    if cursor.startswith(_PARTLY_SHOWN):
+        return _partly_shown(
+            tx, caller, wanted, after=_parse_position(cursor.removeprefix(_PARTLY_SHOWN)), limit=limit
+        )
+    found = fresh(tx, caller, wanted, after=_parse_position(cursor) if cursor else _INBOX_START, limit=limit)
+    return found + _partly_shown(tx, caller, wanted, limit=limit - len(found)) if len(found) < limit else found
 
 
-def fresh(tx: Tx, caller: Caller, wanted: Wanted, *, after: _Place = _NOWHERE, limit: int) -> list[Received]:
-    """What a caller was shown nothing of, from all its boxes, most urgent first, oldest first."""
-    return _merged(
+def fresh(
+    tx: Tx, caller: Caller, wanted: Wanted, *, after: _InboxPosition = _INBOX_START, limit: int
+) -> list[Received]:
+    """Return the messages that were not shown to the caller at all, most urgent first, then oldest first."""
+    return _merge_mailboxes(
         caller,
         limit,
-        lambda box: tx.deliveries.open_in(box, reader=caller.name, wanted=wanted, after=after, limit=limit),
+        lambda mailbox: tx.deliveries.open_in(mailbox, reader=caller.name, wanted=wanted, after=after, limit=limit),
     )
 
 
-def _begun(tx: Tx, caller: Caller, wanted: Wanted, *, after: _Place = _NOWHERE, limit: int) -> list[Received]:
-    return _merged(
+def _partly_shown(
+    tx: Tx, caller: Caller, wanted: Wanted, *, after: _InboxPosition = _INBOX_START, limit: int
+) -> list[Received]:
+    return _merge_mailboxes(
         caller,
         limit,
-        lambda box: tx.deliveries.begun_in(box, reader=caller.name, wanted=wanted, after=after, limit=limit),
+        lambda mailbox: tx.deliveries.begun_in(mailbox, reader=caller.name, wanted=wanted, after=after, limit=limit),
     )
 
 
-def _merged(caller: Caller, limit: int, in_box: Callable[[str], list[Received]]) -> list[Received]:
-    """All of a caller's boxes as one; a message that came to two of them is shown once, from the nearest."""
-    boxes = own_boxes(caller)
-    found = [message for box in boxes for message in in_box(box)]
-    if len(boxes) > 1:
+def _merge_mailboxes(caller: Caller, limit: int, messages_in: Callable[[str], list[Received]]) -> list[Received]:
+    """Merge the caller's mailboxes into a single list.
+
+    A message in several mailboxes appears once, from the nearest mailbox.
+    """
+    mailboxes = own_boxes(caller)
+    found = [message for mailbox in mailboxes for message in messages_in(mailbox)]
+    if len(mailboxes) > 1:
         found = list({message.seq: message for message in reversed(found)}.values())
         found.sort(key=lambda message: (RANKS[message.priority], message.seq))
     return found[:limit]
 
 
 def coordinator_contact(tx: Tx, caller: Caller) -> Contact | None:
-    """A session's coordinator, and how long ago it was heard of."""
+    """Return the caller's coordinator with the time of its last sign of life."""
     parent = tx.sessions.get(caller.parent_id) if caller.parent_id else None
     return contact(parent, at=tx.at, seconds=limits.session_lease_seconds) if parent else None
 
@@ -174,70 +192,74 @@ def wanted_by(tx: Tx, caller: Caller, request: ops.ReadInbox | ops.WaitMail) -> 
 
 
 def answer(shown: list[Received], *, peek: bool, more: bool, coordinator: Contact | None) -> ops.Inbox:
-    """Unread mail, with the receipt for what came out whole; a peek has none, and a cursor that only goes on."""
-    shown = _bounded(shown)
+    """Return an inbox of unread messages and their receipt. A peek has no receipt, only a cursor to the next page."""
+    shown = _cut_bodies(shown)
     receipt = "" if peek else receipts.receipt_for(shown)
-    cursor = receipt or (_place(shown[-1]) if more and shown else None)
+    cursor = receipt or (_format_position(shown[-1]) if more and shown else None)
     return ops.Inbox(messages=shown, more=more, receipt=receipt, cursor=cursor, coordinator=coordinator)
 
 
-def _inbox(tx: Tx, caller: Caller, request: ops.ReadInbox, cursor: str) -> ops.Inbox:
+def _read_inbox(tx: Tx, caller: Caller, request: ops.ReadInbox, cursor: str) -> ops.Inbox:
     wanted = wanted_by(tx, caller, request)
     owner = may_look_into(tx, caller, request.of, project=request.project) if request.of else caller
     peek = request.peek or owner is not caller
     if request.all:
-        before = _position(cursor)[1] if cursor else cursors.NEWEST
-        page = _history(tx, owner, wanted, before=before, limit=request.limit, peek=peek)
+        before = _parse_position(cursor)[1] if cursor else cursors.NEWEST
+        page = _read_history(tx, owner, wanted, before=before, limit=request.limit, peek=peek)
     else:
         found = unread(tx, owner, wanted, cursor=cursor, limit=request.limit + 1)
-        more = len(found) > request.limit
-        page = answer(found[: request.limit], peek=peek, more=more, coordinator=None)
+        has_more = len(found) > request.limit
+        page = answer(found[: request.limit], peek=peek, more=has_more, coordinator=None)
     return msgspec.structs.replace(page, coordinator=coordinator_contact(tx, caller), grouped=request.thread)
 
 
-def _history(tx: Tx, owner: Caller, wanted: Wanted, *, before: int, limit: int, peek: bool) -> ops.Inbox:
-    """Everything that ever came, newest first; what was unread until now counts as read once it has come out."""
+def _read_history(tx: Tx, owner: Caller, wanted: Wanted, *, before: int, limit: int, peek: bool) -> ops.Inbox:
+    """Return all mail that the owner received, newest first, with a receipt for the unread messages."""
     found = [
         message
-        for box in own_boxes(owner)
-        for message in tx.deliveries.all_in(box, wanted=wanted, before=before, limit=limit + 1)
+        for mailbox in own_boxes(owner)
+        for message in tx.deliveries.all_in(mailbox, wanted=wanted, before=before, limit=limit + 1)
     ]
-    ordered = sorted({message.seq: message for message in reversed(found)}.values(), key=lambda one: -one.seq)
-    shown, more = _bounded(ordered[:limit]), len(ordered) > limit
-    fresh = [one for one in shown if one.status in _UNREAD]
-    receipt = "" if peek else receipts.receipt_for(fresh)
-    return ops.Inbox(messages=shown, more=more, receipt=receipt, cursor=_place(shown[-1]) if more else None)
+    ordered = sorted({message.seq: message for message in reversed(found)}.values(), key=lambda message: -message.seq)
+    shown, has_more = _cut_bodies(ordered[:limit]), len(ordered) > limit
+    unread_messages = [message for message in shown if message.status in _UNREAD]
+    receipt = "" if peek else receipts.receipt_for(unread_messages)
+    return ops.Inbox(
+        messages=shown, more=has_more, receipt=receipt, cursor=_format_position(shown[-1]) if has_more else None
+    )
 
 
-def _bounded(shown: list[Received]) -> list[Received]:
-    """Bodies up to a limit for the whole page: what is cut stays unread until it is shown whole."""
-    room, kept = limits.inbox_chars_max, []
+def _cut_bodies(shown: list[Received]) -> list[Received]:
+    """Cut bodies to a limit for the whole page. A message with a cut body stays unread until it is shown whole."""
+    chars_left, kept = limits.inbox_chars_max, []
     for message in shown:
-        if len(message.body) > room:
-            message = msgspec.structs.replace(message, body=message.body[:room], truncated=True)
-        room -= len(message.body)
+        if len(message.body) > chars_left:
+            message = msgspec.structs.replace(message, body=message.body[:chars_left], truncated=True)
+        chars_left -= len(message.body)
         kept.append(message)
     return kept
 
 
-def _as_received(tx: Tx, caller: Caller, messages: list[Message]) -> list[Received]:
-    """Those of the messages that lie in the caller's own boxes."""
+def _own_deliveries(tx: Tx, caller: Caller, messages: list[Message]) -> list[Received]:
+    """Return the deliveries of messages in the caller's own mailboxes."""
     found = []
     for message in messages:
-        for box in own_boxes(caller):
-            delivery = tx.deliveries.get(box, message.seq)
+        for mailbox in own_boxes(caller):
+            delivery = tx.deliveries.get(mailbox, message.seq)
             if delivery is not None:
                 fields = msgspec.structs.asdict(message)
-                found.append(Received(**fields, box=box, status=delivery.status, reason=None, claimed_by=None))
+                found.append(Received(**fields, box=mailbox, status=delivery.status, reason=None, claimed_by=None))
     return found
 
 
-def _place(message: Received) -> str:
-    return f"{_BEGUN if message.begun else ''}{RANKS[message.priority]}.{message.seq}"
+def _format_position(message: Received) -> str:
+    return f"{_PARTLY_SHOWN if message.begun else ''}{RANKS[message.priority]}.{message.seq}"
 
 
-def _position(cursor: str) -> tuple[int, int]:
+def _parse_position(cursor: str) -> tuple[int, int]:
     rank, _, seq = cursor.partition(".")
     if not (rank.isascii() and rank.isdigit() and seq.isascii() and seq.isdigit() and len(cursor) < 30):
-        raise errors.Invalid(f"{cursor[:40]!r} is not a cursor of this list.")
+        raise errors.Invalid(
+            f"{cursor[:40]!r} is not a cursor of this list.", hint="Use the `cursor` of the page before."
+        )
     return int(rank), int(seq)

@@ -1,6 +1,7 @@
-"""How far a message has come with each recipient: taking a step, telling it, waiting for it.
+"""Receipts: record, show and await the steps of a message's deliveries.
 
-A receipt is a string that names what an answer showed. Whoever sends it back says: this came out.
+A receipt is a string that names the messages of an answer. The caller sends the receipt back to confirm that the
+messages were shown.
 """
 
 from __future__ import annotations
@@ -25,78 +26,89 @@ from maestro.services.mail.threads import message_of
 from maestro.store.base import Store, Tx
 from maestro.tools import registry
 
-_KINDS = {Step.DELIVERED: Kind.MAIL_DELIVERED, Step.READ: Kind.MAIL_READ, Step.ACKNOWLEDGED: Kind.MAIL_ACKNOWLEDGED}
-_PREFIX = "r1:"
-_ITEM = re.compile(r"([a-z])([0-9a-f]{1,15})(~?)")
-_LETTERS = {"ses_": "s", "mem_": "m", "wsp_": "w", "prj_": "p"}
+_EVENT_KINDS = {
+    Step.DELIVERED: Kind.MAIL_DELIVERED,
+    Step.READ: Kind.MAIL_READ,
+    Step.ACKNOWLEDGED: Kind.MAIL_ACKNOWLEDGED,
+}
+_RECEIPT_PREFIX = "r1:"
+_RECEIPT_ITEM = re.compile(r"([a-z])([0-9a-f]{1,15})(~?)")
+_MAILBOX_LETTERS = {"ses_": "s", "mem_": "m", "wsp_": "w", "prj_": "p"}
 
 
 def take(tx: Tx, caller: Caller, step: Step, box: str, seq: int, *, via: str) -> bool:
-    """One step of one delivery, if it can be taken; logged with the step."""
+    """Record a step of a delivery and log its event. Return False if the delivery cannot take the step."""
     if step is not Step.DELIVERED and is_shared(box) and caller.session_id:
         tx.deliveries.note_shared(caller.session_id, box, seq, at=tx.at)
     if not tx.deliveries.take(step, box, seq, via=via, by=caller.name, at=tx.at):
         return False
     message_id, sender, project_id = tx.mail.head(seq)
     data = {"box": box, "by": caller.name, "via": via, "from": sender}
-    # In the sender's project: it is the sender who wants to know.
-    tx.log(Change(_KINDS[step], message_id, project_id, data), actor=caller.name)
+    # The event goes to the sender's project, because the sender waits for the receipt.
+    tx.log(Change(_EVENT_KINDS[step], message_id, project_id, data), actor=caller.name)
     return True
 
 
 def receipt_for(messages: Iterable[Received]) -> str:
-    """What to send back once these have come out; nothing for nothing."""
-    items = [f"{_letter(one.box)}{one.seq:x}{'~' if one.truncated else ''}" for one in messages]
-    return _PREFIX + ",".join(items) if items else ""
+    """Return the receipt for messages; an empty string for no messages."""
+    items = [
+        f"{_mailbox_letter(message.box)}{message.seq:x}{'~' if message.truncated else ''}" for message in messages
+    ]
+    return _RECEIPT_PREFIX + ",".join(items) if items else ""
 
 
 def places(receipt: str) -> set[int]:
-    """The messages that a receipt names."""
-    return {seq for _, seq, _ in _items(receipt)}
+    """Return the sequence numbers of the messages that a receipt names."""
+    return {seq for _, seq, _ in _parse_receipt(receipt)}
 
 
 def is_receipt(cursor: str) -> bool:
-    return cursor.startswith(_PREFIX)
+    return cursor.startswith(_RECEIPT_PREFIX)
 
 
 def confirm(tx: Tx, caller: Caller, request: ops.Confirm) -> ops.Confirmed:
-    """The caller says that what it was shown has come out. A body that was cut counts as delivered only."""
-    boxes = {_letter(box): box for box in own_boxes(caller)}
+    """Confirm that the messages of a receipt were shown. A message with a cut body counts only as delivered."""
+    mailbox_by_letter = {_mailbox_letter(mailbox): mailbox for mailbox in own_boxes(caller)}
     count = 0
-    for letter, seq, was_cut in _items(request.receipt):
-        if letter not in boxes:  # what is not the caller's is not the caller's to confirm
+    for letter, seq, was_cut in _parse_receipt(request.receipt):
+        if letter not in mailbox_by_letter:  # a caller may confirm only deliveries in its own mailboxes
             continue
-        for box in boxes.values():
-            # It was shown once, from the nearest; it came out of each of the caller's boxes that it lay in.
-            if box != boxes[letter] and not tx.deliveries.get(box, seq):
+        for mailbox in mailbox_by_letter.values():
+            # An inbox shows a message once, although several mailboxes of the caller may hold the message.
+            # The receipt confirms the delivery in each of the mailboxes.
+            if mailbox != mailbox_by_letter[letter] and not tx.deliveries.get(mailbox, seq):
                 continue
             if was_cut and request.step is not Step.DELIVERED:
-                _begin(tx, caller, box, seq)
+                _mark_partly_shown(tx, caller, mailbox, seq)
             step = Step.DELIVERED if was_cut else request.step
-            count += take(tx, caller, step, box, seq, via=request.via)
+            count += take(tx, caller, step, mailbox, seq, via=request.via)
     return ops.Confirmed(count=count)
 
 
-def _begin(tx: Tx, caller: Caller, box: str, seq: int) -> None:
-    """Its beginning came out; it waits for `mail show`, behind what has not been shown at all."""
-    if is_shared(box) and caller.session_id:
-        tx.deliveries.note_shared(caller.session_id, box, seq, at=tx.at, begun=True)
+def _mark_partly_shown(tx: Tx, caller: Caller, mailbox: str, seq: int) -> None:
+    """Mark a long message as partly shown: the inbox lists the message after the messages not shown at all."""
+    if is_shared(mailbox) and caller.session_id:
+        tx.deliveries.note_shared(caller.session_id, mailbox, seq, at=tx.at, begun=True)
     else:
-        tx.deliveries.begin(box, seq)
+        tx.deliveries.begin(mailbox, seq)
 
 
 def acknowledge(tx: Tx, caller: Caller, request: ops.Acknowledge) -> ops.Acknowledged:
-    """The recipient says that it has taken messages in."""
-    done = []
+    """Acknowledge messages for the caller, who must be a recipient of each message."""
+    acknowledged = []
     for message_id in dict.fromkeys(request.ids):
         message = message_of(tx, caller, message_id)
-        mine = [box for box in own_boxes(caller) if tx.deliveries.get(box, message.seq)]
-        if not mine:
-            raise errors.NotFound(f"{message.id} was not sent to you.", data={"id": message.id})
-        for box in mine:
-            take(tx, caller, Step.ACKNOWLEDGED, box, message.seq, via="ack")
-        done.append(message.id)
-    return ops.Acknowledged(messages=done)
+        receiving_mailboxes = [mailbox for mailbox in own_boxes(caller) if tx.deliveries.get(mailbox, message.seq)]
+        if not receiving_mailboxes:
+            raise errors.NotFound(
+                f"Message {message.id} was not sent to you.",
+                hint="List your messages: maestro mail inbox --all",
+                data={"id": message.id},
+            )
+        for mailbox in receiving_mailboxes:
+            take(tx, caller, Step.ACKNOWLEDGED, mailbox, message.seq, via="ack")
+        acknowledged.append(message.id)
+    return ops.Acknowledged(messages=acknowledged)
 
 
 def status(tx: Tx, caller: Caller, request: ops.OneMessage) -> ops.MailStatus:
@@ -114,17 +126,17 @@ def status_of(tx: Tx, message: Message) -> ops.MailStatus:
 
 
 def just_sent(tx: Tx, draft: Draft, posted: Posted) -> ops.SentMail:
-    """A message that was written in this moment: nobody can have seen it yet."""
+    """Return the answer for a message posted in this transaction. No recipient can have seen the message yet."""
     return ops.SentMail(
         id=posted.id,
         thread_id=posted.thread_id,
         subject=draft.subject,
         created_at=tx.at,
-        deliveries=[_unseen(tx, target, target.name or label(tx, target.box)) for target in posted.targets],
+        deliveries=[_new_recipient(tx, target, target.name or label(tx, target.box)) for target in posted.targets],
     )
 
 
-def _unseen(tx: Tx, target: Target, name: str) -> ops.Recipient:
+def _new_recipient(tx: Tx, target: Target, name: str) -> ops.Recipient:
     return ops.Recipient(
         recipient=target.box,
         box=target.box,
@@ -137,90 +149,104 @@ def _unseen(tx: Tx, target: Target, name: str) -> ops.Recipient:
         read_at=None,
         acknowledged_at=None,
         expired_at=None,
-        note=_held_up(tx, target.box, name),
+        note=_delay_note(tx, target.box, name),
     )
 
 
-def _held_up(tx: Tx, box: str, name: str) -> str | None:
-    """Why a recipient does not hear of it now, if its program lets nothing in before its turn is over."""
-    route = tx.sessions.route(box) if box.startswith("ses_") else None
-    deaf = registry.deaf_at_work(route.tool) if route is not None else ()
-    talk = tx.talks.get(box) if deaf else None
-    if talk is None or talk.driver not in deaf or talk.turn not in (Turn.WORKING, Turn.ASKING):
+def _delay_note(tx: Tx, mailbox: str, name: str) -> str | None:
+    """Return why a recipient gets a message later: its program takes no text before the end of the turn."""
+    route = tx.sessions.route(mailbox) if mailbox.startswith("ses_") else None
+    closed_drivers = registry.deaf_at_work(route.tool) if route is not None else ()
+    conversation = tx.talks.get(mailbox) if closed_drivers else None
+    if (
+        conversation is None
+        or conversation.driver not in closed_drivers
+        or conversation.turn not in (Turn.WORKING, Turn.ASKING)
+    ):
         return None
-    return f"{name} is at work, and its program lets nothing in before its turn is over: it is told then"
+    return (
+        f"{name} is busy, and its program takes messages only between turns. "
+        f"{name} gets the message at the end of the turn."
+    )
 
 
 def recipients(tx: Tx, message: Message) -> list[ops.Recipient]:
-    return [_recipient(tx, delivery) for delivery in tx.deliveries.of_message(message.seq)]
+    return [_recipient_view(tx, delivery) for delivery in tx.deliveries.of_message(message.seq)]
 
 
-def _recipient(tx: Tx, delivery: Delivery) -> ops.Recipient:
+def _recipient_view(tx: Tx, delivery: Delivery) -> ops.Recipient:
     name = label(tx, delivery.box)
-    note = _held_up(tx, delivery.box, name) if delivery.status is Status.SENT else None
+    note = _delay_note(tx, delivery.box, name) if delivery.status is Status.SENT else None
     return ops.Recipient(**msgspec.structs.asdict(delivery), name=name, note=note)
 
 
 class ReceiptWaits:
-    """Blocks a sender until its message is as far as it wants."""
+    """Waits of senders until every recipient has reached a step."""
 
     def __init__(self, store: Store, hub: Hub) -> None:
         self._store = store
         self._hub = hub
 
     async def after(self, caller: Caller, request: Any, answer: ops.SentMail) -> ops.SentMail:
-        """The answer to a send, held back until the receipts are there; without them it is not confirmed."""
+        """Hold the answer to a send until every delivery has reached `wait_for`, or raise `NotConfirmed`."""
         if request.wait_for is None:
             return answer
         with self._hub.subscribe([answer.id]) as subscription:
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    now = await self.look(answer)
-                    while not _settled(now.deliveries, request.wait_for):
+                    current = await self.look(answer)
+                    while not _is_settled(current.deliveries, request.wait_for):
                         await subscription.wait()
                         subscription.take()
-                        now = await self.look(answer)
+                        current = await self.look(answer)
             except TimeoutError:
-                now = await self.look(answer)
-        if all(has_reached(delivery.status, request.wait_for) for delivery in now.deliveries):
-            return now
-        raise _not_confirmed(now, request.wait_for)
+                current = await self.look(answer)
+        if all(has_reached(delivery.status, request.wait_for) for delivery in current.deliveries):
+            return current
+        raise _not_confirmed_error(current, request.wait_for)
 
     async def look(self, answer: ops.SentMail) -> ops.SentMail:
-        """A message with its receipts as they are now."""
+        """Return the answer with the present state of its deliveries."""
 
-        def now(tx: Tx) -> ops.SentMail:
+        def read_deliveries(tx: Tx) -> ops.SentMail:
             message = tx.mail.get(answer.id)
             return msgspec.structs.replace(answer, deliveries=recipients(tx, message) if message else [])
 
-        return await self._store.read(now, quick=True)
+        return await self._store.read(read_deliveries, quick=True)
 
 
-def _settled(deliveries: Sequence[Delivery], step: Step) -> bool:
-    """Whether there is nothing left to wait for: each is far enough, or will never be."""
-    return all(has_reached(one.status, step) or one.status is Status.EXPIRED for one in deliveries)
+def _is_settled(deliveries: Sequence[Delivery], step: Step) -> bool:
+    """Return whether each delivery has reached the step or has expired."""
+    return all(has_reached(delivery.status, step) or delivery.status is Status.EXPIRED for delivery in deliveries)
 
 
-def _not_confirmed(now: ops.SentMail, step: Step) -> errors.NotConfirmed:
-    states = ", ".join(f"{delivery.name} {delivery.status}" for delivery in now.deliveries)
+def _not_confirmed_error(current: ops.SentMail, step: Step) -> errors.NotConfirmed:
+    states = ", ".join(f"{delivery.name} {delivery.status}" for delivery in current.deliveries)
     return errors.NotConfirmed(
-        f"It is stored, but not {step} by everyone: {states}.",
-        hint=f"Look again later: maestro mail status {now.id}",
-        data=msgspec.to_builtins(now),
+        f"Message {current.id} is stored, but not {step} by every recipient: {states}.",
+        hint=f"Check again later: maestro mail status {current.id}",
+        data=msgspec.to_builtins(current),
     )
 
 
-def _letter(box: str) -> str:
-    return _LETTERS.get(box[:4], "h")
+def _mailbox_letter(mailbox: str) -> str:
+    return _MAILBOX_LETTERS.get(mailbox[:4], "h")
 
 
-def _items(receipt: str) -> list[tuple[str, int, bool]]:
+def _bad_receipt(receipt: str) -> errors.Invalid:
+    return errors.Invalid(
+        f"{receipt[:40]!r} is not a receipt of an inbox.",
+        hint="Send the `cursor` of the last inbox answer unchanged.",
+    )
+
+
+def _parse_receipt(receipt: str) -> list[tuple[str, int, bool]]:
     if not is_receipt(receipt):
-        raise errors.Invalid("This is not the cursor of an inbox.")
+        raise _bad_receipt(receipt)
     found = []
-    for item in receipt.removeprefix(_PREFIX).split(","):
-        match = _ITEM.fullmatch(item)
+    for item in receipt.removeprefix(_RECEIPT_PREFIX).split(","):
+        match = _RECEIPT_ITEM.fullmatch(item)
         if match is None:
-            raise errors.Invalid("This is not the cursor of an inbox.")
+            raise _bad_receipt(receipt)
         found.append((match[1], int(match[2], 16), bool(match[3])))
     return found

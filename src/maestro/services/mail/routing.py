@@ -1,4 +1,4 @@
-"""From an address to boxes. Mail for whoever is gone goes on to someone who is there, and says why."""
+"""Resolve an address to a mailbox. Mail for a session that has ended goes to another recipient, with the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PERSON = Target(HUMAN, None, name=HUMAN)
 
 
 def resolve(tx: Tx, caller: Caller, text: str, *, project: str) -> Target:
-    """The box that an address leads to."""
+    """Return the mailbox that an address names."""
     address = addresses.parse(text)
     match address.kind:
         case Kind.HUMAN:
@@ -26,60 +26,76 @@ def resolve(tx: Tx, caller: Caller, text: str, *, project: str) -> Target:
         case Kind.COORDINATOR:
             return coordinator_of(tx, caller, project=project)
         case Kind.SESSION:
-            return _session(tx, caller, address, project)
+            return _session_target(tx, caller, address, project)
         case Kind.MEMBER:
-            return _member(tx, caller, address, project)
+            return _member_target(tx, caller, address, project)
         case Kind.AGENT:
-            return _agent(tx, address)
+            return _workspace_target(tx, address)
         case Kind.PROJECT:
-            return _project(tx, caller, address, project)
+            return _project_target(tx, caller, address, project)
         case Kind.TASK:
-            return _task(tx, caller, task_of(tx, caller, address.name, project=project))
+            return _task_target(tx, caller, task_of(tx, caller, address.name, project=project))
         case Kind.WORD:
-            return _word(tx, caller, address, project)
+            return _bare_name_target(tx, caller, address, project)
 
 
 def coordinator_of(tx: Tx, caller: Caller, *, project: str = "") -> Target:
-    """A session's coordinator, or whoever stands in for it; for the person, the only one there is."""
+    """Return the mailbox of the caller's coordinator, or of the stand-in of an ended coordinator.
+
+    For the person, the coordinator is the only active top-level coordinator of the project.
+    """
     if caller.is_session:
         return to_session(tx, caller.parent_id) if caller.parent_id else PERSON
     owner = project_of(tx, caller, project)
-    found = [
+    coordinators = [
         session
         for session in tx.sessions.page(owner.id, after="", limit=limits.page_items_max, active=True)
         if session.mode is Mode.COORDINATE and session.parent_id is None
     ]
-    if len(found) == 1:
-        return Target(found[0].id, owner.id, name=found[0].name)
-    if not found:
-        raise errors.NotFound(f"{owner.name} has no coordinator.", hint="maestro session list --active")
-    raise _ambiguous("coordinator", [f"session:{session.name}" for session in found])
+    if len(coordinators) == 1:
+        return Target(coordinators[0].id, owner.id, name=coordinators[0].name)
+    if not coordinators:
+        raise errors.NotFound(
+            f"Project {owner.name} has no active coordinator.",
+            hint="List the sessions: maestro session list --active",
+        )
+    raise _ambiguous_address("coordinator", [f"session:{session.name}" for session in coordinators])
 
 
 def to_session(tx: Tx, session_id: str) -> Target:
-    """A session's box; one that has ended sends on: to its successor, else its coordinator, else the person."""
+    """Return the mailbox for a session's mail.
+
+    Mail for an ended session goes to its successor, else to its coordinator, else to the person.
+    """
     return along(tx, tx.sessions.route(session_id))
 
 
 def along(tx: Tx, first: Route | None) -> Target:
-    """Where a session's mail goes, from what is known of it on."""
+    """Follow a session's route to the first session that takes mail, and return the mailbox of that session."""
     route = first
     for _ in range(limits.ancestry_depth_max):
         if first is None or route is None:
             break
         if route.takes_mail:
-            reason = None if route is first else f"{first.name} has ended ({first.status}); it goes to {route.name}"
+            reason = (
+                None
+                if route is first
+                else f"{first.name} has ended ({first.status}); the message goes to {route.name}"
+            )
             return Target(route.id, route.project_id, reason, route.name)
-        route = _next(tx, route)
+        route = _next_route(tx, route)
     if first is None:
         return PERSON
-    return Target(HUMAN, None, f"{first.name} has ended ({first.status}), and nobody above it is there", HUMAN)
+    return Target(HUMAN, None, f"{first.name} has ended ({first.status}), and no session above it is active", HUMAN)
 
 
-def _task(tx: Tx, caller: Caller, task: Task) -> Target:
-    """A task's conversation reaches whoever holds it; if nobody else does, whoever made it, or the project."""
-    others = task.holder if task.holder != caller.name else None
-    for name in (others, task.created_by if others is None else None):
+def _task_target(tx: Tx, caller: Caller, task: Task) -> Target:
+    """Return the mailbox for mail to a task: of the holder, else of the creator, else of the project.
+
+    The caller's own mailbox is left out.
+    """
+    other_holder = task.holder if task.holder != caller.name else None
+    for name in (other_holder, task.created_by if other_holder is None else None):
         if name is None or name == caller.name:
             continue
         route = tx.sessions.route(name)
@@ -90,33 +106,33 @@ def _task(tx: Tx, caller: Caller, task: Task) -> Target:
     return Target(task.project_id, task.project_id)
 
 
-def _next(tx: Tx, route: Route) -> Route | None:
-    above = route.successor_id or route.parent_id
-    return tx.sessions.route(above) if above else None
+def _next_route(tx: Tx, route: Route) -> Route | None:
+    next_id = route.successor_id or route.parent_id
+    return tx.sessions.route(next_id) if next_id else None
 
 
-def _session(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
+def _session_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
     route = tx.sessions.route(address.name)
     if route is not None:
         return along(tx, route)
     owner = project_of(tx, caller, project)
-    found = tx.sessions.by_name(owner.id, address.name) or tx.sessions.ended_by_name(owner.id, address.name)
-    if found is None:
-        raise _unknown(address, "session", "maestro session list --active")
-    return to_session(tx, found.id)
+    session = tx.sessions.by_name(owner.id, address.name) or tx.sessions.ended_by_name(owner.id, address.name)
+    if session is None:
+        raise _unknown_recipient(address, "session", "List the sessions: maestro session list --active")
+    return to_session(tx, session.id)
 
 
-def _member(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
+def _member_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
     member = tx.members.get(address.name)
     if member is None:
         member = tx.members.by_name(project_of(tx, caller, project).id, address.name.lower())
     if member is None or member.archived:
-        raise _unknown(address, "member", "maestro member list")
+        raise _unknown_recipient(address, "member", "List the members: maestro member list")
     return Target(member.id, member.project_id, name=f"@{member.name}")
 
 
-def _agent(tx: Tx, address: Address) -> Target:
-    """dave/vc: whoever works in that checkout."""
+def _workspace_target(tx: Tx, address: Address) -> Target:
+    """Return the mailbox of a workspace, e.g. `dave/vc`, or of a project whose key looks like a workspace address."""
     workspace = tx.projects.workspace(address.name)
     if workspace is None:
         name, _, project_name = address.name.partition("/")
@@ -126,53 +142,53 @@ def _agent(tx: Tx, address: Address) -> Target:
         return Target(workspace.id, workspace.project_id, name=workspace.address)
     owner = tx.projects.by_key(address.name)
     if owner is None:
-        raise _unknown(address, "agent", "maestro project show NAME lists its checkouts")
+        raise _unknown_recipient(address, "agent", "List the checkouts of a project: maestro project show NAME")
     return Target(owner.id, owner.id, name=owner.name)
 
 
-def _project(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
+def _project_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
     owner = project_of(tx, caller, address.name, here=project)
     return Target(owner.id, owner.id, name=owner.name)
 
 
-def _word(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
-    """A bare word is a session of the project at hand or a project: if it could be both, it is neither."""
-    here = project or caller.project_id
-    owner = project_of(tx, caller, project) if here else None
+def _bare_name_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
+    """Return the mailbox of a session or project; refuse a name that both a session and a project have."""
+    project_at_hand = project or caller.project_id
+    owner = project_of(tx, caller, project) if project_at_hand else None
     session = tx.sessions.by_name(owner.id, address.name) if owner else None
-    named = linked(tx, caller, address.name, here=project) or tx.projects.by_name(address.name.lower())
-    if session is not None and named is not None:
-        raise _ambiguous(address.text, [f"session:{address.name}", f"project:{named.name}"])
+    named_project = linked(tx, caller, address.name, here=project) or tx.projects.by_name(address.name.lower())
+    if session is not None and named_project is not None:
+        raise _ambiguous_address(address.text, [f"session:{address.name}", f"project:{named_project.name}"])
     if session is not None:
         return Target(session.id, session.project_id, name=session.name)
-    if named is not None:
-        return Target(named.id, named.id, name=named.name)
-    return _last_resort(tx, address, owner.id if owner else None)
+    if named_project is not None:
+        return Target(named_project.id, named_project.id, name=named_project.name)
+    return _ended_session_target(tx, address, owner.id if owner else None)
 
 
-def _last_resort(tx: Tx, address: Address, project_id: str | None) -> Target:
+def _ended_session_target(tx: Tx, address: Address, project_id: str | None) -> Target:
     if project_id is not None:
         ended = tx.sessions.ended_by_name(project_id, address.name)
         if ended is not None:
             return to_session(tx, ended.id)
         if tx.members.by_name(project_id, address.name.lower()) is not None:
             raise errors.NotFound(
-                f"There is no session or project {address.text!r}, but a member.",
-                hint=f"Write @{address.name.lower()} for the member's box.",
+                f"There is no session or project {address.text!r}, but there is a member {address.name.lower()!r}.",
+                hint=f"Write @{address.name.lower()} for the member's mailbox.",
             )
     raise errors.NotFound(
-        f"Nobody is called {address.text!r}.",
-        hint="maestro session list --active, maestro project list and maestro member list show who is there.",
+        f"There is no session, project or member {address.text!r}.",
+        hint="List the names: maestro session list --active, maestro project list, maestro member list",
     )
 
 
-def _unknown(address: Address, what: str, hint: str) -> errors.NotFound:
-    return errors.NotFound(f"There is no {what} {address.name!r}.", hint=hint)
+def _unknown_recipient(address: Address, noun: str, hint: str) -> errors.NotFound:
+    return errors.NotFound(f"There is no {noun} {address.name!r}.", hint=hint)
 
 
-def _ambiguous(text: str, candidates: list[str]) -> errors.Ambiguous:
+def _ambiguous_address(text: str, candidates: list[str]) -> errors.Ambiguous:
     return errors.Ambiguous(
-        f"{text!r} could be {' or '.join(candidates)}.",
+        f"{text!r} is ambiguous: {' or '.join(candidates)}.",
         hint=f"Write one of: {', '.join(candidates)}",
         data={"candidates": candidates},
     )

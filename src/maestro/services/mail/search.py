@@ -1,4 +1,7 @@
-"""Finding messages by their words. Words are taken in after the send, so that nobody waits for it; a search does."""
+"""Search messages by their words. Messages are indexed after the send, so that no sender waits for the index.
+
+A search first indexes the messages that are missing.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ from maestro.store.blobs import Blobs
 from maestro.store.repositories.mail import Words
 
 log = logging.getLogger(__name__)
-_TERM = re.compile(r'"([^"]*)"|(\S+)')
+_SEARCH_TERM = re.compile(r'"([^"]*)"|(\S+)')
 
 
 class Search:
-    """The index, and questions to it."""
+    """The full-text index of messages: a background job that fills the index, and the search operation."""
 
     name = "search-index"
 
@@ -33,71 +36,84 @@ class Search:
         self._blobs = blobs
         self._clock = clock
         self._indexing = asyncio.Lock()
-        self._seen = 0  # the newest message when upkeep last looked
+        self._newest_seen = 0  # sequence number of the newest message at the last run of the job
 
     async def run_once(self) -> datetime | None:
-        """Upkeep: take in what was sent, once senders pause or much has gathered. They come first; a search that
-        comes before takes the rest in itself."""
+        """Index new messages once senders pause or many messages wait, and return the time of the next run.
+
+        Sending has priority over indexing. A search that comes earlier indexes the waiting messages itself.
+        """
         indexed_to, newest = await self._store.read(lambda tx: tx.mail.search_state(), quick=True)
         if newest == indexed_to:
             return None
-        if newest != self._seen and newest - indexed_to < limits.search_behind_max:
-            self._seen = newest
-            await asyncio.sleep(limits.search_index_seconds)  # here, so that not every message stirs it
+        if newest != self._newest_seen and newest - indexed_to < limits.search_behind_max:
+            self._newest_seen = newest
+            # The pause is inside the run, because otherwise every message would start a run.
+            await asyncio.sleep(limits.search_index_seconds)
         else:
-            await self._take_in()
+            await self._index_batch()
         return self._clock.now()
 
     async def search(self, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
-        while await self._take_in():
+        """Index all waiting messages, and return the messages that match the query, newest first."""
+        while await self._index_batch():
             pass
-        return await self._store.read(lambda tx: _find(tx, caller, request))
+        return await self._store.read(lambda tx: _find_messages(tx, caller, request))
 
-    async def _take_in(self) -> bool:
-        """A bounded batch; whether there is more."""
+    async def _index_batch(self) -> bool:
+        """Index a batch of messages, and return whether more messages wait."""
         async with self._indexing:
-            many = limits.search_index_rows_max
-            found = await self._store.read(lambda tx: tx.mail.unindexed(after=tx.mail.search_state()[0], limit=many))
-            if found:
-                bodies = await asyncio.to_thread(lambda: [(words, self.body(words)) for words in found])
-                await self._store.write(lambda tx: tx.mail.add_words(bodies))
-            return len(found) == many
+            batch_size = limits.search_index_rows_max
+            entries = await self._store.read(
+                lambda tx: tx.mail.unindexed(after=tx.mail.search_state()[0], limit=batch_size)
+            )
+            if entries:
+                with_bodies = await asyncio.to_thread(lambda: [(entry, self.body(entry)) for entry in entries])
+                await self._store.write(lambda tx: tx.mail.add_words(with_bodies))
+            return len(entries) == batch_size
 
     def body(self, words: Words) -> str:
-        """A message's whole text, wherever it lies."""
+        """Return the whole body of a message, from its row or from its blob file."""
         if words.blob is None:
             return words.body or ""
         try:
             return self._blobs.load(Content(None, words.blob, 0, words.blob)).decode()
-        except errors.StorageDamaged as problem:  # one damaged file must not end the search for everyone
+        except errors.StorageDamaged as problem:  # a single damaged file must not break every search
             log.warning("message %d is not searchable: %s", words.seq, problem)
             return ""
 
 
-def _find(tx: Tx, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
-    query = _query(request.query)
+def _find_messages(tx: Tx, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
+    query = _fts_query(request.query)
     if caller.role is not Role.PERSON or not request.everywhere:
         if request.everywhere:
-            raise errors.NotPermitted("A session searches the mail of its own project.")
+            raise errors.NotPermitted(
+                "A session may search only the mail of its own project.", hint="Search without --everywhere."
+            )
         project = project_of(tx, caller, request.project)
         if not may_read(caller, project.id):
-            raise errors.NotPermitted("A session searches the mail of its own project.")
+            raise errors.NotPermitted(
+                f"A session may search only the mail of its own project, not of {project.name}.",
+                hint="Search without --project.",
+            )
         query = f'scope : "{project.id}" AND ({query})'
     before = cursors.before(request.cursor)
-    found = tx.mail.find(query, before=before, limit=request.limit + 1)
-    more = str(found[request.limit - 1].seq) if len(found) > request.limit else None
-    return ops.MessageList(messages=found[: request.limit], cursor=more)
+    messages = tx.mail.find(query, before=before, limit=request.limit + 1)
+    next_cursor = str(messages[request.limit - 1].seq) if len(messages) > request.limit else None
+    return ops.MessageList(messages=messages[: request.limit], cursor=next_cursor)
 
 
-def _query(text: str) -> str:
-    """Words as the index understands them: each quoted, so that nothing a person types is an operator."""
+def _fts_query(text: str) -> str:
+    """Return an FTS5 query for a search text. Every term is quoted, so that typed text never acts as an operator."""
     terms = []
-    for phrase, word in _TERM.findall(text)[: limits.search_terms_max]:
-        said = phrase or word
-        bare = said.rstrip("*") if word else said
-        if any(char.isalnum() for char in bare):
-            quoted = bare.replace('"', '""')
+    for phrase, word in _SEARCH_TERM.findall(text)[: limits.search_terms_max]:
+        term = phrase or word
+        search_text = term.rstrip("*") if word else term
+        if any(char.isalnum() for char in search_text):
+            quoted = search_text.replace('"', '""')
             terms.append(f'"{quoted}"' + ("*" if word.endswith("*") else ""))
     if not terms:
-        raise errors.Invalid("There is no word to search for.")
+        raise errors.Invalid(
+            f"The search text {text!r} has no word.", hint="Search for at least one letter or digit."
+        )
     return f"{{subject body}} : ({' AND '.join(terms)})"

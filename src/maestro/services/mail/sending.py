@@ -1,4 +1,4 @@
-"""Writing messages: to someone, to many, in answer to one."""
+"""Send mail: to recipients, to a project, as a broadcast, and as a reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from maestro.operations import mail_shapes as ops
 from maestro.services.asks import answered_by_mail, open_from_mail
 from maestro.services.issues.conversation import Comment, check_comment, comment
 from maestro.services.issues.opening import Opening, begin
-from maestro.services.mail import audience, receipts, routing
+from maestro.services.mail import audience, receipts, references, routing
 from maestro.services.mail.guard import Guard
 from maestro.services.mail.labels import label
 from maestro.services.mail.post import Draft, Posted, Target, is_small, own_boxes, post, sender_of, small
@@ -39,14 +39,14 @@ _QUERY = Type.QUERY
 
 
 class Enclosed(msgspec.Struct, frozen=True):
-    """Contents that were put on the disk before the transaction began."""
+    """A body and attachments that were stored as blobs before the transaction began."""
 
     body: Content
     files: Sequence[tuple[str, Content]] = ()
 
 
 class Written(Protocol):
-    """A request that carries a text and files."""
+    """A request with a text and attached files."""
 
     @property
     def message(self) -> str: ...
@@ -55,53 +55,60 @@ class Written(Protocol):
     def attach(self) -> list[ops.File]: ...
 
 
-def _anyone(tx: Tx, caller: Caller) -> None:
-    """Refuse nobody."""
+def _allow_every_ask(tx: Tx, caller: Caller) -> None:
+    """Allow every ask: the default without a quota."""
 
 
 class Sending:
-    """Every way to write a message."""
+    """Operations that send mail."""
 
-    def __init__(self, guard: Guard, *, may_ask: Callable[[Tx, Caller], None] = _anyone) -> None:
-        """`may_ask` refuses a question to the person that goes beyond a quota."""
+    def __init__(self, guard: Guard, *, may_ask: Callable[[Tx, Caller], None] = _allow_every_ask) -> None:
+        """Store the collaborators. `require_ask_quota` raises an error if the caller has too many open asks."""
         self._guard = guard
-        self._may_ask = may_ask
+        self._require_ask_quota = may_ask
 
     def needs_files(self, request: Written) -> bool:
-        """Whether something must be on the disk before the row that names it."""
+        """Return whether contents must be stored as blobs before the transaction."""
         return bool(request.attach) or not is_small(request.message)
 
     def is_quick(self, request: Written) -> bool:
         return not self.needs_files(request)
 
     def prepare(self, request: Written, keep: Keep) -> Enclosed:
+        """Store the attachments and a long body as blobs, and return the stored contents."""
         size = sum(len(file.content) for file in request.attach)
         if size > limits.attachments_bytes_max:
-            raise errors.TooLarge(f"Attachments have at most {limits.attachments_bytes_max // 1024**2} MiB together.")
+            raise errors.TooLarge(
+                f"The attachments are too large: at most {limits.attachments_bytes_max // 1024**2} MiB together.",
+                hint="Attach fewer or smaller files.",
+            )
         files = [(file.file_name, keep(file.content)) for file in request.attach]
         text = request.message
         return Enclosed(small(text) if is_small(text) else keep(text.encode()), files)
 
     def weigh(self, request: Written) -> int:
-        """Return how many bytes a message with files takes of its project's quota."""
+        """Return the number of bytes that a message with files takes of its project's quota."""
         return sum(len(file.content) for file in request.attach) + len(request.message)
 
-    # Each `check` refuses what its namesake would refuse, as far as a look can tell: no file is stored for it then.
+    # Each `check_…` method refuses the requests that its namesake would refuse, as far as a read can show.
+    # The checks run first, so that no file is stored for a refused request.
 
     def check_send(self, tx: Tx, caller: Caller, request: ops.SendMail) -> None:
-        written = _addresses(request)
-        if len(written) == 1 and (found := _issue(tx, caller, request, written)) is not None:
-            check_comment(tx, caller, self._guard, *found, here=_project_id(tx, caller, request.project))
+        addresses = references.written_addresses(request)
+        if len(addresses) == 1 and (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
+            check_comment(
+                tx, caller, self._guard, *found, here=references.named_project_id(tx, caller, request.project)
+            )
         else:
-            targets = [routing.resolve(tx, caller, text, project=request.project) for text in written]
-            self._check(tx, caller, request, targets)
+            targets = [routing.resolve(tx, caller, text, project=request.project) for text in addresses]
+            self._check_targets(tx, caller, request, targets)
 
     def check_post_to_project(self, tx: Tx, caller: Caller, request: ops.PostToProject) -> None:
         owner = project_of(tx, caller, request.project)
-        self._check(tx, caller, request, [Target(owner.id, owner.id, name=owner.name)])
+        self._check_targets(tx, caller, request, [Target(owner.id, owner.id, name=owner.name)])
 
     def check_broadcast(self, tx: Tx, caller: Caller, request: ops.Broadcast) -> None:
-        self._audience(tx, caller, request)
+        self._broadcast_targets(tx, caller, request)
         self._guard.check(tx, caller, f"broadcast:{request.scope}", name=request.scope)
 
     def check_reply(self, tx: Tx, caller: Caller, request: ops.Reply) -> None:
@@ -109,97 +116,105 @@ class Sending:
         issue = tx.issues.of_thread(parent.thread_id) if parent.task_id else None
         task = tx.tasks.get(issue.task_id) if issue else None
         if issue is not None and task is not None:
-            here = _project_id(tx, caller, request.project)
-            check_comment(tx, caller, self._guard, issue, task, here=here)
+            check_comment(
+                tx, caller, self._guard, issue, task, here=references.named_project_id(tx, caller, request.project)
+            )
         else:
-            for target in self._answered(tx, caller, parent):
+            for target in self._reply_targets(tx, caller, parent):
                 self._guard.check(tx, caller, target.box, name=target.name)
 
-    def _check(self, tx: Tx, caller: Caller, request: ops.Letter, targets: list[Target]) -> None:
-        between = _between(tx, caller, request, targets[0]) if len(targets) == 1 and caller.is_session else None
-        if between is not None:
-            access.require(tx, caller, between[1], between[0].id)
+    def _check_targets(self, tx: Tx, caller: Caller, request: ops.Letter, targets: list[Target]) -> None:
+        is_single = len(targets) == 1 and caller.is_session
+        if is_single and (projects := references.projects_between(tx, caller, request, targets[0])) is not None:
+            access.require(tx, caller, projects[1], projects[0].id)
         for target in targets:
             access.require_box(tx, caller, target.project_id)
             self._guard.check(tx, caller, target.box, name=target.name)
 
     def send(self, tx: Tx, caller: Caller, request: ops.SendMail, enclosed: Enclosed | None = None) -> ops.SentMail:
-        written = _addresses(request)
-        if len(written) == 1 and (found := _issue(tx, caller, request, written)) is not None:
-            return self._comment(tx, caller, request, *found, enclosed)
-        targets = [routing.resolve(tx, caller, text, project=request.project) for text in written]
-        if len(targets) == 1 and (between := _between(tx, caller, request, targets[0])) is not None:
-            return self._open(tx, caller, request, *between, enclosed)
-        return self._send(tx, caller, request, written, targets, enclosed)
+        addresses = references.written_addresses(request)
+        if len(addresses) == 1 and (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
+            return self._comment_on_issue(tx, caller, request, *found, enclosed)
+        targets = [routing.resolve(tx, caller, text, project=request.project) for text in addresses]
+        if (
+            len(targets) == 1
+            and (projects := references.projects_between(tx, caller, request, targets[0])) is not None
+        ):
+            return self._open_issue(tx, caller, request, *projects, enclosed)
+        return self._send_to_targets(tx, caller, request, addresses, targets, enclosed)
 
     def post_to_project(
         self, tx: Tx, caller: Caller, request: ops.PostToProject, enclosed: Enclosed | None = None
     ) -> ops.SentMail:
         owner = project_of(tx, caller, request.project)
         target = Target(owner.id, owner.id, name=owner.name)
-        if caller.is_session and (between := _between(tx, caller, request, target)) is not None:
-            return self._open(tx, caller, request, *between, enclosed)
-        return self._send(tx, caller, request, [f"project:{owner.name}"], [target], enclosed)
+        if caller.is_session and (projects := references.projects_between(tx, caller, request, target)) is not None:
+            return self._open_issue(tx, caller, request, *projects, enclosed)
+        return self._send_to_targets(tx, caller, request, [f"project:{owner.name}"], [target], enclosed)
 
     def broadcast(
         self, tx: Tx, caller: Caller, request: ops.Broadcast, enclosed: Enclosed | None = None
     ) -> ops.SentMail:
-        """One message for many sessions, in one transaction."""
-        targets = self._audience(tx, caller, request)
+        """Send a message to all sessions of a scope, in a single transaction."""
+        targets = self._broadcast_targets(tx, caller, request)
         self._guard.count(tx, caller, f"broadcast:{request.scope}", name=request.scope)
-        body = enclosed or Enclosed(small(request.message))
+        contents = enclosed or Enclosed(small(request.message))
         task = task_of(tx, caller, request.task, project=request.project) if request.task else None
-        draft = self._draft(tx, caller, request, [request.scope.value], targets, body, task)
+        draft = self._make_draft(tx, caller, request, [request.scope.value], targets, contents, task)
         draft = msgspec.structs.replace(draft, scope=request.scope)
         return receipts.just_sent(tx, draft, post(tx, draft))
 
-    def _audience(self, tx: Tx, caller: Caller, request: ops.Broadcast) -> list[Target]:
+    def _broadcast_targets(self, tx: Tx, caller: Caller, request: ops.Broadcast) -> list[Target]:
         owner = project_of(tx, caller, request.project)
         found = audience.of(tx, caller, request.scope, owner)
         if not found:
-            raise errors.NotFound(f"Nobody is in reach of {request.scope}.", hint="maestro session list --active")
+            raise errors.NotFound(
+                f"The scope {request.scope} reaches no active session.",
+                hint="List the sessions: maestro session list --active",
+            )
         return [Target(session_id, owner.id, name=name) for session_id, name in found]
 
     def reply(self, tx: Tx, caller: Caller, request: ops.Reply, enclosed: Enclosed | None = None) -> ops.SentMail:
-        """An answer in the same conversation: it acknowledges what it answers."""
+        """Send a reply in the thread of a message, and acknowledge the message."""
         parent = message_of(tx, caller, request.id)
         issue = tx.issues.of_thread(parent.thread_id) if parent.task_id else None
         task = tx.tasks.get(issue.task_id) if issue else None
         if issue is not None and task is not None:
-            return self._comment(tx, caller, request, issue, task, enclosed, parent=parent)
+            return self._comment_on_issue(tx, caller, request, issue, task, enclosed, parent=parent)
         last = tx.mail.last_of_thread(parent.thread_id) if parent.hops else parent
         hops = self._guard.hop(caller, last or parent, at=tx.at)
-        targets = self._answered(tx, caller, parent)
+        targets = self._reply_targets(tx, caller, parent)
         for target in targets:
             self._guard.count(tx, caller, target.box, name=target.name)
-        body = enclosed or Enclosed(small(request.message))
+        contents = enclosed or Enclosed(small(request.message))
         draft = Draft(
             sender=sender_of(tx, caller),
-            project_id=caller.project_id or tx.mail.head(parent.seq)[2],  # the conversation's, wherever one stands
+            project_id=caller.project_id or tx.mail.head(parent.seq)[2],  # the person has none: use the thread's
             to=[target.name for target in targets],
             targets=targets,
             type=request.type,
             priority=request.priority or parent.priority,
             subject=request.subject or reply_subject(parent.subject),
-            body=body.body,
+            body=contents.body,
             preview=request.message[: limits.inbox_body_chars_max],
             task_id=parent.task_id,
             parent=parent,
             hops=hops,
-            attachments=body.files,
+            attachments=contents.files,
         )
-        if _asks_the_person(caller, draft):
-            self._may_ask(tx, caller)
-        made = post(tx, draft)
-        for box in own_boxes(caller):
-            receipts.take(tx, caller, Step.ACKNOWLEDGED, box, parent.seq, via="reply")
-            if box == caller.project_id and tx.deliveries.get(box, parent.seq):
+        if _asks_person(caller, draft):
+            self._require_ask_quota(tx, caller)
+        posted = post(tx, draft)
+        for mailbox in own_boxes(caller):
+            receipts.take(tx, caller, Step.ACKNOWLEDGED, mailbox, parent.seq, via="reply")
+            if mailbox == caller.project_id and tx.deliveries.get(mailbox, parent.seq):
                 claim_for(tx, caller, parent.thread_id, quietly=True)
-        self._answer_ask(tx, caller, parent, request)
-        self._ask(tx, caller, draft, made)
-        return receipts.just_sent(tx, draft, made)
+        if caller.role is Role.PERSON:  # a reply to an ask is the answer
+            answered_by_mail(tx, caller, parent.id, request.message)
+        self._open_ask(tx, caller, draft, posted)
+        return receipts.just_sent(tx, draft, posted)
 
-    def _open(
+    def _open_issue(
         self,
         tx: Tx,
         caller: Caller,
@@ -208,24 +223,24 @@ class Sending:
         receiver: Project,
         enclosed: Enclosed | None,
     ) -> ops.SentMail:
-        """Mail to another project that names no issue opens one there."""
-        body = enclosed or Enclosed(small(request.message))
-        opening = Opening(
+        """Open an issue in the receiving project: the effect of mail to another project that names no issue."""
+        contents = enclosed or Enclosed(small(request.message))
+        issue_draft = Opening(
             receiver=receiver,
             sender=sender,
             title=request.subject.strip(),
             text=request.message[: limits.description_chars_max],
-            body=body.body,
-            files=body.files,
+            body=contents.body,
+            files=contents.files,
             priority=request.priority,
-            type=request.type or _usual_type(caller),
+            type=request.type or _default_type(caller),
             found_in=task_of(tx, caller, request.task, project=sender.id) if request.task else None,
         )
-        opened = begin(tx, caller, self._guard, opening)
-        sent = receipts.just_sent(tx, opened.draft, opened.posted)
-        return msgspec.structs.replace(sent, issue=opened.task.ref)
+        stored_issue = begin(tx, caller, self._guard, issue_draft)
+        sent = receipts.just_sent(tx, stored_issue.draft, stored_issue.posted)
+        return msgspec.structs.replace(sent, issue=stored_issue.task.ref)
 
-    def _comment(
+    def _comment_on_issue(
         self,
         tx: Tx,
         caller: Caller,
@@ -236,30 +251,25 @@ class Sending:
         *,
         parent: Message | None = None,
     ) -> ops.SentMail:
-        """Mail in an issue's conversation, also in answer to a message of it."""
-        body = enclosed or Enclosed(small(request.message))
-        said = Comment(
+        """Send mail in an issue's thread as a comment; `parent` is the message that a reply answers."""
+        contents = enclosed or Enclosed(small(request.message))
+        new_comment = Comment(
             text=request.message,
-            body=body.body,
-            files=body.files,
-            type=request.type or _usual_type(caller),
+            body=contents.body,
+            files=contents.files,
+            type=request.type or _default_type(caller),
             subject=(request.subject or "").strip() or (reply_subject(parent.subject) if parent else ""),
             priority=request.priority or (parent.priority if parent else Priority.NORMAL),
             parent=parent,
         )
-        here = _project_id(tx, caller, request.project)
-        return comment(tx, caller, self._guard, issue, task, said, here=here)
+        speaking_project_id = references.named_project_id(tx, caller, request.project)
+        return comment(tx, caller, self._guard, issue, task, new_comment, here=speaking_project_id)
 
-    def _answer_ask(self, tx: Tx, caller: Caller, parent: Message, request: ops.Reply) -> None:
-        """The person's reply to a question is its answer."""
-        if caller.role is Role.PERSON:
-            answered_by_mail(tx, caller, parent.id, request.message)
-
-    def _answered(self, tx: Tx, caller: Caller, parent: Message) -> list[Target]:
-        """Whoever wrote it; one's own message goes on to those it was for."""
+    def _reply_targets(self, tx: Tx, caller: Caller, parent: Message) -> list[Target]:
+        """Return the sender's mailbox, or the recipients' mailboxes if the caller replies to its own message."""
         if parent.sender.id == caller.name and parent.sender.kind is not SenderKind.MAESTRO:
-            boxes = [delivery.box for delivery in tx.deliveries.of_message(parent.seq)]
-            return [self._box(tx, box) for box in boxes[: limits.recipients_max]]
+            mailboxes = [delivery.box for delivery in tx.deliveries.of_message(parent.seq)]
+            return [self._mailbox_target(tx, mailbox) for mailbox in mailboxes[: limits.recipients_max]]
         match parent.sender.kind:
             case SenderKind.SESSION:
                 return [routing.to_session(tx, parent.sender.id)]
@@ -267,124 +277,74 @@ class Sending:
                 return [routing.PERSON]
             case SenderKind.MAESTRO | SenderKind.TRACKER:
                 raise errors.Invalid(
-                    "The server itself wrote this: nobody would read an answer.",
-                    hint="Write to whom it is about: maestro mail send NAME …",
+                    f"Message {parent.id} came from {parent.sender.name}, which reads no replies.",
+                    hint="Write to the session or project that the message names: maestro mail send NAME …",
                 )
 
-    def _box(self, tx: Tx, box: str) -> Target:
-        if box == HUMAN:
+    def _mailbox_target(self, tx: Tx, mailbox: str) -> Target:
+        if mailbox == HUMAN:
             return routing.PERSON
-        if box.startswith("ses_"):
-            return routing.to_session(tx, box)
-        return Target(box, box if box.startswith("prj_") else None, name=label(tx, box))
+        if mailbox.startswith("ses_"):
+            return routing.to_session(tx, mailbox)
+        return Target(mailbox, mailbox if mailbox.startswith("prj_") else None, name=label(tx, mailbox))
 
-    def _send(
+    def _send_to_targets(
         self,
         tx: Tx,
         caller: Caller,
         request: ops.Letter,
-        written: list[str],
+        addresses: list[str],
         targets: list[Target],
         enclosed: Enclosed | None,
     ) -> ops.SentMail:
         for target in targets:
             access.require_box(tx, caller, target.project_id)
             self._guard.count(tx, caller, target.box, name=target.name)
-        task = _task(tx, caller, request, written)
-        draft = self._draft(tx, caller, request, written, targets, enclosed or Enclosed(small(request.message)), task)
-        if _asks_the_person(caller, draft):
-            self._may_ask(tx, caller)
-        made = post(tx, draft)
-        self._ask(tx, caller, draft, made)
-        return receipts.just_sent(tx, draft, made)
+        task = references.task_of_message(tx, caller, request, addresses)
+        draft = self._make_draft(
+            tx, caller, request, addresses, targets, enclosed or Enclosed(small(request.message)), task
+        )
+        if _asks_person(caller, draft):
+            self._require_ask_quota(tx, caller)
+        posted = post(tx, draft)
+        self._open_ask(tx, caller, draft, posted)
+        return receipts.just_sent(tx, draft, posted)
 
-    def _draft(
+    def _make_draft(
         self,
         tx: Tx,
         caller: Caller,
         request: ops.Letter,
-        written: list[str],
+        addresses: list[str],
         targets: list[Target],
         enclosed: Enclosed,
         task: Task | None,
     ) -> Draft:
         return Draft(
             sender=sender_of(tx, caller),
-            project_id=caller.project_id or _project_id(tx, caller, request.project),
-            to=written,
+            project_id=caller.project_id or references.named_project_id(tx, caller, request.project),
+            to=addresses,
             targets=targets,
-            type=request.type or _usual_type(caller),
+            type=request.type or _default_type(caller),
             priority=request.priority,
             subject=request.subject.strip(),
             body=enclosed.body,
             preview=request.message[: limits.inbox_body_chars_max],
             task_id=task.id if task else None,
-            thread_id=tx.mail.thread_of_task(task.id) if task and _is_task_address(written) else None,
+            thread_id=tx.mail.thread_of_task(task.id) if task and references.is_task_address(addresses) else None,
             attachments=enclosed.files,
         )
 
-    def _ask(self, tx: Tx, caller: Caller, draft: Draft, made: Posted) -> None:
-        """A question to the person is something that needs an answer, not just mail."""
-        if _asks_the_person(caller, draft):
+    def _open_ask(self, tx: Tx, caller: Caller, draft: Draft, posted: Posted) -> None:
+        """Open an ask if a session sends a query to the person, because a query needs an answer."""
+        if _asks_person(caller, draft):
             text = draft.body.body.decode() if draft.body.body is not None else draft.preview
-            open_from_mail(tx, caller, title=draft.subject, text=text, message_id=made.id, task_id=draft.task_id)
+            open_from_mail(tx, caller, title=draft.subject, text=text, message_id=posted.id, task_id=draft.task_id)
 
 
-def _asks_the_person(caller: Caller, draft: Draft) -> bool:
+def _asks_person(caller: Caller, draft: Draft) -> bool:
     return draft.type is _QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets)
 
 
-def _addresses(request: ops.SendMail) -> list[str]:
-    written = [*request.to, *(f"member:{name}" for name in request.to_member)]
-    if request.to_coordinator:
-        written.append("coordinator")
-    if not written:
-        raise errors.Invalid("Nobody was named to send it to.", hint="Say who: maestro mail send NAME …")
-    return written
-
-
-def _usual_type(caller: Caller) -> Type:
+def _default_type(caller: Caller) -> Type:
     return Type.STATUS_UPDATE if caller.role is Role.WORKER else Type.DIRECTIVE
-
-
-def _is_task_address(written: list[str]) -> bool:
-    return len(written) == 1 and ("#" in written[0] or written[0].startswith(("tsk_", "task:")))
-
-
-def _task(tx: Tx, caller: Caller, request: ops.Letter, written: list[str]) -> Task | None:
-    """The task a message is about: the one named, or the one it is sent to."""
-    if request.task:
-        return task_of(tx, caller, request.task, project=request.project)
-    if _is_task_address(written):
-        return task_of(tx, caller, written[0].removeprefix("task:"), project=request.project)
-    return None
-
-
-def _issue(tx: Tx, caller: Caller, request: ops.Letter, written: list[str]) -> tuple[Issue, Task] | None:
-    """The issue that mail is written to, by its number or as what it is about."""
-    task = _task(tx, caller, request, written) if request.task or _is_task_address(written) else None
-    if task is None or task.from_project_id is None or not _is_about(written[0], task):
-        return None
-    issue = tx.issues.of_task(task.id)
-    return (issue, task) if issue else None
-
-
-def _is_about(text: str, task: Task) -> bool:
-    """Whether an address is the task itself or its project."""
-    name = text.removeprefix("project:").lower()
-    return _is_task_address([text]) or name in (task.project_id, task.ref.rpartition("#")[0])
-
-
-def _between(tx: Tx, caller: Caller, request: ops.Letter, target: Target) -> tuple[Project, Project] | None:
-    """Two projects, if mail goes from one to the box of another and is about nothing of that one."""
-    sender_id = caller.project_id or _project_id(tx, caller, request.project)
-    if sender_id is None or target.box != target.project_id or target.box == sender_id:
-        return None
-    if request.task and task_of(tx, caller, request.task, project=request.project).project_id == target.box:
-        return None
-    sender, receiver = tx.projects.get(sender_id), tx.projects.get(target.box)
-    return (sender, receiver) if sender and receiver else None
-
-
-def _project_id(tx: Tx, caller: Caller, project: str) -> str | None:
-    return project_of(tx, caller, project).id if project else None

@@ -1,4 +1,4 @@
-"""Waiting for mail: at once with what is there, else until something comes and the burst is over."""
+"""Wait for mail. A wait answers at once if the caller has unread mail, else after the next burst of messages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from maestro.store.base import Store, Tx
 from maestro.store.repositories.deliveries import Wanted
 from maestro.store.repositories.mail import RANKS
 
-_ENDS = (Kind.SESSION_ENDED, Kind.SESSION_LOST)
+_SESSION_ENDS = (Kind.SESSION_ENDED, Kind.SESSION_LOST)
 
 
 class MailWaits:
-    """Blocks until there is mail."""
+    """Waits of callers for mail."""
 
     def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
         self._store = store
@@ -31,84 +31,92 @@ class MailWaits:
         self._presence = presence
 
     async def wait(self, caller: Caller, request: ops.WaitMail) -> ops.Inbox:
-        """Subscribes first and looks second, so that nothing slips between."""
+        """Wait until the caller has mail, and return the mail; raise `TimedOut` when none has come.
+
+        Subscribes to the mailboxes before reading them, because a message between the two steps would be missed.
+        """
         if receipts.is_receipt(request.cursor):
-            given = ops.Confirm(receipt=request.cursor)
-            await self._store.write(lambda tx: receipts.confirm(tx, caller, given), quick=True)
+            confirmation = ops.Confirm(receipt=request.cursor)
+            await self._store.write(lambda tx: receipts.confirm(tx, caller, confirmation), quick=True)
         wanted = await self._store.read(lambda tx: reading.wanted_by(tx, caller, request), quick=True)
         keys = [*own_end(caller), *map(box_key, own_boxes(caller))]
         with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    found = await self._gather(subscription, caller, request, wanted)
+                    messages = await self._wait_for_messages(subscription, caller, request, wanted)
             except TimeoutError:
-                found = await self._look(caller, wanted)
-            return await self._answer(caller, request, found)
+                messages = await self._find_unshown(caller, wanted)
+            return await self._inbox_answer(caller, request, messages)
 
-    async def _gather(
+    async def _wait_for_messages(
         self, subscription: Subscription, caller: Caller, request: ops.WaitMail, wanted: Wanted
     ) -> list[Received]:
-        """Until so many are there, or one is and it is quiet, or something critical is; what others took is not."""
-        found = await self._look(caller, wanted)
-        while not _is_enough(found, request.count):
+        """Wait for `count` messages, for the end of a burst, or for a critical message.
+
+        Messages that another session has read meanwhile do not count.
+        """
+        messages = await self._find_unshown(caller, wanted)
+        while not _is_enough(messages, request.count):
             await subscription.wait()
             if request.count == 1:
-                await self._quiet(subscription, caller, wanted, seconds=request.debounce / 1000)
+                await self._wait_for_end_of_burst(subscription, caller, wanted, seconds=request.debounce / 1000)
             subscription.take()
-            found = await self._look(caller, wanted)
-        return found
+            messages = await self._find_unshown(caller, wanted)
+        return messages
 
-    async def _quiet(self, subscription: Subscription, caller: Caller, wanted: Wanted, *, seconds: float) -> None:
-        """Until nothing more that is wanted has come for a while, or something urgent has, or no more fits an answer.
+    async def _wait_for_end_of_burst(
+        self, subscription: Subscription, caller: Caller, wanted: Wanted, *, seconds: float
+    ) -> None:
+        """Return after `seconds` without a matching message, on a critical message, or when the answer is full.
 
-        Letters are known by their events: of thousands who are woken by one, each looks once, at the end.
+        New messages are recognised from their events, so that thousands of woken waits do not each query the store.
         """
         loop = asyncio.get_running_loop()
-        quiet_at, known = loop.time(), set[str]()
+        burst_ends_at, known_ids = loop.time(), set[str]()
         while True:
-            lagging, heard = subscription.lagging, subscription.take()
-            if any(event.kind in _ENDS for event in heard):
+            lagging, events = subscription.lagging, subscription.take()
+            if any(event.kind in _SESSION_ENDS for event in events):
                 return
-            if lagging or not all(map(_says_itself, heard)):
-                found = await self._look(caller, wanted)
-                there, urgent = {one.id for one in found}, _is_urgent(found)
+            if lagging or not all(map(_is_complete, events)):
+                messages = await self._find_unshown(caller, wanted)
+                present, urgent = {message.id for message in messages}, _is_urgent(messages)
             else:
-                letters = [event for event in heard if _is_wanted(event, wanted)]
-                there = known | {event.subject for event in letters}
-                urgent = any(event.data["priority"] == Priority.CRITICAL for event in letters)
-            if there - known:
-                quiet_at = loop.time() + seconds
-            known = there
-            if urgent or not 0 < len(known) < limits.wait_messages_max:
+                matching = [event for event in events if _matches_filter(event, wanted)]
+                present = known_ids | {event.subject for event in matching}
+                urgent = any(event.data["priority"] == Priority.CRITICAL for event in matching)
+            if present - known_ids:
+                burst_ends_at = loop.time() + seconds
+            known_ids = present
+            if urgent or not 0 < len(known_ids) < limits.wait_messages_max:
                 return
-            if not await _stirs(subscription, quiet_at - loop.time()):
+            if not await _has_event_within(subscription, burst_ends_at - loop.time()):
                 return
 
-    async def _look(self, caller: Caller, wanted: Wanted) -> list[Received]:
-        def look(tx: Tx) -> list[Received]:
+    async def _find_unshown(self, caller: Caller, wanted: Wanted) -> list[Received]:
+        def find_unshown(tx: Tx) -> list[Received]:
             require_live(tx, caller)
             return reading.fresh(tx, caller, wanted, limit=limits.wait_messages_max + 1)
 
-        return await self._store.read(look, quick=True)
+        return await self._store.read(find_unshown, quick=True)
 
-    async def _answer(self, caller: Caller, request: ops.WaitMail, found: list[Received]) -> ops.Inbox:
-        """What was found last; whoever is woken with thousands of others is not made to look again."""
+    async def _inbox_answer(self, caller: Caller, request: ops.WaitMail, messages: list[Received]) -> ops.Inbox:
+        """Return the messages found last, without a second query: thousands of waits may be woken at once."""
         coordinator = None
         if caller.parent_id is not None:
             coordinator = await self._store.read(lambda tx: reading.coordinator_contact(tx, caller), quick=True)
-        shown, more = found[: limits.wait_messages_max], len(found) > limits.wait_messages_max
-        inbox = reading.answer(shown, peek=request.peek, more=more, coordinator=coordinator)
+        shown, has_more = messages[: limits.wait_messages_max], len(messages) > limits.wait_messages_max
+        inbox = reading.answer(shown, peek=request.peek, more=has_more, coordinator=coordinator)
         if inbox.messages:
             return inbox
-        raise _timed_out(request, inbox)
+        raise _timeout_error(request, inbox)
 
 
-def _says_itself(event: Event) -> bool:
-    """Whether an event tells all that a wait must know of it. Of a conversation that was given back it does not."""
+def _is_complete(event: Event) -> bool:
+    """Return whether a wait can use the event without a query. The event of a released thread needs a query."""
     return event.kind == Kind.MAIL_SENT or "to" not in event.data
 
 
-def _is_wanted(event: Event, wanted: Wanted) -> bool:
+def _matches_filter(event: Event, wanted: Wanted) -> bool:
     data = event.data
     return (
         event.kind == Kind.MAIL_SENT
@@ -118,8 +126,8 @@ def _is_wanted(event: Event, wanted: Wanted) -> bool:
     )
 
 
-async def _stirs(subscription: Subscription, seconds: float) -> bool:
-    """Whether something comes within a time."""
+async def _has_event_within(subscription: Subscription, seconds: float) -> bool:
+    """Return whether an event arrives within `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             await subscription.wait()
@@ -128,18 +136,19 @@ async def _stirs(subscription: Subscription, seconds: float) -> bool:
     return True
 
 
-def _is_enough(found: list[Received], count: int) -> bool:
-    return len(found) >= count or _is_urgent(found)
+def _is_enough(messages: list[Received], count: int) -> bool:
+    return len(messages) >= count or _is_urgent(messages)
 
 
-def _is_urgent(found: list[Received]) -> bool:
-    return bool(found) and found[0].priority is Priority.CRITICAL
+def _is_urgent(messages: list[Received]) -> bool:
+    return bool(messages) and messages[0].priority is Priority.CRITICAL
 
 
-def _timed_out(request: ops.WaitMail, inbox: ops.Inbox) -> errors.TimedOut:
-    hint, told = "", inbox.coordinator
-    if told is not None and not told.fresh:
+def _timeout_error(request: ops.WaitMail, inbox: ops.Inbox) -> errors.TimedOut:
+    hint, coordinator = "", inbox.coordinator
+    if coordinator is not None and not coordinator.fresh:
         hint = (
-            f"Your coordinator {told.name} was last heard of at {told.last_seen:%H:%M:%S} UTC; it is {told.status}."
+            f"Your coordinator {coordinator.name} was last heard of at {coordinator.last_seen:%H:%M:%S} UTC; "
+            f"its status is {coordinator.status}."
         )
     return errors.TimedOut(f"No mail within {request.timeout / 1000:g} s.", hint=hint)

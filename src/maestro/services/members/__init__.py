@@ -1,1 +1,1 @@
-"""Members, teams and what their sessions may call."""
+"""Members, teams and the operations that the sessions of a member may call."""

@@ -1,4 +1,4 @@
-"""Members: personas of a project that sessions can take on."""
+"""Create, list, show, edit and archive members: personas of a project that sessions can take on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maestro.store.base import Tx
 
 
 def create(tx: Tx, caller: Caller, request: ops.CreateMember) -> Member:
-    """A new member, under a name that no other has now."""
+    """Create a member with a name that no present member of the project has."""
     project = project_of(tx, caller, request.project)
     may_write(caller, project, what="create members")
     name = _free_name(tx, project, request.name)
@@ -34,7 +34,7 @@ def create(tx: Tx, caller: Caller, request: ops.CreateMember) -> Member:
         identity=request.identity,
         avatar=request.avatar.strip(),
         mail_id=f"@{name}",
-        skills=_distinct(request.skills),
+        skills=_distinct_texts(request.skills),
         model=(request.model or "").strip() or None,
         tool=request.tool,
         permission=request.permission,
@@ -53,67 +53,70 @@ def create(tx: Tx, caller: Caller, request: ops.CreateMember) -> Member:
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListMembers) -> ops.MemberList:
     project = project_of(tx, caller, request.project)
-    after, _, after_id = request.cursor.partition("/")  # no name has a slash; an archived one may come twice
+    after, _, after_id = request.cursor.partition(
+        "/"
+    )  # no name has a slash; archived members may share a name: hence the id
     found = tx.members.page(project.id, after=(after, after_id), limit=request.limit + 1, archived=request.archived)
-    more = len(found) > request.limit
+    has_more = len(found) > request.limit
     found = [redact_member(caller, member) for member in found[: request.limit]]
-    return ops.MemberList(members=found, cursor=f"{found[-1].name}/{found[-1].id}" if more else None)
+    return ops.MemberList(members=found, cursor=f"{found[-1].name}/{found[-1].id}" if has_more else None)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneMember) -> ops.MemberDetail:
     member = member_of(tx, caller, request.id, project=request.project)
     teams = tx.members.teams.of_member(member.id, limit=limits.page_items_max)
-    live = tx.sessions.ids_of_member(member.id, limit=limits.page_items_max)
+    live_sessions = tx.sessions.ids_of_member(member.id, limit=limits.page_items_max)
     return ops.MemberDetail(
         **msgspec.structs.asdict(redact_member(caller, member)),
         teams=[team.name for team in teams],
         leads=[team.name for team in teams if team.leader == member.name and not member.archived],
-        sessions=[ops.LiveSession(id=session_id, name=name) for session_id, name in live],
+        sessions=[ops.LiveSession(id=session_id, name=name) for session_id, name in live_sessions],
     )
 
 
 def edit(tx: Tx, caller: Caller, request: ops.EditMember) -> ops.ChangedMember:
-    """Change what was given; the rest stays as it is."""
-    member, project = _own(tx, caller, request, what="change members")
-    given = _given(tx, caller, request, member, project)
-    if not given:
+    """Change the fields that the request gives; leave the other fields unchanged."""
+    member, project = _changeable_member(tx, caller, request, action="change members")
+    given_fields = _given_fields(tx, caller, request, member, project)
+    if not given_fields:
         raise errors.Invalid(
-            "Nothing to change was given.", hint="Say at least one of --role, --identity, --model, …"
+            f"No change to member {member.name} was given.",
+            hint="Give at least one of --role, --identity, --model, …",
         )
-    changed = {name: value for name, value in given.items() if value != getattr(member, name)}
+    changed = {name: value for name, value in given_fields.items() if value != getattr(member, name)}
     rights.require_within_grant(caller, tool=changed.get("tool"), permission=changed.get("permission"))
     if not changed:
-        return _told(member, [])
+        return _changed_member(member, [])
     after = msgspec.structs.replace(member, updated_at=tx.at, **changed)
     tx.members.edit(after)
     data = {"name": after.name, "fields": sorted(changed)}
     if "name" not in changed:
         tx.log(Change(Kind.MEMBER_CHANGED, member.id, project.id, data), actor=caller.name)
-        return _told(after, [])
+        return _changed_member(after, [])
     tx.log(Change(Kind.MEMBER_CHANGED, member.id, project.id, data | {"was": member.name}), actor=caller.name)
     after = msgspec.structs.replace(after, mail_id=f"@{after.name}")
-    return _told(after, _tasks_left(tx, member))
+    return _changed_member(after, _open_task_warnings(tx, member))
 
 
 def archive(tx: Tx, caller: Caller, request: ops.OneMember) -> ops.ChangedMember:
-    """Put a member out of sight. Its record, its mail and its place in teams stay; it leads none any more."""
-    member, project = _own(tx, caller, request, what="archive members")
-    warnings = [*_tasks_left(tx, member), *_box_left(tx, member)]
+    """Archive a member. Record, mail and teams stay, but the member no longer leads a team."""
+    member, project = _changeable_member(tx, caller, request, action="archive members")
+    warnings = [*_open_task_warnings(tx, member), *_session_and_mailbox_warnings(tx, member)]
     for team in tx.members.teams.led_by(member.id):
         tx.members.teams.lead(team.id, None)
-        led = {"name": team.name, "leader": None}
-        tx.log(Change(Kind.TEAM_CHANGED, team.id, project.id, led), actor=caller.name)
+        team_data = {"name": team.name, "leader": None}
+        tx.log(Change(Kind.TEAM_CHANGED, team.id, project.id, team_data), actor=caller.name)
         warnings.append(
-            f"Team {team.name} has no leader now. Give it one: maestro team add {team.name} --leader MEMBER"
+            f"Team {team.name} has no leader now. Name a leader: maestro team add {team.name} --leader MEMBER"
         )
     tx.members.archive(member.id, at=tx.at)
     data = {"name": member.name, "fields": ["archived"]}
     tx.log(Change(Kind.MEMBER_CHANGED, member.id, project.id, data), actor=caller.name)
-    return _told(msgspec.structs.replace(member, archived=True, updated_at=tx.at), warnings)
+    return _changed_member(msgspec.structs.replace(member, archived=True, updated_at=tx.at), warnings)
 
 
 def member_of(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Member:
-    """The member a reference names: an id, also of one that is archived, or a present name in the project at hand."""
+    """Return the member with an id, archived or not, or the present member with a name in the project at hand."""
     name = ref.strip().removeprefix("@").lower()
     if ids.is_id(name, "mem"):
         member = tx.members.get(name)
@@ -122,96 +125,113 @@ def member_of(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Member:
     if member is None:
         raise errors.NotFound(
             f"There is no member {ref!r}.",
-            hint="`maestro member list` shows those there are, --archived also those that are archived.",
+            hint="List the members: maestro member list (with --archived also the archived members)",
         )
     return member
 
 
 def require_present(member: Member) -> None:
-    """An archived member stays as it was."""
+    """Refuse a change of an archived member."""
     if member.archived:
         raise errors.Conflict(
-            f"Member {member.name} ({member.id}) is archived.", hint="Create another: maestro member create …"
+            f"Member {member.name} ({member.id}) is archived.", hint="Create another member: maestro member create …"
         )
 
 
-def _own(tx: Tx, caller: Caller, request: ops.OneMember, *, what: str) -> tuple[Member, Project]:
-    """A member that the caller may change, with its project."""
+def _changeable_member(tx: Tx, caller: Caller, request: ops.OneMember, *, action: str) -> tuple[Member, Project]:
+    """Return a member and its project, if the caller may change the member."""
     member = member_of(tx, caller, request.id, project=request.project)
     project = project_of(tx, caller, member.project_id)
-    may_write(caller, project, what=what)
+    may_write(caller, project, what=action)
     require_present(member)
     return member, project
 
 
 def _free_name(tx: Tx, project: Project, text: str) -> str:
     name = members.name_of(text)
-    there = tx.members.by_name(project.id, name)
-    if there is not None:
+    existing = tx.members.by_name(project.id, name)
+    if existing is not None:
         raise errors.NameTaken(
-            f"A member of {project.name} is already called {name!r}.",
-            hint=f"Choose another name, or change that one: maestro member edit {name} …",
-            data={"id": there.id},
+            f"Project {project.name} already has a member {name!r}.",
+            hint=f"Choose another name, or change the existing member: maestro member edit {name} …",
+            data={"id": existing.id},
         )
     return name
 
 
-def _given(tx: Tx, caller: Caller, request: ops.EditMember, member: Member, project: Project) -> dict[str, Any]:
-    """The fields that a request gives, as the record has them."""
-    given: dict[str, Any] = {}
+def _given_fields(
+    tx: Tx, caller: Caller, request: ops.EditMember, member: Member, project: Project
+) -> dict[str, Any]:
+    """Return the fields given in a request, with the values for the record."""
+    given_fields: dict[str, Any] = {}
     if request.name is not None:
-        same = request.name.lower() == member.name
-        given["name"] = member.name if same else _free_name(tx, project, request.name)
+        is_same_name = request.name.lower() == member.name
+        given_fields["name"] = member.name if is_same_name else _free_name(tx, project, request.name)
     for name in ("role", "avatar"):
         if (text := getattr(request, name)) is not None:
-            given[name] = text.strip()
+            given_fields[name] = text.strip()
     if request.identity is not None:
-        given["identity"] = request.identity
+        given_fields["identity"] = request.identity
     if request.skills is not None:
-        given["skills"] = _distinct(request.skills)
+        given_fields["skills"] = _distinct_texts(request.skills)
     if request.model is not None:
-        given["model"] = request.model.strip() or None
+        given_fields["model"] = request.model.strip() or None
     if request.tool is not None:
-        given["tool"] = Tool(request.tool) if request.tool else None
+        given_fields["tool"] = Tool(request.tool) if request.tool else None
     if request.permission is not None:
-        given["permission"] = Permission(request.permission) if request.permission else None
+        given_fields["permission"] = Permission(request.permission) if request.permission else None
     if request.allow is not None or request.deny is not None:
         before = (member.allow, member.deny)
         allow, deny = rights.granted(caller, allow=request.allow, deny=request.deny, before=before)
-        given |= {"allow": allow, "deny": deny}
-    return given
+        given_fields |= {"allow": allow, "deny": deny}
+    return given_fields
 
 
-def _tasks_left(tx: Tx, member: Member) -> list[str]:
-    """Tasks name a member as it was called when they were written."""
+def _open_task_warnings(tx: Tx, member: Member) -> list[str]:
+    """Return a warning about open tasks that name the member.
+
+    A task stores the member's name at the time of writing, so a renamed or archived member leaves old names in tasks.
+    """
     count = tx.members.open_tasks(member)
     if not count:
         return []
-    are = "is" if count == 1 else "are"
-    return [f"{_counted(count, 'open task')} {are} still meant for {member.name}: maestro task edit … --member"]
+    verb = "is" if count == 1 else "are"
+    return [
+        f"{_format_count(count, 'open task')} {verb} still assigned to {member.name}. "
+        "Assign to another member: maestro task edit … --member"
+    ]
 
 
-def _box_left(tx: Tx, member: Member) -> list[str]:
-    """Nothing new reaches the box of an archived member; what lies there waits for its live sessions only."""
-    live = len(tx.sessions.ids_of_member(member.id, limit=limits.page_items_max))
+def _session_and_mailbox_warnings(tx: Tx, member: Member) -> list[str]:
+    """Return warnings about the live sessions and the unread mail of a member that is being archived.
+
+    An archived member gets no new mail, and only its live sessions can read the mail in its mailbox.
+    """
+    live_sessions = len(tx.sessions.ids_of_member(member.id, limit=limits.page_items_max))
     unread = tx.deliveries.count_open(member.id, reader="")
-    said = (
-        [f"{_counted(live, 'live session')} still {'works' if live == 1 else 'work'} as {member.name}."]
-        if live
+    warnings = (
+        [
+            f"{_format_count(live_sessions, 'live session')} still {'works' if live_sessions == 1 else 'work'} "
+            f"as {member.name}."
+        ]
+        if live_sessions
         else []
     )
     if unread:
-        said.append(f"{_counted(unread, 'message')} in its box {'is' if unread == 1 else 'are'} unread.")
-    return said
+        warnings.append(
+            f"{_format_count(unread, 'message')} in the mailbox of {member.name} "
+            f"{'is' if unread == 1 else 'are'} unread."
+        )
+    return warnings
 
 
-def _told(member: Member, warnings: list[str]) -> ops.ChangedMember:
+def _changed_member(member: Member, warnings: list[str]) -> ops.ChangedMember:
     return ops.ChangedMember(**msgspec.structs.asdict(member), warnings=warnings)
 
 
-def _distinct(texts: list[str]) -> list[str]:
+def _distinct_texts(texts: list[str]) -> list[str]:
     return list(dict.fromkeys(text.strip() for text in texts))
 
 
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+def _format_count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

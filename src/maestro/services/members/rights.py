@@ -1,4 +1,4 @@
-"""What a member's sessions may call besides, or short of, what their role allows: named, and by whom it is set."""
+"""The allow and deny lists of a member: operations that its sessions may or may not call, beyond their role."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def granted(
     deny: list[str] | None,
     before: tuple[list[str], list[str]] = ([], []),
 ) -> tuple[list[str], list[str]]:
-    """The lists as they are from now on; what is None stays as it was `before`."""
+    """Return the new allow and deny lists. A list that is None keeps its value from `before`."""
     allowed = named(allow) if allow is not None else before[0]
     denied = named(deny) if deny is not None else before[1]
     if caller.role is not Role.PERSON:
-        _only_narrow(before, allowed=allowed, denied=denied)
+        _refuse_widening(before, allowed=allowed, denied=denied)
     check_rights(allow=allowed, deny=denied)
     return allowed, denied
 
@@ -39,42 +39,40 @@ def require_within_grant(caller: Caller, *, tool: Tool | None, permission: Permi
 
 
 def named(texts: list[str]) -> list[str]:
-    """Operations by their names in the registry; they may be written as commands: `mail broadcast`."""
-    return list(dict.fromkeys(_name(text) for text in texts))
+    """Return the registry names of operations, which may be written as commands: `mail broadcast`."""
+    return list(dict.fromkeys(_operation_name(text) for text in texts))
 
 
-def _only_narrow(before: tuple[list[str], list[str]], *, allowed: list[str], denied: list[str]) -> None:
-    """Nobody but the person widens what sessions may: a coordinator could widen its own rights."""
+def _refuse_widening(before: tuple[list[str], list[str]], *, allowed: list[str], denied: list[str]) -> None:
+    """Refuse to widen a member's rights, because a coordinator could so widen its own rights. Only the person may."""
     if set(allowed) != set(before[0]):
+        raise errors.NotPermitted("Only the person may change the allow list of a member.", hint="Leave out --allow.")
+    if removed := [name for name in before[1] if name not in denied]:
         raise errors.NotPermitted(
-            "Only the person sets what a member is allowed besides its role.", hint="Leave out --allow."
-        )
-    if taken := [name for name in before[1] if name not in denied]:
-        raise errors.NotPermitted(
-            f"Only the person takes back what a member is denied: {', '.join(taken)}.",
-            hint="Name them too: --deny replaces the whole list.",
+            f"Only the person may remove operations from the deny list of a member: {', '.join(removed)}.",
+            hint="Name these operations too: --deny replaces the whole list.",
             data={"deny": before[1]},
         )
 
 
-def _name(text: str) -> str:
-    spelt = " ".join(text.lower().split())
-    found = _spellings().get(spelt)
+def _operation_name(text: str) -> str:
+    spelling = " ".join(text.lower().split())
+    found = _name_by_spelling().get(spelling)
     if found is not None:
         return found
-    near = difflib.get_close_matches(spelt, _spellings(), n=_NEAREST_MAX)
-    nearest = list(dict.fromkeys(_spellings()[spelling] for spelling in near))
-    asked = f"; did you mean {' or '.join(f'`{name}`' for name in nearest)}?" if nearest else "."
+    close_spellings = difflib.get_close_matches(spelling, _name_by_spelling(), n=_NEAREST_MAX)
+    nearest = list(dict.fromkeys(_name_by_spelling()[spelling] for spelling in close_spellings))
+    suggestion = f"; did you mean {' or '.join(f'`{name}`' for name in nearest)}?" if nearest else "."
     raise errors.Invalid(
-        f"There is no operation {text!r}{asked}",
-        hint="Write its name or its command: task.create or 'task create'. `maestro help` lists the commands.",
+        f"There is no operation {text!r}{suggestion}",
+        hint="Write an operation's name or command: task.create or 'task create'. `maestro help` lists the commands.",
         data={"value": text, "nearest": nearest},
     )
 
 
 @cache
-def _spellings() -> dict[str, str]:
-    """Each operation by its name, its command and that one's other names."""
+def _name_by_spelling() -> dict[str, str]:
+    """Return the operation names by spelling. An operation has a name, and may have a command with aliases."""
     found: dict[str, str] = {}
     for operation in REGISTRY.values():
         found[operation.name] = operation.name

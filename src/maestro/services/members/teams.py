@@ -1,4 +1,4 @@
-"""Teams: groups of a project's members."""
+"""Create, list, show and change teams: groups of a project's members."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from maestro.store.base import Tx
 
 
 def create(tx: Tx, caller: Caller, request: ops.CreateTeam) -> Team:
-    """A new team; whoever leads it is in it."""
+    """Create a team. The leader is also a member of the team."""
     project = project_of(tx, caller, request.project)
     may_write(caller, project, what="create teams")
     name = _free_name(tx, project, request.name)
-    joining, leader = _joining(tx, caller, request.members, request.leader, project)
+    joining, leader = _joining_members(tx, caller, request.members, request.leader, project)
     _check_size(len(joining))
     team = Team(
         id=ids.new("tea", tx.at),
@@ -45,77 +45,78 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTeam) -> Team:
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListTeams) -> ops.TeamList:
     project = project_of(tx, caller, request.project)
-    found = tx.members.teams.page(project.id, after=request.cursor, limit=request.limit + 1)
-    more = len(found) > request.limit
-    found = found[: request.limit]
-    return ops.TeamList(teams=found, cursor=found[-1].name if more else None)
+    teams = tx.members.teams.page(project.id, after=request.cursor, limit=request.limit + 1)
+    has_more = len(teams) > request.limit
+    teams = teams[: request.limit]
+    return ops.TeamList(teams=teams, cursor=teams[-1].name if has_more else None)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneTeam) -> ops.TeamDetail:
     team = team_of(tx, caller, request.id, project=request.project)
-    roster = [_colleague(redact_member(caller, member)) for member in tx.members.of_team(team.id)]
+    roster = [_roster_entry(redact_member(caller, member)) for member in tx.members.of_team(team.id)]
     return ops.TeamDetail(**msgspec.structs.asdict(team), roster=roster)
 
 
 def add(tx: Tx, caller: Caller, request: ops.AddToTeam) -> ops.ChangedTeam:
-    """Let members in, and give the team another leader where one is named."""
-    team, project = _own(tx, caller, request)
+    """Add members to a team, and set the leader if the request names a leader."""
+    team, project = _changeable_team(tx, caller, request)
     if not request.members and request.leader is None:
         raise errors.Invalid(
-            "Nobody was named.", hint=f"Say: maestro team add {team.name} MEMBERS, or --leader MEMBER"
+            f"No member to add to team {team.name} was named.",
+            hint=f"Name members: maestro team add {team.name} MEMBERS, or --leader MEMBER",
         )
-    joining, leader = _joining(tx, caller, request.members, request.leader, project)
+    joining, leader = _joining_members(tx, caller, request.members, request.leader, project)
     added = sorted(member.name for member in joining if member.name not in team.members)
     _check_size(len(team.members) + len(added))
     for member in joining:
         tx.members.teams.join(team.id, member.id)
-    there = [member.name for member in joining if member.name in team.members and member is not leader]
-    warnings = [f"{name} is in team {team.name} already." for name in there]
-    said: dict[str, object] = {"added": added} if added else {}
+    already_in = [member.name for member in joining if member.name in team.members and member is not leader]
+    warnings = [f"{name} is already in team {team.name}." for name in already_in]
+    changes: dict[str, object] = {"added": added} if added else {}
     if leader is not None and leader.name != team.leader:
         tx.members.teams.lead(team.id, leader.id)
-        said["leader"] = leader.name
-    return _changed(tx, caller, team, said, warnings)
+        changes["leader"] = leader.name
+    return _log_changes(tx, caller, team, changes, warnings)
 
 
 def remove(tx: Tx, caller: Caller, request: ops.RemoveFromTeam) -> ops.ChangedTeam:
-    """Take members out, all or none; a team whose leader goes has none."""
-    team, project = _own(tx, caller, request)
-    leaving = _distinct(member_of(tx, caller, ref, project=project.id) for ref in request.members)
+    """Remove members from a team, all or none. A team whose leader is removed has no leader."""
+    team, project = _changeable_team(tx, caller, request)
+    leaving = _distinct_members(member_of(tx, caller, ref, project=project.id) for ref in request.members)
     for member in leaving:
         if not tx.members.teams.has(team.id, member.id):
             raise errors.NotFound(
                 f"{member.name} is not in team {team.name}.",
-                hint=f"In it are: {', '.join(team.members) or 'nobody'}.",
+                hint=f"Members of the team: {', '.join(team.members) or 'none'}.",
                 data={"members": team.members},
             )
     for member in leaving:
         tx.members.teams.leave(team.id, member.id)
-    said: dict[str, object] = {"removed": sorted(member.name for member in leaving)}
+    changes: dict[str, object] = {"removed": sorted(member.name for member in leaving)}
     warnings = []
     if team.leader is not None and any(member.name == team.leader for member in leaving if not member.archived):
         tx.members.teams.lead(team.id, None)
-        said["leader"] = None
+        changes["leader"] = None
         warnings.append(
-            f"Team {team.name} has no leader now. Give it one: maestro team add {team.name} --leader MEMBER"
+            f"Team {team.name} has no leader now. Name a leader: maestro team add {team.name} --leader MEMBER"
         )
-    return _changed(tx, caller, team, said, warnings)
+    return _log_changes(tx, caller, team, changes, warnings)
 
 
 def team_of(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Team:
-    """The team a reference names: its id, or its name in the project at hand."""
+    """Return the team that a reference names: an id, or a name in the project at hand."""
     name = ref.strip().lower()
     if ids.is_id(name, "tea"):
         team = tx.members.teams.get(name)
     else:
         team = tx.members.teams.by_name(project_of(tx, caller, project).id, name)
     if team is None:
-        raise errors.NotFound(f"There is no team {ref!r}.", hint="`maestro team list` shows those there are.")
+        raise errors.NotFound(f"There is no team {ref!r}.", hint="List the teams: maestro team list")
     return team
 
 
-def _own(tx: Tx, caller: Caller, request: ops.OneTeam) -> tuple[Team, Project]:
-    """A team that the caller may change, with its project."""
+def _changeable_team(tx: Tx, caller: Caller, request: ops.OneTeam) -> tuple[Team, Project]:
+    """Return a team and its project, if the caller may change the team."""
     team = team_of(tx, caller, request.id, project=request.project)
     project = project_of(tx, caller, team.project_id)
     may_write(caller, project, what="change teams")
@@ -124,50 +125,58 @@ def _own(tx: Tx, caller: Caller, request: ops.OneTeam) -> tuple[Team, Project]:
 
 def _free_name(tx: Tx, project: Project, text: str) -> str:
     name = members.name_of(text)
-    there = tx.members.teams.by_name(project.id, name)
-    if there is not None:
+    existing = tx.members.teams.by_name(project.id, name)
+    if existing is not None:
         raise errors.NameTaken(
-            f"A team of {project.name} is already called {name!r}.",
-            hint=f"Choose another name, or add to that one: maestro team add {name} MEMBERS",
-            data={"id": there.id},
+            f"Project {project.name} already has a team {name!r}.",
+            hint=f"Choose another name, or add members to the existing team: maestro team add {name} MEMBERS",
+            data={"id": existing.id},
         )
     return name
 
 
-def _joining(
+def _joining_members(
     tx: Tx, caller: Caller, refs: list[str], leader_ref: str | None, project: Project
 ) -> tuple[list[Member], Member | None]:
-    """Those who join a team, once each, and who of them leads it."""
-    found = {member.id: member for member in (member_of(tx, caller, ref, project=project.id) for ref in refs)}
+    """Return the joining members, each once, and the leader among the members."""
+    member_by_id = {member.id: member for member in (member_of(tx, caller, ref, project=project.id) for ref in refs)}
     leader = member_of(tx, caller, leader_ref, project=project.id) if leader_ref is not None else None
     if leader is not None:
-        leader = found.setdefault(leader.id, leader)
-    for member in found.values():
+        leader = member_by_id.setdefault(leader.id, leader)
+    for member in member_by_id.values():
         require_present(member)
         if member.project_id != project.id:
-            raise errors.Invalid(f"Member {member.name} ({member.id}) is not of project {project.name}.")
-    return list(found.values()), leader
+            raise errors.Invalid(
+                f"Member {member.name} ({member.id}) does not belong to project {project.name}.",
+                hint=f"List the members: maestro member list --project {project.name}",
+            )
+    return list(member_by_id.values()), leader
 
 
 def _check_size(count: int) -> None:
     if count > limits.team_members_max:
-        raise errors.Conflict(f"A team has at most {limits.team_members_max} members.")
+        raise errors.Conflict(
+            f"The team would have {count} members: at most {limits.team_members_max} are allowed.",
+            hint="Create a second team, or remove members first.",
+        )
 
 
-def _changed(tx: Tx, caller: Caller, team: Team, said: dict[str, object], warnings: list[str]) -> ops.ChangedTeam:
-    """Log what happened, if anything did, and answer with the team as it is now."""
-    if said:
-        change = Change(Kind.TEAM_CHANGED, team.id, team.project_id, {"name": team.name, **said})
+def _log_changes(
+    tx: Tx, caller: Caller, team: Team, changes: dict[str, object], warnings: list[str]
+) -> ops.ChangedTeam:
+    """Log the changes, if there are any, and return the present state of the team."""
+    if changes:
+        change = Change(Kind.TEAM_CHANGED, team.id, team.project_id, {"name": team.name, **changes})
         tx.log(change, actor=caller.name)
         team = tx.members.teams.get(team.id) or team
     return ops.ChangedTeam(**msgspec.structs.asdict(team), warnings=warnings)
 
 
-def _distinct(found: Iterable[Member]) -> list[Member]:
+def _distinct_members(found: Iterable[Member]) -> list[Member]:
     return list({member.id: member for member in found}.values())
 
 
-def _colleague(member: Member) -> ops.Colleague:
+def _roster_entry(member: Member) -> ops.Colleague:
     return ops.Colleague(
         id=member.id,
         name=member.name,

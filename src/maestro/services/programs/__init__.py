@@ -1,1 +1,1 @@
-"""The programs of sessions: chosen, started, spoken with, stopped and started again."""
+"""Choose, start, prompt, stop and resume the programs of sessions."""

@@ -1,4 +1,4 @@
-"""What a new session will be, from what was asked for and what is known: its program, place, rights and limits."""
+"""Choose the options of a new session from the request and the store: tool, directory, rights and limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from maestro.tools.base import Agent
 
 
 def tool_of(tx: Tx, project: Project, tool: str | None, words: Sequence[str], members: Sequence[str]) -> Agent:
-    """The agent program: the one named, a program of one's own, or what a member prefers."""
+    """Return the tool: the named tool, `command` for a program of the caller's own, or a member's preferred tool."""
     if tool:
         return registry.find(tool)
     if words:
@@ -33,20 +33,23 @@ def tool_of(tx: Tx, project: Project, tool: str | None, words: Sequence[str], me
         if member is not None and member.tool is not None:
             return registry.find(member.tool.value)
     raise errors.Invalid(
-        "Which agent program is to run?", hint="Say --tool claude, codex or gemini; or a program: -- PROGRAM ARGS…"
+        "The tool of the new session is missing.",
+        hint="Name it with --tool claude, codex or gemini, or give a program: -- PROGRAM ARGS…",
     )
 
 
 def driver_of(agent: Agent, wanted: Driver | None) -> Driver:
-    """How it is spoken with: as asked for, or by the best way that its program has."""
+    """Return the requested driver or the tool's best driver; refuse a driver that the tool does not have."""
     offered = agent.abilities.drivers
     if wanted is not None and wanted not in offered:
-        raise errors.Invalid(f"{agent.name} cannot be driven by {wanted}.", hint=f"It can by: {', '.join(offered)}.")
+        raise errors.Invalid(
+            f"{agent.name} has no driver {wanted}.", hint=f"Drivers of {agent.name}: {', '.join(offered)}."
+        )
     return wanted or next(iter(offered))
 
 
 def members_of(tx: Tx, project: Project, names: Sequence[str]) -> list[Member]:
-    """The members that a session takes on."""
+    """Return the members that a session takes on."""
     found = []
     for name in dict.fromkeys(names):
         member = tx.members.by_name(project.id, name.lower())
@@ -57,9 +60,9 @@ def members_of(tx: Tx, project: Project, names: Sequence[str]) -> list[Member]:
 
 
 def usual_permission(mode: Mode, members: Sequence[Member]) -> Permission:
-    """A coordinator never writes code, nor does who only plans."""
-    given = next((one.permission for one in members if one.permission), None)
-    return grants.usual_level(mode, given)
+    """Return the usual permission level: coordinators and planners never write code."""
+    of_member = next((member.permission for member in members if member.permission), None)
+    return grants.usual_level(mode, of_member)
 
 
 def child_grant(
@@ -73,13 +76,13 @@ def child_grant(
 
 
 def own_patterns(tx: Tx, caller: Caller) -> list[str]:
-    """Return what the caller's own session may do without asking."""
-    talk = tx.talks.get(caller.session_id) if caller.session_id else None
-    return talk.allow if talk else []
+    """Return the patterns that the caller's own session is allowed without asking."""
+    conversation = tx.talks.get(caller.session_id) if caller.session_id else None
+    return conversation.allow if conversation else []
 
 
 def template_of(request: ops.SpawnSession, directory: str) -> Template:
-    """The workflow it follows: the one named, or that of its mode and strategy."""
+    """Return the session's workflow template, by name or by mode and strategy."""
     library = templates.load(Path(directory) / templates.FOLDER)
     return library.get(request.template) if request.template else library.choose(request.mode, request.strategy)
 
@@ -87,52 +90,54 @@ def template_of(request: ops.SpawnSession, directory: str) -> Template:
 def skills_of(
     request: ops.SpawnSession, members: Sequence[Member], agent: Agent, *, directory: str, home: Path
 ) -> tuple[Skill, ...]:
-    """What it was asked to know, and what its members do."""
+    """Return the requested skills and the skills of the session's members."""
     folders = [Path(directory) / skills.PROJECT, home / skills.OWN]
-    words = [skill for one in members for skill in one.skills]
-    return skills.chosen(request.skill, words, folders, whole=not agent.abilities.takes_skills)
+    member_skills = [skill for member in members for skill in member.skills]
+    return skills.chosen(request.skill, member_skills, folders, whole=not agent.abilities.takes_skills)
 
 
 def directory_of(tx: Tx, path: str, project: Project) -> str:
-    """Where an agent starts: where the caller is, if that is in the project; else the project's first checkout."""
-    here = Path(path) if path else None
-    found = tx.projects.workspaces(project.id, limit=limits.page_items_default)
-    for workspace in found:
-        if here is not None and here.is_relative_to(workspace.path):
+    """Return the project's checkout that holds the caller's path; else the project's first checkout."""
+    caller_path = Path(path) if path else None
+    workspaces = tx.projects.workspaces(project.id, limit=limits.page_items_default)
+    for workspace in workspaces:
+        if caller_path is not None and caller_path.is_relative_to(workspace.path):
             return workspace.path
-    if not found:
-        raise errors.NotFound(f"{project.name} has no checkout on this machine.", hint="Run `maestro init` in one.")
-    return found[0].path
+    if not workspaces:
+        raise errors.NotFound(
+            f"{project.name} has no checkout on this machine.", hint="Run `maestro init` in a checkout."
+        )
+    return workspaces[0].path
 
 
 def start_directory(path: str, checkout: str) -> str:
-    """Return where in a checkout an agent starts: at the caller's path, unless `..` or a link leads out of it."""
+    """Return the start directory in a checkout: the caller's path, unless `..` or a link leads out of it."""
     real = Path(path).resolve() if path else Path(checkout)
     return str(real) if real.is_relative_to(Path(checkout).resolve()) else checkout
 
 
 def within_limits(tx: Tx, caller: Caller, project: Project, bounds: Bounds) -> None:
-    """Refuse what would be one too many, or one too deep."""
+    """Refuse a session that would exceed the number or the depth of sessions."""
     if caller.session_id is not None:
         own = tx.sessions.get(caller.session_id)
         if own is not None and depth_of(tx, own, bounds) >= bounds.depth_max:
-            raise errors.Conflict(f"Sessions start others at most {bounds.depth_max} levels deep.")
+            raise errors.Conflict(f"Sessions may start sessions at most {bounds.depth_max} levels deep.")
         if tx.spawns.count_below(caller.session_id) >= bounds.of_one_coordinator_max:
             raise errors.LimitReached(
-                f"A coordinator has at most {bounds.of_one_coordinator_max} workers at once.",
-                hint="Wait for one to end: maestro mail wait",
+                f"A coordinator may have at most {bounds.of_one_coordinator_max} workers at once.",
+                hint="Wait for the end of a worker: maestro mail wait",
             )
     if tx.spawns.count_in_project(project.id) >= bounds.of_one_project_max:
         raise errors.LimitReached(
-            f"A project has at most {bounds.of_one_project_max} spawned sessions at once.",
-            hint="Wait for one to end: maestro session wait",
+            f"A project may have at most {bounds.of_one_project_max} spawned sessions at once.",
+            hint="Wait for the end of a session: maestro session wait",
         )
 
 
 def depth_of(tx: Tx, session: Session, bounds: Bounds) -> int:
-    """How many sessions are above one."""
-    depth, above = 0, session.parent_id
-    while above is not None and depth <= bounds.depth_max:
-        found = tx.sessions.route(above)
-        depth, above = depth + 1, found.parent_id if found else None
+    """Return the number of sessions above a session, counted a little beyond the limit at most."""
+    depth, parent_id = 0, session.parent_id
+    while parent_id is not None and depth <= bounds.depth_max:
+        parent = tx.sessions.route(parent_id)
+        depth, parent_id = depth + 1, parent.parent_id if parent else None
     return depth

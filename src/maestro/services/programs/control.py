@@ -1,4 +1,4 @@
-"""Speaking with agents that run: a prompt, an interrupt, a stop; and what they were told."""
+"""Control running programs: push a prompt, interrupt, stop; and show the prompts that a session started with."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from maestro.tools.conversation import WAITS_FOR_ANSWER
 
 
 def prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.SentMail:
-    """A prompt is mail first, so that it is on record and cannot be lost; then it is pushed."""
+    """Store a prompt as mail: the prompt is on record and cannot be lost. `push_prompt` pushes the prompt later."""
     session = kin.named(tx, caller, request.id, project=request.project)
     kin.may_act_on(tx, caller, session, what="prompt")
     require_live(session)
@@ -56,18 +56,18 @@ def prompt(tx: Tx, caller: Caller, request: ops.PromptSession) -> mail_shapes.Se
 
 def manifest(tx: Tx, caller: Caller, request: session_ops.OneSession) -> Manifest:
     session = kin.named(tx, caller, request.id, project=request.project)
-    kin.may_hear(tx, caller, session, what="read what it was told")
+    kin.may_hear(tx, caller, session, what="read its prompts")
     data = tx.spawns.manifest(session.id)
     if data is None:
-        raise errors.NotFound(f"{session.name} was not started by Maestro: it was told nothing.")
+        raise errors.NotFound(f"{session.name} was not started by Maestro and has no manifest.")
     return shapes.decode(data)
 
 
-NOT_HEARD_YET = "its program has not been heard of yet"
+NOT_HEARD_YET = "its program has sent no event yet"
 
 
 class Control:
-    """What goes through a runner."""
+    """Controls the programs of sessions through their runners."""
 
     def __init__(
         self,
@@ -83,165 +83,182 @@ class Control:
         self._store = store
         self._hub = hub
         self._runners = runners
-        self._stopping = stopping
-        self._waits = waits
-        self._saying = saying
-        self._wake = wake
+        self._stopper = stopping
+        self._receipt_waits = waits
+        self._pusher = saying
+        self._push_mail = wake
 
     async def push(
         self, caller: Caller, request: ops.PromptSession, sent: mail_shapes.SentMail
     ) -> mail_shapes.SentMail:
-        """After the commit: into the running agent. What does not get through lies in its inbox."""
+        """Push a stored prompt into the running program, after the commit. A prompt that fails stays in the inbox."""
         session_id = sent.deliveries[0].box
-        talk = await self._saying.talk(session_id)
-        if talk is not None:
-            await (self._say(session_id, sent) if talk.teller is Teller.RUNNER else self._leave(talk, sent))
-            return await self._waits.after(caller, request, await self._waits.look(sent))
+        conversation = await self._pusher.talk(session_id)
+        if conversation is not None:
+            await (
+                self._push_over_protocol(session_id, sent)
+                if conversation.teller is Teller.RUNNER
+                else self._push_to_terminal_agent(conversation, sent)
+            )
+            return await self._receipt_waits.after(caller, request, await self._receipt_waits.look(sent))
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
         data = registry.find(spawn.tool).prompt(request.text) if spawn else None
         if data is not None:
-            await self._type(session_id, sent, data)
-            await self._store.write(lambda tx: _handed_over(tx, session_id, sent.id), quick=True)
-            sent = await self._waits.look(sent)
-        return await self._waits.after(caller, request, sent)
+            await self._write_to_terminal(session_id, sent, data)
+            await self._store.write(lambda tx: _mark_delivered(tx, session_id, sent.id), quick=True)
+            sent = await self._receipt_waits.look(sent)
+        return await self._receipt_waits.after(caller, request, sent)
 
-    async def _say(self, session_id: str, sent: mail_shapes.SentMail) -> None:
-        """Over its program's protocol; what has to wait is handed over by its runner, as soon as it can be."""
+    async def _push_over_protocol(self, session_id: str, sent: mail_shapes.SentMail) -> None:
+        """Push over the program's protocol. The runner holds a prompt back until the program can take it."""
         try:
-            why = await self._saying.prompt(session_id, sent.id)
+            reason = await self._pusher.prompt(session_id, sent.id)
         except errors.Conflict as problem:
-            raise _not_handed_over(problem, sent) from problem
-        if why:
-            raise _held_back(why, sent)
+            raise _not_pushed(problem, sent) from problem
+        if reason:
+            raise _held_back(reason, sent)
 
-    async def _leave(self, talk: Talk, sent: mail_shapes.SentMail) -> None:
-        """For an agent in a terminal: its hooks hand it out while it works, and what has nothing to do is woken."""
-        if talk.turn is Turn.ASKING:
+    async def _push_to_terminal_agent(self, conversation: Talk, sent: mail_shapes.SentMail) -> None:
+        """Leave the prompt to the hooks of a working agent in a terminal; push mail to an idle one."""
+        if conversation.turn is Turn.ASKING:
             raise _held_back(WAITS_FOR_ANSWER, sent)
-        if talk.turn is Turn.NONE:  # it starts, or asks its person something that only it knows of
+        if conversation.turn is Turn.NONE:  # the program starts, or shows the person a dialog of its own
             raise _held_back(NOT_HEARD_YET, sent)
-        why = await self._wake(talk.session_id)
-        if why:
-            raise _not_handed_over(errors.Conflict(f"{why}."), sent)
+        reason = await self._push_mail(conversation.session_id)
+        if reason:
+            raise _not_pushed(errors.Conflict(f"{reason}."), sent)
 
-    async def _type(self, session_id: str, sent: mail_shapes.SentMail, data: bytes) -> None:
-        """Into its terminal; what that does not take is not delivered, and lies in the inbox."""
+    async def _write_to_terminal(self, session_id: str, sent: mail_shapes.SentMail, data: bytes) -> None:
+        """Write the prompt to the program's terminal. Input that the terminal does not take is not delivered."""
         try:
             is_taken = await self._runners.write(session_id, data)
         except errors.Conflict as problem:
-            raise _not_handed_over(problem, sent) from problem
+            raise _not_pushed(problem, sent) from problem
         if not is_taken:
             raise errors.NotConfirmed(
-                "Its program has not taken it in: it does not read just now.",
-                hint="It lies in its inbox, and in its terminal if it reads later.",
+                "The session's program has not read the prompt: it does not read its terminal now.",
+                hint="The prompt is in the session's inbox, and in its terminal if the program reads later.",
                 data=msgspec.to_builtins(sent),
             )
 
     async def interrupt(self, caller: Caller, request: session_ops.OneSession) -> Session:
-        session = await self._named(caller, request, what="interrupt")
+        session = await self._find_live_session(caller, request, action="interrupt")
         await self._runners.ask(session.id, do="interrupt")
-        await self._store.write(lambda tx: _interrupted(tx, caller, session), quick=True)
+        await self._store.write(lambda tx: _record_interrupt(tx, caller, session), quick=True)
         return session
 
     async def stop(self, caller: Caller, request: ops.StopSession) -> Session:
-        """Asked to end, with everything it started; answered once it has."""
-        session = await self._named(caller, request, what="stop")
+        """Stop a session's program with every process that it started. Return once the session has ended."""
+        session = await self._find_live_session(caller, request, action="stop")
         spawn = await self._store.read(lambda tx: tx.spawns.get(session.id), quick=True)
         if spawn is None:
             raise errors.Conflict(
-                f"{session.name} was only registered: its program is not Maestro's to stop.",
-                hint=f"End its program yourself; maestro session end {session.name} ends what is on record.",
+                f"{session.name} was only registered: Maestro did not start its program and cannot stop it.",
+                hint=f"End the program yourself; maestro session end {session.name} ends the session.",
             )
         with self._hub.subscribe([session.id]) as heard:
-            before = await self._stopping.stopped_by(session.id)
+            before = await self._stopper.stopped_by(session.id)
             if before is None:
                 await self._ask_to_stop(session, by=caller.title or caller.name)
-            return await self._ended(session, heard, request.timeout / 1000, before or "")
+            return await self._wait_for_end(session, heard, request.timeout / 1000, before or "")
 
     async def _ask_to_stop(self, session: Session, *, by: str) -> None:
         try:
-            await self._stopping.stop(session.id, by=by)
+            await self._stopper.stop(session.id, by=by)
         except errors.Conflict:
-            if not await self._stopping.is_ending(session.id):  # else its last words are on their way
+            if not await self._stopper.is_ending(session.id):  # else the runner's last report is still to come
                 raise
 
-    async def _ended(self, session: Session, heard: Subscription, seconds: float, before: str) -> Session:
-        """A session once it has ended; as it is, if nobody is to wait."""
+    async def _wait_for_end(
+        self, session: Session, subscription: Subscription, seconds: float, before: str
+    ) -> Session:
+        """Wait for the session's end and return the session; without `seconds`, return the present session."""
         try:
             async with asyncio.timeout(seconds or None):
-                while (now := await self._now(session)).ended_at is None and seconds:
-                    await heard.wait()
-                    heard.take()
+                while (current := await self._read_session(session)).ended_at is None and seconds:
+                    await subscription.wait()
+                    subscription.take()
         except TimeoutError:
-            by = f" by {before}" if before else ""
+            stopped_by = f" by {before}" if before else ""
             raise errors.TimedOut(
-                f"{session.name} is being stopped{by}: it has not ended within {seconds:g} s.",
+                f"{session.name} is being stopped{stopped_by}: it has not ended within {seconds:g} s.",
                 hint=f"maestro session wait {session.name} --until stopped",
             ) from None
-        return now
+        return current
 
-    async def _now(self, session: Session) -> Session:
+    async def _read_session(self, session: Session) -> Session:
         return await self._store.read(lambda tx: tx.sessions.get(session.id), quick=True) or session
 
     async def after_end(self, caller: Caller, request: session_ops.EndSession, ended: Session) -> Session:
-        """Who is ended on record while it is set up never gets a program. One that runs is ended with it; who ends
-        itself has a moment to finish its sentence (`upkeep/dismissing`)."""
+        """Stop the set-up or the program of a session that has just been ended.
+
+        A session that ends itself keeps its program for a moment to finish its turn (`upkeep/dismissing`).
+        """
         by = caller.title or caller.name
         if caller.session_id == ended.id:
-            await self._stopping.end_set_up(ended.id, by=by)
+            await self._stopper.end_set_up(ended.id, by=by)
         else:
-            await self._stopping.stop_all([ended.id], by=by)
+            await self._stopper.stop_all([ended.id], by=by)
         return ended
 
     async def prompts(self, caller: Caller, request: ops.ShowPrompt) -> ops.Prompts:
-        found = await self._store.read(lambda tx: manifest(tx, caller, request), quick=True)
-        both = request.system == request.task
-        library = await asyncio.to_thread(templates.load, Path(found.project.directory) / templates.FOLDER)
-        template = library.get(found.session.template)
+        stored = await self._store.read(lambda tx: manifest(tx, caller, request), quick=True)
+        shows_both = request.system == request.task
+        library = await asyncio.to_thread(templates.load, Path(stored.project.directory) / templates.FOLDER)
+        template = library.get(stored.session.template)
         return ops.Prompts(
-            session_id=found.session.id,
-            system_prompt=compose.system_prompt(found, template) if both or request.system else None,
-            task_prompt=compose.task_prompt(found) if both or request.task else None,
+            session_id=stored.session.id,
+            system_prompt=compose.system_prompt(stored, template) if shows_both or request.system else None,
+            task_prompt=compose.task_prompt(stored) if shows_both or request.task else None,
         )
 
-    async def _named(self, caller: Caller, request: session_ops.OneSession, *, what: str) -> Session:
-        def look(tx: Tx) -> Session:
+    async def _find_live_session(self, caller: Caller, request: session_ops.OneSession, *, action: str) -> Session:
+        def read_session(tx: Tx) -> Session:
             session = kin.named(tx, caller, request.id, project=request.project)
-            kin.may_act_on(tx, caller, session, what=what)
+            kin.may_act_on(tx, caller, session, what=action)
             require_live(session)
             return session
 
-        return await self._store.read(look, quick=True)
+        return await self._store.read(read_session, quick=True)
 
 
-def _interrupted(tx: Tx, caller: Caller, session: Session) -> None:
-    """No hook tells that a turn was cut short. If it goes on all the same, the next one does."""
-    talk = tx.talks.get(session.id)
-    if talk is None or talk.teller is not Teller.HOOKS or talk.turn not in (Turn.WORKING, Turn.ASKING):
+def _record_interrupt(tx: Tx, caller: Caller, session: Session) -> None:
+    """End the turn of an interrupted agent in a terminal: no hook reports an interrupt.
+
+    If the agent works on all the same, its next hook event sets the turn again.
+    """
+    conversation = tx.talks.get(session.id)
+    if (
+        conversation is None
+        or conversation.teller is not Teller.HOOKS
+        or conversation.turn not in (Turn.WORKING, Turn.ASKING)
+    ):
         return
     own = tx.sessions.caller(session.id)
     if own is not None:
         withdraw_left(tx, own)
     taking.stopped(tx, session, caller, interrupted=True)
-    detail = "it was interrupted"
+    detail = "turn was interrupted"
     status.say(tx, session, SessionStatus.IDLE, source=Source.HOOK, detail=detail, actor=caller.name)
 
 
-def _held_back(why: str, sent: mail_shapes.SentMail) -> errors.NotConfirmed:
+def _held_back(reason: str, sent: mail_shapes.SentMail) -> errors.NotConfirmed:
     return errors.NotConfirmed(
-        f"It is held back: {why}.",
-        hint=f"It is told as soon as that is over: maestro mail status {sent.id}",
+        f"The prompt is held back: {reason}.",
+        hint=f"It is pushed as soon as possible; its state: maestro mail status {sent.id}",
         data=msgspec.to_builtins(sent),
     )
 
 
-def _not_handed_over(problem: errors.Conflict, sent: mail_shapes.SentMail) -> errors.NotConfirmed:
+def _not_pushed(problem: errors.Conflict, sent: mail_shapes.SentMail) -> errors.NotConfirmed:
     return errors.NotConfirmed(
-        f"It was not handed over: {problem}", hint="It lies in its inbox.", data=msgspec.to_builtins(sent)
+        f"The prompt was not handed over: {problem}",
+        hint="The prompt is in the session's inbox.",
+        data=msgspec.to_builtins(sent),
     )
 
 
-def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:
+def _mark_delivered(tx: Tx, session_id: str, message_id: str) -> None:
     caller, message = tx.sessions.caller(session_id), tx.mail.get(message_id)
     if caller is not None and message is not None:
         receipts.take(tx, caller, Step.DELIVERED, session_id, message.seq, via="prompt")

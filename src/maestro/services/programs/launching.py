@@ -1,4 +1,4 @@
-"""Starting the program of a session that was written: its worktree, its prompts, its environment, its runner."""
+"""Start the program of a stored session: make worktree, prompts and environment, and start the runner."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from maestro.tools import registry
 from maestro.tools.base import Launch, Start, cleared
 from maestro.trackers import known as trackers
 
-_SYSTEM, _TASK = "system-prompt.xml", "task-prompt.xml"
-_TEMPORARY = "tmp"  # as its runner calls it
+_SYSTEM_PROMPT_FILE, _TASK_PROMPT_FILE = "system-prompt.xml", "task-prompt.xml"
+_TEMPORARY_FOLDER = "tmp"  # the runner uses the same name
 _PROGRAM = str(Path(sys.executable).parent / "maestro")
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Where a server is, for the agents it starts."""
+    """The server's home, socket and address, for the agents that the server starts."""
 
     home: Path
     socket: str
@@ -46,7 +46,7 @@ class Places(msgspec.Struct, frozen=True):
 
 
 class Launching:
-    """Programs of sessions."""
+    """Starts the programs of sessions."""
 
     def __init__(
         self,
@@ -61,77 +61,79 @@ class Launching:
         self._store = store
         self._runners = runners
         self._worktrees = worktrees
-        self._places = places
+        self._location = places
         self._token_of = token_of
         self._runner_secret_of = runner_secret_of
         self.on_runner_recorded: Callable[[], None] = lambda: None
-        self._under_way: dict[str, asyncio.Task[list[str]]] = {}
-        self._setting_up: dict[str, asyncio.Task[list[str]]] = {}
+        self._starts: dict[str, asyncio.Task[list[str]]] = {}
+        self._setups: dict[str, asyncio.Task[list[str]]] = {}
         self._stopped_by: dict[str, str] = {}
 
     async def start_or_fail(self, session_id: str) -> list[str]:
-        """Start a program; if that cannot be, the session has failed and gives its tasks back. Warnings.
+        """Start a session's program and return warnings. On failure the session fails and gives its tasks back.
 
-        Several may ask for the same session, who wrote it and who found it without a runner: it is started once.
+        The writer of the session and the job that finds sessions without a runner may both call this. The program is
+        started once.
         """
-        work = self._under_way.get(session_id)
+        work = self._starts.get(session_id)
         if work is None:
-            work = self._under_way[session_id] = asyncio.create_task(self._start_or_fail(session_id))
-            work.add_done_callback(lambda done: self._is_done(session_id, done))
+            work = self._starts[session_id] = asyncio.create_task(self._start_or_fail(session_id))
+            work.add_done_callback(lambda done: self._drop_finished(session_id, done))
         return await asyncio.shield(work)
 
     async def check_worktrees(self, directory: Callable[[Tx], str]) -> None:
-        """Refuse what would need a worktree where none can be made, before anything is written."""
+        """Refuse a directory in which no worktree can be made, before the session is written."""
         await worktrees.ready(await self._store.read(directory, quick=True))
 
     async def stop(self, session_id: str, *, by: str) -> bool:
-        """End the set-up of a session that has no program yet, and the session with it; whether there was one."""
-        work = self._setting_up.get(session_id)
+        """Stop the set-up of a session without a program, and end the session. Return whether a set-up ran."""
+        work = self._setups.get(session_id)
         if work is None:
             return False
-        if session_id not in self._stopped_by:  # a second cancel would cut off what ends its processes
+        # A second cancel would interrupt the killing of the set-up's processes.
+        if session_id not in self._stopped_by:
             self._stopped_by[session_id] = by
             work.cancel()
-        await asyncio.wait([self._under_way[session_id]])
+        await asyncio.wait([self._starts[session_id]])
         return True
 
     def is_under_way(self, session_id: str) -> bool:
-        """Whether a session is being started just now: its worktree is made, its set-up command runs."""
-        return session_id in self._under_way
+        """Return whether the session is being started now, for example while the set-up command runs."""
+        return session_id in self._starts
 
     async def fail(self, session_id: str, why: str) -> None:
-        """Give a session up that cannot be started."""
-        await self._store.write(lambda tx: self._over(tx, session_id, Status.FAILED, why))
+        """Mark a session as failed when its program cannot be started."""
+        await self._store.write(lambda tx: self._end_without_program(tx, session_id, Status.FAILED, why))
 
     async def close(self) -> None:
-        """What is being started now is found and started by the next server."""
-        for work in self._under_way.values():
+        """Cancel the running starts. The next server finds and starts the sessions."""
+        for work in self._starts.values():
             work.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await asyncio.gather(*self._starts.values(), return_exceptions=True)
 
-    def _is_done(self, session_id: str, work: asyncio.Task[list[str]]) -> None:
-        self._under_way.pop(session_id, None)
+    def _drop_finished(self, session_id: str, work: asyncio.Task[list[str]]) -> None:
+        self._starts.pop(session_id, None)
         if not work.cancelled():
-            work.exception()  # it is in the record; whoever asked may have gone
+            work.exception()  # read the error: the session records it, and the caller may have gone
 
     async def _start_or_fail(self, session_id: str) -> list[str]:
         try:
             return await self._start(session_id)
-        except _Stopped as stopped:
-            why = str(stopped)
-            await self._store.write(lambda tx: self._over(tx, session_id, Status.STOPPED, why))
-            raise errors.Conflict(why) from None
+        except _SetupStopped as stopped:
+            reason = str(stopped)
+            await self._store.write(lambda tx: self._end_without_program(tx, session_id, Status.STOPPED, reason))
+            raise errors.Conflict(reason) from None
         except (errors.MaestroError, OSError) as error:
             await self.fail(session_id, str(error))
             raise
 
     async def _start(self, session_id: str) -> list[str]:
-        """Start the program of a session that was written, and neither runs nor has ended since."""
+        """Start the program of a stored session, unless the program already runs or the session has ended."""
 
-        def look(tx: Tx) -> tuple[Spawn | None, bytes | None, Talk | None]:
+        def read_spawn(tx: Tx) -> tuple[Spawn | None, bytes | None, Talk | None]:
             return tx.spawns.get(session_id), tx.spawns.manifest(session_id), tx.talks.get(session_id)
 
-        spawn, data, talk = await self._store.read(look, quick=True)
+        spawn, data, conversation = await self._store.read(read_spawn, quick=True)
         assert spawn is not None and data is not None
         if spawn.ended_at is not None or self._has_runner(spawn):
             return []
@@ -140,12 +142,12 @@ class Launching:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         warnings: list[str] = []
         if manifest.workspace is not None and manifest.workspace.worktree:
-            warnings = await self._set_up(spawn, manifest)
+            warnings = await self._make_worktree(spawn, manifest)
         library = await asyncio.to_thread(templates.load, Path(manifest.project.directory) / templates.FOLDER)
         template = library.get(spawn.template)
         system, task = compose.system_prompt(manifest, template), compose.task_prompt(manifest)
-        write(folder / _SYSTEM, system)
-        write(folder / _TASK, task)
+        write(folder / _SYSTEM_PROMPT_FILE, system)
+        write(folder / _TASK_PROMPT_FILE, task)
         start = Start(
             session_id=session_id,
             system_prompt=system,
@@ -155,23 +157,25 @@ class Launching:
             permission=spawn.permission,
             words=spawn.words,
             skills=[skill.path for skill in manifest.skills if skill.path],
-            driver=talk.driver if talk else Driver.TERMINAL,
-            resumes=talk.conversation if talk else None,
-            home=self._places.home,
+            driver=conversation.driver if conversation else Driver.TERMINAL,
+            resumes=conversation.conversation if conversation else None,
+            home=self._location.home,
             folder=str(folder.absolute()),
             mcp=[_PROGRAM, "mcp"],
             hook=[_PROGRAM, "hook"],
-            allow=talk.allow if talk else [],
-            rest=talk.rest.value if talk else "ask",
+            allow=conversation.allow if conversation else [],
+            rest=conversation.rest.value if conversation else "ask",
         )
-        environment = self._environment(manifest, folder) | await self._tracker_words(manifest)
-        launch = registry.find(spawn.tool).launch(start, environment | (_temporary(folder) if talk else {}))
-        await self._begin(launch, spawn)
-        await self._stop_if_over(spawn)
+        environment = self._agent_environment(manifest, folder) | await self._tracker_environment(manifest)
+        launch = registry.find(spawn.tool).launch(
+            start, environment | (_make_temporary_folder(folder) if conversation else {})
+        )
+        await self._start_runner(launch, spawn)
+        await self._stop_if_run_ended(spawn)
         return warnings
 
-    async def _begin(self, launch: Launch, spawn: Spawn) -> None:
-        """Hand all of it to a runner."""
+    async def _start_runner(self, launch: Launch, spawn: Spawn) -> None:
+        """Start a runner with the order for the program."""
         session_id = spawn.session_id
         if launch.wait_seconds:
             await asyncio.sleep(launch.wait_seconds)
@@ -179,7 +183,7 @@ class Launching:
             "session_id": session_id,
             "token": self._token_of(session_id),
             "secret": self._runner_secret_of(session_id, spawn.epoch),
-            "socket": self._places.socket,
+            "socket": self._location.socket,
             "words": launch.words,
             "directory": spawn.directory,
             "epoch": spawn.epoch,
@@ -198,40 +202,40 @@ class Launching:
         await self._runners.start(order, session_id, record=lambda runner: self._record_runner(spawn, runner))
 
     async def _record_runner(self, spawn: Spawn, runner: Process) -> bool:
-        """Store which process is the session's runner, before the runner may do anything."""
-        recorded = await self._store.write(
+        """Store the process of the session's runner before the runner begins. Return whether the runner is wanted."""
+        is_wanted = await self._store.write(
             lambda tx: tx.spawns.record_runner(
                 spawn.session_id, epoch=spawn.epoch, pid=runner.pid, started=runner.started
             )
         )
         self.on_runner_recorded()
-        return recorded
+        return is_wanted
 
-    async def _set_up(self, spawn: Spawn, manifest: Manifest) -> list[str]:
-        """Its worktree, with what the project wants done there. This may take long, so it can be stopped."""
+    async def _make_worktree(self, spawn: Spawn, manifest: Manifest) -> list[str]:
+        """Make the session's worktree and run the project's set-up command. Both may take long and can be stopped."""
         making = self._worktrees.make(manifest, merges_into=await self._run_branch(spawn))
-        work = self._setting_up[spawn.session_id] = asyncio.ensure_future(making)
+        work = self._setups[spawn.session_id] = asyncio.ensure_future(making)
         try:
             return await work
         except asyncio.CancelledError:
             by = self._stopped_by.get(spawn.session_id)
             if by is None:
                 raise
-            raise _Stopped(f"It was stopped by {by} while its worktree was set up.") from None
+            raise _SetupStopped(f"The session was stopped by {by} while its worktree was set up.") from None
         finally:
-            self._setting_up.pop(spawn.session_id, None)
+            self._setups.pop(spawn.session_id, None)
             self._stopped_by.pop(spawn.session_id, None)
 
     def _has_runner(self, spawn: Spawn) -> bool:
-        """Whether a runner carries out this start. One of an earlier start has not quite ended: the new one waits."""
+        """Return whether a runner carries out this start. A runner of an earlier start does not count."""
         if spawn.epoch > 1:
             note = self._runners.note(spawn.session_id)
             if note is None or note.epoch < spawn.epoch:
                 return False
         return self._runners.is_starting(spawn.session_id) or self._runners.is_alive(spawn.session_id)
 
-    async def _stop_if_over(self, spawn: Spawn) -> None:
-        """A run that was stopped before this program was there could not stop it: so it is done now."""
+    async def _stop_if_run_ended(self, spawn: Spawn) -> None:
+        """Stop the program if its run has ended meanwhile: the run could not stop a program that did not run yet."""
         run_id = spawn.run_id
         run = await self._store.read(lambda tx: tx.runs.get(run_id), quick=True) if run_id else None
         if run is not None and run.status is not RunStatus.RUNNING:
@@ -239,55 +243,55 @@ class Launching:
                 await self._runners.ask(spawn.session_id, do="stop", by=f"the end of {run.id}")
 
     async def _run_branch(self, spawn: Spawn) -> str | None:
-        """Where the run that a session is of gathers finished work."""
+        """Return the branch into which the session's run merges finished work."""
         run_id = spawn.run_id
         if run_id is None:
             return None
         run = await self._store.read(lambda tx: tx.runs.get(run_id), quick=True)
         return run.branch if run else None
 
-    async def _tracker_words(self, manifest: Manifest) -> dict[str, str]:
-        """What an agent finds in its environment where its project has a tracker beside Maestro."""
-        found = await self._store.read(lambda tx: tx.trackers.get(manifest.project.id), quick=True)
-        return trackers.environment(found.kind, name=manifest.session.name) if found else {}
+    async def _tracker_environment(self, manifest: Manifest) -> dict[str, str]:
+        """Return the agent's environment variables for the tracker of its project."""
+        tracker = await self._store.read(lambda tx: tx.trackers.get(manifest.project.id), quick=True)
+        return trackers.environment(tracker.kind, name=manifest.session.name) if tracker else {}
 
-    def _environment(self, manifest: Manifest, folder: Path) -> dict[str, str]:
-        """What an agent finds in its environment: its own, and nothing of whoever started the server."""
+    def _agent_environment(self, manifest: Manifest, folder: Path) -> dict[str, str]:
+        """Return the agent's environment, without Maestro's variables of the process that started the server."""
         session = manifest.session
-        ours = {
+        own_variables = {
             "MAESTRO_SESSION_ID": session.id,
             "MAESTRO_TOKEN": self._token_of(session.id),
             "MAESTRO_TASK_IDS": ",".join(task.id for task in manifest.tasks),
             "MAESTRO_PROJECT_ID": manifest.project.id,
             "MAESTRO_MODE": session.mode.value,
             "MAESTRO_STRATEGY": session.strategy,
-            "MAESTRO_SOCKET": self._places.socket,
-            "MAESTRO_SERVER_URL": self._places.url() or "",
-            "MAESTRO_SYSTEM_PROMPT_FILE": str(folder / _SYSTEM),
-            "MAESTRO_TASK_PROMPT_FILE": str(folder / _TASK),
+            "MAESTRO_SOCKET": self._location.socket,
+            "MAESTRO_SERVER_URL": self._location.url() or "",
+            "MAESTRO_SYSTEM_PROMPT_FILE": str(folder / _SYSTEM_PROMPT_FILE),
+            "MAESTRO_TASK_PROMPT_FILE": str(folder / _TASK_PROMPT_FILE),
         }
         if session.mode is Mode.COORDINATE:
-            ours["MAESTRO_ORCHESTRATOR_STRATEGY"] = session.strategy
+            own_variables["MAESTRO_ORCHESTRATOR_STRATEGY"] = session.strategy
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-        return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | ours
+        return cleared(os.environ) | {"PATH": path, "TERM": "xterm-256color"} | own_variables
 
-    def _over(self, tx: Tx, session_id: str, final: Status, why: str) -> None:
-        """Its program will not run."""
+    def _end_without_program(self, tx: Tx, session_id: str, final: Status, reason: str) -> None:
+        """End a session whose program will not run."""
         session, spawn = tx.sessions.get(session_id), tx.spawns.get(session_id)
         if session is None or spawn is None:
             return
-        tail = why[: limits.report_tail_chars_max]
+        tail = reason[: limits.report_tail_chars_max]
         tx.spawns.end(session_id, epoch=spawn.epoch, code=None, signal=None, tail=tail, at=tx.at)
         if session.ended_at is None:
-            sessions.finish(tx, session, final, source=Source.PROCESS, actor=THE_SERVER, detail=why)
+            sessions.finish(tx, session, final, source=Source.PROCESS, actor=THE_SERVER, detail=reason)
 
 
-def _temporary(folder: Path) -> dict[str, str]:
-    """A place for what some programs leave in `TMPDIR`, sockets among it; its runner takes it away at its end."""
-    place = folder.absolute() / _TEMPORARY
-    place.mkdir(exist_ok=True, mode=0o700)
-    return {"TMPDIR": str(place)}
+def _make_temporary_folder(folder: Path) -> dict[str, str]:
+    """Make the session's `TMPDIR`, in which some programs leave files and sockets. The runner removes the folder."""
+    temporary = folder.absolute() / _TEMPORARY_FOLDER
+    temporary.mkdir(exist_ok=True, mode=0o700)
+    return {"TMPDIR": str(temporary)}
 
 
-class _Stopped(Exception):
-    """By whom a set-up was ended."""
+class _SetupStopped(Exception):
+    """A caller has stopped a set-up; the message names the caller."""

@@ -1,4 +1,4 @@
-"""Puts a manifest together from the store: all that a session is told when it starts."""
+"""Build a session's manifest from the store: all facts for the session's first prompts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from maestro.store.base import Tx
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True):
-    """What a manifest is made from, besides the store."""
+    """The input for a manifest besides the store."""
 
     session: Session
     project: Project
@@ -38,7 +38,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     team: str | None = None
     tasks: Sequence[Task] = ()
     references: Sequence[Task] = ()
-    reader: Caller = THE_SERVER  # on whose behalf tasks are told: what that caller may not read is left out
+    reader: Caller = THE_SERVER  # the manifest leaves out texts of tasks that the reader may not read
     skills: Sequence[shapes.Skill] = ()
     directive: shapes.Directive | None = None
     workspace: shapes.Workspace | None = None
@@ -46,7 +46,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(tx: Tx, brief: Brief, operations: Sequence[Operation]) -> Manifest:
-    """The manifest of a session that is about to start."""
+    """Return the manifest of a session that is about to start."""
     session, project = brief.session, brief.project
     caller = tx.sessions.caller(session.id)
     return Manifest(
@@ -66,31 +66,33 @@ def build(tx: Tx, brief: Brief, operations: Sequence[Operation]) -> Manifest:
         grant=session.grant,
         reach=brief.reach,
         workspace=brief.workspace,
-        members=tuple(_member(member) for member in brief.members),
+        members=tuple(_member_entry(member) for member in brief.members),
         team=brief.team,
-        roster=_roster(tx, project),
-        tasks=tuple(_task(tx, task, brief.reader, texts=False) for task in brief.tasks),
-        reference_tasks=tuple(_task(tx, task, brief.reader, texts=True) for task in brief.references),
+        roster=_team_roster(tx, project),
+        tasks=tuple(_task_entry(tx, task, brief.reader, with_texts=False) for task in brief.tasks),
+        reference_tasks=tuple(_task_entry(tx, task, brief.reader, with_texts=True) for task in brief.references),
         coordinator=_coordinator(tx, session),
         directive=brief.directive,
         siblings=_siblings(tx, session),
         skills=tuple(brief.skills),
         limits=shapes.Limits(workers_max=limits.spawns_of_one_coordinator_max, depth_left=brief.depth_left),
         commands=tuple(
-            shapes.Command(operation=one.name, words=one.command.words, summary=one.summary)
-            for one in operations
-            if one.command is not None and caller is not None and may_call(caller, one.name, one.callers)
+            shapes.Command(operation=operation.name, words=operation.command.words, summary=operation.summary)
+            for operation in operations
+            if operation.command is not None
+            and caller is not None
+            and may_call(caller, operation.name, operation.callers)
         ),
     )
 
 
 def anew(tx: Tx, before: Manifest, session: Session, *, task_ids: Sequence[str], resumed: shapes.Resumed) -> Manifest:
-    """The manifest of a session that is started again: as before, with what has changed around it."""
-    found = [task for task_id in task_ids if (task := tx.tasks.get(task_id)) is not None]
+    """Return the manifest of a restarted session: the previous manifest with present tasks and sessions."""
+    tasks = [task for task_id in task_ids if (task := tx.tasks.get(task_id)) is not None]
     return msgspec.structs.replace(
         before,
         session=msgspec.structs.replace(before.session, name=session.name),
-        tasks=tuple(_task(tx, task, THE_SERVER, texts=False) for task in found),
+        tasks=tuple(_task_entry(tx, task, THE_SERVER, with_texts=False) for task in tasks),
         coordinator=_coordinator(tx, session),
         siblings=_siblings(tx, session),
         resumed=resumed,
@@ -98,11 +100,11 @@ def anew(tx: Tx, before: Manifest, session: Session, *, task_ids: Sequence[str],
 
 
 def directive(subject: str, text: str, *, sender: str, kind: SenderKind, message_id: str) -> shapes.Directive:
-    """What a session is started with, in the words of whoever starts it."""
+    """Return the directive of a new session, in the caller's own text."""
     return shapes.Directive(subject=subject, text=text, sender=sender, sender_kind=kind, message_id=message_id)
 
 
-def _member(member: Member) -> shapes.TeamMember:
+def _member_entry(member: Member) -> shapes.TeamMember:
     return shapes.TeamMember(
         id=member.id,
         name=member.name,
@@ -116,14 +118,14 @@ def _member(member: Member) -> shapes.TeamMember:
     )
 
 
-def _roster(tx: Tx, project: Project) -> tuple[shapes.TeamMember, ...]:
-    found = tx.members.page(project.id, after=("", ""), limit=limits.team_members_max)
-    return tuple(_member(member) for member in found)
+def _team_roster(tx: Tx, project: Project) -> tuple[shapes.TeamMember, ...]:
+    members = tx.members.page(project.id, after=("", ""), limit=limits.team_members_max)
+    return tuple(_member_entry(member) for member in members)
 
 
-def _task(tx: Tx, task: Task, reader: Caller, *, texts: bool) -> shapes.Task:
-    many = limits.page_items_default
-    documents = tx.documents.of_task(task.id, limit=many) if may_read_task(reader, task) else []
+def _task_entry(tx: Tx, task: Task, reader: Caller, *, with_texts: bool) -> shapes.Task:
+    limit = limits.page_items_default
+    documents = tx.documents.of_task(task.id, limit=limit) if may_read_task(reader, task) else []
     task = redact_task(reader, task)
     parent = tx.tasks.get(task.parent_id) if task.parent_id else None
     blockers = tx.tasks.blockers(task.id, limit=limits.blockers_shown_max) if task.open_blockers else []
@@ -133,7 +135,7 @@ def _task(tx: Tx, task: Task, reader: Caller, *, texts: bool) -> shapes.Task:
         title=task.title,
         status=task.status,
         priority=task.priority,
-        opened_by=_opened_by(tx, task),
+        opened_by=_opener_name(tx, task),
         description=task.description,
         ready=task.ready,
         stage=task.stage,
@@ -143,20 +145,23 @@ def _task(tx: Tx, task: Task, reader: Caller, *, texts: bool) -> shapes.Task:
         holder=task.holder,
         acceptance=tuple(task.accept),
         gates=tuple(task.gates),
-        depends_on=_links(tx.tasks.dependencies(task.id, limit=many)),
-        blockers=_links(blockers),
-        children=_links(tx.tasks.children(task.id, limit=many)),
-        documents=tuple(_document(tx, one, texts=texts) for one in documents),
+        depends_on=_task_links(tx.tasks.dependencies(task.id, limit=limit)),
+        blockers=_task_links(blockers),
+        children=_task_links(tx.tasks.children(task.id, limit=limit)),
+        documents=tuple(_document_entry(tx, document, with_text=with_texts) for document in documents),
     )
 
 
-def _document(tx: Tx, document: Document, *, texts: bool) -> shapes.Document:
-    """`texts`: with what it says, if that is text and lies in its row; else its reader fetches it."""
-    kept = tx.documents.content(document).body if texts else None
+def _document_entry(tx: Tx, document: Document, *, with_text: bool) -> shapes.Document:
+    """Return a document's entry. `with_text` adds the content if it is text and stored in the document's row.
+
+    The agent fetches any other content itself.
+    """
+    body = tx.documents.content(document).body if with_text else None
     text = ""
-    if kept is not None:
+    if body is not None:
         with contextlib.suppress(UnicodeDecodeError):
-            text = kept.decode()
+            text = body.decode()
     return shapes.Document(
         id=document.id,
         title=document.title,
@@ -166,17 +171,17 @@ def _document(tx: Tx, document: Document, *, texts: bool) -> shapes.Document:
     )
 
 
-def _opened_by(tx: Tx, task: Task) -> str | None:
-    """Who of another project asks for it, as the server knows."""
+def _opener_name(tx: Tx, task: Task) -> str | None:
+    """Return the agent and project that opened the task as an issue; None for a task of its own project."""
     if task.from_project_id is None or task.from_project_id == task.project_id:
         return None
     project, session = tx.projects.get(task.from_project_id), tx.sessions.get(task.created_by)
-    who = (session.address or session.name) if session else task.created_by
-    return f"{who}, project {project.name}" if project else who
+    opener = (session.address or session.name) if session else task.created_by
+    return f"{opener}, project {project.name}" if project else opener
 
 
-def _links(found: Sequence[Task]) -> tuple[shapes.TaskLink, ...]:
-    return tuple(shapes.TaskLink(id=task.id, ref=task.ref, title=task.title, status=task.status) for task in found)
+def _task_links(tasks: Sequence[Task]) -> tuple[shapes.TaskLink, ...]:
+    return tuple(shapes.TaskLink(id=task.id, ref=task.ref, title=task.title, status=task.status) for task in tasks)
 
 
 def _coordinator(tx: Tx, session: Session) -> shapes.Coordinator | None:
@@ -196,16 +201,16 @@ def _coordinator(tx: Tx, session: Session) -> shapes.Coordinator | None:
 def _siblings(tx: Tx, session: Session) -> tuple[shapes.Sibling, ...]:
     if session.parent_id is None:
         return ()
-    found = tx.sessions.children(session.parent_id, limit=limits.page_items_default)
+    children = tx.sessions.children(session.parent_id, limit=limits.page_items_default)
     return tuple(
         shapes.Sibling(
-            session_id=one.id,
-            name=one.name,
-            mode=one.mode,
-            status=one.status,
-            member=one.member,
-            tasks=_links([task for task_id in one.tasks if (task := tx.tasks.get(task_id))]),
+            session_id=sibling.id,
+            name=sibling.name,
+            mode=sibling.mode,
+            status=sibling.status,
+            member=sibling.member,
+            tasks=_task_links([task for task_id in sibling.tasks if (task := tx.tasks.get(task_id))]),
         )
-        for one in found
-        if one.id != session.id
+        for sibling in children
+        if sibling.id != session.id
     )

@@ -1,4 +1,4 @@
-"""The server's side of the nursery: one process of its own that becomes a runner for every order."""
+"""The server's side of the runner forker, a separate process that forks a runner for each order."""
 
 from __future__ import annotations
 
@@ -16,53 +16,56 @@ import msgspec
 from maestro.core import limits
 from maestro.system import processes
 
-# Stores the process of a runner that waits for leave to begin; False: the runner is no longer wanted.
+# Stores the process of a forked runner before the runner begins; False: the runner is no longer wanted.
 Record = Callable[[processes.Process], Awaitable[bool]]
 
 
 class Nursery:
-    """Started with the first runner, and again if it should have ended. `ended` hears of every runner that has."""
+    """Starts the forking process with the first runner, and again after the process has ended.
+
+    `on_runner_end` is called for every runner that has ended.
+    """
 
     def __init__(self, ended: Callable[[str], None]) -> None:
-        self._ended = ended
+        self._on_runner_end = ended
         self._process: asyncio.subprocess.Process | None = None
-        self._listening: asyncio.Task[None] | None = None
-        self._starting = asyncio.Lock()
-        self._numbers = itertools.count(1)
-        self._expected: dict[int, asyncio.Future[int]] = {}  # by the order's number: the pid of its runner
-        self._alive: set[str] = set()
+        self._reader_task: asyncio.Task[None] | None = None
+        self._start_lock = asyncio.Lock()
+        self._order_numbers = itertools.count(1)
+        self._expected_pids: dict[int, asyncio.Future[int]] = {}  # the runner's pid, by the number of its order
+        self._live_sessions: set[str] = set()
 
     async def bear(self, order: dict[str, Any], *, record: Record) -> int:
-        """Fork a runner for an order, record its process, let it begin; return its pid. OSError if there is none."""
-        process, number = await self._there(), next(self._numbers)
-        born: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._expected[number] = born
+        """Fork a runner for an order, record the process, let the runner begin. Return the pid, or raise OSError."""
+        process, number = await self._ensure_process(), next(self._order_numbers)
+        pid: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._expected_pids[number] = pid
         is_wanted = False
         try:
             _send(process, {**order, "number": number})
             async with asyncio.timeout(limits.runner_answer_seconds_max):
-                runner = processes.look_up(await born)
+                runner = processes.look_up(await pid)
             if runner is None:
                 raise OSError("The runner ended before it began.")
             is_wanted = await record(runner)
             return runner.pid
         finally:
-            self._expected.pop(number, None)
+            self._expected_pids.pop(number, None)
             _send(process, {"begin": number, "is_wanted": is_wanted})
 
     async def close(self) -> None:
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
-        process.stdin.close()  # it ends by that; its runners do not
+        process.stdin.close()  # a closed input ends the forker, not its runners
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.runner_answer_seconds_max):
                 await process.wait()
-        if self._listening is not None:
-            self._listening.cancel()
+        if self._reader_task is not None:
+            self._reader_task.cancel()
 
-    async def _there(self) -> asyncio.subprocess.Process:
-        async with self._starting:
+    async def _ensure_process(self) -> asyncio.subprocess.Process:
+        async with self._start_lock:
             if self._process is None or self._process.returncode is not None:
                 self._process = await asyncio.create_subprocess_exec(
                     sys.executable,
@@ -72,45 +75,45 @@ class Nursery:
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     cwd="/",
-                    env=_own_environment(),
-                    start_new_session=True,  # an interrupt at the server's terminal is not for runners
+                    env=_minimal_environment(),
+                    start_new_session=True,  # an interrupt at the server's terminal must not reach runners
                 )
-                self._listening = asyncio.create_task(self._listen(self._process), name="nursery")
+                self._reader_task = asyncio.create_task(self._read_messages(self._process), name="nursery")
             return self._process
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+    async def _read_messages(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         while line := await process.stdout.readline():
-            self._hear(msgspec.json.decode(line))
+            self._handle_message(msgspec.json.decode(line))
         await process.wait()
-        # Nobody tells of their ends any more; whoever is told now looks for itself who lives.
-        for born in self._expected.values():
-            if not born.done():
-                born.set_exception(OSError("The process that starts runners has ended."))
-        alive, self._alive = self._alive, set()
-        for session_id in alive:
-            self._ended(session_id)
+        # No process reports the ends of these runners any more. The handler checks by itself which of them live.
+        for pid in self._expected_pids.values():
+            if not pid.done():
+                pid.set_exception(OSError("The process that starts runners has ended."))
+        session_ids, self._live_sessions = self._live_sessions, set()
+        for session_id in session_ids:
+            self._on_runner_end(session_id)
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        if "ended" in said:
-            self._alive.discard(said["ended"])
-            self._ended(said["ended"])
+    def _handle_message(self, message: dict[str, Any]) -> None:
+        if "ended" in message:
+            self._live_sessions.discard(message["ended"])
+            self._on_runner_end(message["ended"])
             return
-        self._alive.add(said["born"])
-        born = self._expected.get(said["number"])
-        if born is not None and not born.done():
-            born.set_result(said["pid"])
+        self._live_sessions.add(message["born"])
+        pid = self._expected_pids.get(message["number"])
+        if pid is not None and not pid.done():
+            pid.set_result(message["pid"])
 
 
 def _send(process: asyncio.subprocess.Process, message: dict[str, Any]) -> None:
-    """Hand the nursery one message, behind its length."""
+    """Send a message to the forker, with the length in front."""
     assert process.stdin is not None
-    # Not by msgspec: an environment may hold what is no text, and this keeps it as it is.
+    # Not with msgspec: an environment may hold bytes that are no text, which json keeps.
     data = json.dumps(message).encode()
     process.stdin.write(len(data).to_bytes(4, "big") + data)
 
 
-def _own_environment() -> dict[str, str]:
-    """What a Python of ours needs to start; the agent's own environment is in its order."""
+def _minimal_environment() -> dict[str, str]:
+    """Return the variables that the forker's Python needs to start; the order holds the agent's environment."""
     kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
     return {name: os.environ[name] for name in kept if name in os.environ}

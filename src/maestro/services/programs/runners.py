@@ -1,6 +1,6 @@
-"""The server's side of runners: starting one, and speaking with those that live.
+"""The server's side of runners: start a runner, and send requests to live runners.
 
-A runner outlives the server. What is known of it is in its folder: who it is, its socket, what it could not report.
+A runner outlives the server. Its folder holds all facts about it: its note, its socket, its unsent reports.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ LOCK = "runner.lock"
 NOTE = "runner.json"
 LOG = "runner.log"
 SPOOL = "spool.json"
-_LISTENS_SECONDS = 0.01
-_ROUNDS_MAX = 100  # of ending what an agent left
-_ROUND_SECONDS = 0.02
+_POLL_SECONDS = 0.01
+_KILL_ROUNDS_MAX = 100  # of killing the processes that an agent left behind
+_KILL_ROUND_SECONDS = 0.02
 _encode = msgspec.json.Encoder().encode
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Who a runner and its agent are: pid and start time each; and which start of the session it carried out."""
+    """The identity of a runner and its program, by pid and start time, and the number of the session's start."""
 
     runner: int
     runner_started: str
@@ -46,51 +46,51 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Runners:
-    """Runners by the session they run. The server's own directory is its home, so paths from there are short."""
+    """The runners of sessions. The server works in its data directory: this keeps socket paths short."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._running: set[str] = set()
-        self._nursery = Nursery(self._ended)
-        self.on_end: Callable[[], None] = lambda: None  # a runner of ours has ended
+        self._own_sessions: set[str] = set()
+        self._forker = Nursery(self._drop_ended)
+        self.on_end: Callable[[], None] = lambda: None  # called after the end of a runner of this server
 
     def folder(self, session_id: str) -> Path:
         return self._home / FOLDER / session_id
 
     async def start(self, order: dict[str, Any], session_id: str, *, record: Record) -> int:
-        """Start a runner in the session's folder, which is there, and hand it its order; return its pid.
+        """Start a runner with an order in the session's existing folder. Return its pid.
 
-        `record` stores the runner's process; the runner does nothing before that.
+        `record` stores the runner's process; the runner waits for the end of the store.
         """
         folder = self.folder(session_id)
-        self._running.add(session_id)
+        self._own_sessions.add(session_id)
         try:
-            return await self._nursery.bear({**order, "folder": str(folder)}, record=record)
+            return await self._forker.bear({**order, "folder": str(folder)}, record=record)
         except OSError:
-            self._running.discard(session_id)
+            self._own_sessions.discard(session_id)
             raise
 
     async def close(self) -> None:
-        """Those that run go on."""
-        await self._nursery.close()
+        """Close the forker. Running runners go on."""
+        await self._forker.close()
 
-    def _ended(self, session_id: str) -> None:
-        self._running.discard(session_id)
+    def _drop_ended(self, session_id: str) -> None:
+        self._own_sessions.discard(session_id)
         self.on_end()
 
     def is_starting(self, session_id: str) -> bool:
-        """Whether a runner that we started has not ended yet, also if it holds nothing so far."""
-        return session_id in self._running
+        """Return whether a runner of this server has not ended, even before the runner holds the lock."""
+        return session_id in self._own_sessions
 
     def note(self, session_id: str) -> Note | None:
-        """What a runner wrote about itself."""
+        """Return the note that a runner wrote about itself; None without a readable note."""
         try:
             return msgspec.json.decode((self.folder(session_id) / NOTE).read_bytes(), type=Note)
         except (OSError, msgspec.DecodeError):
             return None
 
     def is_alive(self, session_id: str) -> bool:
-        """Whether a runner has this session: it holds the lock for as long as it lives."""
+        """Return whether a live runner has the session: a runner holds the lock as long as it lives."""
         try:
             descriptor = os.open(self.folder(session_id) / LOCK, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
@@ -104,85 +104,89 @@ class Runners:
         return False
 
     def live_sessions(self) -> list[str]:
-        """Return the ids of all sessions that a runner has, whether the store knows them or not."""
+        """Return the ids of all sessions with a live runner, also of sessions that the store does not know."""
         folders = sorted((self._home / FOLDER).glob("*"))
         return [folder.name for folder in folders if self.is_alive(folder.name)]
 
     def end_orphan(self, session_id: str, *, epoch: int) -> bool:
-        """End an agent of this start whose runner is gone, with all it started; whether there was anything.
+        """Kill the processes of a program whose runner is gone. Return whether any process was found.
 
-        That is the very process that was noted, whatever is below it, and whoever was started with the session's
-        name in its environment: a runner that is killed takes nobody along, and those who had left the agent's
-        group have no other mark. Looked for again until nobody is found, for one may start another meanwhile.
+        A killed runner does not end its program. The processes are the noted program, its descendants, and every
+        process with the session's id in its environment: processes that left the program's group have no other mark.
+        The search is repeated until it finds none, since a process may start another one meanwhile.
         """
-        ended = False
-        for _ in range(_ROUNDS_MAX):
-            left = self._left(session_id, epoch)
-            if not left:
-                return ended
-            ended = True
-            stray_processes.kill(left)
-            time.sleep(_ROUND_SECONDS)
-        return ended
+        has_killed = False
+        for _ in range(_KILL_ROUNDS_MAX):
+            strays = self._stray_processes(session_id, epoch)
+            if not strays:
+                return has_killed
+            has_killed = True
+            stray_processes.kill(strays)
+            time.sleep(_KILL_ROUND_SECONDS)
+        return has_killed
 
-    def _left(self, session_id: str, epoch: int) -> list[Process]:
-        """What is still there of an agent; never this server or what it started, should the agent have started it."""
+    def _stray_processes(self, session_id: str, epoch: int) -> list[Process]:
+        """Return the processes that a program left behind, but never the server and its child processes.
+
+        The agent may have started this server.
+        """
         note = self.note(session_id)
         if note is not None and note.epoch != epoch:
-            return []  # it has been started again meanwhile
+            return []  # the session has been started again meanwhile
         agent = look_up(note.agent) if note else None
-        found = {one.pid: one for one in with_variable("MAESTRO_SESSION_ID", session_id)}
+        found = {process.pid: process for process in with_variable("MAESTRO_SESSION_ID", session_id)}
         if note is not None and agent is not None and agent.started == note.agent_started:
-            found |= {one.pid: one for one in (agent, *below(agent.pid))}
-        spared = {os.getpid(), *(one.pid for one in below(os.getpid()))}
-        return [one for pid, one in found.items() if pid not in spared and not one.ended]
+            found |= {process.pid: process for process in (agent, *below(agent.pid))}
+        spared = {os.getpid(), *(process.pid for process in below(os.getpid()))}
+        return [process for pid, process in found.items() if pid not in spared and not process.ended]
 
     def last_words(self, session_id: str) -> str:
-        """The end of what a runner complained of."""
+        """Return the last lines of a runner's log."""
         try:
-            said = (self.folder(session_id) / LOG).read_text("utf-8", "replace")
+            text = (self.folder(session_id) / LOG).read_text("utf-8", "replace")
         except OSError:
             return ""
-        return "\n".join(said.strip().splitlines()[-5:])
+        return "\n".join(text.strip().splitlines()[-5:])
 
     def spooled(self, session_id: str) -> list[dict[str, Any]]:
-        """What a runner could not report before it ended. A full disk leaves only the record of the end."""
-        found: list[dict[str, Any]] = []
+        """Return the reports that a runner could not send before it ended. A full disk leaves only the end record."""
+        reports: list[dict[str, Any]] = []
         with contextlib.suppress(OSError, msgspec.DecodeError):
-            found = msgspec.json.decode((self.folder(session_id) / SPOOL).read_bytes())
+            reports = msgspec.json.decode((self.folder(session_id) / SPOOL).read_bytes())
         end = end_record.read(self.folder(session_id))
-        if end is not None and not any(_is_end(report, of=end) for report in found):
-            found = [*found, end]
-        return found
+        if end is not None and not any(_is_same_end(report, end) for report in reports):
+            reports = [*reports, end]
+        return reports
 
     def forget_spool(self, session_id: str) -> None:
         (self.folder(session_id) / SPOOL).unlink(missing_ok=True)
         end_record.remove(self.folder(session_id))
 
     async def write(self, session_id: str, data: bytes) -> bool:
-        """Input for the agent; whether its terminal took all of it, within a moment."""
+        """Write input to the program's terminal. Return whether the terminal took all of it within a short time."""
         answer = await self.ask(session_id, do="write", data=base64.b64encode(data).decode())
-        ends = time.monotonic() + limits.prompt_taken_seconds
-        while answer.get("left") and time.monotonic() < ends:
-            await asyncio.sleep(_LISTENS_SECONDS)
+        deadline = time.monotonic() + limits.prompt_taken_seconds
+        while answer.get("left") and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
             answer = await self.ask(session_id, do="state")
         return not answer.get("left")
 
     async def ask(self, session_id: str, **request: Any) -> dict[str, Any]:
-        """One request to a runner, and its answer; NotFound if none is there."""
+        """Send a request to the session's runner and return the answer; raise Conflict if no runner answers."""
         try:
             async with asyncio.timeout(limits.runner_answer_seconds_max):
                 answer = await self._exchange(session_id, request)
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
             raise errors.Conflict(
-                "Its runner does not answer.", hint="maestro session explain says what is known of it."
+                f"The runner of session {session_id} does not answer.",
+                hint="maestro session explain shows the evidence for the session's status.",
             ) from error
         if not answer.get("ok"):
             raise errors.Conflict(str(answer.get("problem", "The runner refused.")))
         return answer
 
     async def _connect(self, session_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """To a runner's socket. One that was started a moment ago will listen in a moment."""
+        """Connect to a runner's socket. A runner that was just started needs a moment before it listens."""
         path = os.path.relpath(self.folder(session_id) / CONTROL)
         while True:
             try:
@@ -190,7 +194,7 @@ class Runners:
             except (FileNotFoundError, ConnectionRefusedError):
                 if not self.is_starting(session_id):
                     raise
-            await asyncio.sleep(_LISTENS_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _exchange(self, session_id: str, request: dict[str, Any]) -> dict[str, Any]:
         reader, writer = await self._connect(session_id)
@@ -209,6 +213,6 @@ class Runners:
                 await writer.wait_closed()
 
 
-def _is_end(report: dict[str, Any], *, of: dict[str, Any]) -> bool:
-    """Return whether a report tells the end of the same start as a record does."""
-    return report.get("kind") == of.get("kind") and report.get("epoch") == of.get("epoch")
+def _is_same_end(report: dict[str, Any], end: dict[str, Any]) -> bool:
+    """Return whether a report and an end record tell the end of the same start."""
+    return report.get("kind") == end.get("kind") and report.get("epoch") == end.get("epoch")

@@ -1,7 +1,7 @@
-"""Starting agents: what a session will be is decided and written first, then its program is started.
+"""Spawn sessions: decide and write a session first, and start the program afterwards.
 
-In one transaction: the session, the claims on its tasks, its directive as mail, its manifest. So two spawns never get
-one task, and whatever happens to the program afterwards, the record is there.
+One transaction writes the session, the claims on its tasks, its directive as mail, and its manifest. Therefore two
+spawns never get the same task, and the record exists whatever happens to the program.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ WORKTREES = "worktrees"
 
 
 class Spawning:
-    """Sessions that Maestro starts itself."""
+    """Spawns and resumes sessions whose programs Maestro starts."""
 
     def __init__(
         self,
@@ -74,25 +74,25 @@ class Spawning:
     ) -> None:
         self._store = store
         self._hub = hub
-        self._launching = launching
+        self._launcher = launching
         self._home = home
         self._token_of = token_of
         self._operations = operations
         self._bounds = bounds
-        self._started: set[tuple[str, int]] = set()
+        self._known_starts: set[tuple[str, int]] = set()
 
     async def check(self, caller: Caller, request: ops.SpawnSession) -> None:
-        """Whatever can be said before anything is written: that no worktree can be made here."""
+        """Refuse a spawn with a worktree where no worktree can be made, before the session is written."""
 
         def directory(tx: Tx) -> str:
             return directory_of(tx, request.path, project_of(tx, caller, request.project))
 
         if request.worktree:
-            await self._launching.check_worktrees(directory)
-        with contextlib.suppress(errors.MaestroError):  # said when the session is written
-            here = await self._store.read(directory, quick=True)
-            # Read here, outside of the transaction, and remembered: nobody waits for it.
-            await asyncio.to_thread(templates.load, Path(here) / templates.FOLDER)
+            await self._launcher.check_worktrees(directory)
+        with contextlib.suppress(errors.MaestroError):  # `spawn_session` raises the same error
+            checkout = await self._store.read(directory, quick=True)
+            # Load the templates into the cache before the transaction: no other caller has to wait for the files.
+            await asyncio.to_thread(templates.load, Path(checkout) / templates.FOLDER)
 
     def spawn(
         self,
@@ -102,22 +102,22 @@ class Spawning:
         *,
         run_id: str | None = None,
     ) -> ops.SpawnedSession:
-        """Decide and write what the session is; after a dry run nothing of it is kept."""
+        """Decide and write a new session. A dry run undoes all writes."""
         project = project_of(tx, caller, request.project)
         may_write(caller, project, what="spawn sessions")
         within_limits(tx, caller, project, self._bounds)
-        agent = tool_of(tx, project, request.tool, request.words, request.member)
+        tool = tool_of(tx, project, request.tool, request.words, request.member)
         members = members_of(tx, project, request.member)
         if request.team is not None and tx.members.teams.by_name(project.id, request.team) is None:
-            raise errors.NotFound(f"There is no team {request.team!r}.", hint="maestro team list")
+            raise errors.NotFound(f"There is no team {request.team!r}.", hint="List the teams: maestro team list")
         tasks = [task_of(tx, caller, ref, project=project.id) for ref in request.task]
         directory = directory_of(tx, request.path, project)
         template = template_of(request, directory)
         permission = request.permission or usual_permission(request.mode, members)
-        grant = child_grant(tx, caller, request, tool=agent.name, permission=permission)
+        grant = child_grant(tx, caller, request, tool=tool.name, permission=permission)
         request = msgspec.structs.replace(request, grant=grant)
-        session = self._session(tx, caller, request, project, agent, members)
-        self._claim(tx, session, request.mode, tasks)
+        session = self._register(tx, caller, request, project, tool, members)
+        self._claim_tasks(tx, session, request.mode, tasks)
         brief = Brief(
             session=session,
             project=project,
@@ -125,113 +125,116 @@ class Spawning:
             permission=permission,
             strategy=template.strategy,
             template=template.name,
-            model=request.model or next((one.model for one in members if one.model), None),
-            reach=agent.reach(permission),
+            model=request.model or next((member.model for member in members if member.model), None),
+            reach=tool.reach(permission),
             members=members,
             team=request.team,
             tasks=[tx.tasks.get(task.id) or task for task in tasks],
             references=[task_of(tx, caller, ref, project=project.id) for ref in request.reference],
             reader=caller,
-            skills=skills_of(request, members, agent, directory=directory, home=self._home),
-            directive=_direct(tx, caller, request, session),
-            workspace=self._workspace(request, project, session, directory),
+            skills=skills_of(request, members, tool, directory=directory, home=self._home),
+            directive=_post_directive(tx, caller, request, session),
+            workspace=self._choose_workspace(request, project, session, directory),
             depth_left=self._bounds.depth_max - depth_of(tx, session, self._bounds),
         )
         manifest = manifests.build(tx, brief, self._operations())
-        tx.spawns.insert(_spawn_of(tx, brief, request, agent, run_id), manifest=shapes.encode(manifest))
-        driver = driver_of(agent, request.driver)
-        teller = agent.abilities.drivers[driver]
+        tx.spawns.insert(_spawn_of(tx, brief, request, tool, run_id), manifest=shapes.encode(manifest))
+        driver = driver_of(tool, request.driver)
+        teller = tool.abilities.drivers[driver]
         if teller is not Teller.NOBODY:
             tx.talks.insert(session.id, driver=driver, teller=teller, allow=request.allow, rest=request.asks)
         if request.dry_run:
-            raise Undo(_answer(session, brief, manifest, template))
-        return _answer(session, brief)
+            raise Undo(_spawned_answer(session, brief, manifest, template))
+        return _spawned_answer(session, brief)
 
     def resume(self, tx: Tx, caller: Caller, request: session_ops.OneSession) -> ops.SpawnedSession:
-        """Start a session again that has ended: the same one, with its name, place, tasks and mailbox."""
-        old = kin.named(tx, caller, request.id, project=request.project)
-        kin.may_act_on(tx, caller, old, what="resume")
-        spawn = tx.spawns.get(old.id)
+        """Start an ended session again: the same session, with its name, directory, tasks and mailbox."""
+        ended = kin.named(tx, caller, request.id, project=request.project)
+        kin.may_act_on(tx, caller, ended, what="resume")
+        spawn = tx.spawns.get(ended.id)
         if spawn is None:
-            raise errors.Conflict(f"{old.name} was not started by Maestro.", hint="Start it again by hand.")
-        if old.ended_at is None:
-            raise errors.Conflict(f"{old.name} runs: it is {old.status}.", data={"status": old.status})
-        project = project_of(tx, caller, old.project_id)
+            raise errors.Conflict(
+                f"{ended.name} was not started by Maestro.", hint="Start its program again by hand."
+            )
+        if ended.ended_at is None:
+            raise errors.Conflict(f"{ended.name} has not ended: it is {ended.status}.", data={"status": ended.status})
+        project = project_of(tx, caller, ended.project_id)
         within_limits(tx, caller, project, self._bounds)
-        now = resuming.restart(tx, caller, old, spawn)
-        tx.recoveries.clear(old.id)
-        return _resumed(tx, now)
+        restarted = resuming.restart(tx, caller, ended, spawn)
+        tx.recoveries.clear(ended.id)
+        return _resumed_answer(tx, restarted)
 
-    def _workspace(
+    def _choose_workspace(
         self, request: ops.SpawnSession, project: Project, session: Session, directory: str
     ) -> shapes.Workspace:
-        """Where it works: in the checkout that is there, just where its caller is, or in one of its own."""
+        """Return the session's workspace: the caller's directory in its checkout, or a worktree of its own."""
         if not request.worktree:
             return shapes.Workspace(directory=start_directory(request.path, directory), address=session.address)
-        own = self._home / WORKTREES / project.name / f"{session.name}-{session.id[-6:]}"
+        worktree = self._home / WORKTREES / project.name / f"{session.name}-{session.id[-6:]}"
         branch = f"maestro/{session.name}-{session.id[-6:]}"
-        return shapes.Workspace(directory=str(own), branch=branch, base="HEAD", worktree=True)
+        return shapes.Workspace(directory=str(worktree), branch=branch, base="HEAD", worktree=True)
 
     async def launch(
         self, caller: Caller, request: ops.SpawnSession, answer: ops.SpawnedSession
     ) -> ops.SpawnedSession:
-        """After the commit: start the program. What cannot be started has failed, and gives its tasks back."""
+        """Start the program, after the commit. A session that cannot be started fails and gives its tasks back."""
         start = (answer.id, answer.epoch)
-        if answer.dry_run or start in self._started:
-            return answer  # nothing to start, or the same key came twice
-        self._started.add(start)
+        if answer.dry_run or start in self._known_starts:
+            return answer  # a dry run, or a repeated request with the same key
+        self._known_starts.add(start)
         warnings: list[str] = []
-        with self._hub.subscribe([answer.id]) as heard, contextlib.suppress(TimeoutError):
+        with self._hub.subscribe([answer.id]) as subscription, contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.spawn_answer_seconds):
-                warnings = await self._launching.start_or_fail(answer.id)
-                while (await self._now(answer)).status is Status.SPAWNING:
-                    await heard.wait()
-                    heard.take()
-        return msgspec.structs.replace(await self._as_it_is(answer), warnings=warnings)
+                warnings = await self._launcher.start_or_fail(answer.id)
+                while (await self._read_session(answer)).status is Status.SPAWNING:
+                    await subscription.wait()
+                    subscription.take()
+        return msgspec.structs.replace(await self._add_present_state(answer), warnings=warnings)
 
-    async def _as_it_is(self, answer: ops.SpawnedSession) -> ops.SpawnedSession:
-        """What is known of it by now: that its program runs, or why it does not."""
-        now = await self._now(answer)
+    async def _add_present_state(self, answer: ops.SpawnedSession) -> ops.SpawnedSession:
+        """Return the answer with the session's present state; raise if its program could not be started."""
+        session = await self._read_session(answer)
         spawn = await self._store.read(lambda tx: tx.spawns.get(answer.id), quick=True)
-        if now.status is Status.FAILED and now.pid is None and spawn is not None and spawn.ended_at is not None:
+        has_failed = session.status is Status.FAILED and session.pid is None
+        if has_failed and spawn is not None and spawn.ended_at is not None:
             raise errors.NotStarted(
-                f"{now.name} could not be started: {spawn.tail or 'nobody knows why'}",
-                hint=f"maestro session show {now.name}",
-                data={"id": now.id},
+                f"{session.name} could not be started: {spawn.tail or 'the reason is not known'}",
+                hint=f"maestro session show {session.name}",
+                data={"id": session.id},
             )
-        return msgspec.structs.replace(answer, **msgspec.structs.asdict(now))
+        return msgspec.structs.replace(answer, **msgspec.structs.asdict(session))
 
-    async def _now(self, answer: ops.SpawnedSession) -> Session:
-        found = await self._store.read(lambda tx: tx.sessions.get(answer.id), quick=True)
-        assert found is not None
-        return found
+    async def _read_session(self, answer: ops.SpawnedSession) -> Session:
+        session = await self._store.read(lambda tx: tx.sessions.get(answer.id), quick=True)
+        assert session is not None
+        return session
 
-    def _session(
+    def _register(
         self,
         tx: Tx,
         caller: Caller,
         request: ops.SpawnSession,
         project: Project,
-        agent: Agent,
+        tool: Agent,
         members: Sequence[Member],
     ) -> Session:
-        asked = session_ops.RegisterSession(
+        registration = session_ops.RegisterSession(
             project=project.id,
             mode=request.mode,
             name=request.name,
             member=members[0].name if members else None,
-            tool=agent.name,
+            tool=tool.name,
             task=request.task,
             path=request.path,
             grant=request.grant,
         )
-        made = sessions.register(tx, caller, asked, self._token_of, is_spawned=True)
-        found = tx.sessions.get(made.id)
-        assert found is not None
-        return found
+        registered = sessions.register(tx, caller, registration, self._token_of, is_spawned=True)
+        session = tx.sessions.get(registered.id)
+        assert session is not None
+        return session
 
-    def _claim(self, tx: Tx, session: Session, mode: Mode, tasks: Sequence[Task]) -> None:
-        """Whoever executes holds its tasks before its program runs; what is not ready is refused."""
+    def _claim_tasks(self, tx: Tx, session: Session, mode: Mode, tasks: Sequence[Task]) -> None:
+        """Claim the tasks for an executing session before its program runs; refuse tasks that are not ready."""
         if mode is not Mode.EXECUTE:
             return
         worker = tx.sessions.caller(session.id)
@@ -240,7 +243,7 @@ class Spawning:
             moves.start(tx, worker, task_shapes.StartTask(id=task.id))
 
 
-def _answer(
+def _spawned_answer(
     session: Session, brief: Brief, manifest: Manifest | None = None, template: Template | None = None
 ) -> ops.SpawnedSession:
     return ops.SpawnedSession(
@@ -257,26 +260,26 @@ def _answer(
     )
 
 
-def _resumed(tx: Tx, session: Session) -> ops.SpawnedSession:
-    """A session that is started again, as one that was spawned."""
+def _resumed_answer(tx: Tx, session: Session) -> ops.SpawnedSession:
+    """Return the answer for a restarted session."""
     spawn, data = tx.spawns.get(session.id), tx.spawns.manifest(session.id)
     assert spawn is not None and data is not None
-    told = shapes.decode(data)
+    manifest = shapes.decode(data)
     return ops.SpawnedSession(
         **msgspec.structs.asdict(session),
         strategy=spawn.strategy,
         template=spawn.template,
         permission=spawn.permission,
         directory=spawn.directory,
-        branch=told.workspace.branch if told.workspace else None,
+        branch=manifest.workspace.branch if manifest.workspace else None,
         epoch=spawn.epoch,
     )
 
 
-def _spawn_of(tx: Tx, brief: Brief, request: ops.SpawnSession, agent: Agent, run_id: str | None) -> Spawn:
+def _spawn_of(tx: Tx, brief: Brief, request: ops.SpawnSession, tool: Agent, run_id: str | None) -> Spawn:
     return Spawn(
         session_id=brief.session.id,
-        tool=agent.name,
+        tool=tool.name,
         words=request.words,
         model=brief.model,
         permission=brief.permission,
@@ -294,13 +297,13 @@ def _spawn_of(tx: Tx, brief: Brief, request: ops.SpawnSession, agent: Agent, run
     )
 
 
-def _direct(tx: Tx, caller: Caller, request: ops.SpawnSession, session: Session) -> shapes.Directive | None:
-    """The first directive: in the manifest, so that no race can lose it, and as mail, so that it is on record."""
+def _post_directive(tx: Tx, caller: Caller, request: ops.SpawnSession, session: Session) -> shapes.Directive | None:
+    """Post the first directive as mail, for the record. The manifest holds the directive too: no race can lose it."""
     if not request.message and not request.subject:
         return None
     subject = request.subject or "Your task"
     sender = sender_of(tx, caller)
-    made = post(
+    message = post(
         tx,
         Draft(
             sender=sender,
@@ -314,4 +317,4 @@ def _direct(tx: Tx, caller: Caller, request: ops.SpawnSession, session: Session)
         ),
     )
     kind = SenderKind.SESSION if caller.is_session else SenderKind.PERSON
-    return manifests.directive(subject, request.message, sender=sender.name, kind=kind, message_id=made.id)
+    return manifests.directive(subject, request.message, sender=sender.name, kind=kind, message_id=message.id)

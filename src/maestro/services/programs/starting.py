@@ -1,6 +1,6 @@
-"""Starting programs behind the back of whoever has seen that they are missing: one slow set-up holds up nobody else.
+"""Start programs in the background: a slow set-up delays no other start.
 
-Nothing is kept of it: a session that was written and has no program is found and started by the next server.
+No state is stored: the next server finds and starts every stored session without a program.
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ log = logging.getLogger(__name__)
 
 
 class Starts:
-    """Those that are under way. Whoever begins one looks first whether there is room."""
+    """The starts that are under way. Callers check `is_full` before another start."""
 
     def __init__(self, launching: Launching, *, most: int | None = None) -> None:
-        self._launching = launching
-        self._most = most
-        self._under_way: set[asyncio.Task[None]] = set()
-        self.on_done: Callable[[], None] = lambda: None  # there is room for another
+        self._launcher = launching
+        self._count_max = most
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.on_done: Callable[[], None] = lambda: None  # called when another start has room
 
     @property
     def is_full(self) -> bool:
-        return self._most is not None and len(self._under_way) >= self._most
+        return self._count_max is not None and len(self._tasks) >= self._count_max
 
     def begin(self, session_id: str) -> None:
-        """Start the program of a session; one that is being started already is not started twice."""
+        """Start the program of a session in the background. The launcher starts a session only once."""
         work = asyncio.create_task(self._start(session_id))
-        self._under_way.add(work)
-        work.add_done_callback(self._is_done)
+        self._tasks.add(work)
+        work.add_done_callback(self._drop_finished)
 
     async def one_is_done(self, *, seconds: float) -> bool:
-        """Wait for one of them, at most so long; whether there was one."""
-        if not self._under_way or seconds <= 0:
+        """Wait at most `seconds` for the end of any start. Return whether a start has ended."""
+        if not self._tasks or seconds <= 0:
             return False
-        done, _ = await asyncio.wait(self._under_way, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(self._tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         return bool(done)
 
     async def close(self) -> None:
-        """What is being started now is found and started by the next server."""
-        for work in self._under_way:
+        """Cancel the running starts. The next server finds and starts the sessions."""
+        for work in self._tasks:
             work.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _is_done(self, work: asyncio.Task[None]) -> None:
-        self._under_way.discard(work)
+    def _drop_finished(self, work: asyncio.Task[None]) -> None:
+        self._tasks.discard(work)
         self.on_done()
 
     async def _start(self, session_id: str) -> None:
         try:
-            for warning in await self._launching.start_or_fail(session_id):
+            for warning in await self._launcher.start_or_fail(session_id):
                 log.warning("%s: %s", session_id, warning)
         except (errors.MaestroError, OSError) as error:
             log.warning("%s could not be started: %s", session_id, error)

@@ -1,4 +1,4 @@
-"""Ends what a session runs, however far it has come: its set-up command, or its program by way of its runner."""
+"""Stop a session at any stage: the set-up command, or the program through the runner."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from maestro.services.programs.runners import Runners
 
 
 class Stopping:
-    """Asks for the end; that it has come is reported by whoever ends."""
+    """Asks set-ups and runners to stop. The runner or the launcher reports the end."""
 
     def __init__(self, runners: Runners, launching: Launching) -> None:
         self._runners = runners
-        self._launching = launching
+        self._launcher = launching
 
     async def stop(self, session_id: str, *, by: str) -> None:
-        """With all it started."""
-        if not await self._launching.stop(session_id, by=by):
+        """Stop a session's set-up or program, with all its processes."""
+        if not await self._launcher.stop(session_id, by=by):
             await self._runners.ask(session_id, do="stop", by=by)
 
     async def end_set_up(self, session_id: str, *, by: str) -> None:
-        """Only if its program is not there yet."""
-        await self._launching.stop(session_id, by=by)
+        """Stop only the set-up of a session that has no program yet."""
+        await self._launcher.stop(session_id, by=by)
 
     async def stopped_by(self, session_id: str) -> str | None:
-        """Who has told it to end already."""
+        """Return the name of the caller that has asked the program to stop, or None."""
         try:
-            said = (await self._runners.ask(session_id, do="state")).get("stopping")
+            name = (await self._runners.ask(session_id, do="state")).get("stopping")
         except errors.Conflict:
             return None
-        return str(said) if said else None
+        return str(name) if name else None
 
     async def is_ending(self, session_id: str) -> bool:
-        """Whether its runner is there though it takes no more orders."""
+        """Return whether the session's runner still lives although it takes no more requests."""
         return await asyncio.to_thread(self._runners.is_alive, session_id)
 
     async def stop_all(self, session_ids: Iterable[str], *, by: str) -> None:
-        """Several; one that is gone already has ended."""
-        await asyncio.gather(*(self.stop(one, by=by) for one in session_ids), return_exceptions=True)
+        """Stop several sessions. Errors are ignored: a session without a runner has ended already."""
+        await asyncio.gather(*(self.stop(session_id, by=by) for session_id in session_ids), return_exceptions=True)
 
     async def is_looked_at(self, session_id: str) -> bool:
-        """Whether someone sits at its terminal."""
+        """Return whether a terminal is attached to the session's program."""
         return bool((await self._runners.ask(session_id, do="state")).get("attached"))

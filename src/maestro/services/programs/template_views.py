@@ -1,4 +1,4 @@
-"""Show workflow templates: those of the package, and those of the checkout that the caller is in."""
+"""Show workflow templates: the package's templates, and the templates of the caller's checkout."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from maestro.store.base import Store, Tx
 
 
 class TemplateViews:
-    """List templates and show one. A session reads no templates of another project's checkout."""
+    """Lists templates and shows a template. A session may not read the templates of another project's checkout."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def list_all(self, caller: Caller, request: ops.ListTemplates) -> ops.TemplateList:
-        library = await self._library(caller, request.path)
-        return ops.TemplateList(templates=[_info(found) for found in library.listing()])
+        library = await self._load_library(caller, request.path)
+        return ops.TemplateList(templates=[_template_info(template) for template in library.listing()])
 
     async def show(self, caller: Caller, request: ops.OneTemplate) -> ops.TemplateDetail:
-        found = (await self._library(caller, request.path)).get(request.name)
-        info = msgspec.structs.asdict(_info(found))
+        template = (await self._load_library(caller, request.path)).get(request.name)
+        info = msgspec.structs.asdict(_template_info(template))
         # Most readers follow a template with commands, so calls are spelt as commands.
-        texts = {one.name: calls.filled(one.text, Reach.COMMANDS) for one in found.phases}
-        return ops.TemplateDetail(**info, intro=calls.filled(found.intro, Reach.COMMANDS), texts=texts)
+        texts = {phase.name: calls.filled(phase.text, Reach.COMMANDS) for phase in template.phases}
+        return ops.TemplateDetail(**info, intro=calls.filled(template.intro, Reach.COMMANDS), texts=texts)
 
-    async def _library(self, caller: Caller, path: str) -> Library:
+    async def _load_library(self, caller: Caller, path: str) -> Library:
         if path and caller.is_session:
             real = Path(os.path.realpath(path))
             await self._store.read(lambda tx: _require_readable(tx, caller, real), quick=True)
@@ -55,17 +55,17 @@ def _require_readable(tx: Tx, caller: Caller, path: Path) -> None:
 
 
 def _checkout_of(tx: Tx, path: Path) -> Workspace | None:
-    found = (tx.projects.workspace_at(str(folder)) for folder in (path, *path.parents))
-    return next((workspace for workspace in found if workspace), None)
+    workspaces = (tx.projects.workspace_at(str(folder)) for folder in (path, *path.parents))
+    return next((workspace for workspace in workspaces if workspace), None)
 
 
-def _info(found: Template) -> ops.TemplateInfo:
+def _template_info(template: Template) -> ops.TemplateInfo:
     return ops.TemplateInfo(
-        name=found.name,
-        mode=found.mode,
-        strategy=found.strategy,
-        summary=found.summary,
-        phases=[phase.name for phase in found.phases],
-        source=found.source,
-        aliases=list(found.aliases),
+        name=template.name,
+        mode=template.mode,
+        strategy=template.strategy,
+        summary=template.summary,
+        phases=[phase.name for phase in template.phases],
+        source=template.source,
+        aliases=list(template.aliases),
     )

@@ -1,4 +1,4 @@
-"""What agents' terminals have shown, and where they are to be had: whoever attaches speaks with the runner itself."""
+"""Read what agents' terminals have shown, and find a terminal to attach to. Clients attach to the runner."""
 
 from __future__ import annotations
 
@@ -17,27 +17,30 @@ from maestro.services.sessions import kin
 from maestro.store.base import Store, Tx
 from maestro.text import redaction
 
-_FILES = ("transcript-older.cast", "transcript.cast")
+_TRANSCRIPT_FILES = ("transcript-older.cast", "transcript.cast")
 
 
 class Terminals:
-    """Looking at what runs, or has run."""
+    """The terminals of sessions that run or have run."""
 
     def __init__(self, store: Store, runners: Runners) -> None:
         self._store = store
         self._runners = runners
 
     async def logs(self, caller: Caller, request: ops.ReadLogs) -> ops.Logs:
-        """The end of it. To follow, one reads the transcript itself: it is there also without a server."""
+        """Return the end of a terminal's output. A client that follows the output reads the transcript file itself.
 
-        def look(tx: Tx) -> tuple[Session, bool]:
+        The transcript file is readable also while no server runs.
+        """
+
+        def read_session(tx: Tx) -> tuple[Session, bool]:
             session = kin.named(tx, caller, request.id, project=request.project)
             kin.may_hear(tx, caller, session, what="read its terminal")
             return session, tx.spawns.get(session.id) is not None
 
-        session, is_ours = await self._store.read(look, quick=True)
+        session, is_spawned = await self._store.read(read_session, quick=True)
         if request.follow:
-            await self._await_runner(session, is_ours=is_ours)
+            await self._wait_for_transcript(session, is_spawned=is_spawned)
         folder = self._runners.folder(session.id)
         text = "" if request.follow else await asyncio.to_thread(_shown_text, folder)
         end = _last_lines(text, request.tail)[-request.limit :]
@@ -50,28 +53,28 @@ class Terminals:
         )
 
     async def attach(self, caller: Caller, request: ops.AttachSession) -> ops.AgentTerminal:
-        """Whether the caller may, and where; the rest is between the two."""
+        """Return where the session's terminal is, if the caller may attach. The client then talks to the runner."""
 
-        def look(tx: Tx) -> tuple[Session, bool]:
+        def read_session(tx: Tx) -> tuple[Session, bool]:
             session = kin.named(tx, caller, request.id, project=request.project)
             kin.may_act_on(tx, caller, session, what="attach to")
             return session, tx.spawns.get(session.id) is not None
 
-        session, is_ours = await self._store.read(look, quick=True)
+        session, is_spawned = await self._store.read(read_session, quick=True)
         if session.id == caller.session_id:
-            raise errors.Conflict("This is your own terminal.")
+            raise errors.Conflict("A session cannot attach to its own terminal.")
         if session.ended_at is not None:
             raise errors.Conflict(
-                f"{session.name} has ended ({session.status}): there is no terminal any more.",
-                hint=f"maestro session logs {session.name} shows what it showed.",
+                f"{session.name} has ended ({session.status}) and has no terminal any more.",
+                hint=f"maestro session logs {session.name} shows its last output.",
             )
-        _require_ours(session, is_ours=is_ours)
+        _require_spawned(session, is_spawned=is_spawned)
         state = await self._runners.ask(session.id, do="state")
         if not state["terminal"]:
             raise errors.Conflict(
                 f"{session.name} runs without a terminal.",
-                hint=f"maestro session logs {session.name} -f follows what it says; "
-                f"maestro session prompt {session.name} … tells it something.",
+                hint=f"maestro session logs {session.name} -f follows its output; "
+                f"maestro session prompt {session.name} … sends it a prompt.",
             )
         return ops.AgentTerminal(
             session_id=session.id,
@@ -82,19 +85,19 @@ class Terminals:
             attached=state["attached"],
         )
 
-    async def _await_runner(self, session: Session, *, is_ours: bool) -> None:
-        """One that was started a moment ago has no transcript yet."""
-        _require_ours(session, is_ours=is_ours)
+    async def _wait_for_transcript(self, session: Session, *, is_spawned: bool) -> None:
+        """Wait for the transcript of a session that was started a moment ago."""
+        _require_spawned(session, is_spawned=is_spawned)
         if session.ended_at is None and self._runners.is_starting(session.id):
-            with contextlib.suppress(errors.Conflict):  # it has just ended: its transcript is there
+            with contextlib.suppress(errors.Conflict):  # the runner has just ended: its transcript exists
                 await self._runners.ask(session.id, do="state")
 
 
-def _require_ours(session: Session, *, is_ours: bool) -> None:
-    if not is_ours:
+def _require_spawned(session: Session, *, is_spawned: bool) -> None:
+    if not is_spawned:
         raise errors.Conflict(
-            f"{session.name} was not started by this server: its terminal is where it was started.",
-            hint=f"maestro session explain {session.name} says what is known of it.",
+            f"{session.name} was not started by Maestro: its terminal is the one it was started in.",
+            hint=f"maestro session explain {session.name} shows the evidence for its status.",
         )
 
 
@@ -103,13 +106,13 @@ def _last_lines(text: str, count: int | None) -> str:
 
 
 def _shown_text(folder: Path) -> str:
-    """Return all that the terminal showed. Transcripts of earlier versions may still hold tokens."""
-    return redaction.hide_in_terminal("".join(_shown(folder)))
+    """Return all text that the terminal showed, without tokens: transcripts of earlier versions may hold some."""
+    return redaction.hide_in_terminal("".join(_shown_pieces(folder)))
 
 
-def _shown(folder: Path) -> Iterator[str]:
-    """What the terminal showed, from the transcript."""
-    for name in _FILES:
+def _shown_pieces(folder: Path) -> Iterator[str]:
+    """Yield the pieces of output from the transcript files."""
+    for name in _TRANSCRIPT_FILES:
         try:
             lines = (folder / name).read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:
@@ -118,6 +121,6 @@ def _shown(folder: Path) -> Iterator[str]:
             try:
                 event = json.loads(line)
             except ValueError:
-                continue  # the last line, half written
+                continue  # the last line may be half written
             if isinstance(event, list) and len(event) == 3 and event[1] == "o":
                 yield event[2]

@@ -1,4 +1,4 @@
-"""The published side of what `agents/` knows."""
+"""List the tools that `tools/` knows, with their abilities."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from maestro.tools import registry
 from maestro.tools.base import Agent
 
 
-def _abilities(agent: Agent) -> dict[str, Any]:
-    able = agent.abilities
-    return msgspec.structs.asdict(able) | {"drivers": list(able.drivers), "deaf_at_work": list(able.deaf_at_work)}
+def _ability_fields(tool: Agent) -> dict[str, Any]:
+    abilities = tool.abilities
+    return msgspec.structs.asdict(abilities) | {
+        "drivers": list(abilities.drivers),
+        "deaf_at_work": list(abilities.deaf_at_work),
+    }
 
 
 def list_all(tx: Tx, caller: Caller, request: ops.ListTools) -> ops.ToolList:
     return ops.ToolList(
         tools=[
-            ops.ToolInfo(name=one.name, aliases=list(one.aliases), **_abilities(one))
-            for one in registry.TOOLS.values()
+            ops.ToolInfo(name=tool.name, aliases=list(tool.aliases), **_ability_fields(tool))
+            for tool in registry.TOOLS.values()
         ]
     )

@@ -1,1 +1,1 @@
-"""Projects: known, found, linked, and who may write to them."""
+"""Register, find and link projects, and decide which other projects may write to a project."""

@@ -1,4 +1,4 @@
-"""Who may write to a project from outside. Whoever is refused is told why."""
+"""Decide which sessions of other projects may write to a project. A refusal names the reason."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from maestro.domain.issues import admits
 from maestro.domain.projects import Inbound, Project
 from maestro.store.base import Tx
 
-_WHY = {
-    Inbound.CLOSED: "takes nothing from other projects",
+_REASONS = {
+    Inbound.CLOSED: "takes no mail or issues from other projects",
     Inbound.KNOWN: "takes mail and issues only from projects that it knows",
 }
 
 
 def require(tx: Tx, caller: Caller, receiver: Project, sender_id: str | None) -> None:
-    """The person writes everywhere; a session to its own project, and to those that take it."""
+    """Refuse a session of a project that the receiver does not admit. The person may write to every project."""
     if not caller.is_session or sender_id == receiver.id:
         return
     is_known = receiver.inbound is Inbound.KNOWN and sender_id is not None and knows(tx, receiver.id, sender_id)
@@ -24,14 +24,14 @@ def require(tx: Tx, caller: Caller, receiver: Project, sender_id: str | None) ->
     sender = tx.projects.get(sender_id) if sender_id else None
     name = sender.name if sender else "another project"
     raise errors.NotPermitted(
-        f"{receiver.name} {_WHY[receiver.inbound]}, and so nothing from {name} (inbound = {receiver.inbound}).",
-        hint=f"Ask the person: `maestro project edit {receiver.name} --inbound open` lets you.",
+        f"{receiver.name} {_REASONS[receiver.inbound]}, so it refuses {name} (inbound = {receiver.inbound}).",
+        hint=f"Ask the person to run `maestro project edit {receiver.name} --inbound open`.",
         data={"project": receiver.name, "inbound": receiver.inbound.value, "from": name},
     )
 
 
 def require_box(tx: Tx, caller: Caller, project_id: str | None) -> None:
-    """The same for a box that belongs to a project."""
+    """Refuse a caller that may not write to a mailbox of the project."""
     if project_id is None or project_id == caller.project_id or not caller.is_session:
         return
     receiver = tx.projects.get(project_id)
@@ -40,5 +40,5 @@ def require_box(tx: Tx, caller: Caller, project_id: str | None) -> None:
 
 
 def knows(tx: Tx, receiver_id: str, sender_id: str) -> bool:
-    """Whether a project has named another in one of its checkouts, or has turned to it before."""
+    """Return whether a checkout of the receiver links the sender, or the receiver has opened an issue there."""
     return tx.links.knows(receiver_id, sender_id) or tx.issues.has_opened(receiver_id, sender_id)

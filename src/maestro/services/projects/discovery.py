@@ -1,7 +1,7 @@
-"""Finding other projects: a checkout's settings first, then what lies beside it, then what this server knows.
+"""Find other projects by name: in a checkout's settings, then beside the checkout, then among all known projects.
 
-What was found is kept for each checkout, so that a name means the same in every command; the files are read again
-when they change.
+The links that were found are stored for each checkout, so that a name means the same project in every command. The
+settings files are read again when they change.
 """
 
 from __future__ import annotations
@@ -42,118 +42,119 @@ _Stamps = tuple[int, ...]
 
 
 class Discovery:
-    """What other projects are called, in each checkout."""
+    """Finds the projects that names stand for, and applies the settings files of checkouts."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._read: dict[str, _Stamps] = {}
-        self._owed: set[str] = set()  # checkouts whose files rule what no session may have them rule
-        self._met: dict[tuple[str | None, ...], list[Workspace]] = {}  # names that were known, where they were said
+        self._read: dict[str, _Stamps] = {}  # by workspace: the stamps of its settings files when last read
+        self._owed: set[str] = set()  # workspaces with new rules that take effect only for the person
+        # Names that were resolved before, by caller and project, with the checkouts that were searched.
+        self._resolved: dict[tuple[str | None, ...], list[Workspace]] = {}
 
     async def refresh(self, caller: Caller, workspace: Workspace, *, shows_notes: bool = True) -> list[str]:
-        """Take over what a checkout's files say, if they changed. Return what the caller should know of them.
+        """Apply the checkout's settings files, if they have changed. Return notes on the files for the caller.
 
-        A set-up command is taken over only if the caller `shows_notes`: the person must see it.
+        A set-up command is accepted only if the caller `shows_notes`, because the person must see the command.
         """
-        seen = stamps(workspace.path)
-        if self._read.get(workspace.id) == seen and not self.owes(caller, workspace):
+        present_stamps = stamps(workspace.path)
+        if self._read.get(workspace.id) == present_stamps and not self.owes(caller, workspace):
             return []
-        texts, said, wrong = await asyncio.to_thread(_read, workspace.path)
-        found = [(entry, await self._identity(workspace, entry, wrong)) for entry in said]
-        known = [(entry, identity) for entry, identity in found if identity is not None]
+        texts, named, notes = await asyncio.to_thread(_read_settings, workspace.path)
+        identified = [(entry, await self._identity(workspace, entry, notes)) for entry in named]
+        known = [(entry, identity) for entry, identity in identified if identity is not None]
         if any(texts.values()) or workspace.id in self._read or await self._has_links(workspace):
-            await self._store.write(lambda tx: _settle(tx, workspace, known))
-        rules, tracker = await asyncio.to_thread(_chosen, texts, wrong)
+            await self._store.write(lambda tx: _replace_links(tx, workspace, known))
+        rules, tracker = await asyncio.to_thread(_read_rules_and_tracker, texts, notes)
         if caller.is_session:
             self._owed.add(workspace.id)
         else:
             self._owed.discard(workspace.id)
             if rules or tracker or await self._has_tracker(workspace):
-                await self._store.write(lambda tx: _settle_rules(tx, caller, workspace, rules, tracker))
+                await self._store.write(lambda tx: _apply_rules(tx, caller, workspace, rules, tracker))
             command = await asyncio.to_thread(setup_in, texts[Source.CONFIG])
             if not shows_notes:
                 self._owed.add(workspace.id)
             elif await self._accept_setup(workspace, command) and command:
-                wrong.append(f"{Source.CONFIG.value}: new worktrees run the set-up command `{command}` from now on")
-        self._read[workspace.id] = seen
-        return wrong
+                notes.append(f"{Source.CONFIG.value}: new worktrees run the set-up command `{command}` from now on")
+        self._read[workspace.id] = present_stamps
+        return notes
 
     def owes(self, caller: Caller, workspace: Workspace) -> bool:
-        """Whether only a session has come by since the files changed: what they rule counts once the person does."""
+        """Return whether the caller is the person and the workspace has rules that wait for a call of the person."""
         return not caller.is_session and workspace.id in self._owed
 
     async def ensure(self, caller: Caller, names: Iterable[str], *, here: str) -> None:
-        """Before names are looked up: read changed settings, and look beside the checkout for what is unknown."""
+        """Make names known before a transaction: read changed settings, and search beside the checkout."""
         wanted = list(dict.fromkeys(name.lower() for name in names if name and not ids.is_id(name)))
         if not wanted:
             return
 
-        place = (caller.workspace_id, caller.project_id or here, *wanted)
-        known = self._met.get(place)
-        if known is not None and all(self._read.get(one.id) == stamps(one.path) for one in known):
+        question = (caller.workspace_id, caller.project_id or here, *wanted)
+        searched = self._resolved.get(question)
+        if searched is not None and all(self._read.get(known.id) == stamps(known.path) for known in searched):
             return
 
-        def look(tx: Tx) -> tuple[list[Workspace], list[str]]:
-            return _checkouts(tx, caller, here), _unknown(tx, caller, wanted, here)
+        def read_unknown(tx: Tx) -> tuple[list[Workspace], list[str]]:
+            return _checkouts(tx, caller, here), _unknown_names(tx, caller, wanted, here)
 
-        checkouts, unknown = await self._store.read(look, quick=True)
-        stale = [one for one in checkouts if self._read.get(one.id) != stamps(one.path)]
+        checkouts, unknown = await self._store.read(read_unknown, quick=True)
+        stale = [checkout for checkout in checkouts if self._read.get(checkout.id) != stamps(checkout.path)]
         for workspace in stale:
             await self.refresh(caller, workspace, shows_notes=False)
         if stale and unknown:
-            _, unknown = await self._store.read(look, quick=True)
+            _, unknown = await self._store.read(read_unknown, quick=True)
         for name in unknown:
-            await self._look_beside(checkouts, name)
+            await self._find_beside(checkouts, name)
         if not unknown:
-            if len(self._met) >= _REMEMBERED_MAX:
-                self._met.clear()
-            self._met[place] = checkouts
+            if len(self._resolved) >= _REMEMBERED_MAX:
+                self._resolved.clear()
+            self._resolved[question] = checkouts
 
-    async def _look_beside(self, checkouts: Sequence[Workspace], name: str) -> Link | None:
-        """A checkout of that name beside one of ours, if it has the same owner."""
+    async def _find_beside(self, checkouts: Sequence[Workspace], name: str) -> Link | None:
+        """Find and store a checkout of the name beside one of the checkouts, if both have the same owner."""
         for workspace in checkouts:
-            owner = await self._owner(workspace)
+            project = await self._project_of(workspace)
             for folder in beside(workspace.path, name):
                 checkout = await read_checkout(self._store, folder)
-                found = identify(checkout) if checkout is not None else None
-                if found is not None and owner is not None and same_owner(found.key, owner.key):
+                identity = identify(checkout) if checkout is not None else None
+                if identity is not None and project is not None and same_owner(identity.key, project.key):
                     entry = Entry(name=name, source=Source.BESIDE, path=folder)
-                    return await self._keep(workspace, entry, found)
+                    return await self._store_link(workspace, entry, identity)
         return None
 
-    async def _owner(self, workspace: Workspace) -> Project | None:
+    async def _project_of(self, workspace: Workspace) -> Project | None:
         return await self._store.read(lambda tx: tx.projects.get(workspace.project_id), quick=True)
 
-    async def _keep(self, workspace: Workspace, entry: Entry, identity: Identity) -> Link:
-        return await self._store.write(lambda tx: _put(tx, workspace, entry, identity))
+    async def _store_link(self, workspace: Workspace, entry: Entry, identity: Identity) -> Link:
+        return await self._store.write(lambda tx: _put_link(tx, workspace, entry, identity))
 
     async def find(self, workspace: Workspace, name: str) -> Link:
-        """What a name would mean by convention; for whoever wants to write it down."""
-        found = await self._look_beside([workspace], name)
-        if found is not None:
-            return found
+        """Return the project that the name means by convention, for a link without a remote or a path."""
+        link = await self._find_beside([workspace], name)
+        if link is not None:
+            return link
         known = await self._store.read(lambda tx: tx.projects.by_name(name) or tx.projects.by_key(name), quick=True)
         if known is None:
             raise errors.NotFound(
-                f"No project {name!r} is known, and none lies beside {workspace.path}.",
-                hint="Say where it is: --remote ADDRESS or --path FOLDER.",
+                f"No project {name!r} is known, and no checkout of that name lies beside {workspace.path}.",
+                hint="Give the location of the project: --remote ADDRESS or --path FOLDER.",
             )
         return Link(name=name, project_id=known.id, project=known.name, key=known.key, source=Source.SERVER)
 
-    async def _identity(self, workspace: Workspace, entry: Entry, wrong: list[str]) -> Identity | None:
+    async def _identity(self, workspace: Workspace, entry: Entry, notes: list[str]) -> Identity | None:
         try:
             return await identity_of(self._store, entry, base=workspace.path)
         except errors.MaestroError as error:
-            wrong.append(f"{entry.source.value}: [projects.{entry.name}]: {error.message}")
+            notes.append(f"{entry.source.value}: [projects.{entry.name}]: {error.message}")
             return None
 
     async def _has_tracker(self, workspace: Workspace) -> bool:
         return await self._store.read(lambda tx: tx.trackers.get(workspace.project_id) is not None, quick=True)
 
     async def _accept_setup(self, workspace: Workspace, command: str) -> bool:
-        """Record the set-up command of a checkout, and return whether it is another one than before.
+        """Record the set-up command of a checkout, and return whether the command is new.
 
-        Only after this may the command run in new worktrees.
+        Only a recorded command may run in new worktrees.
         """
         is_new = await self._store.read(lambda tx: tx.projects.setup(workspace.id), quick=True) != command
         if is_new:
@@ -165,19 +166,19 @@ class Discovery:
 
 
 class Names:
-    """The names of projects in requests, made known before their transactions begin."""
+    """Makes the project names in requests known before the transactions of the requests begin."""
 
     def __init__(self, discovery: Discovery) -> None:
         self._discovery = discovery
 
     async def before(self, caller: Caller, request: Any) -> None:
-        """Whatever a request calls by a name that could be a project's."""
-        names = [_project_in(text) for text in _texts(request)]
+        """Make all texts of the request known that could be names of projects."""
+        names = [_project_name_in(text) for text in _address_texts(request)]
         if any(names):
             await self._discovery.ensure(caller, names, here=getattr(request, "project", ""))
 
 
-def _texts(request: Any) -> list[str]:
+def _address_texts(request: Any) -> list[str]:
     match request:
         case issue_ops.OpenIssue():
             return [request.to]
@@ -190,8 +191,8 @@ def _texts(request: Any) -> list[str]:
     return []
 
 
-def _project_in(text: str) -> str:
-    """`beads` of beads, project:beads and beads#12; nothing of what is surely something else."""
+def _project_name_in(text: str) -> str:
+    """Return `beads` for beads, project:beads and beads#12; an empty text for a text that names no project."""
     if ids.is_id(text):
         return ""
     name = text.removeprefix("project:").partition("#")[0].strip()
@@ -199,11 +200,11 @@ def _project_in(text: str) -> str:
 
 
 async def identity_of(store: Store, entry: Entry, *, base: str) -> Identity:
-    """Which project an entry means: by its remote, which needs no checkout, else by the checkout at its path."""
+    """Return the project of an entry: by its remote, which needs no checkout, else by the checkout at its path."""
     if entry.remote:
-        found = remotes.canonical(entry.remote, base=base)
-        return Identity(found.key, found.name, "remote")
-    folder = os.path.join(base, Path(entry.path).expanduser())  # noqa: PTH118 it may be absolute
+        remote = remotes.canonical(entry.remote, base=base)
+        return Identity(remote.key, remote.name, "remote")
+    folder = os.path.join(base, Path(entry.path).expanduser())  # noqa: PTH118 the path may be absolute
     checkout = await read_checkout(store, folder)
     if checkout is None:
         raise errors.NotFound(f"{folder} is not a git checkout.")
@@ -211,90 +212,96 @@ async def identity_of(store: Store, entry: Entry, *, base: str) -> Identity:
 
 
 def stamps(toplevel: str) -> _Stamps:
-    """What tells whether a checkout's settings have changed."""
-    return tuple(_stamp(f"{toplevel}/{source.value}") for source in FILES)
+    """Return stamps of a checkout's settings files that differ after each change of the files."""
+    return tuple(_file_stamp(f"{toplevel}/{source.value}") for source in FILES)
 
 
 def beside(toplevel: str, name: str) -> list[str]:
-    """Where a checkout of that name would lie: next to this one, or next to its folder."""
+    """Return existing checkouts of the name: next to the checkout, or next to the checkout's parent folder."""
     parent = Path(toplevel).parent
-    places = (parent / name, parent.parent / parent.name / name, parent.parent / name)
-    return [str(place) for place in dict.fromkeys(places) if (place / ".git").exists()]
+    candidates = (parent / name, parent.parent / parent.name / name, parent.parent / name)
+    return [str(folder) for folder in dict.fromkeys(candidates) if (folder / ".git").exists()]
 
 
 def same_owner(one: str, other: str) -> bool:
-    """`github.com/acme/beads` and `github.com/acme/vc`."""
+    """Return whether two keys share an owner, as `github.com/acme/beads` and `github.com/acme/vc` do."""
     return bool(owner := one.rpartition("/")[0]) and owner == other.rpartition("/")[0] and ":" not in one
 
 
-def _stamp(path: str) -> int:
+def _file_stamp(path: str) -> int:
     try:
-        found = os.stat(path)  # noqa: PTH116 with every command
+        status = os.stat(path)  # noqa: PTH116 runs with every command, and pathlib is slower
     except OSError:
         return 0
-    return found.st_mtime_ns ^ found.st_size
+    return status.st_mtime_ns ^ status.st_size
 
 
-def _read(toplevel: str) -> tuple[dict[Source, str], list[Entry], list[str]]:
-    """Return the settings of a checkout, the projects that they name, and what is wrong in them."""
+def _read_settings(toplevel: str) -> tuple[dict[Source, str], list[Entry], list[str]]:
+    """Return the settings of a checkout, the projects that the settings name, and the problems in the settings."""
     unreadable: list[str] = []
-    texts = {source: _text(toplevel, source, unreadable) for source in FILES}
-    said, wrong = entries(texts)
-    return texts, said, unreadable + wrong
+    texts = {source: _settings_text(toplevel, source, unreadable) for source in FILES}
+    named, problems = entries(texts)
+    return texts, named, unreadable + problems
 
 
-def _chosen(texts: dict[Source, str], wrong: list[str]) -> tuple[dict[str, Any], tuple[Kind, Source] | None]:
+def _read_rules_and_tracker(
+    texts: dict[Source, str], problems: list[str]
+) -> tuple[dict[str, Any], tuple[Kind, Source] | None]:
     """Return the rules of a project and its tracker."""
-    return _rules(texts[Source.CONFIG], wrong), chosen(texts, wrong)
+    return _rules(texts[Source.CONFIG], problems), chosen(texts, problems)
 
 
-def _text(toplevel: str, source: Source, wrong: list[str]) -> str:
-    """Return the text of a settings file; of one that cannot be read, an empty text and what is wrong."""
+def _settings_text(toplevel: str, source: Source, problems: list[str]) -> str:
+    """Return the text of a settings file. For an unreadable file return an empty text and add the problem."""
     file = f"{toplevel}/{source.value}"
     data = read_small(file)
     if data is None and os.path.lexists(file):
-        wrong.append(f"{source.value} cannot be read: it is no plain file, or not readable.")
+        problems.append(f"{source.value} cannot be read: it is not a plain file, or not readable.")
     elif data is not None and len(data) >= limits.checkout_settings_bytes_max:
-        wrong.append(f"{source.value} cannot be read: it is larger than {limits.checkout_settings_bytes_max} bytes.")
+        most = limits.checkout_settings_bytes_max
+        problems.append(f"{source.value} cannot be read: it is larger than {most} bytes.")
     else:
         try:
             return (data or b"").decode()
         except UnicodeDecodeError:
-            wrong.append(f"{source.value} cannot be read: it is not UTF-8.")
+            problems.append(f"{source.value} cannot be read: it is not UTF-8.")
     return ""
 
 
-def _checkouts(tx: Tx, caller: Caller, here: str) -> list[Workspace]:
-    """The caller's own checkout; for the person, those of the project at hand."""
+def _checkouts(tx: Tx, caller: Caller, present_project: str) -> list[Workspace]:
+    """Return the caller's own checkout; for the person, the checkouts of the present project."""
     if caller.workspace_id is not None:
         own = tx.projects.workspace(caller.workspace_id)
         return [own] if own else []
-    project = tx.projects.get(caller.project_id or here) or (tx.projects.by_name(here) if here else None)
+    project = tx.projects.get(caller.project_id or present_project)
+    if project is None and present_project:
+        project = tx.projects.by_name(present_project)
     return tx.projects.workspaces(project.id, limit=_CHECKOUTS_MAX) if project else []
 
 
-def _unknown(tx: Tx, caller: Caller, names: Sequence[str], here: str) -> list[str]:
+def _unknown_names(tx: Tx, caller: Caller, names: Sequence[str], present_project: str) -> list[str]:
     def is_known(name: str) -> bool:
-        found = linked(tx, caller, name, here=here) or tx.projects.by_name(name) or tx.projects.by_key(name)
-        return found is not None or (
+        link = linked(tx, caller, name, here=present_project)
+        project = link or tx.projects.by_name(name) or tx.projects.by_key(name)
+        return project is not None or (
             caller.project_id is not None and tx.sessions.by_name(caller.project_id, name) is not None
         )
 
     return [name for name in names if not is_known(name)]
 
 
-def _settle(tx: Tx, workspace: Workspace, found: Sequence[tuple[Entry, Identity]]) -> None:
-    """The checkout's names are what its files say now; what was found beside it stays."""
-    said = {entry.name for entry, _ in found}
+def _replace_links(tx: Tx, workspace: Workspace, named: Sequence[tuple[Entry, Identity]]) -> None:
+    """Replace the links of the checkout by those in its files. Links found beside the checkout stay."""
+    names = {entry.name for entry, _ in named}
     for link in tx.links.of_workspace(workspace.id):
-        if link.name not in said and link.source is not Source.BESIDE:
+        if link.name not in names and link.source is not Source.BESIDE:
             tx.links.drop(workspace.id, link.name)
-    for entry, identity in found:
-        _put(tx, workspace, entry, identity)
+    for entry, identity in named:
+        _put_link(tx, workspace, entry, identity)
 
 
-def _put(tx: Tx, workspace: Workspace, entry: Entry, identity: Identity) -> Link:
-    """The person's files name it: so it may be registered, also without a checkout."""
+def _put_link(tx: Tx, workspace: Workspace, entry: Entry, identity: Identity) -> Link:
+    """Store a link. Register its project in the server's name, even without a checkout: a settings file names it."""
     project = found_project(tx, THE_SERVER, identity, [])
     link = Link(
         name=entry.name,
@@ -309,24 +316,24 @@ def _put(tx: Tx, workspace: Workspace, entry: Entry, identity: Identity) -> Link
     return link
 
 
-def _rules(text: str, wrong: list[str]) -> dict[str, Any]:
-    """`inbound` and `replies_reopen` of the committed file."""
+def _rules(text: str, problems: list[str]) -> dict[str, Any]:
+    """Return `inbound` and `replies_reopen` of the committed file."""
     try:
-        said = bounded_toml.parse(text)
+        settings = bounded_toml.parse(text)
     except bounded_toml.Unreadable:
-        return {}  # said already
+        return {}  # `entries` has reported the problem
     rules: dict[str, Any] = {}
-    if "inbound" in said:
+    if "inbound" in settings:
         try:
-            rules["inbound"] = msgspec.convert(said["inbound"], Inbound)
+            rules["inbound"] = msgspec.convert(settings["inbound"], Inbound)
         except msgspec.ValidationError:
-            wrong.append(f"{Source.CONFIG.value}: inbound is one of {', '.join(Inbound)}.")
-    if isinstance(said.get("replies_reopen"), bool):
-        rules["replies_reopen"] = said["replies_reopen"]
+            problems.append(f"{Source.CONFIG.value}: inbound must be one of {', '.join(Inbound)}.")
+    if isinstance(settings.get("replies_reopen"), bool):
+        rules["replies_reopen"] = settings["replies_reopen"]
     return rules
 
 
-def _settle_rules(
+def _apply_rules(
     tx: Tx, caller: Caller, workspace: Workspace, rules: dict[str, Any], tracker: tuple[Kind, Source] | None
 ) -> None:
     project = tx.projects.get(workspace.project_id)

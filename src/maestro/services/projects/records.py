@@ -1,4 +1,4 @@
-"""The projects this server knows."""
+"""List, show and edit the projects of this server."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _RULES = ("inbound", "replies_reopen", "sandbox", "caches")
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListProjects) -> ops.ProjectList:
-    found = tx.projects.page(after=request.cursor, limit=request.limit + 1)
-    more = len(found) > request.limit
-    found = found[: request.limit]
-    here = project_of(tx, caller, request.project) if request.project or caller.project_id else None
-    links = tx.links.of_project(here.id) if here else []
-    return ops.ProjectList(projects=found, cursor=found[-1].name if more else None, links=links)
+    projects = tx.projects.page(after=request.cursor, limit=request.limit + 1)
+    has_more = len(projects) > request.limit
+    projects = projects[: request.limit]
+    present = project_of(tx, caller, request.project) if request.project or caller.project_id else None
+    links = tx.links.of_project(present.id) if present else []
+    return ops.ProjectList(projects=projects, cursor=projects[-1].name if has_more else None, links=links)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
@@ -49,21 +49,22 @@ def show(tx: Tx, caller: Caller, request: ops.OneProject) -> ops.ProjectDetail:
 
 
 def edit(tx: Tx, caller: Caller, request: ops.EditProject) -> Project:
-    """Change a project's name or stages; its tasks are held or let go by the new stages at once."""
+    """Change the name, stages or rules of a project. New stages hold back or release its tasks at once."""
     project = project_of(tx, caller, request.project)
     if all(getattr(request, name) is None for name in ("name", "stages", *_RULES)):
-        raise errors.Invalid("Nothing to change was given.", hint="Say --name, --stages, --inbound or --sandbox.")
-    wrong = next((one for one in request.caches or () if not is_cache_folder(one)), None)
-    if wrong is not None:
+        hint = "Give --name, --stages, --inbound or --sandbox."
+        raise errors.Invalid(f"No change was given for project {project.name}.", hint=hint)
+    unusable = next((folder for folder in request.caches or () if not is_cache_folder(folder)), None)
+    if unusable is not None:
         raise errors.Invalid(
-            f"{wrong!r} cannot be a cache of a sandbox.", hint="Say the absolute path of a folder, without `..`."
+            f"{unusable!r} cannot be a cache of a sandbox.", hint="Give the absolute path of a folder, without `..`."
         )
     if request.name is not None and request.name.lower() in RESERVED:
         raise errors.Invalid(f"{request.name!r} is a reserved word.", hint="Choose another name.")
     if request.name is not None and request.name.lower() != project.name:
         project = places.rename(tx, caller, project, request.name.lower())
     if request.stages is not None:
-        project = _restage(tx, caller, project, request.stages)
+        project = _set_stages(tx, caller, project, request.stages)
     rules = {name: value for name in _RULES if (value := getattr(request, name)) is not None}
     if request.sandbox is not None:
         rules["caches"] = request.caches or []  # a sandbox is set as a whole
@@ -71,7 +72,7 @@ def edit(tx: Tx, caller: Caller, request: ops.EditProject) -> Project:
 
 
 def set_rules(tx: Tx, caller: Caller, project: Project, rules: dict[str, Any]) -> Project:
-    """Set what other projects may do in this one, or the sandbox of its gates."""
+    """Set the rules for other projects, or the sandbox of the project's gates."""
     changed = msgspec.structs.replace(project, **rules)
     if changed != project:
         tx.projects.change(changed)
@@ -79,12 +80,13 @@ def set_rules(tx: Tx, caller: Caller, project: Project, rules: dict[str, Any]) -
     return changed
 
 
-def _restage(tx: Tx, caller: Caller, project: Project, stages: list[str]) -> Project:
+def _set_stages(tx: Tx, caller: Caller, project: Project, stages: list[str]) -> Project:
     if len(set(stages)) != len(stages):
-        raise errors.Invalid("A stage is named twice.")
+        raise errors.Invalid(f"A stage of {project.name} is named twice.", hint="Give each stage once.")
     for dropped in set(project.stages) - set(stages):
         if tx.tasks.uses_stage(project.id, dropped):
-            raise errors.Conflict(f"Tasks of {project.name} are in stage {dropped!r}.", hint="Move them first.")
+            hint = "Move the tasks to another stage first: maestro task edit ID --stage …"
+            raise errors.Conflict(f"Tasks of {project.name} are in stage {dropped!r}.", hint=hint)
     changed = msgspec.structs.replace(project, stages=stages)
     tx.projects.change(changed)
     tx.log(Change(EventKind.PROJECT_CHANGED, project.id, project.id, {"stages": stages}), actor=caller.name)

@@ -1,4 +1,4 @@
-"""The sandbox in which a project's gates and set-up commands run."""
+"""Read the sandbox in which a project's gates and set-up commands run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from maestro.store.base import Store
 
 
 class Sandboxes:
-    """The sandboxes of projects, by what the person has set."""
+    """The sandboxes of projects, as the person has configured them."""
 
     def __init__(self, store: Store, data_directory: Path) -> None:
         self._store = store
         self._data_directory = str(data_directory.absolute())
 
     async def of_project(self, project_id: str) -> Sandbox:
-        """Return the sandbox of a project as it is set now."""
+        """Return the present sandbox of a project."""
         project = await self._store.read(lambda tx: tx.projects.get(project_id), quick=True)
         if project is None:
             return Sandbox(data_directory=self._data_directory)

@@ -1,1 +1,1 @@
-"""What is done about sessions that ended by accident, and what was found after a restart."""
+"""Recover sessions that ended by accident, and report the sessions and runs that a new server found."""

@@ -1,4 +1,4 @@
-"""What was running when the server started, and what became of it: what `maestro up` says."""
+"""The sessions and runs that were live at the server's start, and their fate since. `maestro up` shows both."""
 
 from __future__ import annotations
 
@@ -22,79 +22,86 @@ from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
 from maestro.system import boot_id
 
-_LOOK_SECONDS_MAX = 10
+_CHECK_SECONDS_MAX = 10
 
 
-class _Noted(msgspec.Struct, frozen=True):
-    """A session as it was found."""
+class _FoundAtStart(msgspec.Struct, frozen=True):
+    """A session that was live at the server's start."""
 
     id: str
-    epoch: int | None  # none: Maestro did not start it
+    epoch: int | None  # None: Maestro did not start the session
 
 
 class Findings:
-    """Taken before anything is judged; told as things stand when someone asks."""
+    """Notes live sessions and runs before any session is judged; describes their present state on request."""
 
     def __init__(
         self, store: Store, presence: Presence, recover: Callable[[float], Awaitable[None]], *, clock: Clock
     ) -> None:
         self._store = store
-        self._presence = presence
+        self._signs_of_life = presence
         self._recover = recover
         self._started_at = clock.now()
-        self._noted: list[_Noted] | None = None
-        self._noting = asyncio.Lock()
-        self._runs: list[str] = []
-        self._rebooted = False
-        self.looked = asyncio.Event()  # every runner was looked for once
+        self._sessions: list[_FoundAtStart] | None = None
+        self._note_lock = asyncio.Lock()
+        self._run_ids: list[str] = []
+        self._has_rebooted = False
+        self.looked = asyncio.Event()  # set after the server has looked for every runner once
 
     async def take_note(self) -> None:
-        """Once, before anyone is let in: who had not ended."""
-        async with self._noting:
-            if self._noted is None:
-                self._noted = await self._store.read(self._note)
+        """Note once, before the server takes requests, which sessions and runs have not ended."""
+        async with self._note_lock:
+            if self._sessions is None:
+                self._sessions = await self._store.read(self._read_live)
 
-    def _note(self, tx: Tx) -> list[_Noted]:
-        found = tx.sessions.live_anywhere(limit=limits.found_sessions_max)
-        self._runs = [run.id for run in tx.runs.live(limit=limits.found_sessions_max)]
-        self._rebooted = any(boot_id.is_earlier(session.pid_started) for session in found)
-        spawns = {session.id: tx.spawns.get(session.id) for session in found}
-        return [_Noted(one.id, spawn.epoch if (spawn := spawns[one.id]) else None) for one in found]
+    def _read_live(self, tx: Tx) -> list[_FoundAtStart]:
+        live = tx.sessions.live_anywhere(limit=limits.found_sessions_max)
+        self._run_ids = [run.id for run in tx.runs.live(limit=limits.found_sessions_max)]
+        self._has_rebooted = any(boot_id.is_earlier(session.pid_started) for session in live)
+        spawns = {session.id: tx.spawns.get(session.id) for session in live}
+        return [_FoundAtStart(session.id, spawn.epoch if (spawn := spawns[session.id]) else None) for session in live]
 
     async def show(self, caller: Caller, request: ops.Nothing) -> ops.Recovery:
-        """Once all runners were looked for, and who can be started again was; what takes long goes on meanwhile."""
-        end = asyncio.get_running_loop().time() + _LOOK_SECONDS_MAX
+        """Return the findings after the check of all runners and the restarts of sessions, or after ten seconds.
+
+        Slow restarts go on in the background.
+        """
+        end = asyncio.get_running_loop().time() + _CHECK_SECONDS_MAX
         try:
             async with asyncio.timeout_at(end):
                 await self.looked.wait()
         except TimeoutError:
-            pass  # a great many: then as far as is known
+            pass  # very many runners: show the findings so far
         else:
             await self._recover(end - asyncio.get_running_loop().time())
-        return await self._store.read(self._told)
+        return await self._store.read(self._describe)
 
-    def _told(self, tx: Tx) -> ops.Recovery:
-        noted = [(one, session) for one in self._noted or () if (session := tx.sessions.get(one.id)) is not None]
-        found = [run for run_id in self._runs if (run := tx.runs.get(run_id)) is not None]
-        names = {session.project_id: tx.projects.get(session.project_id) for _, session in noted}
+    def _describe(self, tx: Tx) -> ops.Recovery:
+        found = [
+            (at_start, session)
+            for at_start in self._sessions or ()
+            if (session := tx.sessions.get(at_start.id)) is not None
+        ]
+        runs_now = [run for run_id in self._run_ids if (run := tx.runs.get(run_id)) is not None]
+        projects = {session.project_id: tx.projects.get(session.project_id) for _, session in found}
         return ops.Recovery(
             started_at=self._started_at,
-            rebooted=self._rebooted,
+            rebooted=self._has_rebooted,
             sessions=[
                 FoundSession(
                     id=session.id,
                     name=session.name,
-                    project=project.name if (project := names[session.project_id]) else "",
+                    project=project.name if (project := projects[session.project_id]) else "",
                     mode=session.mode,
-                    fate=self._fate(tx, one, session),
+                    fate=self._fate_of(tx, at_start, session),
                     status=session.status,
                 )
-                for one, session in noted
+                for at_start, session in found
             ],
-            runs=[_run(tx, run) for run in found],
+            runs=[_found_run(tx, run) for run in runs_now],
         )
 
-    def _fate(self, tx: Tx, noted: _Noted, session: Session) -> Fate:
+    def _fate_of(self, tx: Tx, at_start: _FoundAtStart, session: Session) -> Fate:
         spawn = tx.spawns.get(session.id)
         if session.ended_at is not None:
             route = tx.sessions.route(session.id)
@@ -103,21 +110,21 @@ class Findings:
             if session.status is not Status.LOST:
                 return Fate.ENDED
             return Fate.REDONE if notices.is_of_a_live_run(tx, session) else Fate.LOST
-        if spawn is not None and noted.epoch is not None and spawn.epoch > noted.epoch:
+        if spawn is not None and at_start.epoch is not None and spawn.epoch > at_start.epoch:
             return Fate.RESUMED
         if session.pid is not None and not sessions.is_running(session):
-            return Fate.ENDED if spawn is not None else Fate.UNHEARD  # its runner's last words are on their way
-        lives = spawn is not None or session.pid is not None or self._presence.was_heard(session.id)
-        return Fate.ALIVE if lives else Fate.UNHEARD
+            return Fate.ENDED if spawn is not None else Fate.UNHEARD  # the runner's last report is still to come
+        is_alive = spawn is not None or session.pid is not None or self._signs_of_life.was_heard(session.id)
+        return Fate.ALIVE if is_alive else Fate.UNHEARD
 
 
-def _run(tx: Tx, run: Run) -> FoundRun:
-    found = runs.standing(tx, run)
+def _found_run(tx: Tx, run: Run) -> FoundRun:
+    tasks = runs.standing(tx, run)
     task = tx.tasks.get(run.task_id)
     return FoundRun(
         id=run.id,
         task=task.ref if task else run.task_id,
         status=run.status,
-        completed=sum(one.task.status is TaskStatus.COMPLETED for one in found),
-        tasks=len(found),
+        completed=sum(standing.task.status is TaskStatus.COMPLETED for standing in tasks),
+        tasks=len(tasks),
     )

@@ -1,4 +1,7 @@
-"""Plans what is done about a session that ended by accident, in the transaction of its end. `recovering` does it."""
+"""Plan the recovery of a session that ended by accident, in the transaction of its end.
+
+The background job `upkeep/recovering` carries the plan out.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +18,31 @@ RESUME, STOP, LEAVE, ADOPT_BY = "resume", "stop its workers", "leave them", "ado
 
 
 def plan(tx: Tx, session: Session, final: Status, *, source: Source) -> bool:
-    """Whether a session that has just ended will be started again by itself."""
+    """Plan the recovery of a session that has just ended. Return whether Maestro will start it again."""
     known = tx.recoveries.get(session.id)
     if not rules.is_accident(session, final, source):
         if known is not None:
             tx.recoveries.clear(session.id)
         return False
-    tries = rules.tried(known, tx.at)
-    now = Recovery(session_id=session.id, tries=tries, resumed_at=known.resumed_at if known else None)
+    attempts = rules.tried(known, tx.at)
+    recovery = Recovery(session_id=session.id, tries=attempts, resumed_at=known.resumed_at if known else None)
     due = rules.resume_at(known, tx.at)
-    may = rules.may_resume(session, tx.spawns.get(session.id), final, tries=tries)
-    if may and due is not None and _is_ours_to_resume(tx, session):
-        tx.recoveries.put(msgspec.structs.replace(now, step=Step.RESUME, due_at=due))
+    may_resume = rules.may_resume(session, tx.spawns.get(session.id), final, tries=attempts)
+    if may_resume and due is not None and _may_resume_without_coordinator(tx, session):
+        tx.recoveries.put(msgspec.structs.replace(recovery, step=Step.RESUME, due_at=due))
         return True
-    is_lead = session.mode is Mode.COORDINATE
-    if known is not None or is_lead:
-        tx.recoveries.put(msgspec.structs.replace(now, step=Step.HAND_OVER, due_at=tx.at if is_lead else None))
+    is_coordinator = session.mode is Mode.COORDINATE
+    if known is not None or is_coordinator:
+        due_at = tx.at if is_coordinator else None
+        tx.recoveries.put(msgspec.structs.replace(recovery, step=Step.HAND_OVER, due_at=due_at))
     return False
 
 
-def _is_ours_to_resume(tx: Tx, session: Session) -> bool:
-    """A worker's loss is for its coordinator to judge, if that one is there; not if both went down together."""
+def _may_resume_without_coordinator(tx: Tx, session: Session) -> bool:
+    """Return whether Maestro may resume the session itself.
+
+    The live coordinator of a worker decides about the worker, unless both went down together.
+    """
     if session.mode is Mode.COORDINATE or session.parent_id is None:
         return True
     above = tx.sessions.route(session.parent_id)
@@ -48,30 +55,35 @@ def _is_ours_to_resume(tx: Tx, session: Session) -> bool:
 
 
 def choices(tx: Tx, coordinator: Session, *, can_resume: bool) -> list[str]:
-    """What the person can do about the workers of a coordinator that is gone."""
-    found = tx.sessions.page(coordinator.project_id, after="", limit=limits.page_items_max, active=True)
-    others = [one.name for one in found if one.mode is Mode.COORDINATE]
-    adopt = [f"{ADOPT_BY}{name}" for name in others[: limits.choices_max - 3]]
+    """Return the choices that the person has for the workers of an ended coordinator."""
+    live = tx.sessions.page(coordinator.project_id, after="", limit=limits.page_items_max, active=True)
+    coordinators = [session.name for session in live if session.mode is Mode.COORDINATE]
+    adopt = [f"{ADOPT_BY}{name}" for name in coordinators[: limits.choices_max - 3]]
     return [*([RESUME] if can_resume else []), *adopt, STOP, LEAVE]
 
 
 def decided(tx: Tx, ask: Ask, chosen: str) -> None:
-    """The person's answer, if it is one to what becomes of workers: done as soon as it is written."""
+    """Plan the person's choice, if the ask is about an ended coordinator's workers. The job acts on it at once."""
     known = tx.recoveries.of_ask(ask.id)
     if known is None:
         return
     if chosen not in ask.choices:
-        raise errors.Invalid(f"{chosen!r} is not one of the choices.", hint=f"Say one of: {', '.join(ask.choices)}.")
-    wanted = msgspec.structs.replace(known, ask_id=None, due_at=tx.at)
+        raise errors.Invalid(
+            f"{chosen!r} is not a choice of this ask.", hint=f"Answer with one of: {', '.join(ask.choices)}."
+        )
+    recovery = msgspec.structs.replace(known, ask_id=None, due_at=tx.at)
     if chosen == RESUME:
-        wanted = msgspec.structs.replace(wanted, step=Step.RESUME, tries=0, resumed_at=None)
+        recovery = msgspec.structs.replace(recovery, step=Step.RESUME, tries=0, resumed_at=None)
     elif chosen == STOP:
-        wanted = msgspec.structs.replace(wanted, step=Step.STOP)
+        recovery = msgspec.structs.replace(recovery, step=Step.STOP)
     elif chosen.startswith(ADOPT_BY):
         adopter = tx.sessions.by_name(ask.project_id, chosen.removeprefix(ADOPT_BY))
         if adopter is None:
-            raise errors.Conflict(f"{chosen.removeprefix(ADOPT_BY)} has ended.", hint="maestro session list --active")
-        wanted = msgspec.structs.replace(wanted, step=Step.ADOPT, adopter_id=adopter.id)
+            raise errors.Conflict(
+                f"{chosen.removeprefix(ADOPT_BY)} has ended and cannot adopt the workers.",
+                hint="List the live sessions: maestro session list --active",
+            )
+        recovery = msgspec.structs.replace(recovery, step=Step.ADOPT, adopter_id=adopter.id)
     else:
-        wanted = msgspec.structs.replace(wanted, due_at=None)
-    tx.recoveries.put(wanted)
+        recovery = msgspec.structs.replace(recovery, due_at=None)
+    tx.recoveries.put(recovery)

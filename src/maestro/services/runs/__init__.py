@@ -1,1 +1,1 @@
-"""Runs as records; what a run does next is upkeep's."""
+"""Start, show, stop and resume runs. A background job (`upkeep/dispatching`) decides the next step of a run."""

@@ -1,4 +1,4 @@
-"""Decide whose a run is: whoever started it, the sessions above that one, whoever succeeded it, and the person."""
+"""Decide who owns a run: its starter, the sessions above the starter, the starter's successor, and the person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.store.base import Tx
 
 
 def owns_run(tx: Tx, caller: Caller, run: Run) -> bool:
-    """Return whether the caller may stop and resume a run."""
+    """Return whether the caller may stop and resume the run."""
     if caller.role is Role.PERSON:
         return True
     starters = (run.started_by, routing.to_session(tx, run.started_by).box)
@@ -21,26 +21,26 @@ def owns_run(tx: Tx, caller: Caller, run: Run) -> bool:
 
 
 def require_own_runs(tx: Tx, caller: Caller, task: Task) -> None:
-    """Refuse to end a task that somebody else's run works off. Whoever holds the task may always end it."""
+    """Refuse to end a task that belongs to a live run of another owner. The holder of the task may always end it."""
     if caller.role is Role.PERSON or (task.holder is not None and task.holder == caller.session_id):
         return
     run = _live_run_over(tx, task)
     if run is not None and not owns_run(tx, caller, run):
         raise errors.NotPermitted(
             f"{task.ref} belongs to {run.id}, which another session or the person has started.",
-            hint=f"Ask whoever started the run, or the person, to stop it: maestro run stop {run.id}",
+            hint=f"Ask the starter of the run, or the person, to stop the run: maestro run stop {run.id}",
             data={"ref": task.ref, "run": run.id},
         )
 
 
 def _live_run_over(tx: Tx, task: Task) -> Run | None:
-    """Return the live run that works off a task: one of the task itself, or of a task above it."""
-    above: Task | None = task
+    """Return the live run of the task, or of the nearest task above it."""
+    ancestor: Task | None = task
     for _ in range(limits.task_depth_max + 1):
-        if above is None:
+        if ancestor is None:
             break
-        run = tx.runs.of_task(above.id)
+        run = tx.runs.of_task(ancestor.id)
         if run is not None:
             return run
-        above = tx.tasks.get(above.parent_id) if above.parent_id else None
+        ancestor = tx.tasks.get(ancestor.parent_id) if ancestor.parent_id else None
     return None

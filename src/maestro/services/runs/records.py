@@ -1,4 +1,4 @@
-"""Runs as records: starting, looking, stopping, going on. What a run does next is `dispatching`'s."""
+"""Start, show, stop and resume runs. The background job `upkeep/dispatching` decides the next step of a run."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from maestro.services.tasks import moves
 from maestro.services.tasks import records as task_service
 from maestro.store.base import Store, Tx
 
-_SHOWN_AGAIN_SECONDS = 0.2
+_REDRAW_SECONDS = 0.2
 _WAITS_SHOWN_MAX = 5
-_SHORT_CHARS_MIN = 4
+_SHORT_ID_CHARS_MIN = 4
 
 
 def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
-    """A new run of a task: of all that is below it, or of itself if nothing is."""
+    """Start a run of all tasks below the task, or of the task itself if it has no children."""
     task = task_of(tx, caller, request.task, project=request.project)
     project = project_of(tx, caller, task.project_id)
     may_write(caller, project, what="start runs")
-    there = tx.runs.of_task(task.id)
-    if there is not None:
-        raise errors.Conflict(f"{there.id} works off {task.ref} already.", hint=f"maestro run show {there.id}")
+    live_run = tx.runs.of_task(task.id)
+    if live_run is not None:
+        raise errors.Conflict(f"{live_run.id} already works on {task.ref}.", hint=f"maestro run show {live_run.id}")
     if task.status is Status.COMPLETED:
         raise errors.Conflict(f"{task.ref} is completed already.", hint=f"maestro task reopen '{task.ref}'")
     members_of(tx, project, [request.member] if request.member else [])
     if request.strategy is Strategy.RACE and tx.tasks.unfinished_children(task.id, limit=1):
         raise errors.Conflict(
-            f"{task.ref} has tasks below it: a race is for one task.",
-            hint="Race one of those, or use --strategy dag.",
+            f"{task.ref} has tasks below it, and a race takes a single task.",
+            hint="Start the race for a task without children, or use --strategy dag.",
         )
     run = Run(
         id=ids.new("run", tx.at),
@@ -76,21 +76,23 @@ def start(tx: Tx, caller: Caller, request: ops.StartRun) -> Run:
     if run.worktrees:
         run = msgspec.structs.replace(run, branch=f"maestro/run-{run.id[-8:]}")
     tx.runs.insert(run)
-    found = standing(tx, run)
-    if len(found) > limits.run_tasks_max:
-        raise errors.TooLarge(f"A run has at most {limits.run_tasks_max} tasks.", hint="Run parts of the tree.")
-    rights.check_start(tx, caller, run, [run.member or one.task.member for one in found] or [run.member])
+    standings = standing(tx, run)
+    if len(standings) > limits.run_tasks_max:
+        hint = f"Start runs for parts of {task.ref}."
+        raise errors.TooLarge(f"A run has at most {limits.run_tasks_max} tasks.", hint=hint)
+    members = [run.member or task_standing.task.member for task_standing in standings]
+    rights.check_start(tx, caller, run, members or [run.member])
     if run.strategy is Strategy.RACE:
-        _line_up(tx, caller, run, task)
+        _create_race_tasks(tx, caller, run, task)
     data = {"task": task.ref, "strategy": run.strategy.value}
     tx.log(Change(Kind.RUN_STARTED, run.id, project.id, data), actor=caller.name)
     return run
 
 
-def _line_up(tx: Tx, caller: Caller, run: Run, task: Task) -> None:
-    """In a race each attempt is a child task with its own claim; the run holds the parent."""
+def _create_race_tasks(tx: Tx, caller: Caller, run: Run, task: Task) -> None:
+    """Create a child task for each attempt of a race. Each child has its own claim; the run holds the parent."""
     for number in range(1, run.attempts_max + 1):
-        made = task_shapes.CreateTask(
+        request = task_shapes.CreateTask(
             project=task.project_id,
             title=f"Attempt {number}: {task.title}"[: limits.title_chars_max],
             description=task.description,
@@ -99,179 +101,185 @@ def _line_up(tx: Tx, caller: Caller, run: Run, task: Task) -> None:
             gates=task.gates,
             priority=task.priority,
         )
-        task_service.create(tx, caller, made)
+        task_service.create(tx, caller, request)
 
 
 def standing(tx: Tx, run: Run) -> list[Standing]:
-    """A run's tasks with their attempts."""
+    """Return the tasks of the run with their attempts."""
     if run.strategy is Strategy.RACE:
-        # Those that were made with the run, and no others: what was there before has won nothing.
+        # Only children that were created with the run take part in the race.
         children = tx.tasks.children(run.task_id, limit=limits.run_tasks_max)
-        found = [child for child in children if child.created_at == run.created_at]
+        tasks = [child for child in children if child.created_at == run.created_at]
     else:
-        found = tx.tasks.to_work_off(run.task_id, limit=limits.run_tasks_max + 1)
+        tasks = tx.tasks.to_work_off(run.task_id, limit=limits.run_tasks_max + 1)
     attempts = tx.runs.attempts(run.id)
-    return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
+    return [Standing(task, attempts.get(task.id, []), run.resumed_at) for task in tasks]
 
 
 def at_work(tx: Tx, run: Run) -> list[Standing]:
-    """Those of a run's tasks that it is at; of a race, all."""
+    """Return the tasks that the run works on now; for a race, all tasks."""
     if run.strategy is Strategy.RACE:
         return standing(tx, run)
     return _with_attempts(tx, run, tx.tasks.at_work(run.id))
 
 
 def to_begin(tx: Tx, run: Run, *, limit: int) -> list[Standing]:
-    """Those that it could begin, or could try again later."""
+    """Return tasks that the run could start now, or could attempt again later."""
     if run.strategy is Strategy.RACE or not limit:
         return []
     return _with_attempts(tx, run, tx.tasks.to_begin(run.task_id, run.id, project_id=run.project_id, limit=limit))
 
 
-def _with_attempts(tx: Tx, run: Run, found: list[Task]) -> list[Standing]:
-    attempts = tx.runs.attempts(run.id, [one.id for one in found])
-    return [Standing(one, attempts.get(one.id, []), run.resumed_at) for one in found]
+def _with_attempts(tx: Tx, run: Run, tasks: list[Task]) -> list[Standing]:
+    attempts = tx.runs.attempts(run.id, [task.id for task in tasks])
+    return [Standing(task, attempts.get(task.id, []), run.resumed_at) for task in tasks]
 
 
 def view(tx: Tx, run: Run) -> ops.RunView:
-    """A run as one sees it at a glance."""
-    found = standing(tx, run)
+    """Return the run with its tasks, as `run show` shows it."""
+    standings = standing(tx, run)
+    tasks = [task_standing.task for task_standing in standings]
     root = tx.tasks.get(run.task_id)
-    edges = tx.tasks.graph.edges([one.task.id for one in found])
-    counts = Counter("ready" if one.task.ready else one.task.status.value for one in found)
+    edges = tx.tasks.graph.edges([task.id for task in tasks])
+    counts = Counter("ready" if task.ready else task.status.value for task in tasks)
     return ops.RunView(
         **msgspec.structs.asdict(run),
         task=root.ref if root else run.task_id,
         title=root.title if root else "",
-        tasks=[_shown(tx, one, edges.get(one.task.id, [])) for one in found],
+        tasks=[_run_task(tx, shown, edges.get(shown.task.id, [])) for shown in standings],
         counts=dict(counts),
         found=task_service.links(tx.tasks.found_below(run.task_id, limit=limits.blockers_shown_max)),
     )
 
 
-def _shown(tx: Tx, one: Standing, edges: list[tuple[str, Status]]) -> ops.RunTask:
-    last = one.attempts[-1] if one.attempts else None
+def _run_task(tx: Tx, shown: Standing, edges: list[tuple[str, Status]]) -> ops.RunTask:
+    task = shown.task
+    last = shown.attempts[-1] if shown.attempts else None
     session = tx.sessions.route(last.session_id) if last else None
     return ops.RunTask(
-        id=one.task.id,
-        ref=one.task.ref,
-        title=one.task.title,
-        status=one.task.status,
-        ready=one.task.ready,
-        attempts=len(one.attempts),
+        id=task.id,
+        ref=task.ref,
+        title=task.title,
+        status=task.status,
+        ready=task.ready,
+        attempts=len(shown.attempts),
         session=session.name if session else None,
         session_status=session.status if session else None,
-        since=last.started_at if last and one.is_running else None,
+        since=last.started_at if last and shown.is_running else None,
         waits_on=[ref for ref, status in edges if status is not Status.COMPLETED][:_WAITS_SHOWN_MAX],
         depends_on=[ref for ref, _ in edges],
-        started_at=one.task.started_at,
-        finished_at=one.task.finished_at,
-        note=one.task.reason if one.task.status is Status.BLOCKED else one.note or _sent_back(one.task),
-        held_by=run_waits.holder_name(tx, one.task) if one.task.holder and not one.is_running else None,
+        started_at=task.started_at,
+        finished_at=task.finished_at,
+        note=task.reason if task.status is Status.BLOCKED else shown.note or _rejection_reason(task),
+        held_by=run_waits.holder_name(tx, task) if task.holder and not shown.is_running else None,
     )
 
 
-def _sent_back(task: Task) -> str:
-    """Why somebody works on it again that had handed it in."""
+def _rejection_reason(task: Task) -> str:
+    """Return why a task that was reported complete is in progress again; one line, or an empty text."""
     lines = task.reason.splitlines() if task.status is Status.IN_PROGRESS else []
     return lines[0][: limits.run_note_chars_max] if lines else ""
 
 
 def list_page(tx: Tx, caller: Caller, request: ops.ListRuns) -> ops.RunList:
-    hint = "`maestro task show` tells where a task of another project stands."
+    hint = "`maestro task show` shows the status of a task of another project."
     project = readable_project(tx, caller, request.project, what="lists the runs", hint=hint)
-    found = tx.runs.page(project.id, before=request.cursor or "run_~", limit=request.limit + 1)
-    shown = found[: request.limit]
-    cursor = shown[-1].id if len(found) > request.limit else None
-    return ops.RunList(runs=[_listed(tx, run) for run in shown], cursor=cursor)
+    runs = tx.runs.page(project.id, before=request.cursor or "run_~", limit=request.limit + 1)
+    shown = runs[: request.limit]
+    cursor = shown[-1].id if len(runs) > request.limit else None
+    return ops.RunList(runs=[_run_in_list(tx, run) for run in shown], cursor=cursor)
 
 
-def _listed(tx: Tx, run: Run) -> ops.RunInList:
+def _run_in_list(tx: Tx, run: Run) -> ops.RunInList:
     root = tx.tasks.get(run.task_id)
     task, title = (root.ref, root.title) if root else (run.task_id, "")
     return ops.RunInList(**msgspec.structs.asdict(run), task=task, title=title)
 
 
 def run_of(tx: Tx, caller: Caller, run_id: str, *, project: str = "") -> Run:
-    """A run by its id, the end of it, or the task whose newest run it is."""
-    run = tx.runs.get(run_id) or _shortened(tx, caller, run_id, project)
+    """Return the run that `run_id` names: a full id, a part of an id, or a task, which stands for its newest run."""
+    run = tx.runs.get(run_id) or _run_by_short_id(tx, caller, run_id, project)
     if run is None or not may_read(caller, run.project_id):
         raise errors.NotFound(f"There is no run {run_id!r}.", hint="maestro run list")
     return run
 
 
-def _shortened(tx: Tx, caller: Caller, text: str, project: str) -> Run | None:
+def _run_by_short_id(tx: Tx, caller: Caller, text: str, project: str) -> Run | None:
     if "#" in text or text.startswith("tsk_"):
         return tx.runs.last_of_task(task_of(tx, caller, text, project=project).id)
     wanted = text.removeprefix("run_").removeprefix("…")
-    if len(wanted) < _SHORT_CHARS_MIN:
+    if len(wanted) < _SHORT_ID_CHARS_MIN:
         return None
     owner = project_of(tx, caller, project)
     newest = tx.runs.page(owner.id, before="run_~", limit=limits.page_items_max)
-    found = [run for run in newest if run.id.endswith(wanted) or run.id.startswith(f"run_{wanted}")]
-    if len(found) > 1:
+    matches = [run for run in newest if run.id.endswith(wanted) or run.id.startswith(f"run_{wanted}")]
+    if len(matches) > 1:
         raise errors.Ambiguous(
-            f"{text!r} could be {' or '.join(run.id for run in found[:_WAITS_SHOWN_MAX])}.",
-            data={"candidates": [run.id for run in found]},
+            f"{text!r} could be {' or '.join(run.id for run in matches[:_WAITS_SHOWN_MAX])}.",
+            data={"candidates": [run.id for run in matches]},
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
-def _own(tx: Tx, caller: Caller, request: ops.OneRun, *, what: str) -> Run:
-    """A run of the caller's: it or one below it has started it, or it succeeded who did. All are the person's."""
+def _own_run(tx: Tx, caller: Caller, request: ops.OneRun, *, action: str) -> Run:
+    """Return the run if the caller owns it; refuse otherwise (see `ownership`)."""
     run = run_of(tx, caller, request.id, project=request.project)
     if owns_run(tx, caller, run):
         return run
-    raise errors.NotPermitted(f"A session may {what} its own runs and those of whom it started, no others.")
+    raise errors.NotPermitted(
+        f"{run.id} belongs to another session. A session may {action} its own runs and runs of sessions below it."
+    )
 
 
 def resume(tx: Tx, caller: Caller, request: ops.OneRun) -> Run:
-    """Go on where it stood; what had failed is tried anew, and its tries are counted from here."""
-    run = _own(tx, caller, request, what="resume")
+    """Resume the run where it stopped. Failed tasks are reopened, and their attempts are counted from zero again."""
+    run = _own_run(tx, caller, request, action="resume")
     if run.status is RunStatus.RUNNING:
         return run
     if run.status is RunStatus.COMPLETED:
-        raise errors.Conflict("This run is completed.", data={"status": run.status})
-    there = tx.runs.of_task(run.task_id)
-    if there is not None:
-        raise errors.Conflict(f"{there.id} works off the same task.", hint=f"maestro run show {there.id}")
+        raise errors.Conflict(f"{run.id} is completed and cannot be resumed.", data={"status": run.status})
+    live_run = tx.runs.of_task(run.task_id)
+    if live_run is not None:
+        raise errors.Conflict(f"{live_run.id} works on the same task.", hint=f"maestro run show {live_run.id}")
     if not tx.runs.resume(run, at=tx.at):
-        raise errors.Conflict("This run was changed by someone else just now.", hint="Look again.")
-    for one in standing(tx, run):
-        if one.task.status is Status.FAILED:
-            moves.reopen(tx, caller, task_shapes.OneTask(id=one.task.id))
+        hint = f"Check its state: maestro run show {run.id}"
+        raise errors.Conflict(f"{run.id} was changed by another caller just now.", hint=hint)
+    for task_standing in standing(tx, run):
+        if task_standing.task.status is Status.FAILED:
+            moves.reopen(tx, caller, task_shapes.OneTask(id=task_standing.task.id))
     tx.log(Change(Kind.RUN_RESUMED, run.id, run.project_id, {}), actor=caller.name)
     return tx.runs.get(run.id) or run
 
 
 def settle(tx: Tx, run: Run, task: Task, attempt: Attempt, outcome: Outcome, *, note: str) -> None:
-    """How an attempt came out."""
+    """Record and log the outcome of an attempt."""
     tx.runs.end(attempt, outcome, note=note, at=tx.at)
     tell(tx, run, task, attempt, outcome, note=note)
 
 
 def tell(tx: Tx, run: Run, task: Task, attempt: Attempt, outcome: Outcome, *, note: str) -> None:
-    told = {"task": task.ref, "attempt": attempt.number, "outcome": outcome.value, "note": note}
-    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
+    """Log the outcome of an attempt."""
+    data = {"task": task.ref, "attempt": attempt.number, "outcome": outcome.value, "note": note}
+    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, data), actor=SERVER)
 
 
 def end(tx: Tx, run: Run, status: RunStatus, *, note: str, actor: str) -> None:
-    """A run is over."""
+    """End the run, and notify its starter."""
     if tx.runs.move(run, status, note=note, at=tx.at):
         data = {"status": status.value, "note": note}
         tx.log(Change(Kind.RUN_ENDED, run.id, run.project_id, data), actor=actor)
         root = tx.tasks.get(run.task_id)
-        what = f"{run.id} ({root.ref})" if root else run.id
+        name = f"{run.id} ({root.ref})" if root else run.id
         priority = Priority.HIGH if status is RunStatus.FAILED else Priority.NORMAL
-        done = any(one.task.status is Status.COMPLETED for one in standing(tx, run))
-        where = landing(msgspec.structs.replace(run, status=status), is_something_done=done)
-        text = "\n\n".join(filter(None, (note, where)))
-        subject = f"{what} {status}"
+        has_result = any(shown.task.status is Status.COMPLETED for shown in standing(tx, run))
+        branch_note = landing(msgspec.structs.replace(run, status=status), is_something_done=has_result)
+        text = "\n\n".join(filter(None, (note, branch_note)))
+        subject = f"{name} {status}"
         notices.run_ended(tx, run.started_by, run.project_id, subject=subject, text=text, priority=priority)
 
 
 class RunControl:
-    """Starting and following, stopping and resuming."""
+    """The operations on runs: start, show, follow, stop and resume."""
 
     def __init__(self, store: Store, hub: Hub, stopping: Stopping) -> None:
         self._store = store
@@ -279,11 +287,11 @@ class RunControl:
         self._stopping = stopping
 
     async def start(self, caller: Caller, request: ops.StartRun) -> ops.RunView:
-        run = await self._started(caller, request)
+        run = await self._start_run(caller, request)
         return await self._view(run.id)
 
     async def start_and_follow(self, caller: Caller, request: ops.StartRun) -> AsyncIterator[ops.RunView]:
-        run = await self._started(caller, request)
+        run = await self._start_run(caller, request)
         if request.detach:
             yield await self._view(run.id)
             return
@@ -298,52 +306,52 @@ class RunControl:
         if not request.follow:
             yield shown
             return
-        async for one in self._follow(shown.id):
-            yield one
+        async for changed in self._follow(shown.id):
+            yield changed
 
     async def resume(self, caller: Caller, request: ops.OneRun) -> ops.RunView:
-        run = await self._resumed(caller, request)
+        run = await self._resume_run(caller, request)
         return await self._view(run.id)
 
     async def resume_and_follow(self, caller: Caller, request: ops.OneRun) -> AsyncIterator[ops.RunView]:
-        run = await self._resumed(caller, request)
+        run = await self._resume_run(caller, request)
         async for shown in self._follow(run.id):
             yield shown
 
     async def stop(self, caller: Caller, request: ops.OneRun) -> Run:
-        """No more is started, and what runs is stopped; tasks are given back by their sessions' ends."""
+        """End the run and stop its sessions. The end of a session releases its tasks."""
 
         def write(tx: Tx) -> tuple[Run, list[Attempt]]:
-            run = _own(tx, caller, request, what="stop")
+            run = _own_run(tx, caller, request, action="stop")
             if run.status is not RunStatus.RUNNING:
-                raise errors.Conflict(f"This run is {run.status} already.", data={"status": run.status})
+                raise errors.Conflict(f"{run.id} is already {run.status}.", data={"status": run.status})
             end(tx, run, RunStatus.STOPPED, note=f"stopped by {caller.title or caller.name}", actor=caller.name)
-            running = [one.attempts[-1] for one in standing(tx, run) if one.is_running]
+            running = [shown.attempts[-1] for shown in standing(tx, run) if shown.is_running]
             return tx.runs.get(run.id) or run, running
 
         run, running = await self._store.write(write)
         await self._stopping.stop_all([attempt.session_id for attempt in running], by=f"the end of {run.id}")
         return run
 
-    async def _started(self, caller: Caller, request: ops.StartRun) -> Run:
-        """Refused before anything is written, if its sessions are to have worktrees and cannot."""
+    async def _start_run(self, caller: Caller, request: ops.StartRun) -> Run:
+        """Start the run. A run with worktrees is refused before any write if its directory cannot have worktrees."""
 
-        def directory(tx: Tx) -> str:
+        def read_directory(tx: Tx) -> str:
             task = task_of(tx, caller, request.task, project=request.project)
             return directory_of(tx, request.path, project_of(tx, caller, task.project_id))
 
         if request.worktree:
-            await worktrees.ready(await self._store.read(directory, quick=True))
+            await worktrees.ready(await self._store.read(read_directory, quick=True))
         return await self._store.write(lambda tx: start(tx, caller, request))
 
-    async def _resumed(self, caller: Caller, request: ops.OneRun) -> Run:
-        run = await self._store.read(lambda tx: _own(tx, caller, request, what="resume"), quick=True)
+    async def _resume_run(self, caller: Caller, request: ops.OneRun) -> Run:
+        run = await self._store.read(lambda tx: _own_run(tx, caller, request, action="resume"), quick=True)
         if run.worktrees and run.status is not RunStatus.RUNNING:
             await worktrees.ready(run.directory)
         return await self._store.write(lambda tx: resume(tx, caller, request))
 
     async def _follow(self, run_id: str) -> AsyncIterator[ops.RunView]:
-        """The run as it stands, and again whenever something has changed, until it is over."""
+        """Yield the view of the run, and a new view after each change, until the run has ended."""
         shown = await self._view(run_id)
         yield shown
         with self._hub.subscribe([shown.project_id]) as subscription:
@@ -356,12 +364,12 @@ class RunControl:
                 if now.status is not RunStatus.RUNNING:
                     return
                 await subscription.wait()
-                await asyncio.sleep(_SHOWN_AGAIN_SECONDS)  # a burst is one picture
+                await asyncio.sleep(_REDRAW_SECONDS)  # a burst of events causes a single new view
 
     async def _view(self, run_id: str) -> ops.RunView:
-        def look(tx: Tx) -> ops.RunView:
+        def read_view(tx: Tx) -> ops.RunView:
             run = tx.runs.get(run_id)
             assert run is not None
             return view(tx, run)
 
-        return await self._store.read(look)
+        return await self._store.read(read_view)

@@ -1,4 +1,4 @@
-"""The rights of a run: checked when the run is started, kept with the run, and checked for each of its sessions."""
+"""Check the rights of a run at its start, and again for each of its sessions. The run keeps the starter's rights."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from maestro.store.base import Tx
 
 
 def check_start(tx: Tx, caller: Caller, run: Run, members: Iterable[str | None]) -> None:
-    """Refuse a run whose sessions the caller may not start itself; `members` are those of the run's tasks."""
+    """Refuse a run whose sessions the caller may not start itself. `members` are the members of the run's tasks."""
     grants.require_program(caller, run.tool, run.words)
     grants.require_patterns(caller, run.allow, own_patterns(tx, caller))
     for name in set(members):
         member = tx.members.by_name(run.project_id, name.lower()) if name else None
         if name and member is None:
-            continue  # the task names a member that is gone: its sessions are refused one by one
+            continue  # the task names a removed member: each session of the task is refused at its own start
         require_no_more_rights(caller, member)
         grants.require_level(caller, usual_permission(Mode.EXECUTE, [member] if member else []))
 
@@ -34,14 +34,14 @@ def starter_of(tx: Tx, run: Run) -> Caller | None:
     """Return the caller in whose name the run's sessions are started, with no more rights than the run's starter.
 
     A session that has ended keeps its rights for its runs. Where a successor has taken over, only rights that both
-    have count. None while the starter is being started again: the run goes on when the starter is there.
+    sessions have count. Return None while the starter is being restarted: the run continues after the restart.
     """
     if not ids.is_id(run.started_by, "ses"):
         return person(run.started_by)
     route = tx.sessions.route(run.started_by)
     starter = tx.sessions.caller_ever(run.started_by)
     if route is None or starter is None:
-        raise errors.NotPermitted(f"The session that started {run.id} is not known.", hint="Start the run again.")
+        raise errors.NotPermitted(f"The session that started {run.id} does not exist.", hint="Start the run again.")
     if route.resumes:
         return None
     present = tx.sessions.caller(routing.to_session(tx, starter.name).box) or starter
@@ -50,5 +50,5 @@ def starter_of(tx: Tx, run: Run) -> Caller | None:
         kept = msgspec.structs.replace(run.rights, grant=starter.grant)
         allowed = grants.narrow_caller(allowed, kept)
     if ops.START.name in allowed.deny:
-        raise errors.NotPermitted(f"Whoever started {run.id} may no longer start runs: {ops.START.name} is denied.")
+        raise errors.NotPermitted(f"The starter of {run.id} may no longer start runs: {ops.START.name} is denied.")
     return allowed

@@ -1,4 +1,4 @@
-"""What a run waits for and cannot do itself: tasks that others hold, that are blocked, whose need is elsewhere."""
+"""Describe why a run waits: tasks that are blocked, held outside the run, or dependent on tasks outside the run."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from maestro.domain.tasks import Status, Task
 from maestro.store.base import Tx
 
 _NAMED_MAX = 5
-_OVER = (Status.FAILED, Status.CANCELLED)
+_ENDED_BADLY = (Status.FAILED, Status.CANCELLED)
 
 
 def why(tx: Tx, run: Run, found: Sequence[Standing]) -> tuple[str, str]:
-    """In a line each: what may still come from others, and what will not by itself."""
+    """Return two lines: what the run waits for, and which outside tasks have ended without completion."""
     waits: list[str] = []
     stuck: list[str] = []
-    for one in found:
-        task = one.task
+    for standing in found:
+        task = standing.task
         if task.status is Status.BLOCKED:
             waits.append(f"{task.ref} is blocked" + (f": {task.reason}" if task.reason else "") + ".")
-        elif task.status is Status.IN_PROGRESS and task.holder and not one.is_running:
+        elif task.status is Status.IN_PROGRESS and task.holder and not standing.is_running:
             waits.append(f"{task.ref} is held by {holder_name(tx, task)}.")
         elif task.status is Status.TODO and task.open_blockers:
-            for blocker in _outside(tx, run, task):
-                (stuck if blocker.status in _OVER else waits).append(
+            for blocker in _outside_blockers(tx, run, task):
+                (stuck if blocker.status in _ENDED_BADLY else waits).append(
                     f"{task.ref} waits on {blocker.ref} ({blocker.status})."
                 )
         if len(waits) + len(stuck) >= _NAMED_MAX:
@@ -34,20 +34,20 @@ def why(tx: Tx, run: Run, found: Sequence[Standing]) -> tuple[str, str]:
 
 
 def holder_name(tx: Tx, task: Task) -> str:
-    """Who holds a task: a session by its name, a person by theirs."""
+    """Return the name of the session or person that holds the task."""
     route = tx.sessions.route(task.holder) if task.holder else None
     return route.name if route is not None else task.holder or ""
 
 
-def _outside(tx: Tx, run: Run, task: Task) -> list[Task]:
-    found = tx.tasks.blockers(task.id, limit=limits.blockers_shown_max)
-    return [one for one in found if not _is_of(tx, run, one)]
+def _outside_blockers(tx: Tx, run: Run, task: Task) -> list[Task]:
+    blockers = tx.tasks.blockers(task.id, limit=limits.blockers_shown_max)
+    return [blocker for blocker in blockers if not _belongs_to_run(tx, run, blocker)]
 
 
-def _is_of(tx: Tx, run: Run, task: Task) -> bool:
-    at: Task | None = task
+def _belongs_to_run(tx: Tx, run: Run, task: Task) -> bool:
+    ancestor: Task | None = task
     for _ in range(limits.task_depth_max):
-        if at is None or at.id == run.task_id:
+        if ancestor is None or ancestor.id == run.task_id:
             break
-        at = tx.tasks.get(at.parent_id) if at.parent_id else None
-    return at is not None and at.id == run.task_id
+        ancestor = tx.tasks.get(ancestor.parent_id) if ancestor.parent_id else None
+    return ancestor is not None and ancestor.id == run.task_id

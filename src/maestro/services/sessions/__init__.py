@@ -1,1 +1,1 @@
-"""Sessions as records: who is there, what each is doing, how they stand to each other."""
+"""Sessions as records: their lifecycle, status, presence and relations. Programs of sessions are in `programs/`."""

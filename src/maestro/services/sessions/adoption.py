@@ -1,4 +1,4 @@
-"""Handing workers to another coordinator: when theirs is gone, or when the person or those above say so."""
+"""Give workers another coordinator: when their coordinator has ended, or on request of the person or a superior."""
 
 from __future__ import annotations
 
@@ -15,63 +15,72 @@ from maestro.store.base import Tx
 
 
 def adopt(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> ops.Adopted:
-    """Give workers a new coordinator; a coordinator that is gone is succeeded by it, also in its mail."""
+    """Give workers a new coordinator, which also succeeds an ended coordinator and gets its mail."""
     adopter = _adopter(tx, caller, request)
-    taken: list[Session] = []
+    adopted: list[Session] = []
     for ref in dict.fromkeys(request.ids):
         session = kin.named(tx, caller, ref, project=request.project)
         if session.project_id != adopter.project_id:
             raise errors.Conflict(f"{session.name} belongs to another project than {adopter.name}.")
-        _may_adopt(tx, caller, session)
-        taken += _take(tx, caller, session, adopter)
-    if not taken:
-        raise errors.NotFound("There was nobody to adopt.", hint="maestro session list --active")
-    return ops.Adopted(by=adopter.id, sessions=[tx.sessions.get(one.id) or one for one in taken])
+        _require_may_adopt(tx, caller, session)
+        adopted += _adopt_session_or_workers(tx, caller, session, adopter)
+    if not adopted:
+        raise errors.NotFound(
+            "The named sessions have no live workers to adopt.",
+            hint="List the live sessions: maestro session list --active",
+        )
+    return ops.Adopted(by=adopter.id, sessions=[tx.sessions.get(session.id) or session for session in adopted])
 
 
 def _adopter(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> Session:
     if request.by is None and not caller.is_session:
-        raise errors.Invalid("Who adopts them?", hint="Say --by SESSION.")
+        raise errors.Invalid("The session that adopts is missing.", hint="Name it with --by SESSION.")
     adopter = kin.named(tx, caller, request.by, project=request.project) if request.by else kin.own(tx, caller)
     require_live(adopter)
     if adopter.mode is not Mode.COORDINATE:
-        raise errors.Conflict(f"{adopter.name} is no coordinator.", data={"id": adopter.id, "mode": adopter.mode})
+        raise errors.Conflict(
+            f"{adopter.name} is not a coordinator and cannot adopt workers.",
+            data={"id": adopter.id, "mode": adopter.mode},
+        )
     if caller.is_session and adopter.id != caller.session_id:
         kin.may_act_on(tx, caller, adopter, what="hand workers to")
     return adopter
 
 
 def take_over(tx: Tx, caller: Caller, gone: Session, adopter: Session) -> None:
-    """All workers of a coordinator that is gone go to another, without anyone asking for it."""
-    _take(tx, caller, gone, adopter)
+    """Give all workers of an ended coordinator to another one, without a request."""
+    _adopt_session_or_workers(tx, caller, gone, adopter)
 
 
-def _take(tx: Tx, caller: Caller, session: Session, adopter: Session) -> list[Session]:
+def _adopt_session_or_workers(tx: Tx, caller: Caller, session: Session, adopter: Session) -> list[Session]:
+    """Adopt a live session itself, or the workers of an ended coordinator. Return the adopted sessions."""
     if session.ended_at is None:
         if kin.is_above(tx, session.id, adopter):
-            raise errors.Conflict(f"{session.name} is {adopter.name}, or above it.")
-        _hand(tx, caller, session, adopter)
+            raise errors.Conflict(
+                f"{adopter.name} cannot adopt {session.name}: a session adopts neither itself nor a session above it."
+            )
+        _set_coordinator(tx, caller, session, adopter)
         return [session]
     tx.sessions.succeed(session.id, successor_id=adopter.id)
     tx.recoveries.clear(session.id)
-    asks.withdraw_all(tx, session.id, actor=caller.name)  # what becomes of its workers
+    asks.withdraw_all(tx, session.id, actor=caller.name)  # the ask about its workers is settled
     workers = tx.sessions.children(session.id, limit=limits.sessions_in_tree_max)
     for worker in workers:
-        _hand(tx, caller, worker, adopter)
+        _set_coordinator(tx, caller, worker, adopter)
     if workers and caller.session_id != adopter.id:
         notices.to_session(
             tx,
             adopter,
             subject=f"You are the coordinator of {session.name}'s workers now",
             text=f"{session.name} ({session.id}) {notices.words_for(session.status)}. "
-            "Its workers, and mail for it, are yours: "
+            "You have its workers now, and get its mail. The workers are: "
             + ", ".join(f"{worker.name} ({worker.id})" for worker in workers[: limits.page_items_default]),
             priority=Priority.HIGH,
         )
     return workers
 
 
-def _hand(tx: Tx, caller: Caller, worker: Session, adopter: Session) -> None:
+def _set_coordinator(tx: Tx, caller: Caller, worker: Session, adopter: Session) -> None:
     tx.sessions.adopt(worker.id, parent_id=adopter.id, at=tx.at)
     data = {"by": adopter.id, "was": worker.parent_id}
     tx.log(Change(Kind.SESSION_ADOPTED, worker.id, worker.project_id, data), actor=caller.name)
@@ -83,8 +92,11 @@ def _hand(tx: Tx, caller: Caller, worker: Session, adopter: Session) -> None:
     )
 
 
-def _may_adopt(tx: Tx, caller: Caller, session: Session) -> None:
-    """The person; whoever is above; and any coordinator of the project once theirs is gone."""
+def _require_may_adopt(tx: Tx, caller: Caller, session: Session) -> None:
+    """Refuse callers that may not adopt a session.
+
+    The person and the sessions above may; any coordinator of the project may once the session's own has ended.
+    """
     if caller.role is Role.PERSON or kin.is_above(tx, caller.session_id, session):
         return
     above = session if session.ended_at is not None else None
@@ -92,5 +104,8 @@ def _may_adopt(tx: Tx, caller: Caller, session: Session) -> None:
         above = tx.sessions.get(session.parent_id)
     if above is not None and above.ended_at is not None and above.project_id == caller.project_id:
         return
-    whose = "has a coordinator that is there" if above is not None else "has nobody above it, and is there"
-    raise errors.NotPermitted(f"{session.name} {whose}.", hint="Ask that one, or the person, to hand it over.")
+    if above is not None:
+        reason, owner = f"has a live coordinator, {above.name}", f"{above.name} or the person"
+    else:
+        reason, owner = "is live and has no coordinator", "the person"
+    raise errors.NotPermitted(f"{session.name} {reason}.", hint=f"Ask {owner} to hand the session over.")

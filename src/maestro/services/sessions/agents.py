@@ -1,4 +1,4 @@
-"""Who is there: each checkout's agent, from the store and from what was heard of it lately."""
+"""List the agents of projects: each checkout's agent, by the store and by its recent signs of life."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from maestro.services.scope import project_of
 from maestro.services.sessions.presence import Presence
 from maestro.store.base import Tx
 
-_ORDER = {near: place for place, near in enumerate(Near)}
+_ORDER = {near: position for position, near in enumerate(Near)}
 
 
 class Agents:
-    """The agents of a project as anyone may see them."""
+    """The agents of a project, as every caller may see them."""
 
     def __init__(self, heard: Presence) -> None:
-        self._heard = heard
+        self._signs_of_life = heard
 
     def list_page(self, tx: Tx, caller: Caller, request: ops.ListAgents) -> ops.AgentList:
-        many = limits.page_items_max
         if request.everywhere:
-            projects = tx.projects.page(after="", limit=many)
+            projects = tx.projects.page(after="", limit=limits.page_items_max)
         else:
             projects = [project_of(tx, caller, request.project)]
-        found = [agent for project in projects for agent in self._of_project(tx, project)]
+        agents = [agent for project in projects for agent in self._agents_of_project(tx, project)]
         if request.online:
-            found = [agent for agent in found if agent.presence is Near.ONLINE]
-        found.sort(key=lambda agent: (_ORDER[agent.presence], agent.project, agent.address or "", agent.name or ""))
+            agents = [agent for agent in agents if agent.presence is Near.ONLINE]
+        agents.sort(key=lambda agent: (_ORDER[agent.presence], agent.project, agent.address or "", agent.name or ""))
         return ops.AgentList(
-            agents=found[: request.limit],
-            online=sum(agent.presence is Near.ONLINE for agent in found),
-            reached=bool(found) or not request.online,
-            truncated=len(found) > request.limit,
+            agents=agents[: request.limit],
+            online=sum(agent.presence is Near.ONLINE for agent in agents),
+            reached=bool(agents) or not request.online,
+            truncated=len(agents) > request.limit,
         )
 
-    def _of_project(self, tx: Tx, project: Project) -> list[Agent]:
-        """Every live session, and the last one of each checkout where none is."""
-        many = limits.page_items_max
-        live = tx.sessions.page(project.id, after="", limit=many, active=True)
-        manned = {session.workspace_id for session in live}
-        empty = [one for one in tx.projects.workspaces(project.id, limit=many) if one.id not in manned]
-        return [self._agent(tx, session, project) for session in live] + [
-            self._last(tx, workspace, project) for workspace in empty
+    def _agents_of_project(self, tx: Tx, project: Project) -> list[Agent]:
+        """Return an agent for each live session, and the last agent of each checkout without a live session."""
+        limit = limits.page_items_max
+        live = tx.sessions.page(project.id, after="", limit=limit, active=True)
+        occupied = {session.workspace_id for session in live}
+        workspaces = tx.projects.workspaces(project.id, limit=limit)
+        empty = [workspace for workspace in workspaces if workspace.id not in occupied]
+        return [self._agent_of_session(tx, session, project) for session in live] + [
+            self._last_agent(tx, workspace, project) for workspace in empty
         ]
 
-    def _agent(self, tx: Tx, session: Session, project: Project) -> Agent:
+    def _agent_of_session(self, tx: Tx, session: Session, project: Project) -> Agent:
         stored = (tx.at - session.seen_at).total_seconds()
-        heard = self._heard.silent_seconds(session.id)
-        silent = max(0.0, stored if heard is None else min(stored, heard))
+        in_memory = self._signs_of_life.silent_seconds(session.id)
+        silent = max(0.0, stored if in_memory is None else min(stored, in_memory))
         has_ended = session.ended_at is not None
         return Agent(
             address=session.address,
@@ -73,8 +73,8 @@ class Agents:
             ],
         )
 
-    def _last(self, tx: Tx, workspace: Workspace, project: Project) -> Agent:
+    def _last_agent(self, tx: Tx, workspace: Workspace, project: Project) -> Agent:
         session = tx.sessions.last_of_workspace(project.id, workspace.id)
         if session is not None:
-            return self._agent(tx, session, project)
+            return self._agent_of_session(tx, session, project)
         return Agent(address=workspace.address, project=project.name, presence=Near.OFFLINE, last_seen=None)

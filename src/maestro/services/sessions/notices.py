@@ -1,6 +1,6 @@
-"""What the server tells whoever must know: a coordinator about its workers, workers about their coordinator.
+"""Post notices: to a coordinator about its workers, to workers about their coordinator, and to the person.
 
-Posted in the transaction of what it tells about, so that one `mail wait` hears everything.
+A notice is mail, posted in the transaction of the change that it reports. So one `mail wait` gets every notice.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from maestro.services.mail import routing
 from maestro.services.mail.post import Draft, Target, of_the_server, post, small
 from maestro.store.base import Tx
 
-_TELLING = {
+_PHRASES = {
     Status.NEEDS_INPUT: ("needs input", Priority.HIGH),
     Status.COMPLETED: ("is done", Priority.NORMAL),
     Status.FAILED: ("has failed", Priority.HIGH),
     Status.STOPPED: ("has stopped", Priority.NORMAL),
     Status.LOST: ("is lost", Priority.HIGH),
 }
-# What the person hears of a session that has no coordinator; the rest is on the board.
+# The person gets a notice about a session without a coordinator only for these statuses; the board shows the others.
 _FOR_THE_PERSON = (Status.FAILED, Status.LOST)
 
 
 def words_for(status: Status) -> str:
-    """What a session has come to, after its name."""
-    told = _TELLING.get(status)
-    return told[0] if told else f"is {status}"
+    """Return the phrase that follows a session's name: "needs input", "has failed"."""
+    phrase = _PHRASES.get(status)
+    return phrase[0] if phrase else f"is {status}"
 
 
 def to_coordinator(
@@ -42,83 +42,88 @@ def to_coordinator(
     person_too: bool = False,
     person_instead: bool = True,
 ) -> None:
-    """Tell a session's coordinator; without one, the person if it is worth it, or if the coordinator was to hear it
-    and is gone."""
+    """Post a notice to a session's coordinator.
+
+    The person gets the notice instead if the session has no coordinator and `is_for_person` is set, or if the
+    coordinator has ended before its work was done and `falls_back_to_person` is set.
+    """
     if session.parent_id is not None:
         target = routing.to_session(tx, session.parent_id)
-        person_too = person_too or (person_instead and _is_left_alone(tx, session))
+        person_too = person_too or (person_instead and _has_lost_coordinator(tx, session))
     elif person_too:
         target = routing.PERSON
     else:
         return
     if target.box == HUMAN and not person_too:
         return
-    _post(tx, _from(tx, session), session.project_id, [target], subject, text, priority, task_id)
+    _post_notice(tx, _sender_of(tx, session), session.project_id, [target], subject, text, priority, task_id)
 
 
-def _is_left_alone(tx: Tx, session: Session) -> bool:
-    """Whether its coordinator ended before its work was done, and no run goes on to tell how it comes out."""
+def _has_lost_coordinator(tx: Tx, session: Session) -> bool:
+    """Return whether the coordinator ended before its work was done, and no live run will report the outcome."""
     parent = tx.sessions.get(session.parent_id) if session.parent_id else None
     is_gone = parent is not None and parent.ended_at is not None and parent.status is not Status.COMPLETED
     return is_gone and not is_of_a_live_run(tx, session)
 
 
 def status_changed(tx: Tx, session: Session, status: Status, detail: str) -> None:
-    """A worker's move that its coordinator waits for."""
-    told = _TELLING.get(status)
-    if told is None:
+    """Tell a coordinator about a status change of a worker that the coordinator waits for."""
+    found = _PHRASES.get(status)
+    if found is None:
         return
-    words, priority = told
-    goes_on = status in _FOR_THE_PERSON and is_of_a_live_run(tx, session)
+    phrase, priority = found
+    run_goes_on = status in _FOR_THE_PERSON and is_of_a_live_run(tx, session)
     to_coordinator(
         tx,
         session,
-        subject=f"{session.name} {words}",
-        text=detail or f"{session.name} ({session.id}) {words}.",
-        priority=Priority.NORMAL if goes_on else priority,
-        person_too=status in _FOR_THE_PERSON and not goes_on,
-        person_instead=status is not Status.STOPPED,  # mostly with its coordinator, by the person
+        subject=f"{session.name} {phrase}",
+        text=detail or f"{session.name} ({session.id}) {phrase}.",
+        priority=Priority.NORMAL if run_goes_on else priority,
+        person_too=status in _FOR_THE_PERSON and not run_goes_on,
+        person_instead=status is not Status.STOPPED,  # the person mostly stops a worker together with its coordinator
     )
 
 
 def is_of_a_live_run(tx: Tx, session: Session) -> bool:
-    """Whether a run goes on with what a session leaves undone: that one says how it comes out in the end."""
+    """Return whether a live run goes on with the session's unfinished work. The run reports the final outcome."""
     spawn = tx.spawns.get(session.id)
     run = tx.runs.get(spawn.run_id) if spawn is not None and spawn.run_id else None
     return run is not None and run.status is RunStatus.RUNNING
 
 
 def coordinator_gone(tx: Tx, coordinator: Session, status: Status, *, resumes: bool = False) -> None:
-    """Workers of a coordinator that is no more: whom they have now."""
+    """Tell the workers of an ended coordinator where their mail to it goes now."""
     workers = tx.sessions.ids_siblings("", coordinator.id, limit=limits.broadcast_recipients_max)
     if not workers:
         return
-    instead = routing.to_session(tx, coordinator.id)
-    text = "Go on with your work. It is started again, and will find your mail."
+    stand_in = routing.to_session(tx, coordinator.id)
+    text = "Go on with your work. Maestro starts your coordinator again; it will find your mail."
     if not resumes:
         text = (
-            f"Go on with your work. Mail for your coordinator goes to {instead.name or instead.box} until someone "
-            "adopts you (maestro session adopt)."
+            f"Go on with your work. Mail for your coordinator goes to {stand_in.name or stand_in.box} until another "
+            "coordinator adopts you (maestro session adopt)."
         )
-    _to_workers(tx, coordinator, workers, f"Your coordinator {coordinator.name} is {status}", text, Priority.HIGH)
+    _notify_workers(tx, coordinator, workers, f"Your coordinator {coordinator.name} is {status}", text, Priority.HIGH)
 
 
 def resumed(tx: Tx, session: Session, was: Status) -> None:
-    """A session that had ended is started again: for its coordinator, and for its workers."""
-    told = f"It had ended ({was}). It has the same name, place and mailbox."
-    to_coordinator(tx, session, subject=f"{session.name} is started again", text=told)
+    """Tell the coordinator and the workers of an ended session about the new start."""
+    text = f"{session.name} had ended ({was}). It has the same name, directory and mailbox."
+    to_coordinator(tx, session, subject=f"{session.name} is started again", text=text)
     workers = tx.sessions.ids_siblings("", session.id, limit=limits.broadcast_recipients_max)
     if workers:
-        text = f"It had ended ({was}), and looks at its mail first. Go on with your work."
-        _to_workers(tx, session, workers, f"Your coordinator {session.name} is started again", text, Priority.NORMAL)
+        text = f"{session.name} had ended ({was}), and reads its mail first. Go on with your work."
+        _notify_workers(
+            tx, session, workers, f"Your coordinator {session.name} is started again", text, Priority.NORMAL
+        )
 
 
-def _to_workers(
+def _notify_workers(
     tx: Tx, coordinator: Session, workers: list[tuple[str, str]], subject: str, text: str, priority: Priority
 ) -> None:
     targets = [Target(session_id, coordinator.project_id, name=name) for session_id, name in workers]
     to = f"workers of {coordinator.name}"
-    _post(tx, of_the_server(), coordinator.project_id, targets, subject, text, priority, None, to=to)
+    _post_notice(tx, of_the_server(), coordinator.project_id, targets, subject, text, priority, None, to=to)
 
 
 def to_session(
@@ -130,15 +135,15 @@ def to_session(
     priority: Priority = Priority.NORMAL,
     task_id: str | None = None,
 ) -> None:
-    """Something a session must know."""
+    """Post a notice to a session."""
     target = Target(session.id, session.project_id, name=session.name)
-    _post(tx, of_the_server(), session.project_id, [target], subject, text, priority, task_id)
+    _post_notice(tx, of_the_server(), session.project_id, [target], subject, text, priority, task_id)
 
 
 def run_ended(tx: Tx, starter: str, project_id: str, *, subject: str, text: str, priority: Priority) -> None:
-    """Whoever started a run is told how it came out, and need not ask."""
+    """Tell the starter of a run, a session or the person, about the outcome."""
     target = routing.to_session(tx, starter) if starter.startswith("ses_") else routing.PERSON
-    _post(tx, of_the_server(), project_id, [target], subject, text or f"{subject}.", priority, None)
+    _post_notice(tx, of_the_server(), project_id, [target], subject, text or f"{subject}.", priority, None)
 
 
 def to_person(
@@ -150,16 +155,16 @@ def to_person(
     priority: Priority = Priority.HIGH,
     task_id: str | None = None,
 ) -> None:
-    _post(tx, of_the_server(), project_id, [routing.PERSON], subject, text, priority, task_id)
+    _post_notice(tx, of_the_server(), project_id, [routing.PERSON], subject, text, priority, task_id)
 
 
-def _from(tx: Tx, session: Session) -> Sender:
+def _sender_of(tx: Tx, session: Session) -> Sender:
     project = tx.projects.get(session.project_id)
     name = project.name if project else None
     return Sender(SenderKind.SESSION, session.id, session.name, session.address, session.human, name)
 
 
-def _post(
+def _post_notice(
     tx: Tx,
     sender: Sender,
     project_id: str | None,

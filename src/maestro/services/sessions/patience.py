@@ -1,4 +1,4 @@
-"""Time to be heard again: after a sleep of the machine, a jump of the clock, or a time without a server."""
+"""A grace period for signs of life: after a sleep of the machine, a jump of the clock, or a time without a server."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from maestro.core import limits
 from maestro.core.clock import Clock
 
 GRACE = timedelta(seconds=limits.sleep_grace_seconds)
-# More than this between the two clocks is no drift.
+# A larger difference between the two clocks is a jump, not drift.
 _JUMP_SECONDS = 5.0
 
 
 class Patience:
-    """Compares wall clock and monotonic clock: when they part, it begins."""
+    """Compares the wall clock with the monotonic clock. The period starts when their offset jumps."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._offset = self._clocks()
+        self._offset = self._clock_offset()
         self._until = 0.0
 
     def begin(self) -> None:
         self._until = self._clock.monotonic() + limits.sleep_grace_seconds
 
     def has_jumped(self) -> bool:
-        """Whether the clocks parted since the last look; then patience begins."""
-        offset = self._clocks()
+        """Return whether the clocks' offset has jumped since the last call. A jump starts the grace period."""
+        offset = self._clock_offset()
         if abs(offset - self._offset) <= _JUMP_SECONDS:
             return False
         self._offset = offset
@@ -33,9 +33,9 @@ class Patience:
         return True
 
     def left(self) -> timedelta:
-        """How long judgement must still wait; looks at the clocks first."""
+        """Return the rest of the grace period, in which no session is judged lost. Check for a jump first."""
         self.has_jumped()
         return timedelta(seconds=max(self._until - self._clock.monotonic(), 0))
 
-    def _clocks(self) -> float:
+    def _clock_offset(self) -> float:
         return self._clock.now().timestamp() - self._clock.monotonic()

@@ -1,6 +1,6 @@
-"""Who has been heard of lately. Signs of life are kept in memory, and stored every so often by upkeep.
+"""Signs of life of sessions, kept in memory. A background job stores them at intervals.
 
-Any call that a session makes is a sign of life; a session that waits on an open connection gives one all the while.
+Any call of a session is a sign of life. A session that waits on an open connection gives signs all the time.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from maestro.core.clock import Clock
 
 
 class Presence:
-    """Sessions, and when each was last heard of."""
+    """The time of each session's last sign of life."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._seen: dict[str, float] = {}
         self._attached: Counter[str] = Counter()
-        self._orphaned: set[str] = set()  # their process has ended: that something still waits for them says nothing
+        self._orphaned: set[str] = set()  # their process has ended: an open wait of theirs proves no life
         self._unstored: dict[str, None] = {}
 
     def heard(self, session_id: str, *, again: bool = False) -> None:
-        """A sign of life. `again`: of something that has waited all along, and outlives the session's process."""
+        """Record a sign of life. `is_repeated` marks the sign of an old wait, which may outlive the process."""
         if again and session_id in self._orphaned:
             return
         self._seen[session_id] = self._clock.monotonic()
@@ -34,7 +34,7 @@ class Presence:
 
     @contextmanager
     def attached(self, session_id: str | None) -> Iterator[None]:
-        """For as long as a session's own connection stays open, it is there."""
+        """Count a session as present while its own connection is open."""
         if session_id is None:
             yield
             return
@@ -42,7 +42,7 @@ class Presence:
         try:
             yield
         except asyncio.CancelledError:
-            raise  # to hang up is no sign of life
+            raise  # a closed connection is no sign of life
         except BaseException:
             self.heard(session_id, again=True)
             raise
@@ -54,33 +54,33 @@ class Presence:
                 del self._attached[session_id]
 
     def was_heard(self, session_id: str, *, seconds: float = limits.session_lease_seconds) -> bool:
-        """Whether a session is on the line, or was within this time."""
+        """Return whether a session is connected, or gave a sign of life within `seconds`."""
         seen = self._seen.get(session_id)
         if session_id in self._attached and session_id not in self._orphaned:
             return True
         return seen is not None and self._clock.monotonic() - seen < seconds
 
     def silent_seconds(self, session_id: str) -> float | None:
-        """How long nothing was heard of a session; nothing is known of one since the server started."""
+        """Return the seconds since the last sign of life; None if the session gave none since the server started."""
         if session_id in self._attached and session_id not in self._orphaned:
             return 0.0
         seen = self._seen.get(session_id)
         return None if seen is None else self._clock.monotonic() - seen
 
     def process_ended(self, session_id: str) -> None:
-        """What was heard before says nothing of now; only a new call does."""
+        """Void the signs of life of a session whose process has ended. Only a new call counts."""
         self._seen.pop(session_id, None)
         self._unstored.pop(session_id, None)
         self._orphaned.add(session_id)
 
     def forget(self, session_id: str) -> None:
-        """A session has ended."""
+        """Drop the signs of life of a session that has ended."""
         self._seen.pop(session_id, None)
         self._unstored.pop(session_id, None)
         self._orphaned.discard(session_id)
 
     def take_unstored(self, limit: int) -> list[str]:
-        """Sessions whose signs of life are not in the store yet, some at a time."""
+        """Return at most `limit` sessions whose signs of life are not stored, and mark them as stored."""
         taken = list(self._unstored)[:limit]
         for session_id in taken:
             del self._unstored[session_id]
@@ -91,5 +91,5 @@ class Presence:
         return bool(self._unstored)
 
     def on_the_line(self) -> list[str]:
-        """Sessions with an open connection: all of them give a sign of life."""
+        """Return the sessions with an open connection; each of them gives a sign of life."""
         return [session_id for session_id in self._attached if session_id not in self._orphaned]

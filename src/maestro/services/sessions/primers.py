@@ -1,4 +1,4 @@
-"""Gathers what the primer says: one snapshot, a few look-ups by key."""
+"""Gather the facts for a session's primer in one transaction, with a few look-ups by key."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from maestro.services.mail.post import own_boxes
 from maestro.services.mail.reading import coordinator_contact
 from maestro.store.base import Tx
 
-_MANY = 50
+_ITEMS_MAX = 50
 
 
 def read(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
-    """What a session must know now."""
+    """Return the primer: the text with the facts that the caller must know now."""
     session = tx.sessions.get(caller.session_id) if caller.session_id else None
     project = tx.projects.get(caller.project_id) if caller.project_id else None
     facts = primer.Facts(
@@ -27,44 +27,44 @@ def read(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
         human=caller.human,
         project=project.name if project else None,
         address=session.address if session else None,
-        coordinator=_person(found) if (found := coordinator_contact(tx, caller)) else None,
+        coordinator=_person_of(found) if (found := coordinator_contact(tx, caller)) else None,
         siblings=_siblings(tx, session),
         workers=_children(tx, session.id) if session else (),
-        held=tuple(map(_work, tx.tasks.of_holder(caller.name, limit=_MANY))),
-        given=_given(tx, session),
-        ready=_ready(tx, project),
+        held=tuple(map(_work_of, tx.tasks.of_holder(caller.name, limit=_ITEMS_MAX))),
+        given=_assigned_work(tx, session),
+        ready=_count_ready(tx, project),
         unread=sum(tx.deliveries.count_open(box, reader=caller.name) for box in own_boxes(caller)),
         leads=caller.role is not Role.WORKER,
     )
     return ops.Primer(text=primer.primer(facts, Reach.MCP if request.tools else Reach.COMMANDS))
 
 
-def _ready(tx: Tx, project: Project | None) -> int:
-    """How much can be started, as far as it is worth counting."""
-    return len(tx.tasks.ready(project.id, parent_id=None, after=(-1, 0), limit=_MANY)) if project else 0
+def _count_ready(tx: Tx, project: Project | None) -> int:
+    """Return the number of tasks that can be started, counted up to `_ITEMS_MAX`."""
+    return len(tx.tasks.ready(project.id, parent_id=None, after=(-1, 0), limit=_ITEMS_MAX)) if project else 0
 
 
 def _siblings(tx: Tx, session: Session | None) -> tuple[primer.Person, ...]:
     if session is None or session.parent_id is None:
         return ()
-    return _children(tx, session.parent_id, but=session.id)
+    return _children(tx, session.parent_id, without=session.id)
 
 
-def _children(tx: Tx, parent_id: str, *, but: str = "") -> tuple[primer.Person, ...]:
-    found = tx.sessions.children(parent_id, limit=_MANY)
-    live = [one for one in found if one.id != but and one.status not in FINAL]
-    return tuple(_person(contact(one, at=tx.at, seconds=limits.session_lease_seconds)) for one in live)
+def _children(tx: Tx, parent_id: str, *, without: str = "") -> tuple[primer.Person, ...]:
+    children = tx.sessions.children(parent_id, limit=_ITEMS_MAX)
+    live = [session for session in children if session.id != without and session.status not in FINAL]
+    return tuple(_person_of(contact(session, at=tx.at, seconds=limits.session_lease_seconds)) for session in live)
 
 
-def _given(tx: Tx, session: Session | None) -> tuple[primer.Work, ...]:
-    """What a session was started for and does not hold (yet, or any more)."""
-    found = [task for task_id in (session.tasks if session else []) if (task := tx.tasks.get(task_id))]
-    return tuple(_work(task) for task in found if session is None or task.holder != session.id)
+def _assigned_work(tx: Tx, session: Session | None) -> tuple[primer.Work, ...]:
+    """Return the tasks that a session was started for and does not hold now."""
+    tasks = [task for task_id in (session.tasks if session else []) if (task := tx.tasks.get(task_id))]
+    return tuple(_work_of(task) for task in tasks if session is None or task.holder != session.id)
 
 
-def _person(one: Contact) -> primer.Person:
-    return primer.Person(name=one.name, status=one.status.value, silent=not one.fresh)
+def _person_of(found: Contact) -> primer.Person:
+    return primer.Person(name=found.name, status=found.status.value, silent=not found.fresh)
 
 
-def _work(task: Task) -> primer.Work:
+def _work_of(task: Task) -> primer.Work:
     return primer.Work(ref=task.ref, title=task.title, status="ready" if task.ready else task.status.value)

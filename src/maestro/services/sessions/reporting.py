@@ -1,4 +1,4 @@
-"""What a session says of its work. The report moves the task it holds, and its coordinator hears of it."""
+"""Take a session's report on its work. The report moves the task that the session holds and tells the coordinator."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from maestro.store.base import Tx
 
 
 def report(tx: Tx, caller: Caller, request: ops.ReportSession) -> ops.ReportedSession:
-    """Report on the one task the session holds; with none, on itself."""
+    """Report on the only task that the session holds; without a task, on the session itself."""
     session = kin.own(tx, caller)
-    task = _held(tx, session)
+    task = _only_held_task(tx, session)
     moved: task_shapes.MovedTask | None = None
     if task is not None:
-        said = moves.report(tx, caller, task_shapes.ReportTask(kind=request.kind, id=task.id, text=request.text))
+        reported = moves.report(tx, caller, task_shapes.ReportTask(kind=request.kind, id=task.id, text=request.text))
         moved = task_shapes.MovedTask(
-            **{name: getattr(said, name) for name in task_shapes.MovedTask.__struct_fields__}
+            **{name: getattr(reported, name) for name in task_shapes.MovedTask.__struct_fields__}
         )
     else:
         data = {"kind": request.kind.value, "text": request.text[:500]}
@@ -35,13 +35,13 @@ def report(tx: Tx, caller: Caller, request: ops.ReportSession) -> ops.ReportedSe
     return ops.ReportedSession(**msgspec.structs.asdict(now), task=moved)
 
 
-def _held(tx: Tx, session: Session) -> Task | None:
+def _only_held_task(tx: Tx, session: Session) -> Task | None:
     held = reports.holds(tx, session)
     if len(held) > 1:
         refs = [task.ref for task in held]
         raise errors.Conflict(
             f"You hold {len(held)} tasks: {', '.join(refs)}.",
-            hint="Say which one: maestro task report KIND ID TEXT",
+            hint="Name the task: maestro task report KIND ID TEXT",
             data={"held": refs},
         )
     return held[0] if held else None

@@ -1,4 +1,4 @@
-"""What follows from a report for the session that gave it: its coordinator hears of it, its status goes with it."""
+"""The effects of a report on the reporting session: a notice to the coordinator, and a new status."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from maestro.services.sessions import notices, status
 from maestro.store.base import Tx
 
 _OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
-_MEANS = {
+_STATUS_FOR = {
     ReportKind.PROGRESS: Status.WORKING,
     ReportKind.COMPLETE: Status.COMPLETED,
     ReportKind.BLOCKED: Status.NEEDS_INPUT,
     ReportKind.ERROR: Status.FAILED,
 }
-_WORDS = {
+_PHRASES = {
     ReportKind.PROGRESS: ("goes on", "goes on with"),
     ReportKind.COMPLETE: ("has completed", "has completed"),
     ReportKind.BLOCKED: ("is blocked", "is blocked on"),
@@ -27,8 +27,10 @@ _WORDS = {
 
 
 def told(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str, *, of_itself: bool = True) -> None:
-    """A session has said something about a task, after the task has moved by it; about another's, it says nothing of
-    itself."""
+    """Apply the effects of a task report after the task has moved.
+
+    A report on another session's task does not set the status of the caller's session.
+    """
     session = tx.sessions.get(caller.session_id) if caller.session_id else None
     if session is not None:
         tell(tx, session, kind, text, task)
@@ -37,67 +39,67 @@ def told(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str, *, of_
 
 
 def tell(tx: Tx, session: Session, kind: ReportKind, text: str, task: Task | None) -> None:
-    urgent = kind is ReportKind.BLOCKED
+    is_urgent = kind is ReportKind.BLOCKED
     if kind is ReportKind.ERROR:
-        urgent = not notices.is_of_a_live_run(tx, session)  # that one tries again
+        is_urgent = not notices.is_of_a_live_run(tx, session)  # a live run makes another attempt
     notices.to_coordinator(
         tx,
         session,
-        subject=f"{session.name} {_words(tx, kind, task)}",
+        subject=f"{session.name} {_report_phrase(tx, kind, task)}",
         text=text,
-        priority=Priority.HIGH if urgent else Priority.NORMAL,
+        priority=Priority.HIGH if is_urgent else Priority.NORMAL,
         task_id=task.id if task else None,
-        person_too=urgent,
+        person_too=is_urgent,
     )
 
 
-def _words(tx: Tx, kind: ReportKind, task: Task | None) -> str:
-    """What a report comes to. What is still to be judged is handed in, not done."""
-    alone, about = _WORDS[kind]
-    now = tx.tasks.get(task.id) if task else None
-    if task is None or now is None:
-        return f"{about} {task.ref}" if task else alone
-    if kind is ReportKind.COMPLETE and now.status is TaskStatus.IN_REVIEW:
+def _report_phrase(tx: Tx, kind: ReportKind, task: Task | None) -> str:
+    """Return the phrase for a report. A task that is still in review is handed in, not completed."""
+    without_task, about_task = _PHRASES[kind]
+    current = tx.tasks.get(task.id) if task else None
+    if task is None or current is None:
+        return f"{about_task} {task.ref}" if task else without_task
+    if kind is ReportKind.COMPLETE and current.status is TaskStatus.IN_REVIEW:
         return f"hands in {task.ref}; " + ("its gates run" if task.gates else "it is being merged")
-    return f"{about} {task.ref}"
+    return f"{about_task} {task.ref}"
 
 
 def settle(tx: Tx, session: Session, kind: ReportKind, text: str) -> None:
-    """What a report says of the session itself: done only when it holds nothing more."""
-    means = _MEANS[kind]
+    """Set the session's status by its report. The session is completed only when it holds no more tasks."""
+    new_status = _STATUS_FOR[kind]
     if kind in (ReportKind.COMPLETE, ReportKind.ERROR) and holds(tx, session):
-        means = Status.WORKING
+        new_status = Status.WORKING
     elif kind is ReportKind.COMPLETE and _awaits_review(tx, session):
-        means = Status.IDLE  # its gates have the word
-    if means is not session.status:
-        status.say(tx, session, means, source=Source.REPORT, detail=text[:500], actor=session.id, quietly=True)
+        new_status = Status.IDLE  # the gates decide
+    if new_status is not session.status:
+        status.say(tx, session, new_status, source=Source.REPORT, detail=text[:500], actor=session.id, quietly=True)
 
 
 def reviewed(tx: Tx, session: Session, *, passed: bool) -> None:
-    """A task's gates have spoken: whoever holds it goes on with it, or is done."""
+    """Set the status of a task's holder after the gates' verdict: the holder works on, or is completed."""
     if session.ended_at is not None:
         return
-    busy = bool(holds(tx, session)) or _awaits_review(tx, session)
-    means = Status.COMPLETED if passed and not busy else Status.WORKING
-    if session.status in (Status.IDLE, Status.WORKING) and means is not session.status:
-        # Quietly: what the gates said of the task is told by itself.
-        said = "its gates have spoken"
-        status.say(tx, session, means, source=Source.REPORT, detail=said, actor=session.id, quietly=True)
+    is_busy = bool(holds(tx, session)) or _awaits_review(tx, session)
+    new_status = Status.COMPLETED if passed and not is_busy else Status.WORKING
+    if session.status in (Status.IDLE, Status.WORKING) and new_status is not session.status:
+        # No notice about the status: a notice of its own reports the verdict.
+        detail = "its gates gave their verdict"
+        status.say(tx, session, new_status, source=Source.REPORT, detail=detail, actor=session.id, quietly=True)
 
 
 def _awaits_review(tx: Tx, session: Session) -> bool:
-    found = tx.tasks.of_holder(session.id, limit=limits.page_items_default)
-    return any(task.status is TaskStatus.IN_REVIEW for task in found)
+    tasks = tx.tasks.of_holder(session.id, limit=limits.page_items_default)
+    return any(task.status is TaskStatus.IN_REVIEW for task in tasks)
 
 
 def holds(tx: Tx, session: Session) -> list[Task]:
-    """The open tasks that a session holds."""
-    found = tx.tasks.of_holder(session.id, limit=limits.page_items_default)
-    return [task for task in found if task.status in _OPEN]
+    """Return the session's open tasks."""
+    tasks = tx.tasks.of_holder(session.id, limit=limits.page_items_default)
+    return [task for task in tasks if task.status in _OPEN]
 
 
 def started(tx: Tx, caller: Caller) -> None:
-    """A session that takes up a task is at work."""
+    """Set the status of a session that starts a task to working."""
     route = tx.sessions.route(caller.session_id) if caller.session_id else None
     if route is not None and route.status not in (Status.WORKING, Status.SPAWNING):
         session = tx.sessions.get(route.id)

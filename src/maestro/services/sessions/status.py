@@ -1,4 +1,4 @@
-"""What a session is doing, from all who say something about it."""
+"""A session's status, judged from the last signal of each source."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from maestro.services.sessions import notices
 from maestro.store.base import Tx
 from maestro.text import redaction
 
-# A word of one's own stands until it is taken back, and so does what its program tells of each turn; what others
-# observe grows old.
-_STANDS = frozenset({Source.REPORT, Source.SERVER, Source.PROTOCOL})
+# A session's own report lasts until the next report, and a protocol's signal until the next turn. Observations of
+# other sources expire.
+_LASTING_SOURCES = frozenset({Source.REPORT, Source.SERVER, Source.PROTOCOL})
 
 
 def say(
@@ -29,34 +29,38 @@ def say(
     actor: str,
     quietly: bool = False,
 ) -> Session:
-    """Take in what one source says; log it if the status changes by it, and tell it unless that was done already."""
-    until = None if _stands(source, status) else tx.at + timedelta(seconds=limits.status_seconds)
-    # In a stored text, NUL characters are a sign of damage; a program may send some.
+    """Store one source's signal. If the status changes, log the change and post a notice unless `is_silent`."""
+    until = None if _is_lasting(source, status) else tx.at + timedelta(seconds=limits.status_seconds)
+    # NUL characters in a stored text count as damage, and a program may send some.
     detail = redaction.hide(detail).replace("\0", " ")
-    said = Signal(source, status, tx.at, until, detail)
-    tx.sessions.put_signal(session.id, said)
-    others = [signal for signal in tx.sessions.signals(session.id) if signal.source is not source]
-    now = judge([*others, said], tx.at)  # last: of two words of one moment, this one is the newer
-    _set(tx, session, now, actor=actor)
-    if now.status is not session.status and not quietly:
-        notices.status_changed(tx, session, now.status, detail)
+    signal = Signal(source, status, tx.at, until, detail)
+    tx.sessions.put_signal(session.id, signal)
+    other_signals = [known for known in tx.sessions.signals(session.id) if known.source is not source]
+    # The new signal comes last: of two signals with the same time the last counts as newer.
+    judged = judge([*other_signals, signal], tx.at)
+    _store_status(tx, session, judged, actor=actor)
+    if judged.status is not session.status and not quietly:
+        notices.status_changed(tx, session, judged.status, detail)
     return tx.sessions.get(session.id) or session
 
 
-def _stands(source: Source, status: Status) -> bool:
-    """Hooks tell of changes: an agent that fell silent, or asks, does so until one tells otherwise."""
-    return source in _STANDS or (source is Source.HOOK and status is not Status.WORKING)
+def _is_lasting(source: Source, status: Status) -> bool:
+    """Return whether a signal never expires. Hooks report changes: idle and needs_input last until the next hook."""
+    return source in _LASTING_SOURCES or (source is Source.HOOK and status is not Status.WORKING)
 
 
 def outlived(tx: Tx, session: Session) -> None:
-    """The word that a status rests on is too old: an older one that stands counts again. If there is none, the last
-    there was counts on."""
-    now = judge(tx.sessions.signals(session.id), tx.at)
-    _set(tx, session, now if now.until is None or now.until > tx.at else replace(now, until=None), actor=SERVER)
+    """Judge a status anew after its signal has expired: an older lasting signal counts again.
+
+    Without a lasting signal the newest one counts on, without an expiry.
+    """
+    judged = judge(tx.sessions.signals(session.id), tx.at)
+    is_current = judged.until is None or judged.until > tx.at
+    _store_status(tx, session, judged if is_current else replace(judged, until=None), actor=SERVER)
 
 
-def _set(tx: Tx, session: Session, now: Signal, *, actor: str) -> None:
-    tx.sessions.set_status(session.id, now, at=tx.at)
-    if now.status is not session.status:
-        data = {"from": session.status.value, "status": now.status.value, "source": now.source.value}
+def _store_status(tx: Tx, session: Session, judged: Signal, *, actor: str) -> None:
+    tx.sessions.set_status(session.id, judged, at=tx.at)
+    if judged.status is not session.status:
+        data = {"from": session.status.value, "status": judged.status.value, "source": judged.source.value}
         tx.log(Change(Kind.SESSION_STATUS_CHANGED, session.id, session.project_id, data), actor=actor)

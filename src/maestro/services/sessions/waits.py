@@ -1,4 +1,4 @@
-"""Waiting for sessions. What has happened already answers at once."""
+"""Wait for sessions to reach a status. A status that is reached already ends the wait at once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from maestro.services.sessions import kin
 from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
 
-_Seen = tuple[list[Session], int, bool]
+_Snapshot = tuple[list[Session], int, bool]
 
 
 class SessionWaits:
-    """Blocks until sessions are where a caller wants them."""
+    """Blocks until sessions have the status that a caller waits for."""
 
     def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
         self._store = store
@@ -25,57 +25,57 @@ class SessionWaits:
         self._presence = presence
 
     async def wait(self, caller: Caller, request: ops.WaitSessions) -> ops.WaitedSessions:
-        """Ends at once when it is reached, or can no longer be."""
+        """Wait until the sessions have reached the status, or can no longer reach it."""
 
-        def look(tx: Tx) -> _Seen:
+        def read_sessions(tx: Tx) -> _Snapshot:
             kin.require_live(tx, caller)
             found = [kin.named(tx, caller, ref, project=request.project) for ref in request.ids]
-            changed = request.since is not None and any(
+            has_changed = request.since is not None and any(
                 tx.events.after(request.since, subject=session.id, limit=1) for session in found
             )
-            return found, tx.events.last(), changed
+            return found, tx.events.last(), has_changed
 
-        now, seq, changed = await self._store.read(look, quick=True)
+        sessions, seq, has_changed = await self._store.read(read_sessions, quick=True)
         with (
-            self._hub.subscribe([*kin.own_end(caller), *(session.id for session in now)]) as subscription,
+            self._hub.subscribe([*kin.own_end(caller), *(session.id for session in sessions)]) as subscription,
             self._presence.attached(caller.session_id),
         ):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    now, seq, changed = await self._store.read(look, quick=True)
-                    heard = changed
-                    while (reached := _reached(request, now, heard=heard)) is None:
+                    sessions, seq, has_changed = await self._store.read(read_sessions, quick=True)
+                    while (reached := _have_reached(request, sessions, has_changed=has_changed)) is None:
                         await subscription.wait()
-                        lagging, about = subscription.lagging, {session.id for session in now}
-                        heard = any(event.subject in about for event in subscription.take()) or lagging or heard
-                        now, seq, _ = await self._store.read(look, quick=True)
+                        is_lagging, subjects = subscription.lagging, {session.id for session in sessions}
+                        is_about_them = any(event.subject in subjects for event in subscription.take())
+                        has_changed = is_about_them or is_lagging or has_changed
+                        sessions, seq, _ = await self._store.read(read_sessions, quick=True)
             except TimeoutError:
-                raise _timed_out(request, now) from None
-        return ops.WaitedSessions(sessions=now, reached=reached, seq=seq)
+                raise _timed_out(request, sessions) from None
+        return ops.WaitedSessions(sessions=sessions, reached=reached, seq=seq)
 
 
-def _reached(request: ops.WaitSessions, now: list[Session], *, heard: bool) -> bool | None:
-    """True: all are where they should be. False: one never will be. None: wait on."""
+def _have_reached(request: ops.WaitSessions, sessions: list[Session], *, has_changed: bool) -> bool | None:
+    """Return True if all sessions have the wanted status, False if one never will, None to wait on."""
     if request.until is ops.Until.ANY_CHANGE:
-        ended = [session.ended_at is not None for session in now]
-        # Whoever says since when has seen the ends before that: they answer only if nothing else can come.
-        over = any(ended) if request.since is None else all(ended)
-        return True if heard or over else None
-    done = [_one_reached(request.until, session) for session in now]
-    if False in done:
+        ended = [session.ended_at is not None for session in sessions]
+        # A caller that gives `since` knows all earlier ends. They answer only when no session can change any more.
+        is_over = any(ended) if request.since is None else all(ended)
+        return True if has_changed or is_over else None
+    reached = [_has_reached(request.until, session) for session in sessions]
+    if False in reached:
         return False
-    return True if all(done) else None
+    return True if all(reached) else None
 
 
-def _one_reached(until: ops.Until, session: Session) -> bool | None:
+def _has_reached(until: ops.Until, session: Session) -> bool | None:
     if session.status.value == until.value:
         return True
     return False if session.status in FINAL else None
 
 
-def _timed_out(request: ops.WaitSessions, now: list[Session]) -> errors.TimedOut:
-    states = ", ".join(f"{session.name} is {session.status}" for session in now)
+def _timed_out(request: ops.WaitSessions, sessions: list[Session]) -> errors.TimedOut:
+    states = ", ".join(f"{session.name} is {session.status}" for session in sessions)
     return errors.TimedOut(
         f"Not {request.until} within {request.timeout / 1000:g} s: {states}.",
-        data={"sessions": [{"id": one.id, "name": one.name, "status": one.status} for one in now]},
+        data={"sessions": [{"id": found.id, "name": found.name, "status": found.status} for found in sessions]},
     )

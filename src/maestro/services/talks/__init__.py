@@ -1,1 +1,1 @@
-"""Speaking with agents over their programs' protocols: what they tell, what they ask, what they are told."""
+"""Conversations with running programs over their protocols: events of runners, asks of tools, pushes to programs."""

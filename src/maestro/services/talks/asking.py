@@ -1,7 +1,6 @@
-"""What a tool asks, as requests to the person; and their answers, back to the tool.
+"""Turn a tool's questions and permission requests into asks to the person, and the person's answers into replies.
 
-The tool waits for as long as it takes. It is told what was decided, and when it says that it no longer waits, the
-session goes on.
+The tool waits without a time limit. Its session works again once the tool reports that the ask is gone.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from maestro.tools.happenings import ALLOW, DENY, PERMISSION, PUT_ASIDE
 
 
 def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Caller) -> None:
-    """The tool asks: the session needs input until that is settled."""
+    """Open an ask for the tool. The session needs input until the ask is settled."""
     kind = rules.Kind.PERMISSION if word.what == PERMISSION else rules.Kind.QUESTION
-    held = [task_id for task_id in session.tasks if tx.tasks.get(task_id) is not None]
+    task_ids = [task_id for task_id in session.tasks if tx.tasks.get(task_id) is not None]
     ask = asks.open_for_tool(
         tx,
         session,
@@ -31,7 +30,7 @@ def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Cal
         title=_on_one_line(word.title),
         text=word.text[: limits.reason_chars_max],
         choices=word.choices[: limits.choices_max],
-        task_id=held[0] if len(held) == 1 else None,
+        task_id=task_ids[0] if len(task_ids) == 1 else None,
     )
     tx.talks.insert_ask(ToolAsk(ask.id, session.id, spawn.epoch, word.ask))
     tx.talks.set_turn(session.id, Turn.ASKING, at=tx.at)
@@ -41,20 +40,20 @@ def opened(tx: Tx, session: Session, spawn: Spawn, word: words.Asked, actor: Cal
 
 
 def _on_one_line(title: str) -> str:
-    """All of it, for a command of several lines is more than its first; that it is cut can be seen."""
-    line = " ".join(title.split()) or "It asks."
+    """Return the whole title on one line: the first line of a longer command says too little. Mark a cut with `…`."""
+    line = " ".join(title.split()) or "The agent asks for an answer."
     return line if len(line) <= limits.subject_chars_max else f"{line[: limits.subject_chars_max - 1]}…"
 
 
 def gone(tx: Tx, session: Session, spawn: Spawn, word: words.AskGone, actor: Caller) -> None:
-    """The tool no longer waits: it has its answer, or went on without."""
-    known = tx.talks.ask_named(session.id, epoch=spawn.epoch, asked_as=word.ask)
-    if known is None:
+    """Withdraw the ask of a tool that no longer waits: the tool has its answer, or went on without an answer."""
+    tool_ask = tx.talks.ask_named(session.id, epoch=spawn.epoch, asked_as=word.ask)
+    if tool_ask is None:
         return
-    tx.talks.forget_ask(known.ask_id)
-    asks.withdraw_if_open(tx, known.ask_id, actor=actor.name)
-    talk = tx.talks.get(session.id)
-    if talk is None or talk.turn is not Turn.ASKING:
+    tx.talks.forget_ask(tool_ask.ask_id)
+    asks.withdraw_if_open(tx, tool_ask.ask_id, actor=actor.name)
+    conversation = tx.talks.get(session.id)
+    if conversation is None or conversation.turn is not Turn.ASKING:
         return
     tx.talks.set_turn(session.id, Turn.WORKING, at=tx.at)
     if session.ended_at is None and session.status is Status.NEEDS_INPUT and not asks.has_open(tx, session):
@@ -62,7 +61,7 @@ def gone(tx: Tx, session: Session, spawn: Spawn, word: words.AskGone, actor: Cal
 
 
 def choice_of(ask: Ask) -> str:
-    """What a tool is told of what the person decided: a request that was put aside is one that was refused."""
+    """Return the reply that a tool gets for an ask. A permission request that was put aside counts as refused."""
     if ask.kind is rules.Kind.PERMISSION:
         return ALLOW if ask.answer == ALLOW else DENY
     return PUT_ASIDE if ask.answer is None else ask.answer

@@ -1,4 +1,4 @@
-"""Telling a running agent something over its program's protocol."""
+"""Push texts to a running program over its protocol. The runner hands each text to the conversation."""
 
 from __future__ import annotations
 
@@ -14,45 +14,48 @@ from maestro.store.base import Store, Tx
 
 
 class Handed(msgspec.Struct, frozen=True):
-    """What became of something that was to be said: it was; or nobody takes it, and why; or it is not the time."""
+    """The result of a push: handed over; refused by a closed conversation, with the reason; or too early."""
 
     is_said: bool
     closed: str = ""
-    is_unknown: bool = False  # it was not answered
+    is_unknown: bool = False  # the runner did not answer
 
 
 class Saying:
-    """By way of its runner, which hands it to the conversation."""
+    """Sends pushes to the runners of sessions."""
 
     def __init__(self, store: Store, runners: Runners) -> None:
         self._store = store
         self._runners = runners
 
     async def talk(self, session_id: str) -> Talk | None:
-        """The conversation with an agent, where there is one."""
+        """Return the session's conversation, or None."""
         return await self._store.read(lambda tx: tx.talks.get(session_id), quick=True)
 
     async def prompt(self, session_id: str, message_id: str) -> str:
-        """A message as a live prompt; why it is held back, if it is. The conversation says when the model has it."""
+        """Push a message as a live prompt. Return the reason if the runner holds the push back, else "".
 
-        def look(tx: Tx) -> str:
+        The conversation reports later when the model has the text.
+        """
+
+        def read_text(tx: Tx) -> str:
             message = tx.mail.get(message_id)
             assert message is not None
             return pushes.prompt(message.body, message.sender)
 
-        text = await self._store.read(look, quick=True)
-        why = await self.say(session_id, message_id, text)
-        if not why:
-            await self._store.write(lambda tx: _handed_over(tx, session_id, message_id), quick=True)
-        return why
+        text = await self._store.read(read_text, quick=True)
+        reason = await self.say(session_id, message_id, text)
+        if not reason:
+            await self._store.write(lambda tx: _mark_delivered(tx, session_id, message_id), quick=True)
+        return reason
 
     async def say(self, session_id: str, prompt_id: str, text: str) -> str:
-        """Hand something over; why it has to wait, if it has to."""
+        """Push a text. Return the reason if the text has to wait, else ""."""
         answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text)
         return str(answer.get("why", ""))
 
     async def say_if_idle(self, session_id: str, prompt_id: str, text: str, *, heard: int) -> Handed:
-        """Hand something over, unless anything has happened since the last that was heard."""
+        """Push a text, unless the conversation has had an event after `last_event`, the last known to the caller."""
         try:
             answer = await self._runners.ask(session_id, do="prompt", id=prompt_id, text=text, only_after=heard)
         except errors.Conflict:
@@ -61,7 +64,7 @@ class Saying:
         return Handed(answer.get("state") == "said", str(answer.get("why", "")) if is_closed else "")
 
 
-def _handed_over(tx: Tx, session_id: str, message_id: str) -> None:
+def _mark_delivered(tx: Tx, session_id: str, message_id: str) -> None:
     caller, message = tx.sessions.caller(session_id), tx.mail.get(message_id)
     if caller is not None and message is not None:
         receipts.take(tx, caller, Step.DELIVERED, session_id, message.seq, via="prompt")

@@ -1,4 +1,4 @@
-"""What an agent is being told just now, so that nothing else tells it the same."""
+"""Tell which unread mail is on the way to a session's model, to keep a second channel from showing the same mail."""
 
 from __future__ import annotations
 
@@ -14,38 +14,40 @@ from maestro.store.repositories.deliveries import Wanted
 
 
 def not_yet(tx: Tx, session: Session, found: list[Received], *, prompts_too: bool) -> list[Received]:
-    """Of unread mail, what is on its way by no wake, and was not in its first prompt. Live prompts are on their way
-    too, where they are said over a protocol."""
+    """Return the messages that are neither in a push nor in the session's first prompt.
+
+    Without `with_prompts`, leave out live prompts too: a session with a protocol gets them as pushes.
+    """
     if not found:
         return found
-    wake = tx.talks.wake(session.id)
-    pushed = receipts.places(wake.receipt) if wake is not None and not wake.given_up else set()
-    left = [one for one in not_at_start(tx, session, found) if one.seq not in pushed]
-    return left if prompts_too else [one for one in left if not is_prompt(one)]
+    push = tx.talks.wake(session.id)
+    pushed = receipts.places(push.receipt) if push is not None and not push.given_up else set()
+    left = [message for message in not_at_start(tx, session, found) if message.seq not in pushed]
+    return left if prompts_too else [message for message in left if not is_prompt(message)]
 
 
 def not_at_start(tx: Tx, session: Session, found: list[Received]) -> list[Received]:
-    """Of unread mail, what was not in its first prompt."""
-    began_with = at_start(tx, session) if found else []
-    return [one for one in found if one.id not in began_with]
+    """Return the messages that are not in the session's first prompt."""
+    in_prompt = at_start(tx, session) if found else []
+    return [message for message in found if message.id not in in_prompt]
 
 
 def in_first_prompt(tx: Tx, caller: Caller, session: Session) -> list[Received]:
-    """What of that is unread."""
-    began_with = at_start(tx, session)
-    found = tx.deliveries.open_in(session.id, reader=caller.name, wanted=Wanted(), limit=limits.page_items_max)
-    return [one for one in found if one.id in began_with]
+    """Return the unread messages of the session's first prompt."""
+    in_prompt = at_start(tx, session)
+    unread = tx.deliveries.open_in(session.id, reader=caller.name, wanted=Wanted(), limit=limits.page_items_max)
+    return [message for message in unread if message.id in in_prompt]
 
 
 def at_start(tx: Tx, session: Session) -> list[str]:
-    """The messages that its first prompt held whole."""
+    """Return the ids of the messages that the session's first prompt held in full."""
     data = tx.spawns.manifest(session.id)
-    told = manifests.decode(data) if data else None
-    if told is None:
+    manifest = manifests.decode(data) if data else None
+    if manifest is None:
         return []
-    if told.resumed is not None:
-        return [one.message_id for one in told.resumed.messages if _is_whole(tx, one)]
-    return [told.directive.message_id] if told.directive and told.directive.message_id else []
+    if manifest.resumed is not None:
+        return [letter.message_id for letter in manifest.resumed.messages if _is_whole(tx, letter)]
+    return [manifest.directive.message_id] if manifest.directive and manifest.directive.message_id else []
 
 
 def _is_whole(tx: Tx, letter: manifests.Letter) -> bool:

@@ -1,4 +1,4 @@
-"""What a runner tells of a conversation, as it comes over the wire: the happenings of `agents/`, numbered."""
+"""The events of a conversation as a runner reports them over the wire: the events of `tools/`, each with a number."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import msgspec
 from maestro.tools import happenings
 
 
-class _Word(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
-    n: int  # each is taken in once
+class _NumberedEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    n: int  # the event's number: the server applies each number once
     epoch: int = 1
 
 
-class Began(_Word, frozen=True, kw_only=True, tag="began"):
+class Began(_NumberedEvent, frozen=True, kw_only=True, tag="began"):
     conversation: str
 
 
-class TurnStarted(_Word, frozen=True, kw_only=True, tag="turn_started"):
+class TurnStarted(_NumberedEvent, frozen=True, kw_only=True, tag="turn_started"):
     pass
 
 
@@ -31,17 +31,17 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def usage_of(found: happenings.Usage) -> Usage:
-    """What an agent's program says, as it comes over the wire."""
+    """Return a program's usage in the form of the wire."""
     return msgspec.convert(asdict(found), Usage)
 
 
-class TurnEnded(_Word, frozen=True, kw_only=True, tag="turn_ended"):
+class TurnEnded(_NumberedEvent, frozen=True, kw_only=True, tag="turn_ended"):
     usage: Usage | None = None
     problem: str = ""
     interrupted: bool = False
 
 
-class Asked(_Word, frozen=True, kw_only=True, tag="asked"):
+class Asked(_NumberedEvent, frozen=True, kw_only=True, tag="asked"):
     ask: str
     what: str
     title: str
@@ -49,15 +49,15 @@ class Asked(_Word, frozen=True, kw_only=True, tag="asked"):
     choices: list[str] = []
 
 
-class AskGone(_Word, frozen=True, kw_only=True, tag="ask_gone"):
+class AskGone(_NumberedEvent, frozen=True, kw_only=True, tag="ask_gone"):
     ask: str
 
 
-class TakenIn(_Word, frozen=True, kw_only=True, tag="taken_in"):
+class TakenIn(_NumberedEvent, frozen=True, kw_only=True, tag="taken_in"):
     prompt: str
 
 
-class RateLimited(_Word, frozen=True, kw_only=True, tag="rate_limited"):
+class RateLimited(_NumberedEvent, frozen=True, kw_only=True, tag="rate_limited"):
     until: float | None = None
     detail: str = ""
 

@@ -1,1 +1,1 @@
-"""Tasks: making, moving and waiting for them, and all that follows from a move."""
+"""Create, move and wait for tasks, and apply the consequences of each move."""

@@ -1,4 +1,4 @@
-"""Documents of tasks: content is kept first, then the row that names it."""
+"""Add and read documents of tasks. The content of a document is stored before the row of the document."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from maestro.store.holds import Keep
 
 
 class Documents:
-    """Adding and reading documents."""
+    """The operations on documents of tasks and on the outputs of gates."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
     def prepare(self, request: ops.AddDocument, keep: Keep) -> Content:
-        """Before the transaction: large content is on the disk before a row names it."""
+        """Store the content before the transaction, so that no row names content that is not on the disk."""
         return keep(request.content)
 
     def weigh(self, request: ops.AddDocument) -> int:
-        """Return how many bytes a document takes of its project's quota."""
+        """Return how many bytes the document takes from its project's quota."""
         return len(request.content)
 
     def check(self, tx: Tx, caller: Caller, request: ops.AddDocument) -> None:
@@ -57,8 +57,8 @@ class Documents:
     def list_of(self, tx: Tx, caller: Caller, request: OneTask) -> ops.DocumentList:
         task = task_of(tx, caller, request.id, project=request.project)
         require_readable(caller, task)
-        found = tx.documents.of_task(task.id, limit=limits.documents_of_one_task_max)
-        return ops.DocumentList(documents=found)
+        documents = tx.documents.of_task(task.id, limit=limits.documents_of_one_task_max)
+        return ops.DocumentList(documents=documents)
 
     def show(self, tx: Tx, caller: Caller, request: ops.OneDocument) -> ops.DocumentContent:
         document = tx.documents.get(request.id)
@@ -70,35 +70,37 @@ class Documents:
         return ops.DocumentContent(**msgspec.structs.asdict(document), content=content)
 
     def gate(self, tx: Tx, caller: Caller, request: ops.OneGate) -> ops.GateOutput:
-        """What a gate command said about a task."""
-        result = _newest_of(tx, caller, request) if _is_task(request.id) else request.id
-        found = tx.gates.output(result)
-        task = tx.tasks.get(found[0]) if found else None
-        if found is None or task is None:
-            raise errors.NotFound(f"There is no gate result {result!r}.", hint="maestro task show ID lists them.")
+        """Return the output of a gate, by the id of its result or by its task."""
+        result_id = _newest_result_id(tx, caller, request) if _is_task_ref(request.id) else request.id
+        output = tx.gates.output(result_id)
+        task = tx.tasks.get(output[0]) if output else None
+        if output is None or task is None:
+            hint = "maestro task show ID lists the gate results of a task."
+            raise errors.NotFound(f"There is no gate result {result_id!r}.", hint=hint)
         require_readable(caller, task)
-        content = self._blobs.load(found[1])
-        return ops.GateOutput(id=result, task_id=found[0], content=content)
+        task_id, stored = output
+        return ops.GateOutput(id=result_id, task_id=task_id, content=self._blobs.load(stored))
 
 
 def _may_add(tx: Tx, caller: Caller, task: Task) -> None:
-    """Refuse a document for a task that the caller may not change, or that has too many."""
+    """Refuse a document for a task that the caller may not change, or that has too many documents."""
     may_move(tx, caller, task)
     if tx.documents.count(task.id) >= limits.documents_of_one_task_max:
-        raise errors.Conflict(f"A task has at most {limits.documents_of_one_task_max} documents.")
+        most = limits.documents_of_one_task_max
+        raise errors.Conflict(f"{task.ref} already has {most} documents, the most that a task can have.")
 
 
-def _is_task(text: str) -> bool:
+def _is_task_ref(text: str) -> bool:
     return "#" in text or text.isdigit() or text.startswith("tsk_")
 
 
-def _newest_of(tx: Tx, caller: Caller, request: ops.OneGate) -> str:
-    """Of a task, what was said last: the gate that did not pass, or the last of those that did."""
+def _newest_result_id(tx: Tx, caller: Caller, request: ops.OneGate) -> str:
+    """Return the task's newest gate result: of the gate that did not pass, or of the last gate that passed."""
     task = task_of(tx, caller, request.id, project=request.project)
     require_readable(caller, task)
-    found = tx.gates.of_task(task.id, limit=1)
-    if not found:
+    results = tx.gates.of_task(task.id, limit=1)
+    if not results:
         raise errors.NotFound(
-            f"No gate of {task.ref} has run.", hint=f"maestro task show '{task.ref}' says what its gates are."
+            f"No gate of {task.ref} has run.", hint=f"maestro task show '{task.ref}' lists the gates of the task."
         )
-    return found[0].id
+    return results[0].id

@@ -1,4 +1,4 @@
-"""Moving tasks: each use case decides one move, and `consequences` carries it out with all that follows."""
+"""Move tasks between statuses. Each use case decides one move; `consequences` applies the move and its effects."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from maestro.services.sessions import reports
 from maestro.services.tasks.consequences import Outcome
 from maestro.store.base import Tx
 
-_Decide = Callable[[Task], Move]
+_DecideMove = Callable[[Task], Move]
 
 
 def current(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Task:
-    """A task as it stands now: a lease that ran out is acted on before anything else."""
+    """Return the task as it is now. A claim whose lease has run out expires first."""
     task = task_of(tx, caller, ref, project=project)
     if not tasks.lease_is_over(task, tx.at):
         return task
@@ -32,18 +32,20 @@ def current(tx: Tx, caller: Caller, ref: str, *, project: str = "") -> Task:
 
 
 def expire(tx: Tx, task: Task) -> Task:
-    """Take back a claim whose lease ran out."""
+    """Release the claim of a task whose lease has run out."""
     return Outcome(tx, THE_SERVER).apply(tasks.expire(task, at=tx.at))
 
 
 def start(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:
-    """Claim and start are one move: compare, swap, lease, new fence."""
+    """Claim and start a task in one move, with a lease and a new fence."""
     task = current(tx, caller, request.id, project=request.project)
     may_write(caller, tx.projects.get(task.project_id))
     if task.holder is not None and task.status in (Status.IN_PROGRESS, Status.BLOCKED):
-        whose = "You hold" if task.holder == caller.name else f"{task.holder_name or task.holder} holds"
+        holder = (
+            "You already hold" if task.holder == caller.name else f"{task.holder_name or task.holder} already holds"
+        )
         raise AlreadyHeld(
-            f"{whose} {task.ref} already.",
+            f"{holder} {task.ref}.",
             data={"id": task.id, "holder": task.holder, "fence": task.fence, "lease_until": task.lease_until},
         )
     tasks.require(task, "start")
@@ -59,40 +61,49 @@ def start(tx: Tx, caller: Caller, request: ops.StartTask) -> ops.MovedTask:
 
 
 def release(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
-    return _moved(tx, caller, request, lambda task: tasks.release(task, at=tx.at))
+    return _apply_move(tx, caller, request, lambda task: tasks.release(task, at=tx.at))
 
 
 def complete(tx: Tx, caller: Caller, request: ops.CompleteTask) -> ops.MovedTask:
     if request.summary:
         task = current(tx, caller, request.id, project=request.project)
         may_move(tx, caller, task, fence=request.fence)
-        _record(tx, caller, task, ReportKind.COMPLETE, request.summary)
-    said = (ReportKind.COMPLETE, request.summary)
-    return _moved(tx, caller, request, lambda task: _completion(tx, caller, task), said=said)
+        _record_report(tx, caller, task, ReportKind.COMPLETE, request.summary)
+    implied = (ReportKind.COMPLETE, request.summary)
+    return _apply_move(tx, caller, request, lambda task: _completion(tx, caller, task), implied_report=implied)
 
 
 def reject(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
-    return _moved(tx, caller, request, lambda task: tasks.reject(task, reason=request.reason, at=tx.at))
+    return _apply_move(tx, caller, request, lambda task: tasks.reject(task, reason=request.reason, at=tx.at))
 
 
 def block(tx: Tx, caller: Caller, request: ops.BlockTask) -> ops.MovedTask:
-    said = (ReportKind.BLOCKED, request.reason)
-    return _moved(tx, caller, request, lambda task: tasks.block(task, reason=request.reason, at=tx.at), said=said)
+    implied = (ReportKind.BLOCKED, request.reason)
+    return _apply_move(
+        tx, caller, request, lambda task: tasks.block(task, reason=request.reason, at=tx.at), implied_report=implied
+    )
 
 
 def unblock(tx: Tx, caller: Caller, request: ops.HeldTask) -> ops.MovedTask:
-    return _moved(tx, caller, request, lambda task: tasks.unblock(task, at=tx.at))
+    return _apply_move(tx, caller, request, lambda task: tasks.unblock(task, at=tx.at))
 
 
 def fail(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
-    said = (ReportKind.ERROR, request.reason or "It has failed.")
-    return _moved(
-        tx, caller, request, lambda task: tasks.fail(task, reason=request.reason, at=tx.at), said=said, ends=True
+    implied = (ReportKind.ERROR, request.reason or "The task has failed.")
+    return _apply_move(
+        tx,
+        caller,
+        request,
+        lambda task: tasks.fail(task, reason=request.reason, at=tx.at),
+        implied_report=implied,
+        ends=True,
     )
 
 
 def cancel(tx: Tx, caller: Caller, request: ops.ReasonedTask) -> ops.MovedTask:
-    return _moved(tx, caller, request, lambda task: tasks.cancel(task, reason=request.reason, at=tx.at), ends=True)
+    return _apply_move(
+        tx, caller, request, lambda task: tasks.cancel(task, reason=request.reason, at=tx.at), ends=True
+    )
 
 
 def reopen(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.MovedTask:
@@ -103,19 +114,19 @@ def reopen(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.MovedTask:
 
 
 def report(tx: Tx, caller: Caller, request: ops.ReportTask) -> ops.ReportedTask:
-    """One truth: what is reported is what the task then is."""
+    """Record a report on a task and move the task accordingly, so that report and status always agree."""
     task = current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task, fence=request.fence)
     if caller.session_id is not None and tx.tasks.renew(caller.session_id, at=tx.at):
         task = tx.tasks.get(task.id) or task
     was_blocked = task.status is Status.BLOCKED
     if was_blocked and request.kind in (ReportKind.PROGRESS, ReportKind.COMPLETE):
-        # Whoever goes on, or is done, is no longer blocked. A parent whose children are done is done by that.
+        # A holder that reports progress or completion is no longer blocked. Unblocking may complete a parent.
         Outcome(tx, caller).apply(tasks.unblock(task, at=tx.at))
         task = tx.tasks.get(task.id) or task
-    is_done = was_blocked and task.status is Status.COMPLETED
-    move = None if is_done else _reported_move(tx, caller, task, request)
-    kept = _record(tx, caller, task, request.kind, request.text)
+    is_completed = was_blocked and task.status is Status.COMPLETED
+    move = None if is_completed else _reported_move(tx, caller, task, request)
+    kept = _record_report(tx, caller, task, request.kind, request.text)
     outcome = Outcome(tx, caller, said=request.text)
     if move is not None:
         outcome.apply(move)
@@ -138,56 +149,57 @@ def _reported_move(tx: Tx, caller: Caller, task: Task, request: ops.ReportTask) 
 
 
 def _completion(tx: Tx, caller: Caller, task: Task) -> Move:
-    """A worker's word takes a gated task to review; an owner's takes it on from there."""
+    """Decide the move of a completion. A worker moves a gated task to review; an owner may then complete the task."""
     tasks.require(task, "complete")
     unfinished = tx.tasks.unfinished_children(task.id, limit=limits.blockers_shown_max)
     if unfinished:
         raise Conflict(
             f"{task.ref} has unfinished children: {', '.join(child.ref for child in unfinished)}.",
-            hint="A parent completes by itself when its children have.",
+            hint="A parent completes by itself when its children are completed.",
             data={"children": [child.ref for child in unfinished]},
         )
     accepted = task.status is Status.IN_REVIEW and caller.role is not Role.WORKER
     if task.status is Status.IN_REVIEW and not accepted:
         raise Conflict(
-            f"{task.ref} is in review: its gates, the person or a coordinator complete it.",
+            f"{task.ref} is in review: only its gates, the person or a coordinator can complete the task.",
             data={"id": task.id, "status": task.status},
         )
     return tasks.complete(task, accepted=accepted, merges=_is_to_be_merged(tx, task), at=tx.at)
 
 
 def _is_to_be_merged(tx: Tx, task: Task) -> bool:
-    """In a run with worktrees a task counts only once its branch is in the run's own."""
-    found = tx.worktrees.get(task.holder) if task.holder else None
-    return found is not None and found.merges_into is not None and found.removed_at is None
+    """Return whether the holder's branch must be merged first, as in a run with worktrees."""
+    worktree = tx.worktrees.get(task.holder) if task.holder else None
+    return worktree is not None and worktree.merges_into is not None and worktree.removed_at is None
 
 
-def _moved(
+def _apply_move(
     tx: Tx,
     caller: Caller,
     request: ops.HeldTask,
-    move: _Decide,
+    move: _DecideMove,
     *,
-    said: tuple[ReportKind, str] | None = None,
+    implied_report: tuple[ReportKind, str] | None = None,
     ends: bool = False,
 ) -> ops.MovedTask:
-    """One move. `said`: what it tells of the session that holds the task, where that one makes it itself.
+    """Check the caller's rights, and apply one move with its consequences.
 
-    `ends`: the move ends the work on the task without a result, which only the owner of its run may do.
+    `implied_report` is the report that the move implies when the holder itself makes the move. `ends` marks a move
+    that ends the work without a result, which only the owner of the task's run may do.
     """
     task = current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task, fence=request.fence)
     if ends:
         require_own_runs(tx, caller, task)
-    outcome = Outcome(tx, caller, said=said[1] if said else "")
+    outcome = Outcome(tx, caller, said=implied_report[1] if implied_report else "")
     moved = outcome.answer(outcome.apply(move(task)))
-    if said is not None and task.holder == caller.session_id:
-        kind, text = said
+    if implied_report is not None and task.holder == caller.session_id:
+        kind, text = implied_report
         reports.told(tx, caller, moved, kind, text or f"{moved.ref} is {moved.status}.")
     return moved
 
 
-def _record(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str) -> Report:
+def _record_report(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str) -> Report:
     kept = Report(ids.new("rep", tx.at), task.id, kind, text, caller.name, tx.at)
     tx.documents.insert_report(kept)
     data = {"ref": task.ref, "report": kept.id, "kind": kind.value, "text": text[:500]}
@@ -196,7 +208,7 @@ def _record(tx: Tx, caller: Caller, task: Task, kind: ReportKind, text: str) -> 
 
 
 def not_ready(tx: Tx, task: Task) -> NotReady:
-    """Why a task cannot be started, with everything it waits on."""
+    """Return the error for a task that cannot be started, with all blockers that the task waits on."""
     blockers = tx.tasks.blockers(task.id, limit=limits.blockers_shown_max)
     reasons = [f"{blocker.ref} ({blocker.status})" for blocker in blockers]
     stage = earlier_stage(tx, task)
@@ -204,7 +216,7 @@ def not_ready(tx: Tx, task: Task) -> NotReady:
         reasons.append(f"stage {stage}")
     return NotReady(
         f"{task.ref} is not ready: it waits on {', '.join(reasons)}.",
-        hint="`maestro task ready` lists what can be started now.",
+        hint="`maestro task ready` lists the tasks that can be started now.",
         data={
             "id": task.id,
             "blockers": [{"ref": b.ref, "id": b.id, "status": b.status, "title": b.title} for b in blockers],
@@ -214,7 +226,7 @@ def not_ready(tx: Tx, task: Task) -> NotReady:
 
 
 def earlier_stage(tx: Tx, task: Task) -> str | None:
-    """The stage that holds a task back."""
+    """Return the earlier stage that holds the task back, if any."""
     project = tx.projects.get(task.project_id)
     if not task.stage_held or project is None or task.stage not in project.stages:
         return None

@@ -1,4 +1,4 @@
-"""Making, changing and reading tasks."""
+"""Create, edit, delete and read tasks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from maestro.store.base import Tx
 
 
 def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
-    """A new task, its edges checked before it is there."""
+    """Create a task with its dependencies. A dependency that closes a cycle refuses the whole request."""
     project = project_of(tx, caller, request.project)
     may_write(caller, project, what="create tasks")
     if request.gates:
         _require_gate_rights(caller)
-    _known_stage(project, request.stage)
+    _require_stage(project, request.stage)
     parent = _parent(tx, caller, request.parent, project) if request.parent else None
     found_in = task_of(tx, caller, request.found_in, project=project.id) if request.found_in else None
     outcome = Outcome(tx, caller)
@@ -43,7 +43,7 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
     tx.log(Change(Kind.TASK_CREATED, task.id, project.id, data), actor=caller.name)
     for ref in dict.fromkeys(request.depends_on):
         dependencies.add(outcome, task, task_of(tx, caller, ref, project=project.id))
-    _place_under(outcome, task, parent)
+    _attach_to_parent(outcome, task, parent)
     if task.stage:
         outcome.look_at_stages(project.id, task.parent_id)
     outcome.settle()
@@ -55,7 +55,7 @@ def create(tx: Tx, caller: Caller, request: ops.CreateTask) -> ops.MovedTask:
 
 
 def is_simple(request: ops.CreateTask) -> bool:
-    """Whether nothing but the task itself is written: no edge to be searched for, no stage to be settled."""
+    """Return whether the request writes only the task itself: no cycle search, and no stage to settle."""
     return not (request.depends_on or request.parent or request.stage)
 
 
@@ -67,12 +67,12 @@ def new_task(
     parent: Task | None,
     found_in: Task | None,
 ) -> Task:
-    """A task as it is before the store has given it a number."""
+    """Return a task as it is before the store assigns its number."""
     return Task(
         id=ids.new("tsk", tx.at),
         project_id=project.id,
         ref="",
-        number=0,  # the store gives it one
+        number=0,  # the store assigns the number
         title=request.title.strip(),
         description=request.description,
         status=Status.TODO,
@@ -102,22 +102,23 @@ def new_task(
 
 
 def edit(tx: Tx, caller: Caller, request: ops.EditTask) -> ops.MovedTask:
-    """Change what a task says; its status has moves of its own."""
+    """Edit the fields of a task. Its status changes only by moves."""
     task = moves.current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task)
     changed = _changed_fields(tx, caller, request, task)
     if not changed:
-        raise errors.Invalid("Nothing to change was given.", hint="Say at least one of --title, --description, …")
+        hint = "Give at least one of --title, --description, …"
+        raise errors.Invalid(f"No change was given for {task.ref}.", hint=hint)
     after = msgspec.structs.replace(task, updated_at=tx.at, **changed)
     outcome = Outcome(tx, caller)
-    unfinished = _unfinished(tx, task.parent_id, after.parent_id)
+    unfinished = _unfinished_parents(tx, task.parent_id, after.parent_id)
     tx.tasks.edit(after)
-    told = {"ref": task.ref, "fields": sorted(changed)}
-    tx.log(Change(Kind.TASK_EDITED, task.id, task.project_id, told), actor=caller.name)
+    data = {"ref": task.ref, "fields": sorted(changed)}
+    tx.log(Change(Kind.TASK_EDITED, task.id, task.project_id, data), actor=caller.name)
     if "parent_id" in changed:
-        _place_under(outcome, after, tx.tasks.get(after.parent_id) if after.parent_id else None)
+        _attach_to_parent(outcome, after, tx.tasks.get(after.parent_id) if after.parent_id else None)
     if "stage" in changed or "parent_id" in changed:
-        # Stages first: a parent that is held back from now on does not complete.
+        # Stages come first: a parent that a stage holds back from now on must not complete.
         for scope in {task.parent_id, after.parent_id}:
             outcome.look_at_stages(task.project_id, scope)
     if "parent_id" in changed:
@@ -129,8 +130,8 @@ def edit(tx: Tx, caller: Caller, request: ops.EditTask) -> ops.MovedTask:
     return outcome.answer(after)
 
 
-def _unfinished(tx: Tx, *parents: str | None) -> list[str]:
-    """Those that still have something open below them: only they can be done by a change of their children."""
+def _unfinished_parents(tx: Tx, *parents: str | None) -> list[str]:
+    """Return the parents with open children: only these parents can complete by a change of their children."""
     return [parent for parent in dict.fromkeys(parents) if parent and not tx.tasks.children_are_done(parent)]
 
 
@@ -144,7 +145,7 @@ def _changed_fields(tx: Tx, caller: Caller, request: ops.EditTask, task: Task) -
             changed[name] = value or None
     project = tx.projects.get(task.project_id)
     assert project is not None
-    _known_stage(project, changed.get("stage"))
+    _require_stage(project, changed.get("stage"))
     if request.parent is not None:
         below = tx.tasks.height(task.id)
         parent = _parent(tx, caller, request.parent, project, below=below) if request.parent else None
@@ -153,22 +154,23 @@ def _changed_fields(tx: Tx, caller: Caller, request: ops.EditTask, task: Task) -
 
 
 def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
-    """Remove a task, unless others rest on it or wait to hear of it."""
+    """Delete a task, unless other tasks depend on the task or another project waits for its end."""
     task = moves.current(tx, caller, request.id, project=request.project)
     may_move(tx, caller, task)
     require_own_runs(tx, caller, task)
     if is_awaited(task):
-        raise _awaited(tx, task)
-    resting = tx.tasks.dependants(task.id, limit=limits.blockers_shown_max)
-    resting += tx.tasks.children(task.id, limit=limits.blockers_shown_max)
-    if resting:
+        raise _awaited_error(tx, task)
+    dependants = tx.tasks.dependants(task.id, limit=limits.blockers_shown_max)
+    dependants += tx.tasks.children(task.id, limit=limits.blockers_shown_max)
+    if dependants:
+        refs = [dependant.ref for dependant in dependants]
         raise errors.Conflict(
-            f"{task.ref} cannot be deleted: {', '.join(other.ref for other in resting)} rest on it.",
-            hint="Cancel it instead, or take the dependencies away first.",
-            data={"dependants": [other.ref for other in resting]},
+            f"{task.ref} cannot be deleted: {', '.join(refs)} depend on {task.ref}.",
+            hint=f"Cancel {task.ref} instead, or remove the dependencies first.",
+            data={"dependants": refs},
         )
     outcome = Outcome(tx, caller)
-    unfinished = _unfinished(tx, task.parent_id)
+    unfinished = _unfinished_parents(tx, task.parent_id)
     tx.tasks.delete(task.id)
     tx.log(
         Change(Kind.TASK_DELETED, task.id, task.project_id, {"ref": task.ref, "title": task.title}),
@@ -182,12 +184,12 @@ def delete(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.Deleted:
     return ops.Deleted(id=task.id, ref=task.ref)
 
 
-def _awaited(tx: Tx, task: Task) -> errors.Conflict:
+def _awaited_error(tx: Tx, task: Task) -> errors.Conflict:
     opener = tx.projects.get(task.from_project_id or "")
     name = opener.name if opener else "another project"
     return errors.Conflict(
-        f"{task.ref} was opened from {name}, which would not hear of its end.",
-        hint=f"Close it, and they are told: maestro issue close {task.ref} --wont-fix --message …",
+        f"{task.ref} was opened from {name}. A deletion would not notify {name}.",
+        hint=f"Close the issue, which notifies {name}: maestro issue close {task.ref} --wont-fix --message …",
         data={"ref": task.ref, "from": name},
     )
 
@@ -196,66 +198,66 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListTasks) -> ops.TaskList:
     project = project_of(tx, caller, request.project)
     after, limit = cursors.number(request.cursor), request.limit + 1
     if request.mine:
-        found = tx.tasks.of_holder_in(project.id, caller.name, after=after, limit=limit, status=request.status)
+        listed = tx.tasks.of_holder_in(project.id, caller.name, after=after, limit=limit, status=request.status)
     else:
-        found = tx.tasks.page(project.id, after=after, limit=limit, status=request.status, archived=request.archived)
-    return _page(caller, found, request.limit)
+        listed = tx.tasks.page(project.id, after=after, limit=limit, status=request.status, archived=request.archived)
+    return _page(caller, listed, request.limit)
 
 
 def ready(tx: Tx, caller: Caller, request: ops.ReadyTasks) -> ops.TaskList:
     project = project_of(tx, caller, request.project)
     parent = task_of(tx, caller, request.parent, project=project.id) if request.parent else None
-    found = tx.tasks.ready(
+    listed = tx.tasks.ready(
         project.id,
         parent_id=parent.id if parent else None,
-        after=_place(request.cursor),
+        after=_ready_position(request.cursor),
         limit=request.limit + 1,
     )
-    more = len(found) > request.limit
-    found = redact_tasks(caller, found[: request.limit])
-    cursor = f"{found[-1].priority.rank}.{found[-1].number}" if more else None
-    return ops.TaskList(tasks=found, cursor=cursor)
+    has_more = len(listed) > request.limit
+    shown = redact_tasks(caller, listed[: request.limit])
+    cursor = f"{shown[-1].priority.rank}.{shown[-1].number}" if has_more else None
+    return ops.TaskList(tasks=shown, cursor=cursor)
 
 
 def blocked(tx: Tx, caller: Caller, request: ops.Page) -> ops.WaitingTasks:
     project = project_of(tx, caller, request.project)
-    found = tx.tasks.waiting(project.id, after=cursors.number(request.cursor), limit=request.limit + 1)
-    page = _page(caller, found, request.limit)
-    waiting = [ops.WaitingTask(**msgspec.structs.asdict(task), **_waits(tx, task)) for task in page.tasks]
+    listed = tx.tasks.waiting(project.id, after=cursors.number(request.cursor), limit=request.limit + 1)
+    page = _page(caller, listed, request.limit)
+    waiting = [ops.WaitingTask(**msgspec.structs.asdict(task), **_open_waits(tx, task)) for task in page.tasks]
     return ops.WaitingTasks(tasks=waiting, cursor=page.cursor)
 
 
 def children(tx: Tx, caller: Caller, request: ops.ChildrenOf) -> ops.TaskList:
     parent = task_of(tx, caller, request.id, project=request.project)
-    found = tx.tasks.children(parent.id, after=cursors.number(request.cursor), limit=request.limit + 1)
-    return _page(caller, found, request.limit)
+    listed = tx.tasks.children(parent.id, after=cursors.number(request.cursor), limit=request.limit + 1)
+    return _page(caller, listed, request.limit)
 
 
 def show(tx: Tx, caller: Caller, request: ops.OneTask) -> ops.TaskDetail:
     task = task_of(tx, caller, request.id, project=request.project)
-    many = limits.page_items_default
+    limit = limits.page_items_default
     return ops.TaskDetail(
         **msgspec.structs.asdict(redact_task(caller, task)),
-        **_waits(tx, task),
-        dependencies=links(tx.tasks.dependencies(task.id, limit=many)),
-        dependants=links(tx.tasks.dependants(task.id, limit=many)),
-        children=links(tx.tasks.children(task.id, limit=many)),
-        found=links(tx.tasks.found_in(task.id, limit=many)),
+        **_open_waits(tx, task),
+        dependencies=links(tx.tasks.dependencies(task.id, limit=limit)),
+        dependants=links(tx.tasks.dependants(task.id, limit=limit)),
+        children=links(tx.tasks.children(task.id, limit=limit)),
+        found=links(tx.tasks.found_in(task.id, limit=limit)),
         origin=links([origin])[0] if (origin := _origin(tx, task)) else None,
-        **_belongings(tx, caller, task),
+        **_attachments(tx, caller, task),
     )
 
 
-def _belongings(tx: Tx, caller: Caller, task: Task) -> dict[str, Any]:
-    """Return what was put to a task; nothing of it for a caller who sees only the outline."""
+def _attachments(tx: Tx, caller: Caller, task: Task) -> dict[str, Any]:
+    """Return reports, documents, evidence and usage of the task; none for a caller that sees only its outline."""
     if not may_read_task(caller, task):
         return {"reports": [], "documents": []}
-    many = limits.page_items_default
+    limit = limits.page_items_default
     return {
-        "reports": tx.documents.reports(task.id, limit=many),
-        "documents": tx.documents.of_task(task.id, limit=many),
-        "evidence": tx.gates.of_task(task.id, limit=many),
-        "usage": tx.talks.usage_of_task(task.id, limit=many),
+        "reports": tx.documents.reports(task.id, limit=limit),
+        "documents": tx.documents.of_task(task.id, limit=limit),
+        "evidence": tx.gates.of_task(task.id, limit=limit),
+        "usage": tx.talks.usage_of_task(task.id, limit=limit),
     }
 
 
@@ -264,25 +266,25 @@ def _origin(tx: Tx, task: Task) -> Task | None:
 
 
 def tree(tx: Tx, caller: Caller, request: ops.TreeOf) -> ops.TaskTree:
-    """Tasks under their parents, depth first, bounded."""
+    """Return tasks below their parents, depth first and bounded."""
     if request.id:
-        tops = [task_of(tx, caller, request.id, project=request.project)]
+        roots = [task_of(tx, caller, request.id, project=request.project)]
     else:
         project = project_of(tx, caller, request.project)
-        tops = tx.tasks.roots(project.id, limit=limits.tree_items_max)
+        roots = tx.tasks.roots(project.id, limit=limits.tree_items_max)
     nodes: list[ops.TaskNode] = []
-    waiting = [(task, 0) for task in reversed(tops)]
-    while waiting and len(nodes) < limits.tree_items_max:
-        task, depth = waiting.pop()
-        waits_on = tx.tasks.dependencies(task.id, limit=limits.blockers_shown_max)
+    stack = [(task, 0) for task in reversed(roots)]
+    while stack and len(nodes) < limits.tree_items_max:
+        task, depth = stack.pop()
+        blockers = tx.tasks.dependencies(task.id, limit=limits.blockers_shown_max)
         fields = msgspec.structs.asdict(redact_task(caller, task))
-        nodes.append(ops.TaskNode(**fields, depth=depth, depends_on=[other.ref for other in waits_on]))
+        nodes.append(ops.TaskNode(**fields, depth=depth, depends_on=[blocker.ref for blocker in blockers]))
         below = tx.tasks.children(task.id, limit=limits.tree_items_max)
-        waiting.extend((child, depth + 1) for child in reversed(below))
-    return ops.TaskTree(tasks=nodes, truncated=bool(waiting))
+        stack.extend((child, depth + 1) for child in reversed(below))
+    return ops.TaskTree(tasks=nodes, truncated=bool(stack))
 
 
-def _waits(tx: Tx, task: Task) -> dict[str, Any]:
+def _open_waits(tx: Tx, task: Task) -> dict[str, Any]:
     blockers = tx.tasks.blockers(task.id, limit=limits.blockers_shown_max) if task.open_blockers else []
     return {"blockers": links(blockers), "waits_for_stage": moves.earlier_stage(tx, task)}
 
@@ -291,13 +293,14 @@ def links(found: Sequence[Task]) -> list[ops.TaskLink]:
     return [ops.TaskLink(task.id, task.ref, task.title, task.status) for task in found]
 
 
-def _page(caller: Caller, found: list[Task], limit: int) -> ops.TaskList:
-    shown = redact_tasks(caller, found[:limit])
-    return ops.TaskList(tasks=shown, cursor=str(shown[-1].number) if len(found) > limit else None)
+def _page(caller: Caller, listed: list[Task], limit: int) -> ops.TaskList:
+    """Return the first `limit` tasks, and a cursor if `listed` holds more."""
+    shown = redact_tasks(caller, listed[:limit])
+    return ops.TaskList(tasks=shown, cursor=str(shown[-1].number) if len(listed) > limit else None)
 
 
-def _place(cursor: str) -> tuple[int, int]:
-    """A place in the list of ready tasks: priority and number."""
+def _ready_position(cursor: str) -> tuple[int, int]:
+    """Return the position that the cursor names in the list of ready tasks: priority rank and number."""
     if not cursor:
         return (-1, 0)
     rank, _, number = cursor.partition(".")
@@ -308,33 +311,33 @@ def _parent(tx: Tx, caller: Caller, ref: str, project: Project, *, below: int = 
     parent = task_of(tx, caller, ref, project=project.id)
     if parent.project_id != project.id:
         raise errors.Invalid(
-            f"{parent.ref} is in another project: a parent must be in the same.",
+            f"{parent.ref} is in another project: a parent must be in {project.name}, the project of its children.",
             hint="To wait on another project's task, use --depends-on.",
         )
     depth, above = 1 + below, parent
     while above.parent_id is not None and (next_above := tx.tasks.get(above.parent_id)):
         depth, above = depth + 1, next_above
     if depth >= limits.task_depth_max:
-        raise errors.Invalid(f"Tasks nest at most {limits.task_depth_max} deep.")
+        raise errors.Invalid(f"{parent.ref} is too deep for another child: tasks nest {limits.task_depth_max} deep.")
     return parent
 
 
-def _place_under(outcome: Outcome, task: Task, parent: Task | None) -> None:
-    """A parent waits on its children: refuse what would wait on itself, and open a finished parent again."""
+def _attach_to_parent(outcome: Outcome, task: Task, parent: Task | None) -> None:
+    """Let the parent wait on its new child: refuse a cycle, and reopen a finished parent."""
     if parent is None:
         return
     dependencies.check(outcome.tx, waiter=parent, blocker=task)
     if parent.status in tasks.FINAL and is_open(task):
         may_move(outcome.tx, outcome.caller, parent)
-        outcome.warnings.append(f"{parent.ref} was {parent.status}; it is open again for its new child.")
+        outcome.warnings.append(f"{parent.ref} was {parent.status} and is open again for its new child {task.ref}.")
         outcome.apply(tasks.reopen(parent, at=outcome.tx.at))
 
 
-def _known_stage(project: Project, stage: str | None) -> None:
+def _require_stage(project: Project, stage: str | None) -> None:
     if stage is not None and stage not in project.stages:
         raise errors.Invalid(
             f"{project.name} has no stage {stage!r}.",
-            hint=f"Its stages are: {', '.join(project.stages)}. Change them: maestro project edit --stages …",
+            hint=f"Its stages are: {', '.join(project.stages)}. To change stages: maestro project edit --stages …",
             data={"stages": project.stages},
         )
 

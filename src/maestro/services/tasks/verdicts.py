@@ -1,4 +1,4 @@
-"""What a task's gates, or its merge, came to: told to whoever waits for it, so that one `mail wait` hears of it."""
+"""Mail the verdict on a task (its gates, its merge) to its coordinator or owner, so that `mail wait` notices it."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from maestro.store.base import Tx
 
 
 def passed(tx: Tx, task: Task, holder: Session | None) -> None:
-    """It counts now. Where nobody coordinates, that is on the board."""
-    subject, text = f"{task.ref} is completed", f"{task.title}\n\nWhat it had to pass, it has passed."
+    """Report a task that is completed. Without a coordinator only the board shows the completion."""
+    subject, text = f"{task.ref} is completed", f"{task.title}\n\nThe task has passed its gates."
     if holder is not None:
         notices.to_coordinator(tx, holder, subject=subject, text=text, task_id=task.id)
     else:
-        _to_owner(tx, task, subject=subject, text=text, priority=Priority.NORMAL)
+        _notify_creator(tx, task, subject=subject, text=text, priority=Priority.NORMAL)
 
 
 def failed(tx: Tx, task: Task, holder: Session | None, *, what: str, why: str) -> None:
-    """It does not count. A run that goes on with it tells how it came out in the end."""
+    """Report a task that was sent back. A live run that continues the task also reports the end of the task."""
     subject = f"{task.ref} did not pass: {what}"
     if holder is None:
-        _to_owner(tx, task, subject=subject, text=why, priority=Priority.HIGH)
+        _notify_creator(tx, task, subject=subject, text=why, priority=Priority.HIGH)
         return
-    goes_on = notices.is_of_a_live_run(tx, holder)
+    is_in_live_run = notices.is_of_a_live_run(tx, holder)
     notices.to_coordinator(
         tx,
         holder,
         subject=subject,
         text=why,
-        priority=Priority.NORMAL if goes_on else Priority.HIGH,
+        priority=Priority.NORMAL if is_in_live_run else Priority.HIGH,
         task_id=task.id,
-        person_too=not goes_on,
+        person_too=not is_in_live_run,
     )
 
 
-def _to_owner(tx: Tx, task: Task, *, subject: str, text: str, priority: Priority) -> None:
-    """A person's task, or a parent whose work below is done: for whoever made it."""
-    maker = tx.sessions.get(task.created_by)
-    if maker is not None and maker.ended_at is None:
-        notices.to_session(tx, maker, subject=subject, text=text, priority=priority, task_id=task.id)
+def _notify_creator(tx: Tx, task: Task, *, subject: str, text: str, priority: Priority) -> None:
+    """Notify the creator of a task without a session as holder: a person's task, or a parent of finished tasks."""
+    creator = tx.sessions.get(task.created_by)
+    if creator is not None and creator.ended_at is None:
+        notices.to_session(tx, creator, subject=subject, text=text, priority=priority, task_id=task.id)
     elif priority is Priority.HIGH or task.holder:
         notices.to_person(tx, task.project_id, subject=subject, text=text, priority=priority, task_id=task.id)

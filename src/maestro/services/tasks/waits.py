@@ -1,4 +1,4 @@
-"""Waiting on tasks without polling: listen first, look second, and look again only when told."""
+"""Wait for tasks without polling: subscribe to events first, read the tasks second, and read again after an event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAST_READY = (Status.IN_PROGRESS, Status.IN_REVIEW, Status.COMPLETED)
 
 
 class TaskWaits:
-    """Blocks until tasks are where a caller wants them."""
+    """Waits until tasks reach the state that a caller asks for."""
 
     def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
         self._store = store
@@ -27,46 +27,48 @@ class TaskWaits:
         self._presence = presence
 
     async def wait(self, caller: Caller, request: ops.WaitTasks) -> ops.WaitedTasks:
-        """Ends at once when all is reached, or when some task can no longer reach it."""
+        """Return when all tasks have reached the state, or when a task can no longer reach it."""
 
-        def look(tx: Tx) -> list[Task]:
+        def read_tasks(tx: Tx) -> list[Task]:
             require_live(tx, caller)
             return [task_of(tx, caller, ref, project=request.project) for ref in request.ids]
 
-        now = await self._store.read(look, quick=True)
+        now = await self._store.read(read_tasks, quick=True)
         with (
             self._hub.subscribe([*own_end(caller), *(task.id for task in now)]) as subscription,
             self._presence.attached(caller.session_id),
         ):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    now = await self._store.read(look, quick=True)
-                    while (reached := _reached(request.until, now, heard=_heard(subscription, now))) is None:
+                    now = await self._store.read(read_tasks, quick=True)
+                    while (
+                        reached := _are_reached(request.until, now, has_events=_has_events(subscription, now))
+                    ) is None:
                         await subscription.wait()
-                        now = await self._store.read(look, quick=True)
+                        now = await self._store.read(read_tasks, quick=True)
             except TimeoutError:
-                raise _timed_out(request, now) from None
+                raise _timeout_error(request, now) from None
         return ops.WaitedTasks(tasks=redact_tasks(caller, now), reached=reached)
 
 
-def _heard(subscription: Subscription, tasks: list[Task]) -> bool:
-    """Whether anything came that is about one of the tasks."""
-    about = {task.id for task in tasks}
-    lagging = subscription.lagging
-    return any(event.subject in about for event in subscription.take()) or lagging
+def _has_events(subscription: Subscription, tasks: list[Task]) -> bool:
+    """Return whether an event about one of the tasks has come, or may have been missed."""
+    task_ids = {task.id for task in tasks}
+    is_lagging = subscription.lagging
+    return any(event.subject in task_ids for event in subscription.take()) or is_lagging
 
 
-def _reached(until: ops.Until, now: list[Task], *, heard: bool) -> bool | None:
-    """True: all are where they should be. False: one never will be. None: wait on."""
+def _are_reached(until: ops.Until, now: list[Task], *, has_events: bool) -> bool | None:
+    """Return True if all tasks have reached the state, False if a task never will, None to wait further."""
     if until is ops.Until.ANY_CHANGE:
-        return True if heard else None
-    done = [_one_reached(until, task) for task in now]
-    if False in done:
+        return True if has_events else None
+    results = [_is_reached(until, task) for task in now]
+    if False in results:
         return False
-    return True if all(done) else None
+    return True if all(results) else None
 
 
-def _one_reached(until: ops.Until, task: Task) -> bool | None:
+def _is_reached(until: ops.Until, task: Task) -> bool | None:
     if until is ops.Until.READY and (task.ready or task.status in _PAST_READY):
         return True
     if until is ops.Until.COMPLETED and task.status is Status.COMPLETED:
@@ -74,9 +76,9 @@ def _one_reached(until: ops.Until, task: Task) -> bool | None:
     return False if task.status in FINAL else None
 
 
-def _timed_out(request: ops.WaitTasks, now: list[Task]) -> errors.TimedOut:
+def _timeout_error(request: ops.WaitTasks, now: list[Task]) -> errors.TimedOut:
     states = ", ".join(f"{task.ref} is {task.status}" for task in now)
     return errors.TimedOut(
-        f"Not {request.until} within {request.timeout / 1000:g} s: {states}.",
+        f"The tasks did not reach {request.until} within {request.timeout / 1000:g} s: {states}.",
         data={"tasks": [{"id": task.id, "ref": task.ref, "status": task.status} for task in now]},
     )

@@ -1,1 +1,1 @@
-"""Keeping a project's issues and its tracker in step, beside everything else: no mail ever waits for it."""
+"""Synchronise the issues of projects with their trackers, in the background: mail never waits for a tracker."""

@@ -1,4 +1,4 @@
-"""Which tracker a project has: as its checkout's files say, never by itself."""
+"""Record which tracker a project uses. Only the settings files of its checkout choose a tracker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from maestro.store.base import Tx
 
 
 def settle(tx: Tx, caller: Caller, workspace: Workspace, said: tuple[Kind, Source] | None) -> None:
-    """Take over what a checkout says. One tracker is in one checkout: another may only follow when that is gone."""
+    """Apply the tracker setting of a checkout.
+
+    The tracker of a project lives in a single checkout. Another checkout may change the setting only when the
+    directory of that checkout is gone.
+    """
     present = tx.trackers.get(workspace.project_id)
     if present is not None and present.path != workspace.path and Path(present.path).is_dir():
         return
@@ -24,7 +28,7 @@ def settle(tx: Tx, caller: Caller, workspace: Workspace, said: tuple[Kind, Sourc
     if kind is Kind.BUILTIN:
         if present is not None:
             tx.trackers.drop(workspace.project_id)
-            _log(tx, caller, workspace, kind)
+            _log_change(tx, caller, workspace, kind)
         return
     if present is not None and (present.kind, present.path, present.source) == (kind, workspace.path, source):
         return
@@ -34,13 +38,13 @@ def settle(tx: Tx, caller: Caller, workspace: Workspace, said: tuple[Kind, Sourc
         else msgspec.structs.replace(present, kind=kind, path=workspace.path, source=source, due_at=None)
     )
     if present is None:
-        tx.trackers.touch_all(workspace.project_id)  # what was opened before it was chosen belongs there too
-        fresh = tx.trackers.get(workspace.project_id)
-        assert fresh is not None
-        tx.trackers.put(msgspec.structs.replace(fresh, cursor=tx.events.last()))
-    _log(tx, caller, workspace, kind)
+        tx.trackers.touch_all(workspace.project_id)  # issues from before the choice belong into the tracker too
+        stored = tx.trackers.get(workspace.project_id)
+        assert stored is not None
+        tx.trackers.put(msgspec.structs.replace(stored, cursor=tx.events.last()))
+    _log_change(tx, caller, workspace, kind)
 
 
-def _log(tx: Tx, caller: Caller, workspace: Workspace, kind: Kind) -> None:
+def _log_change(tx: Tx, caller: Caller, workspace: Workspace, kind: Kind) -> None:
     data = {"tracker": kind.value, "path": workspace.path}
     tx.log(Change(EventKind.PROJECT_CHANGED, workspace.project_id, workspace.project_id, data), actor=caller.name)

@@ -1,4 +1,7 @@
-"""What a tracker says, taken over: its word wins. Each function is one transaction's work on one issue."""
+"""Apply the changes of a tracker's issues to Maestro. The tracker wins over Maestro.
+
+Each public function is the work of one transaction on one issue.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +41,11 @@ from maestro.store.base import Tx
 from maestro.text import redaction
 from maestro.trackers.base import Comment, Looked, TrackerIssue
 
-_MOVES_MAX = 8  # from any status to any other
+_MOVES_MAX = 8  # enough to get from any status to any other
 
 
 def adopt(tx: Tx, project_id: str, issue: TrackerIssue) -> None:
-    """An issue that we made and did not see being made."""
+    """Connect an issue that Maestro created in the tracker, and whose creation was not recorded, to its task."""
     task_id = task_in(issue.outside_ref)
     mirror = tx.trackers.mirror(task_id) if task_id else None
     if mirror is not None and mirror.ref is None and mirror.project_id == project_id:
@@ -50,26 +53,26 @@ def adopt(tx: Tx, project_id: str, issue: TrackerIssue) -> None:
 
 
 def take_in(tx: Tx, project: Project, looked: Looked) -> None:
-    """All that is new about an issue: that it is there, where it stands, what was said."""
+    """Apply all news about an issue: its existence, its state, its title and its comments."""
     issue = hide_tokens(looked.issue)
-    mirror = tx.trackers.of_ref(project.id, issue.ref) or _bring_in(tx, project, issue)
+    mirror = tx.trackers.of_ref(project.id, issue.ref) or _import_issue(tx, project, issue)
     if mirror is None:
         return
     task, about = tx.tasks.get(mirror.task_id), tx.issues.of_task(mirror.task_id)
     if task is None or about is None:
-        return  # it was deleted here; there it goes its own way
-    if _is_news(mirror, issue):
-        task = _follow(tx, task, issue)
+        return  # the task was deleted in Maestro; the issue in the tracker is left alone
+    if _has_moved(mirror, issue):
+        task = _move_task(tx, task, issue)
     if mirror.title and issue.title != mirror.title:
-        task = _rename(tx, task, issue)
-    _listen(tx, project, about, task, looked.comments)
+        task = _rename_task(tx, task, issue)
+    _import_comments(tx, project, about, task, looked.comments)
     mirror = tx.trackers.mirror(mirror.task_id) or mirror
-    problem = mirror.problem if mirror.failures else ""  # that it was not to be found
+    problem = mirror.problem if mirror.failures else ""  # a problem without failures means a missing issue: now found
     tx.trackers.keep(seen(msgspec.structs.replace(mirror, problem=problem), issue))
 
 
 def seen(mirror: Mirror, issue: TrackerIssue) -> Mirror:
-    """What the tracker said last."""
+    """Return the mirror with the tracker's present facts about the issue."""
     return msgspec.structs.replace(
         mirror,
         state=issue.stand.state,
@@ -81,21 +84,24 @@ def seen(mirror: Mirror, issue: TrackerIssue) -> Mirror:
 
 
 def missing(tx: Tx, mirror: Mirror) -> None:
-    """An issue that the tracker no longer has. Its task stays: a database that was set up anew must end nothing."""
-    why = f"{mirror.ref} is not in the tracker."
-    if mirror.problem != why:
-        tx.trackers.keep(msgspec.structs.replace(mirror, problem=why))
+    """Note that the tracker no longer has the issue. The task stays: a new tracker database must not end work."""
+    problem = f"{mirror.ref} is not in the tracker."
+    if mirror.problem != problem:
+        tx.trackers.keep(msgspec.structs.replace(mirror, problem=problem))
 
 
-def _is_news(mirror: Mirror, issue: TrackerIssue) -> bool:
-    """Whether someone else moved it. What we were about to tell when we were ended is none."""
+def _has_moved(mirror: Mirror, issue: TrackerIssue) -> bool:
+    """Return whether a user of the tracker has moved the issue.
+
+    A state that Maestro itself was writing when its server ended is no such move.
+    """
     if mirror.state is None:
         return False
     return issue.stand != Stand(mirror.state, mirror.who) and told(issue.stand) != mirror.telling
 
 
-def _bring_in(tx: Tx, project: Project, issue: TrackerIssue) -> Mirror | None:
-    """An issue that began in the tracker. It comes quietly: whoever wants to hear of it finds it among the issues."""
+def _import_issue(tx: Tx, project: Project, issue: TrackerIssue) -> Mirror | None:
+    """Create a task for an issue that was created in the tracker. No agent gets mail; the list of issues shows it."""
     if issue.stand.state is State.CLOSED or not issue.is_work:
         return None
     caller = from_tracker(issue.by)
@@ -114,8 +120,8 @@ def _bring_in(tx: Tx, project: Project, issue: TrackerIssue) -> Mirror | None:
     return mirror
 
 
-def _follow(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
-    """Move a task to where the tracker has it, with all that follows."""
+def _move_task(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
+    """Move the task to the state that its issue has in the tracker, with all consequences."""
     stand, before = issue.stand, task
     caller = from_tracker(stand.who or "")
     holder = holder_for(tx, task, stand.who)
@@ -133,29 +139,30 @@ def _follow(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
             break
         outcome.apply(move)
         task = tx.tasks.get(task.id) or task
-    _tell_loser(tx, before, task, stand)
+    _notify_former_holder(tx, before, task, stand)
     return task
 
 
-def _tell_loser(tx: Tx, before: Task, after: Task, stand: Stand) -> None:
-    """Whoever had it and has it no longer must stop."""
+def _notify_former_holder(tx: Tx, before: Task, after: Task, stand: Stand) -> None:
+    """Tell a session that has lost the task to stop working on the task."""
     session: Session | None = None
     if before.holder is not None and before.holder.startswith("ses_") and before.holder != after.holder:
         session = tx.sessions.get(before.holder)
     if session is None or session.ended_at is not None:
         return
-    whose = f"{stand.who} has it" if stand.state is State.STARTED and stand.who else f"it is {stand.state}"
+    is_claimed = stand.state is State.STARTED and stand.who
+    change = f"{stand.who} has claimed {after.ref}" if is_claimed else f"{after.ref} is {stand.state}"
     notices.to_session(
         tx,
         session,
         subject=f"{after.ref} is no longer yours",
-        text=f"In the project's tracker {whose}, and that counts. Stop working on {after.ref}.",
+        text=f"In the project's tracker {change}. The tracker takes precedence. Stop working on {after.ref}.",
         priority=Priority.HIGH,
         task_id=after.id,
     )
 
 
-def _rename(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
+def _rename_task(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
     title = one_line(issue.title)
     if not title or title == task.title:
         return task
@@ -166,41 +173,41 @@ def _rename(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
     return renamed
 
 
-def _listen(tx: Tx, project: Project, about: Issue, task: Task, comments: Sequence[Comment]) -> None:
-    """What was said there and is not here. Our own come back with their mark, and are known by it."""
+def _import_comments(tx: Tx, project: Project, about: Issue, task: Task, comments: Sequence[Comment]) -> None:
+    """Turn new comments into messages. Comments that Maestro wrote are recognised by their mark."""
     known = tx.trackers.comments(task.id) if comments else []
-    places = {(mark, number) for mark, number, _ in known}
-    ours = {message_id for _, _, message_id in known}
+    known_positions = {(mark, number) for mark, number, _ in known}
+    known_messages = {message_id for _, _, message_id in known}
     count: Counter[str] = Counter()
     for comment in comments:
         mark = fingerprint(comment.author, comment.text)
         number, count[mark] = count[mark], count[mark] + 1
-        if (mark, number) in places:
+        if (mark, number) in known_positions:
             continue
-        said = message_in(comment.text)
-        if said is None or said in ours or not _is_of(tx.mail.get(said), about):
-            said = _say(tx, project, about, task, comment)
-        ours.add(said)
-        tx.trackers.keep_comment(task.id, mark, number, said)
+        message_id = message_in(comment.text)
+        if message_id is None or message_id in known_messages or not _is_in_thread(tx.mail.get(message_id), about):
+            message_id = _post_comment(tx, project, about, task, comment)
+        known_messages.add(message_id)
+        tx.trackers.keep_comment(task.id, mark, number, message_id)
 
 
-def _is_of(message: Message | None, about: Issue) -> bool:
+def _is_in_thread(message: Message | None, about: Issue) -> bool:
     return message is not None and message.thread_id == about.thread_id
 
 
-def _say(tx: Tx, project: Project, about: Issue, task: Task, comment: Comment) -> str:
-    """A comment becomes mail for whoever opened the issue and whoever works on it, without the one who wrote it."""
-    who = comment.author or "someone"
-    concerned: dict[str, Target] = {}
+def _post_comment(tx: Tx, project: Project, about: Issue, task: Task, comment: Comment) -> str:
+    """Mail a comment to the opener of the issue and to the holder of its task, but not to the comment's author."""
+    author = comment.author or "someone"
+    targets: dict[str, Target] = {}
     for name in (about.opener, task.holder):
-        if name is not None and not is_outside(name) and actor_of(tx, name) != who:
+        if name is not None and not is_outside(name) and actor_of(tx, name) != author:
             target = sides.opener(tx, about, task) if name == about.opener else sides.receiver(tx, task)
-            concerned[target.box] = target
-    sender = Sender(SenderKind.TRACKER, outside(who), who, None, "", project.name)
+            targets[target.box] = target
+    sender = Sender(SenderKind.TRACKER, outside(author), author, None, "", project.name)
     text = redaction.hide(comment.text)[: limits.message_chars_max]
     subject = reply_subject(task.title)[: limits.subject_chars_max]
-    posted = post(tx, _draft(task, project, sender, list(concerned.values()), text, subject=subject, about=about))
-    news.log(tx, Kind.ISSUE_COMMENTED, task, actor=outside(who), message=posted.id)
+    posted = post(tx, _draft(task, project, sender, list(targets.values()), text, subject=subject, about=about))
+    news.log(tx, Kind.ISSUE_COMMENTED, task, actor=outside(author), message=posted.id)
     return posted.id
 
 

@@ -1,4 +1,4 @@
-"""The one place from which trackers are asked: a task a project, started when something is due, never two at once."""
+"""Call trackers: one asyncio task per project, started when a round is due, and never two at once for a project."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class Trackers:
-    """Upkeep that only decides what is due; a tracker that hangs keeps nobody else waiting."""
+    """A job that decides which trackers are due. A tracker that hangs does not delay other trackers."""
 
     name = "trackers"
 
@@ -30,28 +30,28 @@ class Trackers:
         self._clock = clock
         self._every = timedelta(seconds=seconds)
         self._under_way: dict[str, asyncio.Task[None]] = {}
-        self._asked: set[str] = set()  # projects whose tracker is to be read now, whatever is due
-        self._turns: dict[str, int] = {}
-        self._broken: dict[str, datetime] = {}  # projects whose round we could not go through, until when
+        self._asked: set[str] = set()  # projects whose tracker a caller wants to be read now, whatever is due
+        self._turns: dict[str, int] = {}  # by project: the number of rounds so far
+        self._broken: dict[str, datetime] = {}  # by project: until when to pause after a fault in Maestro's own code
         self._room = asyncio.Semaphore(limits.trackers_at_once_max)
         self.on_done: Callable[[], None] = lambda: None
 
     def ask(self, project_id: str) -> None:
-        """Someone says that there is news."""
+        """Read the tracker of the project in the next round: a caller reports news."""
         self._asked.add(project_id)
 
     def is_busy(self, project_id: str) -> bool:
         return project_id in self._under_way
 
     async def run_once(self) -> datetime | None:
-        found, now = await self._store.read(lambda tx: (self._all(tx), tx.at), quick=True)
-        due = [one for one in found if one[0].project_id not in self._under_way]
+        all_trackers, now = await self._store.read(lambda tx: (self._all_due_states(tx), tx.at), quick=True)
+        idle = [state for state in all_trackers if state[0].project_id not in self._under_way]
         times: list[datetime] = []
-        for choice, is_due, whole, at in due:
+        for choice, is_due, whole, at in idle:
             if is_due or choice.project_id in self._asked:
                 whole = whole or choice.project_id in self._asked
                 self._asked.discard(choice.project_id)
-                self._begin(choice, whole=whole)
+                self._start_round(choice, whole=whole)
             else:
                 times.append(max(at, now))
         return min(times, default=None)
@@ -61,65 +61,71 @@ class Trackers:
             task.cancel()
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    def _all(self, tx: Tx) -> list[tuple[Choice, bool, bool, datetime]]:
-        """Each tracker: whether it is due, whether to be read whole, and when it is due again otherwise."""
-        return [(choice, *self._due(tx, choice)) for choice in tx.trackers.all(limit=limits.page_items_max)]
+    def _all_due_states(self, tx: Tx) -> list[tuple[Choice, bool, bool, datetime]]:
+        """Return for each tracker whether it is due, whether to read all issues, and when it is due otherwise."""
+        return [(choice, *self._due_state(tx, choice)) for choice in tx.trackers.all(limit=limits.page_items_max)]
 
-    def _due(self, tx: Tx, choice: Choice) -> tuple[bool, bool, datetime]:
-        next_look = choice.looked_at + self._every if choice.looked_at else tx.at
+    def _due_state(self, tx: Tx, choice: Choice) -> tuple[bool, bool, datetime]:
+        next_read = choice.looked_at + self._every if choice.looked_at else tx.at
         if (until := self._broken.get(choice.project_id)) is not None and until > tx.at:
             return False, False, until
         if choice.due_at is not None and choice.due_at > tx.at:
-            return False, next_look <= tx.at, choice.due_at
+            return False, next_read <= tx.at, choice.due_at
         waiting, refused, retry_at = tx.trackers.waiting(choice.project_id)
-        told = is_behind(tx, choice) or waiting > refused or (retry_at is not None and retry_at <= tx.at)
-        at = min(next_look, retry_at) if retry_at else next_look
-        return told or next_look <= tx.at, next_look <= tx.at, at
+        has_changes = is_behind(tx, choice) or waiting > refused or (retry_at is not None and retry_at <= tx.at)
+        at = min(next_read, retry_at) if retry_at else next_read
+        return has_changes or next_read <= tx.at, next_read <= tx.at, at
 
-    def _begin(self, choice: Choice, *, whole: bool) -> None:
+    def _start_round(self, choice: Choice, *, whole: bool) -> None:
         project_id = choice.project_id
 
-        def ended(work: asyncio.Task[None]) -> None:
+        def handle_end(work: asyncio.Task[None]) -> None:
             if not work.cancelled() and (error := work.exception()) is not None:
-                # A fault of ours: it must neither be lost nor be repeated without end.
-                log.warning("the tracker of %s: %s", project_id, error, exc_info=error)
+                # A fault in Maestro's own code: it must be logged, and must not be repeated without a pause.
+                log.warning("the round with the tracker of %s failed: %s", project_id, error, exc_info=error)
                 self._broken[project_id] = self._clock.now() + timedelta(seconds=limits.tracker_retry_seconds_max)
             self._under_way.pop(project_id, None)
             self.on_done()
 
-        work = asyncio.create_task(self._round(choice, whole=whole), name=f"tracker-{project_id}")
+        work = asyncio.create_task(self._run_round_in_turn(choice, whole=whole), name=f"tracker-{project_id}")
         self._under_way[project_id] = work
-        work.add_done_callback(ended)
+        work.add_done_callback(handle_end)
 
-    async def _round(self, choice: Choice, *, whole: bool) -> None:
+    async def _run_round_in_turn(self, choice: Choice, *, whole: bool) -> None:
         async with self._room:
-            await self._take_turn(choice, whole=whole)
+            await self._run_round(choice, whole=whole)
 
-    async def _take_turn(self, choice: Choice, *, whole: bool) -> None:
+    async def _run_round(self, choice: Choice, *, whole: bool) -> None:
         project = await self._store.read(lambda tx: tx.projects.get(choice.project_id), quick=True)
         if project is None:
             return
-        tracker, began = self._make(choice), self._clock.now()
+        tracker, started_at = self._make(choice), self._clock.now()
         turn = self._turns[project.id] = self._turns.get(project.id, -1) + 1
-        one = Round(self._store, tracker, project, turn=turn)
-        more = await one.collect()
+        sync = Round(self._store, tracker, project, turn=turn)
+        has_more = await sync.collect()
         try:
             version = await tracker.version() if whole or not choice.version else choice.version
-            more = await one.run(whole=whole) or more
+            has_more = await sync.run(whole=whole) or has_more
         except TrackerFault as fault:
-            await self._failed(project.id, str(fault))
+            await self._postpone(project.id, str(fault))
             return
-        if more:
-            began = began - self._every  # at once
-        changes = {"version": version, "failures": 0, "problem": one.note, "due_at": None, "ok_at": self._clock.now()}
+        if has_more:
+            started_at = started_at - self._every  # the next round is due at once
+        changes = {
+            "version": version,
+            "failures": 0,
+            "problem": sync.note,
+            "due_at": None,
+            "ok_at": self._clock.now(),
+        }
         if whole:
-            changes["looked_at"] = began
-        await self._note(project.id, **changes)
+            changes["looked_at"] = started_at
+        await self._update_choice(project.id, **changes)
 
-    async def _failed(self, project_id: str, why: str) -> None:
-        """It is tried again, later each time; what there is to tell stays in the log and on the issues."""
+    async def _postpone(self, project_id: str, why: str) -> None:
+        """Postpone the next round, longer after each failure. Untold changes stay in the log and on the issues."""
 
-        def put_off(tx: Tx) -> None:
+        def postpone(tx: Tx) -> None:
             choice = tx.trackers.get(project_id)
             if choice is None:
                 return
@@ -127,10 +133,10 @@ class Trackers:
             due_at, failures = tx.at + timedelta(seconds=wait), min(choice.failures + 1, 30)
             tx.trackers.put(msgspec.structs.replace(choice, due_at=due_at, failures=failures, problem=why))
 
-        log.warning("the tracker of %s: %s", project_id, why)
-        await self._store.write(put_off)
+        log.warning("the tracker of %s failed: %s", project_id, why)
+        await self._store.write(postpone)
 
-    async def _note(self, project_id: str, **changes: object) -> None:
+    async def _update_choice(self, project_id: str, **changes: object) -> None:
         def put(tx: Tx) -> None:
             choice = tx.trackers.get(project_id)
             if choice is not None:

@@ -1,4 +1,4 @@
-"""Who someone is on the other side: holders and senders as a tracker knows them, its people as records know them."""
+"""Translate names between Maestro and a tracker: holders and senders to tracker names, tracker users to callers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.store.base import Tx
 
 
 def actor_of(tx: Tx, holder: str | None) -> str:
-    """A holder's name in the tracker: a session's own, the person's, or the one it has there already."""
+    """Return the name of a task's holder in the tracker: of a session, a person, or a user of the tracker."""
     if holder is None:
         return SERVER
     if is_outside(holder):
@@ -20,19 +20,22 @@ def actor_of(tx: Tx, holder: str | None) -> str:
 
 
 def author_of(sender: Sender, project: str) -> str:
-    """A sender's name in the tracker of a project: from elsewhere with where that is."""
+    """Return a sender's name in the tracker of a project. A sender of another project is named by its address."""
     return sender.name if sender.project == project else sender.address or sender.name
 
 
 def holder_for(tx: Tx, task: Task, who: str | None) -> str:
-    """Who has an issue that the tracker says is `who`'s: whoever holds it under that name already, an agent of the
-    project that is called so, or someone whom only the tracker knows."""
+    """Return the holder in Maestro for the tracker's assignee `who`.
+
+    The holder is the present holder if it has that name, else a live session of that name, else a user known only to
+    the tracker.
+    """
     if task.holder is not None and who is not None and actor_of(tx, task.holder) == who:
         return task.holder
-    found = tx.sessions.by_name(task.project_id, who) if who else None
-    return found.id if found is not None and tx.sessions.is_live(found.id) else outside(who)
+    session = tx.sessions.by_name(task.project_id, who) if who else None
+    return session.id if session is not None and tx.sessions.is_live(session.id) else outside(who)
 
 
 def from_tracker(who: str) -> Caller:
-    """In whose name something is done that the tracker says was done. The name is its word, not ours."""
+    """Return the caller for a change that a user made in the tracker. Maestro does not verify the user's name."""
     return Caller(Role.PERSON, outside(who))

@@ -1,7 +1,7 @@
-"""Telling a tracker what happened here, one issue after another, each step recorded before the next.
+"""Write the changes of issues from Maestro to a tracker, issue by issue. Each step is recorded before the next.
 
-A step that was done and not recorded is found again: an issue by the reference it carries, a comment by its last
-line, a stand by being there. So whenever this is ended in the middle, it goes on without doing anything twice.
+A step that was done and not recorded is recognised: an issue by the reference that it carries, a comment by its last
+line, a state by its presence. Therefore an interrupted round continues later and does no step twice.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from maestro.store.base import Store, Tx
 from maestro.trackers.base import Looked, NewIssue, Refused, Taken, Tracker, TrackerIssue, Unreachable
 
 _STEPS_MAX = 4
-_QUIET = (SenderKind.MAESTRO, SenderKind.TRACKER)  # whose words are not for the tracker, or come from there
+_NOT_COMMENTED = (SenderKind.MAESTRO, SenderKind.TRACKER)  # notices, and messages that came from the tracker
 
 
-class _Here(msgspec.Struct, frozen=True):
-    """An issue as it is here."""
+class _LocalIssue(msgspec.Struct, frozen=True):
+    """An issue as stored in Maestro."""
 
     mirror: Mirror
     task: Task
     project: Project
     actor: str
     opener: str
-    asked_by: str
+    asked_by: str  # the asking project
     first: Message | None
-    said: list[Message]
-    known: frozenset[str]  # messages that are comments there already
+    unsent: list[Message]
+    known: frozenset[str]  # ids of messages that are comments in the tracker already
 
 
 class Outgoing:
-    """Tells one project's tracker."""
+    """Writes changes to the tracker of one project."""
 
     def __init__(self, store: Store, tracker: Tracker, project: Project) -> None:
         self._store = store
@@ -49,67 +49,69 @@ class Outgoing:
         self._refusals = 0
 
     async def tell(self, task_id: str) -> None:
-        """All that is to be told about one issue."""
-        here = await self._store.read(lambda tx: _here(tx, self._project, task_id))
-        if here is None:
-            return await self._store.write(lambda tx: _forget(tx, task_id))
+        """Write all changes of one issue to the tracker."""
+        issue = await self._store.read(lambda tx: _local_issue(tx, self._project, task_id))
+        if issue is None:
+            return await self._store.write(lambda tx: _forget_issue(tx, task_id))
         try:
-            mirror = here.mirror if here.mirror.ref else await self._create(here)
-            mirror = await self._say(here, mirror)
-            mirror = await self._move(here, mirror)
-            if one_line(mirror.title) != here.task.title:
-                mirror = await self._rename(here, mirror)
+            mirror = issue.mirror if issue.mirror.ref else await self._create_issue(issue)
+            mirror = await self._send_comments(issue, mirror)
+            mirror = await self._move_issue(issue, mirror)
+            if one_line(mirror.title) != issue.task.title:
+                mirror = await self._rename_issue(issue, mirror)
         except Taken as taken:
-            issue = taken.issue
-            if issue is None:
+            present = taken.issue
+            if present is None:
                 raise
-            await self._store.write(lambda tx: incoming.take_in(tx, self._project, Looked(issue=issue, comments=())))
+            news = Looked(issue=present, comments=())
+            await self._store.write(lambda tx: incoming.take_in(tx, self._project, news))
             return None
         except Refused as refused:
-            await self._refused(task_id, str(refused))
+            await self._handle_refusal(task_id, str(refused))
             return None
-        # What has come since is in the log after our place in it, and makes it dirty again.
-        done = len(here.said) < limits.tracker_steps_max
-        await self._keep(mirror, dirty=not done, problem="", failures=0, retry_at=None)
+        # Later changes stand in the log after our cursor, and mark the issue as dirty again.
+        is_done = len(issue.unsent) < limits.tracker_steps_max
+        await self._keep_mirror(mirror, dirty=not is_done, problem="", failures=0, retry_at=None)
         return None
 
-    async def _create(self, here: _Here) -> Mirror:
-        mirror = await self._keep(here.mirror, trying=True)
+    async def _create_issue(self, issue: _LocalIssue) -> Mirror:
+        mirror = await self._keep_mirror(issue.mirror, trying=True)
         new = NewIssue(
-            title=here.task.title,
-            description=words.description(here.task, here.first, opener=here.opener, project=here.asked_by),
-            priority=here.task.priority,
-            actor=here.opener,
-            outside_ref=outside_ref(here.task.id),
+            title=issue.task.title,
+            description=words.description(issue.task, issue.first, opener=issue.opener, project=issue.asked_by),
+            priority=issue.task.priority,
+            actor=issue.opener,
+            outside_ref=outside_ref(issue.task.id),
         )
-        made = await self._tracker.create(new)
-        return await self._keep(incoming.seen(mirror, made), ref=made.ref, trying=False)
+        created = await self._tracker.create(new)
+        return await self._keep_mirror(incoming.seen(mirror, created), ref=created.ref, trying=False)
 
-    async def _say(self, here: _Here, mirror: Mirror) -> Mirror:
-        """Everything that was said, in its order. The first message is the issue's own text."""
+    async def _send_comments(self, issue: _LocalIssue, mirror: Mirror) -> Mirror:
+        """Write the unsent messages as comments, in their order. The first message is the issue's description."""
         assert mirror.ref is not None
-        for message in here.said:
-            is_first = here.first is not None and message.id == here.first.id
-            if not is_first and message.sender.kind not in _QUIET and message.id not in here.known:
-                author = author_of(message.sender, here.project.name)
+        for message in issue.unsent:
+            is_first = issue.first is not None and message.id == issue.first.id
+            if not is_first and message.sender.kind not in _NOT_COMMENTED and message.id not in issue.known:
+                author = author_of(message.sender, issue.project.name)
                 await self._tracker.comment(mirror.ref, words.comment(message), actor=author)
-            mirror = await self._keep(mirror, said_seq=message.seq)
+            mirror = await self._keep_mirror(mirror, said_seq=message.seq)
         return mirror
 
-    async def _move(self, here: _Here, mirror: Mirror) -> Mirror:
+    async def _move_issue(self, issue: _LocalIssue, mirror: Mirror) -> Mirror:
+        """Move the issue step by step to the state of its task. Each step is announced in the mirror first."""
         for _ in range(_STEPS_MAX):
             assert mirror.ref is not None and mirror.state is not None
-            step = next_step(here.task, Stand(mirror.state, mirror.who), actor=here.actor)
+            step = next_step(issue.task, Stand(mirror.state, mirror.who), actor=issue.actor)
             if step is None:
                 break
-            ref, told_now = mirror.ref, told(_after(step, here.actor))
-            mirror = await self._keep(mirror, telling=told_now)
-            now = await self._do(step, ref, here)
-            mirror = await self._keep(incoming.seen(mirror, now))
+            ref, announced = mirror.ref, told(_stand_after(step, issue.actor))
+            mirror = await self._keep_mirror(mirror, telling=announced)
+            now = await self._take_step(step, ref, issue)
+            mirror = await self._keep_mirror(incoming.seen(mirror, now))
         return mirror
 
-    async def _do(self, step: Step, ref: str, here: _Here) -> TrackerIssue:
-        tracker, actor = self._tracker, here.actor
+    async def _take_step(self, step: Step, ref: str, issue: _LocalIssue) -> TrackerIssue:
+        tracker, actor = self._tracker, issue.actor
         match step:
             case Step.CLAIM:
                 return await tracker.claim(ref, actor=actor)
@@ -118,36 +120,36 @@ class Outgoing:
             case Step.BLOCK:
                 return await tracker.block(ref, actor=actor)
             case Step.CLOSE:
-                return await tracker.close(ref, reason=words.reason(here.task), actor=actor)
+                return await tracker.close(ref, reason=words.reason(issue.task), actor=actor)
             case Step.REOPEN:
                 return await tracker.reopen(ref, actor=actor)
 
-    async def _rename(self, here: _Here, mirror: Mirror) -> Mirror:
+    async def _rename_issue(self, issue: _LocalIssue, mirror: Mirror) -> Mirror:
         assert mirror.ref is not None
-        now = await self._tracker.rename(mirror.ref, here.task.title, actor=SERVER)
-        # Whatever it made of the title, it has been told.
-        return await self._keep(incoming.seen(mirror, now))
+        now = await self._tracker.rename(mirror.ref, issue.task.title, actor=SERVER)
+        # The tracker may have changed the title. The rename counts as done, so that it is not repeated.
+        return await self._keep_mirror(incoming.seen(mirror, now))
 
-    async def _refused(self, task_id: str, why: str) -> None:
-        """One issue that the tracker does not take keeps no other back; several of them, and it is the tracker."""
-        await self._store.write(lambda tx: _put_off(tx, task_id, why))
+    async def _handle_refusal(self, task_id: str, why: str) -> None:
+        """Postpone a refused issue and continue with the next. Several refusals count as a fault of the tracker."""
+        await self._store.write(lambda tx: _postpone_issue(tx, task_id, why))
         self._refusals += 1
         if self._refusals >= limits.tracker_refusals_max:
-            raise Unreachable(f"It refuses one thing after another: {why}")
+            raise Unreachable(f"The tracker refused {self._refusals} issues in a row: {why}")
 
-    async def _keep(self, mirror: Mirror, **changes: object) -> Mirror:
+    async def _keep_mirror(self, mirror: Mirror, **changes: object) -> Mirror:
         changed = msgspec.structs.replace(mirror, **changes)
         await self._store.write(lambda tx: tx.trackers.keep(changed), quick=True)
         return changed
 
 
-def _here(tx: Tx, project: Project, task_id: str) -> _Here | None:
+def _local_issue(tx: Tx, project: Project, task_id: str) -> _LocalIssue | None:
     mirror, task, issue = tx.trackers.mirror(task_id), tx.tasks.get(task_id), tx.issues.of_task(task_id)
     if mirror is None or task is None or issue is None:
         return None
     asked_by = tx.projects.get(task.from_project_id) if task.from_project_id else None
     first = tx.mail.get(issue.thread_id)
-    return _Here(
+    return _LocalIssue(
         mirror=mirror,
         task=task,
         project=project,
@@ -155,25 +157,25 @@ def _here(tx: Tx, project: Project, task_id: str) -> _Here | None:
         opener=author_of(first.sender, project.name) if first else actor_of(tx, issue.opener),
         asked_by=asked_by.name if asked_by else project.name,
         first=first,
-        said=tx.mail.of_thread(issue.thread_id, after=mirror.said_seq, limit=limits.tracker_steps_max),
+        unsent=tx.mail.of_thread(issue.thread_id, after=mirror.said_seq, limit=limits.tracker_steps_max),
         known=frozenset(message_id for _, _, message_id in tx.trackers.comments(task_id)),
     )
 
 
-def _after(step: Step, actor: str) -> Stand:
-    """Where an issue stands after a step."""
+def _stand_after(step: Step, actor: str) -> Stand:
+    """Return the state and assignee of an issue after a step."""
     states = {Step.BLOCK: State.BLOCKED, Step.CLOSE: State.CLOSED}
     return Stand(State.STARTED, actor) if step is Step.CLAIM else Stand(states.get(step, State.OPEN))
 
 
-def _forget(tx: Tx, task_id: str) -> None:
-    """Its task was deleted: there is nothing to tell any more."""
+def _forget_issue(tx: Tx, task_id: str) -> None:
+    """Clear the mirror of an issue whose task was deleted: no change of it has to be written any more."""
     mirror = tx.trackers.mirror(task_id)
     if mirror is not None:
         tx.trackers.keep(msgspec.structs.replace(mirror, dirty=False, problem="", failures=0, retry_at=None))
 
 
-def _put_off(tx: Tx, task_id: str, why: str) -> None:
+def _postpone_issue(tx: Tx, task_id: str, why: str) -> None:
     mirror = tx.trackers.mirror(task_id)
     if mirror is None:
         return

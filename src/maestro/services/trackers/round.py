@@ -1,12 +1,13 @@
-"""One round with one tracker: what the log has to be told, what is new in the tracker, then the telling.
+"""Synchronise one project with its tracker: collect changed issues from the log, read the tracker, then write to it.
 
-Reading comes before telling, because the tracker's word wins, and because it shows what an earlier round has done and
-could not record.
+Reading comes before writing, because the tracker wins over Maestro, and because reading shows the steps that an
+earlier round has done and could not record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -17,129 +18,148 @@ from maestro.domain.trackers import Choice, Mirror, State, is_outside
 from maestro.services.trackers import incoming
 from maestro.services.trackers.outgoing import Outgoing
 from maestro.store.base import Store, Tx
-from maestro.trackers.base import Tracker, TrackerIssue
+from maestro.trackers.base import Looked, Tracker, TrackerIssue
 
-_OURS = ("issue.", "task.")  # events that may be about an issue
+_ISSUE_EVENTS = ("issue.", "task.")  # prefixes of events that may be about an issue
 _ECHOES = (Kind.ISSUE_OPENED, Kind.ISSUE_COMMENTED, Kind.TASK_CREATED, Kind.TASK_READY)
 
 
 class Round:
-    """Of one project. `turn`: how many there were before, so that all issues get looked at in theirs."""
+    """A round of one project. `turn` is the number of earlier rounds; it spreads the reading over all issues."""
 
     def __init__(self, store: Store, tracker: Tracker, project: Project, *, turn: int = 0) -> None:
         self._store = store
         self._tracker = tracker
         self._project = project
         self._turn = turn
-        self.note = ""  # what the person should know of it, although all went well
+        self.note = ""  # a note for the person about a round that succeeded
 
     async def collect(self) -> bool:
-        """Mark the issues that the log names. Return whether the log has more. Needs no tracker, so issues that wait
-        for an unreachable tracker are counted too."""
-        return await self._store.write(self._collect)
+        """Mark the issues that the log names as changed. Return whether the log has more events.
+
+        The tracker is not needed, so issues that wait for an unreachable tracker are counted too.
+        """
+        return await self._store.write(self._collect_changed)
 
     async def run(self, *, whole: bool) -> bool:
-        """`whole`: also read all issues of the tracker. Whether something is left for another round at once."""
+        """Read changed issues and write the due ones. Return whether another round is needed at once.
+
+        With `whole` the list of all issues of the tracker is read too.
+        """
         wanted: list[str] = []
-        unsure = await self._store.read(lambda tx: tx.trackers.is_unsure(self._project.id))
-        if whole or unsure:
-            wanted = await self._survey(closed=unsure)
-        due = await self._store.read(self._due)
-        refs = list(dict.fromkeys([*(one.ref for one in due if one.ref), *wanted[: limits.tracker_looks_max]]))
-        await self._look(refs)
-        telling = Outgoing(self._store, self._tracker, self._project)
+        is_unsure = await self._store.read(lambda tx: tx.trackers.is_unsure(self._project.id))
+        if whole or is_unsure:
+            wanted = await self._survey_tracker(closed=is_unsure)
+        due = await self._store.read(self._due_mirrors)
+        refs = list(
+            dict.fromkeys([*(mirror.ref for mirror in due if mirror.ref), *wanted[: limits.tracker_looks_max]])
+        )
+        await self._read_issues(refs)
+        outgoing = Outgoing(self._store, self._tracker, self._project)
         for mirror in due:
-            await telling.tell(mirror.task_id)
+            await outgoing.tell(mirror.task_id)
         return len(wanted) > limits.tracker_looks_max or len(due) == limits.tracker_steps_max
 
-    def _due(self, tx: Tx) -> list[Mirror]:
+    def _due_mirrors(self, tx: Tx) -> list[Mirror]:
         return tx.trackers.dirty(self._project.id, at=tx.at, limit=limits.tracker_steps_max)
 
-    def _collect(self, tx: Tx) -> bool:
-        """From our place in the log on: which issues something happened to. Whether there is more of it."""
+    def _collect_changed(self, tx: Tx) -> bool:
+        """Mark the issues of the events after our cursor as changed. Return whether the log has more events."""
         choice = tx.trackers.get(self._project.id)
         if choice is None:
             return False
         cursor, last = choice.cursor, tx.events.last()
         if cursor < tx.events.horizon() or cursor > last:
-            # Lines were let go of that we had not read, or the log is another one: put back from a backup.
+            # Unread events were deleted, or the log was restored from a backup: every issue may have changed.
             tx.trackers.touch_all(self._project.id)
-            found, cursor = [], last
+            events, cursor = [], last
         else:
-            many = limits.feed_page_events_max
-            found = tx.events.after(cursor, limit=many, project=self._project.id)
-            cursor = found[-1].seq if len(found) == many else last
-        for task_id in dict.fromkeys(event.subject for event in found if _may_be_told(event)):
+            page_size = limits.feed_page_events_max
+            events = tx.events.after(cursor, limit=page_size, project=self._project.id)
+            cursor = events[-1].seq if len(events) == page_size else last
+        for task_id in dict.fromkeys(event.subject for event in events if _may_concern_tracker(event)):
             tx.trackers.touch(self._project.id, task_id)
         tx.trackers.put(msgspec.structs.replace(choice, cursor=cursor))
         return cursor < last
 
-    async def _survey(self, *, closed: bool) -> list[str]:
-        """Read the whole list, once; which of its issues to look at closely."""
+    async def _survey_tracker(self, *, closed: bool) -> list[str]:
+        """Read the list of all issues once. Return the ids of the issues to read with their comments."""
         listed = await self._tracker.issues(closed=closed)
         if len(listed) > limits.tracker_issues_max:
-            self.note = f"It has {len(listed)} issues; only {limits.tracker_issues_max} are looked at."
+            self.note = (
+                f"The tracker has {len(listed)} issues; Maestro reads only {limits.tracker_issues_max} of them."
+            )
             listed = listed[: limits.tracker_issues_max]
         mirrors = await self._mirrors()
         if any(mirror.ref is None for mirror in mirrors):
             await self._store.write(lambda tx: _adopt_all(tx, self._project.id, listed, surely=closed))
             mirrors = await self._mirrors()
         known = {mirror.ref: mirror for mirror in mirrors if mirror.ref}
-        there = {one.ref for one in listed}
-        news = [one.ref for one in listed if _is_new(one, known.get(one.ref))]
-        gone = [ref for ref, one in known.items() if ref not in there and one.state is not State.CLOSED]
-        return [*news, *gone, *self._in_turn(known, {*news, *gone})]
+        listed_refs = {issue.ref for issue in listed}
+        changed = [issue.ref for issue in listed if _is_changed(issue, known.get(issue.ref))]
+        gone = [ref for ref, mirror in known.items() if ref not in listed_refs and mirror.state is not State.CLOSED]
+        return [*changed, *gone, *self._next_in_turn(known, {*changed, *gone})]
 
     async def _mirrors(self) -> list[Mirror]:
-        return await self._store.read(lambda tx: tx.trackers.of_project(self._project.id, limit=_MANY))
+        return await self._store.read(lambda tx: tx.trackers.of_project(self._project.id, limit=_MIRRORS_MAX))
 
-    def _in_turn(self, known: dict[str, Mirror], besides: set[str]) -> list[str]:
-        """Where the list does not tell of comments, some of the open issues in each round."""
+    def _next_in_turn(self, known: dict[str, Mirror], already_wanted: set[str]) -> list[str]:
+        """Return a share of the open issues, another share each round, if the list does not show new comments."""
         if self._tracker.stamps_tell_comments:
             return []
-        quiet = [ref for ref, one in known.items() if one.state is not State.CLOSED and ref not in besides]
-        many = max(0, limits.tracker_looks_max - len(besides))
-        at = self._turn * many % len(quiet) if quiet and len(quiet) > many else 0
-        return (quiet[at:] + quiet[:at])[:many]
+        unchanged = [
+            ref for ref, mirror in known.items() if mirror.state is not State.CLOSED and ref not in already_wanted
+        ]
+        count = max(0, limits.tracker_looks_max - len(already_wanted))
+        start = self._turn * count % len(unchanged) if unchanged and len(unchanged) > count else 0
+        return (unchanged[start:] + unchanged[:start])[:count]
 
-    async def _look(self, refs: Sequence[str]) -> None:
+    async def _read_issues(self, refs: Sequence[str]) -> None:
+        """Read issues with their comments from the tracker, and apply them."""
         found = await self._tracker.look(refs) if refs else []
-        for one in found:
-            await self._store.write(lambda tx, one=one: incoming.take_in(tx, self._project, one))  # type: ignore[misc]
-        for ref in set(refs) - {one.issue.ref for one in found}:
-            await self._store.write(lambda tx, ref=ref: _miss(tx, self._project.id, ref))  # type: ignore[misc]
+        for looked in found:
+            await self._store.write(partial(_apply_issue, project=self._project, looked=looked))
+        for ref in set(refs) - {looked.issue.ref for looked in found}:
+            await self._store.write(partial(_note_missing, project_id=self._project.id, ref=ref))
 
 
-_MANY = limits.tracker_issues_max
+_MIRRORS_MAX = limits.tracker_issues_max
+
+
+def _apply_issue(tx: Tx, project: Project, looked: Looked) -> None:
+    incoming.take_in(tx, project, looked)
 
 
 def is_behind(tx: Tx, choice: Choice) -> bool:
-    """Whether the log has lines of the project that were not looked at."""
+    """Return whether the log has events of the project after the cursor."""
     return bool(tx.events.after(choice.cursor, limit=1, project=choice.project_id))
 
 
-def _may_be_told(event: Event) -> bool:
-    """Whether a line of the log may be about an issue, and not just about what we took in ourselves."""
-    return event.kind.startswith(_OURS) and not (is_outside(event.actor) and event.kind in _ECHOES)
+def _may_concern_tracker(event: Event) -> bool:
+    """Return whether an event may be about an issue, and is not an echo of an imported change."""
+    return event.kind.startswith(_ISSUE_EVENTS) and not (is_outside(event.actor) and event.kind in _ECHOES)
 
 
-def _is_new(issue: TrackerIssue, mirror: Mirror | None) -> bool:
+def _is_changed(issue: TrackerIssue, mirror: Mirror | None) -> bool:
     if mirror is None:
         return issue.stand.state is not State.CLOSED and issue.is_work
     return mirror.stamp != issue.stamp
 
 
 def _adopt_all(tx: Tx, project_id: str, listed: Sequence[TrackerIssue], *, surely: bool) -> None:
-    """What was made and not recorded. `surely`: everything was listed, so what is not among it was not made."""
+    """Connect listed issues whose creation was not recorded to their tasks.
+
+    `surely` means that all issues were listed: a creation that is not among them has not happened.
+    """
     for issue in listed:
         if issue.outside_ref:
             incoming.adopt(tx, project_id, issue)
-    for mirror in tx.trackers.of_project(project_id, limit=_MANY) if surely else ():
+    for mirror in tx.trackers.of_project(project_id, limit=_MIRRORS_MAX) if surely else ():
         if mirror.trying and mirror.ref is None:
             tx.trackers.keep(msgspec.structs.replace(mirror, trying=False))
 
 
-def _miss(tx: Tx, project_id: str, ref: str) -> None:
+def _note_missing(tx: Tx, project_id: str, ref: str) -> None:
     mirror = tx.trackers.of_ref(project_id, ref)
     if mirror is not None:
         incoming.missing(tx, mirror)

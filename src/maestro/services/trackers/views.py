@@ -1,4 +1,4 @@
-"""Looking at a tracker: where a project's issues live, how far behind it is, and why."""
+"""Show the tracker of a project, how far it is behind and why, and request a synchronisation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from maestro.services.trackers.keeping import Trackers
 from maestro.store.base import Store, Tx
 from maestro.trackers import known
 
-_ELSEWHERE = "`maestro issue list --project NAME` shows the issues of another project."
+_OTHER_PROJECT_HINT = "`maestro issue list --project NAME` shows the issues of another project."
 
 
 class Looking:
-    """`tracker status` and `tracker sync`."""
+    """The operations `tracker status` and `tracker sync`."""
 
     def __init__(self, store: Store, trackers: Trackers, nudge: Callable[[], None]) -> None:
         self._store = store
@@ -27,7 +27,7 @@ class Looking:
         self._nudge = nudge
 
     def status(self, tx: Tx, caller: Caller, request: ops.OfProject) -> ops.TrackerStatus:
-        project = readable_project(tx, caller, request.project, what="looks at the tracker", hint=_ELSEWHERE)
+        project = readable_project(tx, caller, request.project, what="looks at the tracker", hint=_OTHER_PROJECT_HINT)
         choice = tx.trackers.get(project.id)
         if choice is None:
             return ops.TrackerStatus(project=project.name, kind=Kind.BUILTIN, hint=hint(tx, project))
@@ -49,33 +49,33 @@ class Looking:
             failures=choice.failures,
             retry_at=choice.due_at or retry_at,
             problem=choice.problem,
-            untold=[_untold(tx, one) for one in untold],
+            untold=[_untold_issue(tx, mirror) for mirror in untold],
         )
 
     async def sync(self, caller: Caller, request: ops.OfProject) -> ops.TrackerStatus:
-        """It is only asked for: whoever calls, a hook above all, waits for no tracker."""
-        found = await self._store.read(lambda tx: self.status(tx, caller, request))
-        if found.kind is Kind.BUILTIN:
-            raise errors.Conflict(f"{found.project} has no tracker beside Maestro.", hint=found.hint)
+        """Request a round with the tracker and return at once: the caller, often a hook, must not wait."""
+        status = await self._store.read(lambda tx: self.status(tx, caller, request))
+        if status.kind is Kind.BUILTIN:
+            raise errors.Conflict(f"{status.project} has no external tracker.", hint=status.hint)
         project_id = await self._store.read(lambda tx: project_of(tx, caller, request.project).id, quick=True)
         self._trackers.ask(project_id)
         self._nudge()
-        return found
+        return status
 
 
 def hint(tx: Tx, project: Project) -> str:
-    """That there seems to be a tracker which nobody has chosen."""
+    """Return how to choose a tracker whose folder exists in a checkout; an empty text without such a folder."""
     for workspace in tx.projects.workspaces(project.id, limit=limits.page_items_default):
         for kind, folder in known.folders().items():
             if Path(workspace.path, folder).is_dir():
                 return (
-                    f"{workspace.path} has {folder}: to keep issues there, write `[tracker]` and "
+                    f"{workspace.path} has {folder}: to keep issues in that tracker, write `[tracker]` and "
                     f'`kind = "{kind}"` into .maestro/config.toml.'
                 )
     return ""
 
 
-def _untold(tx: Tx, mirror: Mirror) -> ops.Untold:
+def _untold_issue(tx: Tx, mirror: Mirror) -> ops.Untold:
     task = tx.tasks.get(mirror.task_id)
     issue = task.ref if task else mirror.task_id
     return ops.Untold(issue=issue, ref=mirror.ref, problem=mirror.problem, retry_at=mirror.retry_at)

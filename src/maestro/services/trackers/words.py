@@ -1,4 +1,4 @@
-"""The texts that go to a tracker: bounded, and saying where the rest is. Pure."""
+"""Compose the texts that go to a tracker. Long texts are cut and name the command that shows the rest. Pure."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from maestro.domain.trackers import marked
 
 
 def description(task: Task, first: Message | None, *, opener: str, project: str) -> str:
-    """What an issue says of itself."""
-    text = _cut(task.description, f"maestro issue show {task.ref}")
+    """Return the description of a new issue."""
+    text = _shorten(task.description, f"maestro issue show {task.ref}")
     lines = [text.rstrip(), "", f"Opened by {opener} of {project}; {task.ref} in Maestro."]
     if first is not None:
-        lines += _files(first)
+        lines += _attachment_lines(first)
     return "\n".join(lines).strip()
 
 
 def comment(message: Message) -> str:
-    """A message as a comment, with its mark."""
-    text = _cut(message.body, f"maestro mail show {message.id}", is_cut=message.truncated)
-    return marked("\n".join([text.rstrip(), *_files(message)]), message.id)
+    """Return a message as a comment, with its mark."""
+    text = _shorten(message.body, f"maestro mail show {message.id}", is_cut=message.truncated)
+    return marked("\n".join([text.rstrip(), *_attachment_lines(message)]), message.id)
 
 
 def reason(task: Task) -> str:
-    """Why an issue is closed; what was said with it is a comment of its own."""
-    how = {Status.CANCELLED: "Will not be done", Status.FAILED: "Failed"}.get(task.status, "Done")
-    return f"{how} ({task.ref} in Maestro)"
+    """Return the reason for closing an issue. The message of the close becomes a comment."""
+    result = {Status.CANCELLED: "Will not be done", Status.FAILED: "Failed"}.get(task.status, "Done")
+    return f"{result} ({task.ref} in Maestro)"
 
 
-def _cut(text: str, command: str, *, is_cut: bool = False) -> str:
+def _shorten(text: str, command: str, *, is_cut: bool = False) -> str:
     kept = text[: limits.tracker_text_chars_max]
-    return f"{kept}\n\n… cut short; the whole of it: {command}" if is_cut or len(kept) < len(text) else kept
+    return f"{kept}\n\n… cut short; the whole text: {command}" if is_cut or len(kept) < len(text) else kept
 
 
-def _files(message: Message) -> list[str]:
-    found = message.attachments
-    names = [f"{one.file_name} ({one.bytes} bytes, `maestro mail attachment {one.id}`)" for one in found]
+def _attachment_lines(message: Message) -> list[str]:
+    files = message.attachments
+    names = [f"{file.file_name} ({file.bytes} bytes, `maestro mail attachment {file.id}`)" for file in files]
     return ["", f"Files: {', '.join(names)}"] if names else []

@@ -1,1 +1,1 @@
-"""What keeps the store in order: one small job a file, each doing a bounded batch a round."""
+"""Background jobs of the server. Each module holds a single job, and each round of a job does a bounded batch."""

@@ -1,4 +1,4 @@
-"""Tells the person what the guard has stopped."""
+"""Tell the person which mail the rate guard has stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maestro.store.base import Store, Tx
 
 
 class Alarms:
-    """Runs when the guard has stopped something."""
+    """A job that runs when the rate guard has stopped mail."""
 
     name = "alarms"
 
@@ -25,14 +25,14 @@ class Alarms:
         alarms = self._guard.take_alarms()
         if alarms:
             try:
-                await self._store.write(lambda tx: _tell(tx, alarms))
+                await self._store.write(lambda tx: _notify_person(tx, alarms))
             except MaestroError:
-                self._guard.put_back(alarms)  # for the next round: the person has not been told
+                self._guard.put_back(alarms)  # the next round reports the alarms: the person has not been told yet
                 raise
         return None
 
 
-def _tell(tx: Tx, alarms: list[Alarm]) -> None:
+def _notify_person(tx: Tx, alarms: list[Alarm]) -> None:
     for alarm in alarms:
         notices.to_person(tx, alarm.project_id, subject=alarm.subject, text=alarm.text)
         data = {"subject": alarm.subject, "thread": alarm.thread_id}

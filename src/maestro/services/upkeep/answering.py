@@ -1,4 +1,4 @@
-"""Takes answers to the tools that wait for them, and what is no longer waited for off the list."""
+"""Deliver answers of asks to waiting programs, and forget tool asks for which no program waits any more."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from maestro.services.programs.runners import Runners
 from maestro.services.talks import asking
 from maestro.store.base import Store, Tx
 
-_AGAIN = timedelta(seconds=2)
+_RETRY_AFTER = timedelta(seconds=2)
 
 
 class Answering:
-    """Runs when something was answered or put aside. An answer is told until its tool no longer waits."""
+    """A job that runs when an ask was answered or withdrawn. Answers are repeated until the program stops waiting."""
 
     name = "answering"
 
@@ -25,24 +25,24 @@ class Answering:
         self._clock = clock
 
     async def run_once(self) -> datetime | None:
-        found = await self._store.read(lambda tx: tx.talks.decided_asks(limit=limits.upkeep_batch_rows_max))
-        left = [one for one in found if not await self._told(one)]
-        return self._clock.now() + _AGAIN if left else None
+        decided = await self._store.read(lambda tx: tx.talks.decided_asks(limit=limits.upkeep_batch_rows_max))
+        undelivered = [tool_ask for tool_ask in decided if not await self._deliver_answer(tool_ask)]
+        return self._clock.now() + _RETRY_AFTER if undelivered else None
 
-    async def _told(self, one: ToolAsk) -> bool:
-        """Whether there is nothing left to tell."""
+    async def _deliver_answer(self, tool_ask: ToolAsk) -> bool:
+        """Hand the answer to the session's runner. Return False when the delivery must be repeated."""
 
-        def look(tx: Tx) -> str | None:
-            ask, spawn = tx.asks.get(one.ask_id), tx.spawns.get(one.session_id)
-            is_over = ask is None or spawn is None or spawn.ended_at is not None or spawn.epoch != one.epoch
+        def read_choice(tx: Tx) -> str | None:
+            ask, spawn = tx.asks.get(tool_ask.ask_id), tx.spawns.get(tool_ask.session_id)
+            is_over = ask is None or spawn is None or spawn.ended_at is not None or spawn.epoch != tool_ask.epoch
             return None if is_over or ask is None else asking.choice_of(ask)
 
-        choice = await self._store.read(look, quick=True)
+        choice = await self._store.read(read_choice, quick=True)
         if choice is not None:
             try:
-                await self._runners.ask(one.session_id, do="answer", ask=one.asked_as, choice=choice)
+                await self._runners.ask(tool_ask.session_id, do="answer", ask=tool_ask.asked_as, choice=choice)
             except errors.Conflict:
-                return False  # its runner is not there, or is about to end
-            return True  # the tool itself says that it goes on; that takes it off the list
-        await self._store.write(lambda tx: tx.talks.forget_ask(one.ask_id), quick=True)
+                return False  # the runner does not answer, or is about to end
+            return True  # the program's report that its work continues removes the tool ask
+        await self._store.write(lambda tx: tx.talks.forget_ask(tool_ask.ask_id), quick=True)
         return True

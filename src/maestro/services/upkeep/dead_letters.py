@@ -1,4 +1,4 @@
-"""Sends on what lay unread in the box of a session that has ended. Nothing is dropped without a word."""
+"""Reroute or expire the unread mail of sessions that have ended. Each rerouted or expired delivery gets a reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from maestro.store.repositories.deliveries import Wanted
 
 
 class DeadLetters:
-    """One ended session after another, a bounded batch a round."""
+    """A job that settles the mailbox of an ended session in each round, in bounded batches."""
 
     name = "dead-letters"
 
@@ -26,50 +26,54 @@ class DeadLetters:
         self._store = store
 
     async def run_once(self) -> datetime | None:
-        waiting, now = await self._store.read(lambda tx: (tx.sessions.unsettled(limit=1), tx.at), quick=True)
-        if not waiting:
+        unsettled, now = await self._store.read(lambda tx: (tx.sessions.unsettled(limit=1), tx.at), quick=True)
+        if not unsettled:
             return None
-        await self._store.write(lambda tx: _settle(tx, waiting[0]))
+        await self._store.write(lambda tx: _settle_mailbox(tx, unsettled[0]))
         return now
 
 
-def _settle(tx: Tx, session: Session) -> None:
+def _settle_mailbox(tx: Tx, session: Session) -> None:
+    """Reroute, expire or confirm a batch of the session's unread deliveries."""
     if tx.sessions.is_live(session.id):
-        return  # it was called lost, and has spoken again since: its mail is its own
-    many = limits.upkeep_batch_rows_max
-    box, everything = session.id, Wanted()
-    left = tx.deliveries.open_in(box, reader=box, wanted=everything, limit=many)
-    left += tx.deliveries.begun_in(box, reader=box, wanted=everything, limit=many - len(left))
-    target = routing.to_session(tx, session.id)
-    directive = _directive(tx, session)
-    for message in left:
-        if message.id == directive:
-            _expire(tx, session, message, f"{session.name} has ended ({session.status}); it was for it alone")
+        return  # a session that was marked lost has reported again, and keeps its mail
+    batch_size = limits.upkeep_batch_rows_max
+    mailbox, everything = session.id, Wanted()
+    unread = tx.deliveries.open_in(mailbox, reader=mailbox, wanted=everything, limit=batch_size)
+    unread += tx.deliveries.begun_in(mailbox, reader=mailbox, wanted=everything, limit=batch_size - len(unread))
+    stand_in = routing.to_session(tx, session.id)
+    directive_id = _directive_id(tx, session)
+    for message in unread:
+        if message.id == directive_id:
+            _expire(tx, session, message, f"{session.name} has ended ({session.status}); this was its own directive")
         elif _was_pushed(tx, message):
-            receipts.take(tx, THE_SERVER, Step.READ, box, message.seq, via="assumed")
+            receipts.take(tx, THE_SERVER, Step.READ, mailbox, message.seq, via="assumed")
         else:
-            _send_on(tx, session, message, _target(tx, session, message, target))
-    if len(left) < many:
+            _reroute(tx, session, message, _new_recipient(tx, session, message, stand_in))
+    if len(unread) < batch_size:
         tx.sessions.settle(session.id)
 
 
-def _target(tx: Tx, session: Session, message: Received, usual: Target) -> Target:
-    """What is about an issue stays in the project: another of its agents goes on with it."""
+def _new_recipient(tx: Tx, session: Session, message: Received, stand_in: Target) -> Target:
+    """Return the recipient that replaces the ended session.
+
+    Mail about an issue stays in the project, because another agent of the project continues the issue.
+    """
     issue = tx.issues.of_thread(message.thread_id) if message.task_id else None
-    return sides.instead_of(tx, session.id, session.project_id, usual) if issue else usual
+    return sides.instead_of(tx, session.id, session.project_id, stand_in) if issue else stand_in
 
 
-def _directive(tx: Tx, session: Session) -> str | None:
-    """What a session was told when it was started: it is in its manifest, and says nothing to whoever stands in."""
+def _directive_id(tx: Tx, session: Session) -> str | None:
+    """Return the message id of the session's directive. No stand-in needs a directive, and the manifest keeps it."""
     data = tx.spawns.manifest(session.id)
-    told = manifests.decode(data).directive if data else None
-    return told.message_id if told else None
+    directive = manifests.decode(data).directive if data else None
+    return directive.message_id if directive else None
 
 
 def _was_pushed(tx: Tx, message: Received) -> bool:
-    """Whether its program has had it as a prompt: that it was taken in is assumed, and said so."""
-    found = tx.deliveries.get(message.box, message.seq)
-    return found is not None and found.via == "prompt"
+    """Return whether the program got the message as a prompt: Maestro then assumes and records that it was read."""
+    delivery = tx.deliveries.get(message.box, message.seq)
+    return delivery is not None and delivery.via == "prompt"
 
 
 def _expire(tx: Tx, session: Session, message: Received, reason: str) -> None:
@@ -79,8 +83,8 @@ def _expire(tx: Tx, session: Session, message: Received, reason: str) -> None:
     tx.log(Change(Kind.MAIL_EXPIRED, message.id, session.project_id, data), actor=SERVER)
 
 
-def _send_on(tx: Tx, session: Session, message: Received, target: Target) -> None:
-    """To whoever stands in; what concerned this session alone ends here, and its sender can see that it did."""
+def _reroute(tx: Tx, session: Session, message: Received, target: Target) -> None:
+    """Deliver the message to the stand-in. A message only for the session expires, which its sender can see."""
     reason = target.reason or f"{session.name} has ended ({session.status})"
     if not outlives(message, was_done=session.status is Status.COMPLETED):
         _expire(tx, session, message, reason)

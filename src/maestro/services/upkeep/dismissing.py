@@ -1,7 +1,8 @@
-"""Ends programs of sessions that have nothing left to do: their try or their run is over, or they ended on record.
+"""End programs of sessions without further work: their attempt or run is over, or their session is recorded as ended.
 
-A program that has reported its task may stay for more, as a chat does: it gets a moment to finish its sentence. One
-that somebody looks at is left alone until nobody does; one whose task is no more is ended at once.
+A program that has reported its task may stay open, as a chat does, so it gets a grace period to finish its sentence.
+A program with an attached terminal is left alone until the terminal is detached. A program whose task was taken away
+is ended at once.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from maestro.services.programs.stopping import Stopping
 from maestro.store.base import Store
 from maestro.store.repositories.spawns import Dismissed
 
-_DONE = (Outcome.COMPLETED, Outcome.FAILED)
+_REPORTED = (Outcome.COMPLETED, Outcome.FAILED)
 
 
 class Dismissing:
-    """Runs when a session, a try or a run is over, and when someone's moment has passed."""
+    """A job that runs when a session, an attempt or a run is over, and when a grace period has passed."""
 
     name = "dismissing"
 
@@ -28,26 +29,26 @@ class Dismissing:
         self._stopping = stopping
         self._clock = clock
         self._grace = timedelta(seconds=grace_seconds)
-        self._asked: set[str] = set()
+        self._asked_to_end: set[str] = set()
 
     async def run_once(self) -> datetime | None:
-        found = await self._store.read(lambda tx: tx.spawns.dismissed(limit=limits.upkeep_batch_rows_max))
-        self._asked &= {one.session_id for one in found}
-        due = [await self._look_at(one) for one in found if one.session_id not in self._asked]
-        return min((when for when in due if when is not None), default=None)
+        dismissed = await self._store.read(lambda tx: tx.spawns.dismissed(limit=limits.upkeep_batch_rows_max))
+        self._asked_to_end &= {session.session_id for session in dismissed}
+        due = [await self._dismiss(session) for session in dismissed if session.session_id not in self._asked_to_end]
+        return min((at for at in due if at is not None), default=None)
 
-    async def _look_at(self, one: Dismissed) -> datetime | None:
-        """When to look at a session again; none if it was told to end."""
+    async def _dismiss(self, session: Dismissed) -> datetime | None:
+        """Stop the session's program if its time has come. Return when to check again; None after the stop."""
         now = self._clock.now()
-        is_done = one.outcome in _DONE or one.run_id is None
-        if is_done and one.ended_at is not None and one.ended_at + self._grace > now:
-            return one.ended_at + self._grace
+        has_reported = session.outcome in _REPORTED or session.run_id is None
+        if has_reported and session.ended_at is not None and session.ended_at + self._grace > now:
+            return session.ended_at + self._grace
         try:
-            if is_done and await self._stopping.is_looked_at(one.session_id):
+            if has_reported and await self._stopping.is_looked_at(session.session_id):
                 return now + max(self._grace, timedelta(seconds=1))
-            why = f"the end of its task in {one.run_id}" if one.run_id else "its end on record"
-            await self._stopping.stop(one.session_id, by=why)
-        except errors.Conflict:  # it has ended, or is not quite there
+            cause = f"the end of its task in {session.run_id}" if session.run_id else "its recorded end"
+            await self._stopping.stop(session.session_id, by=cause)
+        except errors.Conflict:  # the program has ended, or its runner is still starting
             return now + timedelta(seconds=1)
-        self._asked.add(one.session_id)
+        self._asked_to_end.add(session.session_id)
         return None

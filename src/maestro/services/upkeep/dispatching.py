@@ -1,6 +1,6 @@
-"""Keeps runs going: starts what is ready, takes note of what ended, tries again, and says when a run is over.
+"""Move runs forward: start ready tasks, record the outcome of attempts, start further attempts, and end runs.
 
-No model is asked. Every step is decided on the store as it is, so a server that was killed goes on where it stood.
+No model is asked. Every step is decided from the store alone, so a restarted server continues where the last stopped.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _OUTCOMES = {
     Status.CANCELLED: Outcome.STOPPED,
     Status.FAILED: Outcome.FAILED,
 }
-_CLAIMS_END = (Kind.TASK_RELEASED, Kind.TASK_CLAIM_EXPIRED)
+_CLAIM_ENDS = (Kind.TASK_RELEASED, Kind.TASK_CLAIM_EXPIRED)
 
 
 class Dispatching:
-    """Looks at every live run when something happened that may concern it."""
+    """A job that checks every live run when an event may concern a run."""
 
     name = "dispatching"
 
@@ -52,165 +52,167 @@ class Dispatching:
     ) -> None:
         self._store = store
         self._spawning = spawning
-        self._starts = Starts(launching)  # each run has a bound of its own
+        self._starts = Starts(launching)  # without a common bound: each run bounds its own sessions
         self._stopping = stopping
         self._clock = clock
 
     async def run_once(self) -> datetime | None:
-        """Every live run; and again after a while, whatever happens, for as long as there are any."""
-        due = [await self._go_on(run) for run in await self._store.read(_live, quick=True)]
+        """Advance every live run. While live runs exist, the next round comes after a fixed time at the latest."""
+        due = [await self._advance_run(run) for run in await self._store.read(_live_runs, quick=True)]
         if not due:
             return None
-        at_the_latest = self._clock.now() + timedelta(seconds=limits.run_look_seconds)
-        return min((when for when in due if when is not None), default=at_the_latest)
+        latest = self._clock.now() + timedelta(seconds=limits.run_look_seconds)
+        return min((at for at in due if at is not None), default=latest)
 
     async def close(self) -> None:
-        """What is being started now is found and started by the next server."""
+        """Stop starting sessions. The next server finds and starts a session whose start was cut short."""
         await self._starts.close()
 
-    async def _go_on(self, run: Run) -> datetime | None:
-        """One run: what ended is noted, what may start is started. When to look again at the latest."""
-        plan, begins, losers = await self._store.write(lambda tx: self._step(tx, run.id))
+    async def _advance_run(self, run: Run) -> datetime | None:
+        """Record ended attempts of the run and start ready tasks. Return when to check again, if known."""
+        plan, starts, losers = await self._store.write(lambda tx: self._take_step(tx, run.id))
         await self._stopping.stop_all(losers, by=f"the end of {run.id}")
         if plan is None or plan.verdict is not None:
             return None
-        begun = await asyncio.gather(*(self._begin(begin) for begin in begins))
-        full = next((one.problem for one in begun if one.is_full), "")
-        if full or (run.note and any(one.session_id for one in begun)):
-            await self._store.write(lambda tx: _say(tx, run, f"Waits for room. {full}" if full else ""))
-        if any(one.problem and not one.is_full for one in begun):
-            return await self._go_on(run)  # it is counted, and there may be nothing left to do
+        results = await asyncio.gather(*(self._start_attempt(start) for start in starts))
+        limit_problem = next((result.problem for result in results if result.is_full), "")
+        if limit_problem or (run.note and any(result.session_id for result in results)):
+            note = f"Waits for room. {limit_problem}" if limit_problem else ""
+            await self._store.write(lambda tx: _set_waiting_note(tx, run, note))
+        if any(result.problem and not result.is_full for result in results):
+            return await self._advance_run(run)  # a refused start counts as an attempt, so the run may be over now
         return plan.look_again
 
-    def _step(self, tx: Tx, run_id: str) -> tuple[rules.Plan | None, list[_Begin], list[str]]:
+    def _take_step(self, tx: Tx, run_id: str) -> tuple[rules.Plan | None, list[_Start], list[str]]:
+        """Return the plan of the run, the attempts to start, and the sessions to stop."""
         run = tx.runs.get(run_id)
         if run is None or run.status is not RunStatus.RUNNING:
             return None, [], []
         for attempt in tx.runs.adrift(run.id):
-            _drift(tx, run, attempt)
-        for one in runs.at_work(tx, run):
-            if one.is_running:
-                self._settle(tx, run, one)
-        found, plan = _planned(tx, run)
+            _end_attempt_at_deleted_task(tx, run, attempt)
+        for standing in runs.at_work(tx, run):
+            if standing.is_running:
+                self._settle_attempt(tx, run, standing)
+        standings, plan = _plan_step(tx, run)
         if plan.verdict is not None:
-            return plan, [], self._finish(tx, run, found, plan)
-        if not plan.start and not any(one.is_running for one in found):
-            _say(tx, run, plan.note)
-        tries = {one.task.id: len(one.attempts) for one in found}
-        notes = {one.task.id: one.note for one in found}
-        return plan, [_Begin(run, task, tries[task.id] + 1, notes[task.id]) for task in plan.start], []
+            return plan, [], self._finish_run(tx, run, standings, plan)
+        if not plan.start and not any(standing.is_running for standing in standings):
+            _set_waiting_note(tx, run, plan.note)
+        counts = {standing.task.id: len(standing.attempts) for standing in standings}
+        notes = {standing.task.id: standing.note for standing in standings}
+        return plan, [_Start(run, task, counts[task.id] + 1, notes[task.id]) for task in plan.start], []
 
-    async def _begin(self, begin: _Begin) -> _Begun:
-        """Start one session. Each in a transaction of its own: what is refused leaves nothing behind."""
+    async def _start_attempt(self, start: _Start) -> _StartResult:
+        """Start a session for the task. Each start has its own transaction, so a refused start leaves no rows."""
         try:
-            session_id = await self._store.write(lambda tx: self._start(tx, begin))
+            session_id = await self._store.write(lambda tx: self._spawn_session(tx, start))
         except errors.LimitReached as error:
-            return _Begun(problem=str(error), is_full=True)
+            return _StartResult(problem=str(error), is_full=True)
         except (errors.NotReady, errors.ClaimLost, errors.IllegalMove):
-            return _Begun()  # someone was faster: it is looked at again when that one is done
+            return _StartResult()  # another session has claimed the task; the end of that claim leads to a new check
         except errors.StorageFailed:
             raise
         except errors.MaestroError as error:
             problem = str(error)
-            log.warning("%s cannot start %s: %s", begin.run.id, begin.task.ref, problem)
-            await self._store.write(lambda tx: _refused(tx, begin, problem))
-            return _Begun(problem=problem)
+            log.warning("%s cannot start %s: %s", start.run.id, start.task.ref, problem)
+            await self._store.write(lambda tx: _record_refused_start(tx, start, problem))
+            return _StartResult(problem=problem)
         if session_id is not None:
             self._starts.begin(session_id)
-        return _Begun(session_id=session_id)
+        return _StartResult(session_id=session_id)
 
-    def _settle(self, tx: Tx, run: Run, one: Standing) -> None:
-        """A task whose session has ended, or has it no more: how that came out, and whether it is open again."""
-        attempt = one.attempts[-1]
-        outcome, note = _outcome(tx, one.task, attempt)
+    def _settle_attempt(self, tx: Tx, run: Run, standing: Standing) -> None:
+        """Record the outcome of the last attempt if it is over. Reopen a failed task while attempts are left."""
+        task, attempt = standing.task, standing.attempts[-1]
+        outcome, note = _outcome(tx, task, attempt)
         if outcome is None:
             return
         if outcome is not Outcome.COMPLETED:
-            note = note or _why(tx, one.task, attempt)
-        runs.settle(tx, run, one.task, attempt, outcome, note=note)
-        over = msgspec.structs.replace(attempt, outcome=outcome, note=note, ended_at=tx.at)
-        now = msgspec.structs.replace(one, attempts=[*one.attempts[:-1], over])
-        if one.task.status is Status.FAILED and now.failures < run.attempts_max and run.strategy is not Strategy.RACE:
-            moves.reopen(tx, THE_SERVER, task_shapes.OneTask(id=one.task.id))
+            note = note or _failure_note(tx, task, attempt)
+        runs.settle(tx, run, task, attempt, outcome, note=note)
+        ended = msgspec.structs.replace(attempt, outcome=outcome, note=note, ended_at=tx.at)
+        now = msgspec.structs.replace(standing, attempts=[*standing.attempts[:-1], ended])
+        if task.status is Status.FAILED and now.failures < run.attempts_max and run.strategy is not Strategy.RACE:
+            moves.reopen(tx, THE_SERVER, task_shapes.OneTask(id=task.id))
 
-    def _start(self, tx: Tx, begin: _Begin) -> str | None:
-        """Claim and spawn in one transaction: nobody else can have the task in between."""
-        run = tx.runs.get(begin.run.id)
-        task = tx.tasks.get(begin.task.id) or begin.task  # the whole of its text
+    def _spawn_session(self, tx: Tx, start: _Start) -> str | None:
+        """Claim the task and spawn its session in one transaction, so that no other session can claim in between."""
+        run = tx.runs.get(start.run.id)
+        task = tx.tasks.get(start.task.id) or start.task  # read again: lists cut the description
         if run is None or run.status is not RunStatus.RUNNING:
-            return None  # it was stopped just now
+            return None  # the run was stopped just now
         starter = rights.starter_of(tx, run)
         if starter is None:
-            return None  # it is looked at again when its coordinator is there
+            return None  # the coordinator is being restarted; its start leads to a new check of the run
         request = spawn_ops.SpawnSession(
             project=run.project_id,
             task=[task.id],
             member=[name for name in (run.member or task.member,) if name],
             tool=run.tool,
             words=run.words,
-            name=_name(tx, begin),
+            name=_session_name(tx, start),
             subject=task.title,
-            message=_directive(task, begin),
+            message=_directive(task, start),
             path=run.directory,
             worktree=run.worktrees,
             allow=run.allow,
             asks=run.asks,
         )
-        made = self._spawning.spawn(tx, starter, request, run_id=run.id)
-        tx.runs.begin(_attempt(begin, tx.at, session_id=made.id))
-        return made.id
+        session = self._spawning.spawn(tx, starter, request, run_id=run.id)
+        tx.runs.begin(_attempt(start, tx.at, session_id=session.id))
+        return session.id
 
-    def _finish(self, tx: Tx, run: Run, found: list[Standing], plan: rules.Plan) -> list[str]:
-        """The run is over, and what it still has at work is stopped."""
+    def _finish_run(self, tx: Tx, run: Run, standings: list[Standing], plan: rules.Plan) -> list[str]:
+        """End the run. Return the ids of the sessions that still work for the run and must be stopped."""
         assert plan.verdict is not None
         runs.end(tx, run, plan.verdict, note=plan.note, actor=SERVER)
         if run.strategy is Strategy.RACE:
-            self._decide_race(tx, run, found)
-        return [one.attempts[-1].session_id for one in found if one.is_running]
+            self._decide_race(tx, run, standings)
+        return [standing.attempts[-1].session_id for standing in standings if standing.is_running]
 
-    def _decide_race(self, tx: Tx, run: Run, found: list[Standing]) -> None:
-        """Those that were slower are cancelled; those that failed have failed; the parent counts as done."""
-        winner = next((one for one in found if one.task.status is Status.COMPLETED), None)
-        why = "another attempt was faster" if winner is not None else "its race is over"
-        for one in found:
-            task = tx.tasks.get(one.task.id)
+    def _decide_race(self, tx: Tx, run: Run, standings: list[Standing]) -> None:
+        """Cancel the slower tasks, leave failed tasks as they are, and complete the parent if a task has won."""
+        winner = next((standing for standing in standings if standing.task.status is Status.COMPLETED), None)
+        reason = "another attempt was faster" if winner is not None else "the race is over"
+        for standing in standings:
+            task = tx.tasks.get(standing.task.id)
             if task is not None and task.status not in FINAL:
-                moves.cancel(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
+                moves.cancel(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=reason))
         root = tx.tasks.get(run.task_id)
         if winner is not None and root is not None:
-            _win(tx, root)
+            _complete_race_task(tx, root)
 
 
-class _Begin(msgspec.Struct, frozen=True):
-    """A task that may be started now, for the how-manieth time."""
+class _Start(msgspec.Struct, frozen=True):
+    """An attempt that may be started now."""
 
     run: Run
     task: Task
-    number: int
-    note: str  # why the time before came to nothing
+    number: int  # of the attempt, from 1
+    note: str  # why the attempt before failed
 
 
-class _Begun(msgspec.Struct, frozen=True):
-    """What came of it."""
+class _StartResult(msgspec.Struct, frozen=True):
+    """The result of a start: a session, a problem, or neither when the task is no longer free."""
 
     session_id: str | None = None
     problem: str = ""
-    is_full: bool = False  # it may be tried again when others have ended
+    is_full: bool = False  # a limit was reached: the start may succeed when other sessions have ended
 
 
-def _live(tx: Tx) -> list[Run]:
-    found = page = tx.runs.live(limit=limits.page_items_max)
+def _live_runs(tx: Tx) -> list[Run]:
+    live = page = tx.runs.live(limit=limits.page_items_max)
     while len(page) == limits.page_items_max:
         page = tx.runs.live(after=page[-1].id, limit=limits.page_items_max)
-        found = found + page
-    return found
+        live = live + page
+    return live
 
 
-def _attempt(begin: _Begin, at: datetime, *, session_id: str) -> Attempt:
+def _attempt(start: _Start, at: datetime, *, session_id: str) -> Attempt:
     return Attempt(
-        run_id=begin.run.id,
-        task_id=begin.task.id,
-        number=begin.number,
+        run_id=start.run.id,
+        task_id=start.task.id,
+        number=start.number,
         session_id=session_id,
         outcome=None,
         started_at=at,
@@ -218,81 +220,89 @@ def _attempt(begin: _Begin, at: datetime, *, session_id: str) -> Attempt:
     )
 
 
-def _refused(tx: Tx, begin: _Begin, problem: str) -> None:
-    """No session could be started: that counts as a try, so that a run does not try for ever."""
-    run = tx.runs.get(begin.run.id)
+def _record_refused_start(tx: Tx, start: _Start, problem: str) -> None:
+    """Count a refused start as an attempt, so that a run does not repeat the start for ever."""
+    run = tx.runs.get(start.run.id)
     if run is None or run.status is not RunStatus.RUNNING:
         return
     note = problem[: limits.run_note_chars_max]
-    tried = _attempt(begin, tx.at, session_id="")
-    tx.runs.begin(msgspec.structs.replace(tried, outcome=Outcome.REFUSED, note=note, ended_at=tx.at))
-    runs.tell(tx, run, begin.task, tried, Outcome.REFUSED, note=note)
+    attempt = _attempt(start, tx.at, session_id="")
+    tx.runs.begin(msgspec.structs.replace(attempt, outcome=Outcome.REFUSED, note=note, ended_at=tx.at))
+    runs.tell(tx, run, start.task, attempt, Outcome.REFUSED, note=note)
 
 
-def _drift(tx: Tx, run: Run, attempt: Attempt) -> None:
-    """A try whose task was deleted is over."""
+def _end_attempt_at_deleted_task(tx: Tx, run: Run, attempt: Attempt) -> None:
+    """End an attempt as stopped because its task was deleted."""
     note = "Its task was deleted."
     tx.runs.end(attempt, Outcome.STOPPED, note=note, at=tx.at)
-    told = {"task": attempt.task_id, "attempt": attempt.number, "outcome": Outcome.STOPPED.value, "note": note}
-    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, told), actor=SERVER)
+    data = {"task": attempt.task_id, "attempt": attempt.number, "outcome": Outcome.STOPPED.value, "note": note}
+    tx.log(Change(Kind.RUN_ATTEMPT, run.id, run.project_id, data), actor=SERVER)
 
 
-def _say(tx: Tx, run: Run, why: str) -> None:
-    """That a run waits, and for what; or that it waits no more."""
-    if tx.runs.say(run.id, why) and why:
-        tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": why}), actor=SERVER)
+def _set_waiting_note(tx: Tx, run: Run, note: str) -> None:
+    """Store why the run waits; an empty note means that the run no longer waits."""
+    if tx.runs.say(run.id, note) and note:
+        tx.log(Change(Kind.RUN_WAITING, run.id, run.project_id, {"note": note}), actor=SERVER)
 
 
-def _name(tx: Tx, begin: _Begin) -> str:
-    """A session of a run is called by its task and try, t12.1; if someone has that name, by its run as well."""
-    short = f"t{begin.task.number}.{begin.number}"
-    is_free = tx.sessions.by_name(begin.run.project_id, short) is None
-    return short if is_free else f"{begin.run.id[-6:]}-{short}"
+def _session_name(tx: Tx, start: _Start) -> str:
+    """Name the session after task and attempt, as in t12.1. If the name is taken, put the run's id in front."""
+    short = f"t{start.task.number}.{start.number}"
+    is_free = tx.sessions.by_name(start.run.project_id, short) is None
+    return short if is_free else f"{start.run.id[-6:]}-{short}"
 
 
-def _directive(task: Task, begin: _Begin) -> str:
-    """What a session is told of its task; one that tries again, also why the last try came to nothing."""
-    if not begin.note:
+def _directive(task: Task, start: _Start) -> str:
+    """Return the description of the task; for a further attempt, also why the last attempt failed."""
+    if not start.note:
         return task.description
-    again = (
-        f"This is try {begin.number}. The one before came to nothing: {begin.note}\nSee: maestro task show {task.ref}"
+    last_attempt = (
+        f"This is attempt {start.number}. The attempt before it failed: {start.note}\n"
+        f"See: maestro task show {task.ref}"
     )
-    return f"{task.description}\n\n{again}".strip()
+    return f"{task.description}\n\n{last_attempt}".strip()
 
 
-def _planned(tx: Tx, run: Run) -> tuple[list[Standing], rules.Plan]:
-    """What to do next: from what moves, as long as anything does. Only whole can a run be judged."""
-    given_up = _given_up(tx, run)
-    if given_up is not None:
-        return runs.standing(tx, run), given_up
-    going = runs.at_work(tx, run)
-    room = rules.room(run, [one for one in going if one.is_running])
-    for many in (2 * room, limits.run_tasks_moving_max):  # a few will do, unless they wait for their next try
-        found = going + runs.to_begin(tx, run, limit=many if room else 0)
-        plan = rules.plan(run, found, tx.at)
-        if len(plan.start) >= room or len(found) < len(going) + many:
+def _plan_step(tx: Tx, run: Run) -> tuple[list[Standing], rules.Plan]:
+    """Plan the next step of the run.
+
+    Running and ready tasks suffice for a plan while any exist. Only the whole run can be judged as over.
+    """
+    withdrawal = _plan_for_withdrawn_task(tx, run)
+    if withdrawal is not None:
+        return runs.standing(tx, run), withdrawal
+    running = runs.at_work(tx, run)
+    room = rules.room(run, [standing for standing in running if standing.is_running])
+    for count in (2 * room, limits.run_tasks_moving_max):  # a few suffice, unless they wait for their next attempt
+        standings = running + runs.to_begin(tx, run, limit=count if room else 0)
+        plan = rules.plan(run, standings, tx.at)
+        if len(plan.start) >= room or len(standings) < len(running) + count:
             break
-    if plan.verdict is None and (plan.start or any(one.is_running for one in found)):
-        return found, plan
-    found = runs.standing(tx, run)
-    if len(found) > limits.run_tasks_max:
-        return found, rules.Plan(verdict=RunStatus.FAILED, note=f"It has grown beyond {limits.run_tasks_max} tasks.")
-    return found, _waiting(tx, run, found, rules.plan(run, found, tx.at))
+    if plan.verdict is None and (plan.start or any(standing.is_running for standing in standings)):
+        return standings, plan
+    standings = runs.standing(tx, run)
+    if len(standings) > limits.run_tasks_max:
+        note = f"The run has grown beyond {limits.run_tasks_max} tasks."
+        return standings, rules.Plan(verdict=RunStatus.FAILED, note=note)
+    return standings, _add_waits(tx, run, standings, rules.plan(run, standings, tx.at))
 
 
-def _waiting(tx: Tx, run: Run, found: list[Standing], plan: rules.Plan) -> rules.Plan:
-    """A run that can do nothing now may wait for others; it says for whom, or that they will not come."""
+def _add_waits(tx: Tx, run: Run, standings: list[Standing], plan: rules.Plan) -> rules.Plan:
+    """Let a run without startable tasks wait for work outside the run, and name that work in the note.
+
+    If the outside work cannot end well, the plan keeps its verdict and the note names the reason.
+    """
     if plan.start or plan.verdict not in (None, RunStatus.FAILED) or run.strategy is Strategy.RACE:
         return plan
-    waits, stuck = run_waits.why(tx, run, found)
+    waits, stuck = run_waits.why(tx, run, standings)
     if waits:
         return rules.Plan(look_again=plan.look_again, note=f"Waits. {waits}")
     note = f"{plan.note} {stuck}"[: limits.run_note_chars_max] if stuck and plan.verdict else plan.note
     return msgspec.structs.replace(plan, note=note)
 
 
-def _win(tx: Tx, root: Task) -> None:
-    """A race is won: its task is done, whatever has failed; its gates are those that the winner has passed."""
+def _complete_race_task(tx: Tx, root: Task) -> None:
+    """Complete the task of a won race, whatever has failed below it. The winner has passed the gates already."""
     outcome = Outcomes(tx, THE_SERVER)
     if root.status in task_rules.TRANSITIONS["roll_up"] and not root.open_blockers and not root.stage_held:
         root = outcome.apply(task_rules.roll_up(root, at=tx.at))
@@ -300,26 +310,29 @@ def _win(tx: Tx, root: Task) -> None:
         outcome.apply(task_rules.complete(root, accepted=True, at=tx.at))
 
 
-def _given_up(tx: Tx, run: Run) -> rules.Plan | None:
-    """Whether someone has taken away what a run is for."""
+def _plan_for_withdrawn_task(tx: Tx, run: Run) -> rules.Plan | None:
+    """Return the plan that ends a run whose task was deleted or cancelled; None for any other run."""
     root = tx.tasks.get(run.task_id)
     if root is None:
         return rules.Plan(verdict=RunStatus.FAILED, note="Its task was deleted.")
     if root.status is Status.CANCELLED:
-        return rules.Plan(verdict=RunStatus.STOPPED, note=_cancelled(root))
+        return rules.Plan(verdict=RunStatus.STOPPED, note=_cancellation_note(root))
     return None
 
 
-def _cancelled(task: Task) -> str:
+def _cancellation_note(task: Task) -> str:
     return f"{task.ref} was cancelled" + (f": {task.reason}" if task.reason else ".")
 
 
 def _outcome(tx: Tx, task: Task, attempt: Attempt) -> tuple[Outcome | None, str]:
-    """How an attempt came out, and why if its task does not say; None while it goes on, or its gates do."""
+    """Return the outcome of the attempt, and a note if the task gives no reason.
+
+    The outcome is None while the attempt or its gates go on.
+    """
     session = tx.sessions.route(attempt.session_id)
     is_live = session is not None and session.is_live
     if is_live and rules.is_taken_away(task, attempt):
-        return rules.taken_away(attempt, tx.events.newest(task.id, kinds=_CLAIMS_END))
+        return rules.taken_away(attempt, tx.events.newest(task.id, kinds=_CLAIM_ENDS))
     if is_live or task.status is Status.IN_REVIEW or task.status in _OUTCOMES:
         return _OUTCOMES.get(task.status), ""
     if session is not None and session.status is SessionStatus.STOPPED:
@@ -327,10 +340,10 @@ def _outcome(tx: Tx, task: Task, attempt: Attempt) -> tuple[Outcome | None, str]
     return Outcome.LOST if session is None or session.status is SessionStatus.LOST else Outcome.FAILED, ""
 
 
-def _why(tx: Tx, task: Task, attempt: Attempt) -> str:
-    """Why an attempt came to nothing, in a line: what its task says, else how its program ended."""
+def _failure_note(tx: Tx, task: Task, attempt: Attempt) -> str:
+    """Return in one line why the attempt failed: the reason of the task, else the last output of the program."""
     if task.status is Status.CANCELLED:
-        return _cancelled(task)[: limits.run_note_chars_max]
+        return _cancellation_note(task)[: limits.run_note_chars_max]
     spawn = tx.spawns.get(attempt.session_id)
-    said = task.reason or (spawn.tail if spawn else None) or ""
-    return next((line.strip() for line in said.splitlines() if line.strip()), "")[: limits.run_note_chars_max]
+    text = task.reason or (spawn.tail if spawn else None) or ""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")[: limits.run_note_chars_max]

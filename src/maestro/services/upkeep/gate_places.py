@@ -1,4 +1,4 @@
-"""Where the gates of a task run: where its work was done, or what came together of the work below it."""
+"""Find the directory in which the gates of a task run: the holder's directory, or a checkout of the run's branch."""
 
 from __future__ import annotations
 
@@ -16,53 +16,55 @@ from maestro.services.worktrees import setup
 from maestro.store.base import Store, Tx
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _Location(msgspec.Struct, frozen=True):
     directory: str
-    branch: str | None = None  # not what lies in the directory, but this branch of its repository
+    branch: str | None = None  # if set, gates run in a checkout of this branch, not in the directory itself
 
 
 @contextlib.asynccontextmanager
 async def place_of(store: Store, task: Task, sandbox: Sandbox) -> AsyncIterator[str]:
-    """The directory for a task's gates, for as long as they run."""
-    found = await store.read(lambda tx: _found(tx, task), quick=True)
-    if found is None:
-        raise errors.NotFound("There is no checkout to run it in.")
-    commit = await worktrees.tip(found.directory, found.branch) if found.branch else None
+    """Yield the directory for the gates of the task. A temporary checkout exists only until the gates are done."""
+    location = await store.read(lambda tx: _locate(tx, task), quick=True)
+    if location is None:
+        raise errors.NotFound("The project has no checkout in which the gates of the task can run.")
+    commit = await worktrees.tip(location.directory, location.branch) if location.branch else None
     if commit is None:
-        yield found.directory
+        yield location.directory
         return
-    async with worktrees.checkout(found.directory, at=commit) as tree:
-        allowed = await setup.read_settings(store, task.project_id, found.directory)
+    async with worktrees.checkout(location.directory, at=commit) as tree:
+        allowed = await setup.read_settings(store, task.project_id, location.directory)
         if allowed.refusal:
             raise errors.Conflict(allowed.refusal)  # without its set-up the tree proves nothing about the work
-        prepared = await worktrees.prepare(tree, settings=allowed.settings, source=found.directory, sandbox=sandbox)
+        prepared = await worktrees.prepare(
+            tree, settings=allowed.settings, source=location.directory, sandbox=sandbox
+        )
         if prepared.setup is not None and not prepared.setup.is_ok:
             raise errors.Conflict(prepared.setup.failure[: limits.report_tail_chars_max])
         yield tree
 
 
-def _found(tx: Tx, task: Task) -> _Place | None:
-    """The holder's own directory; for what nobody holds, its run's branch; else the project's first checkout."""
+def _locate(tx: Tx, task: Task) -> _Location | None:
+    """Return the holder's directory; for a task without a holder, the run's branch; else the first checkout."""
     spawn = tx.spawns.get(task.holder) if task.holder else None
     if spawn is not None:
-        return _Place(spawn.directory)
+        return _Location(spawn.directory)
     session = tx.sessions.get(task.holder) if task.holder else None
     workspace = tx.projects.workspace(session.workspace_id) if session and session.workspace_id else None
     if workspace is not None:
-        return _Place(workspace.path)
+        return _Location(workspace.path)
     run = _run_above(tx, task)
     if run is not None:
-        return _Place(run.directory, run.branch)
-    found = tx.projects.workspaces(task.project_id, limit=1)
-    return _Place(found[0].path) if found else None
+        return _Location(run.directory, run.branch)
+    workspaces = tx.projects.workspaces(task.project_id, limit=1)
+    return _Location(workspaces[0].path) if workspaces else None
 
 
 def _run_above(tx: Tx, task: Task) -> Run | None:
-    """The run that a task is of: its own, or that of the nearest task above it."""
-    at: Task | None = task
+    """Return the last run of the task, or of the nearest task above it that had a run."""
+    ancestor: Task | None = task
     for _ in range(limits.task_depth_max):
-        run = tx.runs.last_of_task(at.id) if at else None
-        if run is not None or at is None:
+        run = tx.runs.last_of_task(ancestor.id) if ancestor else None
+        if run is not None or ancestor is None:
             return run
-        at = tx.tasks.get(at.parent_id) if at.parent_id else None
+        ancestor = tx.tasks.get(ancestor.parent_id) if ancestor.parent_id else None
     return None

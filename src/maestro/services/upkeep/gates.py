@@ -1,4 +1,4 @@
-"""Runs the gates of tasks that were reported complete. Only then do they count; what did not pass goes back."""
+"""Run the gates of tasks in review. Complete a task whose gates pass; send back a task whose gates do not."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ from maestro.text import redaction
 from maestro.tools.base import cleared
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _GateRun(msgspec.Struct, frozen=True):
+    """A gate that has run, with its kept output."""
+
     result: GateResult
     output: Content
     text: str
@@ -52,21 +54,21 @@ class _Said(msgspec.Struct, frozen=True):
         return rules.verdict(self.result, self.text, is_timed_out=self.is_timed_out)
 
     @property
-    def in_short(self) -> str:
+    def summary(self) -> str:
         return f"gate {self.result.command}, {rules.how(self.result, is_timed_out=self.is_timed_out)}"
 
 
-class _Clash(msgspec.Struct, frozen=True):
-    """Why finished work cannot come in; where it is a conflict, whose and with what."""
+class _MergeRefusal(msgspec.Struct, frozen=True):
+    """Why finished work cannot be merged. For a conflict also: its author, worktree and conflicting files."""
 
-    why: str
+    reason: str
     author: Session | None = None
     worktree: Worktree | None = None
     conflict: Conflicted | None = None
 
 
 class Gates:
-    """A few tasks at a time, each task's gates in their order."""
+    """A job that judges a few tasks at a time, and runs the gates of each task in their order."""
 
     name = "gates"
 
@@ -87,36 +89,36 @@ class Gates:
         self._clock = clock
         self._seconds_max = seconds_max
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._asking: dict[str, Task] = {}  # whose commands run
+        self._in_gates: dict[str, Task] = {}  # tasks whose gate commands run now
         self._holds: dict[str, Hold] = {}  # the outputs of a task's gates, until their rows are written
         self._merging: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.on_done: Callable[[], None] = lambda: None  # there is room for another
+        self.on_done: Callable[[], None] = lambda: None  # called when a task is judged and another may begin
 
     async def run_once(self) -> datetime | None:
-        """Begin with what is due and has a place; whoever is done asks for the next look."""
+        """Begin to judge due tasks up to the limit. The end of each judgement asks for the next round."""
         for task_id in [task_id for task_id, work in self._running.items() if work.done()]:
             work = self._running.pop(task_id)
             if not work.cancelled():
                 work.result()
-        await self._give_up()
-        many = limits.gates_parallel_max
-        due = await self._store.read(lambda tx: tx.tasks.in_review(limit=many * 4))
+        await self._cancel_outdated()
+        parallel_max = limits.gates_parallel_max
+        due = await self._store.read(lambda tx: tx.tasks.in_review(limit=parallel_max * 4))
         for task in due:
-            if len(self._running) < many and task.id not in self._running:
+            if len(self._running) < parallel_max and task.id not in self._running:
                 work = self._running[task.id] = asyncio.create_task(self._judge(task))
                 work.add_done_callback(lambda _: self.on_done())
         return None
 
-    async def _give_up(self) -> None:
-        """End the gates of what is no longer to be judged: it was cancelled or deleted, or someone has judged it."""
-        asking = dict(self._asking)
+    async def _cancel_outdated(self) -> None:
+        """Cancel the gates of tasks that were cancelled, deleted or judged by another caller meanwhile."""
+        in_gates = dict(self._in_gates)
 
-        def look(tx: Tx) -> list[str]:
-            now = {task_id: tx.tasks.get(task_id) for task_id in asking}
-            return [task_id for task_id, task in now.items() if task is None or not _stands(task, asking[task_id])]
+        def read_outdated(tx: Tx) -> list[str]:
+            now = {task_id: tx.tasks.get(task_id) for task_id in in_gates}
+            return [id for id, task in now.items() if task is None or not _is_unchanged(task, in_gates[id])]
 
-        for task_id in await self._store.read(look, quick=True) if asking else ():
-            if task_id in self._asking:
+        for task_id in await self._store.read(read_outdated, quick=True) if in_gates else ():
+            if task_id in self._in_gates:
                 self._running[task_id].cancel()
 
     async def close(self) -> None:
@@ -125,6 +127,7 @@ class Gates:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _judge(self, task: Task) -> None:
+        """Judge the task while a hold keeps the outputs of its gates from removal."""
         with self._blobs.hold() as hold:
             self._holds[task.id] = hold
             try:
@@ -135,69 +138,72 @@ class Gates:
     async def _judge_holding(self, task: Task) -> None:
         loose = await self._loose_ends(task)
         if loose:
-            await self._store.write(lambda tx: _conclude(tx, task, [], _Clash(loose)))
+            await self._store.write(lambda tx: _conclude(tx, task, [], _MergeRefusal(loose)))
             return
-        self._asking[task.id] = task
+        self._in_gates[task.id] = task
         try:
-            said = await self._asked(task)
+            gate_runs = await self._run_gates(task)
         finally:
-            del self._asking[task.id]
-        if not all(one.result.passed for one in said):
-            await self._store.write(lambda tx: _conclude(tx, task, said, None))
+            del self._in_gates[task.id]
+        if not all(gate.result.passed for gate in gate_runs):
+            await self._store.write(lambda tx: _conclude(tx, task, gate_runs, None))
             return
         run = await self._store.read(lambda tx: _run_of(tx, task), quick=True)
-        # Merged and completed before the next one is: of several attempts in a race only one gets in.
+        # The lock covers merge and completion: of several attempts in a race only one is merged.
         async with self._merging.setdefault(run.id if run else task.id, asyncio.Lock()):
-            lost = await self._store.read(lambda tx: _has_lost(tx, run), quick=True) if run else ""
-            clash = _Clash(lost) if lost else await self._merge(task)
-            await self._store.write(lambda tx: _conclude(tx, task, said, clash))
+            lost = await self._store.read(lambda tx: _reason_if_race_lost(tx, run), quick=True) if run else ""
+            refusal = _MergeRefusal(lost) if lost else await self._merge(task)
+            await self._store.write(lambda tx: _conclude(tx, task, gate_runs, refusal))
 
-    async def _asked(self, task: Task) -> list[_Said]:
-        """What the gates say, one after another up to the first that does not pass."""
-        said: list[_Said] = []
+    async def _run_gates(self, task: Task) -> list[_GateRun]:
+        """Run the gates of the task one after another, up to the first gate that does not pass."""
+        gate_runs: list[_GateRun] = []
         if not task.gates:
-            return said
+            return gate_runs
         # Read once: no gate of a task runs in another mode than the gate before it.
         within = await self._sandboxes.of_project(task.project_id)
         try:
             async with place_of(self._store, task, within) as directory:
                 for command in task.gates:
-                    said.append(await self._run(task, command, directory, within))
-                    if not said[-1].result.passed:
-                        break  # the rest would say nothing more
+                    gate_runs.append(await self._run_gate(task, command, directory, within))
+                    if not gate_runs[-1].result.passed:
+                        break  # the task goes back anyway, whatever the other gates say
         except errors.MaestroError as error:
-            if len(said) < len(task.gates) and all(one.result.passed for one in said):
+            if len(gate_runs) < len(task.gates) and all(gate.result.passed for gate in gate_runs):
                 text = f"{error} {error.hint}".strip().encode("utf-8", "replace")
-                never = shell_command.Ran(code=None, output=text, output_bytes=len(text), seconds=0.0)
-                said.append(await self._said(task, task.gates[len(said)], never, within.mode))
-        return said
+                not_run = shell_command.Ran(code=None, output=text, output_bytes=len(text), seconds=0.0)
+                gate_runs.append(await self._keep_result(task, task.gates[len(gate_runs)], not_run, within.mode))
+        return gate_runs
 
-    async def _merge(self, task: Task) -> _Clash | None:
-        """Bring a worker's branch into its run's; why that cannot be, or nothing."""
+    async def _merge(self, task: Task) -> _MergeRefusal | None:
+        """Merge the worker's branch into the run's branch. Return why the merge is refused, or None."""
 
-        session, found = await self._store.read(lambda tx: _to_be_merged(tx, task), quick=True)
-        if session is None or found is None or found.merges_into is None:
+        session, worktree = await self._store.read(lambda tx: _worktree_to_merge(tx, task), quick=True)
+        if session is None or worktree is None or worktree.merges_into is None:
             return None
         try:
-            done = await self._worktrees.bring_in(session, found, found.merges_into)
+            result = await self._worktrees.bring_in(session, worktree, worktree.merges_into)
         except errors.MaestroError as error:
-            return _Clash(f"It could not be merged into {found.merges_into}: {error}")
-        if isinstance(done, Merged):
+            return _MergeRefusal(f"The work could not be merged into {worktree.merges_into}: {error}")
+        if isinstance(result, Merged):
             return None
-        return _Clash(conflicts.described(session, found, done, in_run=False), session, found, done)
+        described = conflicts.described(session, worktree, result, in_run=False)
+        return _MergeRefusal(described, session, worktree, result)
 
     async def _loose_ends(self, task: Task) -> str:
-        """What of a worker's work would be left behind by the merge: as good as a gate that did not pass. Before the
-        gates, for those may leave files themselves."""
-        _, found = await self._store.read(lambda tx: _to_be_merged(tx, task), quick=True)
-        if found is None:
+        """Describe work that the merge would leave behind, such as uncommitted files; empty if all work is committed.
+
+        Loose ends count as a failed gate. They are checked before the gates, because gates may leave files.
+        """
+        _, worktree = await self._store.read(lambda tx: _worktree_to_merge(tx, task), quick=True)
+        if worktree is None:
             return ""
         try:
-            return await loose_ends(found.repository, path=found.path, branch=found.branch)
+            return await loose_ends(worktree.repository, path=worktree.path, branch=worktree.branch)
         except errors.MaestroError as error:
-            return f"Nobody can tell whether all of it is committed: {error}"
+            return f"Maestro could not check whether all work is committed: {error}"
 
-    async def _run(self, task: Task, command: str, directory: str, within: Sandbox) -> _Said:
+    async def _run_gate(self, task: Task, command: str, directory: str, within: Sandbox) -> _GateRun:
         ran = await sandbox.run(
             command,
             sandbox=within,
@@ -207,9 +213,10 @@ class Gates:
             bytes_max=limits.gate_output_bytes_max,
             mark=f"gate-{task.id}",
         )
-        return await self._said(task, command, ran, within.mode)
+        return await self._keep_result(task, command, ran, within.mode)
 
-    async def _said(self, task: Task, command: str, ran: shell_command.Ran, mode: Mode) -> _Said:
+    async def _keep_result(self, task: Task, command: str, ran: shell_command.Ran, mode: Mode) -> _GateRun:
+        """Keep the redacted output of a gate, and return the gate's result."""
         result = GateResult(
             id=ids.new("gat", self._clock.now()),
             task_id=task.id,
@@ -225,31 +232,32 @@ class Gates:
         is_cut = ran.output_bytes > len(ran.output)
         hidden = redaction.hide_in_end(text) if is_cut else redaction.hide_in_terminal(text)
         output = await asyncio.to_thread(self._holds[task.id].keep, ran.output if hidden == text else hidden.encode())
-        return _Said(result, output, hidden, ran.is_timed_out)
+        return _GateRun(result, output, hidden, ran.is_timed_out)
 
 
-def _to_be_merged(tx: Tx, task: Task) -> tuple[Session | None, Worktree | None]:
-    """Who did a task in a run with worktrees, and where."""
+def _worktree_to_merge(tx: Tx, task: Task) -> tuple[Session | None, Worktree | None]:
+    """Return the session that holds the task and its worktree, if the worktree is to be merged."""
     now = tx.tasks.get(task.id)
     holder = task.holder if task.holder and now and now.status is Status.IN_REVIEW else ""
-    found = tx.worktrees.get(holder)
-    if found is None or found.merges_into is None or found.removed_at is not None:
+    worktree = tx.worktrees.get(holder)
+    if worktree is None or worktree.merges_into is None or worktree.removed_at is not None:
         return None, None
-    return tx.sessions.get(holder), found
+    return tx.sessions.get(holder), worktree
 
 
-def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> None:
-    """Keep the evidence and move the task, if it still stands where it stood."""
-    for one in said:
-        tx.gates.insert(one.result, one.output)
-        kind = Kind.GATE_PASSED if one.result.passed else Kind.GATE_FAILED
-        data = {"ref": seen.ref, "gate": one.result.id, "command": one.result.command, "code": one.result.exit_code}
-        data["sandbox"] = one.result.sandbox.value
-        tx.log(Change(kind, seen.id, seen.project_id, data), actor=SERVER)
-    task = tx.tasks.get(seen.id)
-    if task is None or not _stands(task, seen):
-        return  # it went on meanwhile, or was handed in anew: then this was said about something else
-    passed = all(one.result.passed for one in said) and clash is None
+def _conclude(tx: Tx, judged: Task, gate_runs: list[_GateRun], refusal: _MergeRefusal | None) -> None:
+    """Keep the evidence, and complete or send back the task if the task has not changed since it was judged."""
+    for gate in gate_runs:
+        result = gate.result
+        tx.gates.insert(result, gate.output)
+        kind = Kind.GATE_PASSED if result.passed else Kind.GATE_FAILED
+        data = {"ref": judged.ref, "gate": result.id, "command": result.command, "code": result.exit_code}
+        data["sandbox"] = result.sandbox.value
+        tx.log(Change(kind, judged.id, judged.project_id, data), actor=SERVER)
+    task = tx.tasks.get(judged.id)
+    if task is None or not _is_unchanged(task, judged):
+        return  # the task has moved on or was reported again: these results are about an older state
+    passed = all(gate.result.passed for gate in gate_runs) and refusal is None
     if passed:
         moves.complete(tx, THE_SERVER, task_shapes.CompleteTask(id=task.id))
     holder = tx.sessions.get(task.holder) if task.holder else None
@@ -257,60 +265,66 @@ def _conclude(tx: Tx, seen: Task, said: list[_Said], clash: _Clash | None) -> No
         reports.reviewed(tx, holder, passed=passed)
     if passed:
         verdicts.passed(tx, task, holder)
-    elif clash is not None and _is_for_another(tx, task, clash):
-        _hand_on(tx, task, clash)
+    elif refusal is not None and _needs_conflict_task(tx, task, refusal):
+        _open_conflict_task(tx, task, refusal)
     else:
-        what = "it could not be merged" if clash is not None else said[-1].in_short
-        _send_back(tx, task, holder, what=what, why=clash.why if clash is not None else said[-1].verdict)
+        problem = "its work could not be merged" if refusal is not None else gate_runs[-1].summary
+        reason = refusal.reason if refusal is not None else gate_runs[-1].verdict
+        _send_back(tx, task, holder, problem=problem, reason=reason)
 
 
-def _stands(task: Task, seen: Task) -> bool:
-    """Whether a task is still to be judged for what was handed in."""
-    return task.status is Status.IN_REVIEW and task.updated_at == seen.updated_at
+def _is_unchanged(task: Task, judged: Task) -> bool:
+    """Return whether the task is still in review with the work that was judged."""
+    return task.status is Status.IN_REVIEW and task.updated_at == judged.updated_at
 
 
-def _is_for_another(tx: Tx, task: Task, clash: _Clash) -> bool:
-    """Whether a conflict needs a task of its own: its author has ended. What is itself to mend one is tried again."""
-    if clash.author is None or clash.conflict is None:
+def _needs_conflict_task(tx: Tx, task: Task, refusal: _MergeRefusal) -> bool:
+    """Return whether a new task must resolve the conflict, because the author of the work has ended.
+
+    A task that itself resolves a conflict gets no further task; it is attempted again.
+    """
+    if refusal.author is None or refusal.conflict is None:
         return False
-    author = tx.sessions.get(clash.author.id)
+    author = tx.sessions.get(refusal.author.id)
     return author is not None and author.ended_at is not None and tx.worktrees.mended_by(task.id) is None
 
 
-def _hand_on(tx: Tx, task: Task, clash: _Clash) -> None:
-    """The task is open again and waits for the one that mends the conflict; so does whatever depends on it."""
-    assert clash.author is not None and clash.worktree is not None and clash.conflict is not None
-    mending = conflicts.go_back(tx, clash.author, clash.worktree, clash.conflict, of=task)
-    why = f"It conflicts with {clash.conflict.into}: {mending.ref} is to mend that."
-    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
+def _open_conflict_task(tx: Tx, task: Task, refusal: _MergeRefusal) -> None:
+    """Open a task that resolves the conflict. The judged task and its dependants wait for the new task."""
+    assert refusal.author is not None and refusal.worktree is not None and refusal.conflict is not None
+    conflict_task = conflicts.go_back(tx, refusal.author, refusal.worktree, refusal.conflict, of=task)
+    reason = (
+        f"The work conflicts with {refusal.conflict.into}: {conflict_task.ref} has to resolve the conflict first."
+    )
+    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=reason))
     moves.release(tx, THE_SERVER, task_shapes.HeldTask(id=task.id))
-    attempt = tx.runs.attempt_of(clash.author.id)
+    attempt = tx.runs.attempt_of(refusal.author.id)
     run = tx.runs.get(attempt.run_id) if attempt else None
     if attempt is not None and run is not None:
-        runs.settle(tx, run, task, attempt, Outcome.FAILED, note=why)
+        runs.settle(tx, run, task, attempt, Outcome.FAILED, note=reason)
 
 
-def _send_back(tx: Tx, task: Task, holder: Session | None, *, what: str, why: str) -> None:
-    """Whoever holds it goes on with it; if nobody is there any more, it is open for the next."""
-    why = why[: limits.reason_chars_max]
-    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
+def _send_back(tx: Tx, task: Task, holder: Session | None, *, problem: str, reason: str) -> None:
+    """Reject the task. A live holder continues with the task; the task of an ended holder fails."""
+    reason = reason[: limits.reason_chars_max]
+    moves.reject(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=reason))
     if holder is not None and holder.ended_at is None:
-        notices.to_session(tx, holder, subject=f"{task.ref} is not done yet", text=why, priority=Priority.HIGH)
+        notices.to_session(tx, holder, subject=f"{task.ref} is not done yet", text=reason, priority=Priority.HIGH)
     elif holder is not None:
         with contextlib.suppress(errors.Conflict):
-            moves.fail(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=why))
-    verdicts.failed(tx, task, holder, what=what, why=why)
+            moves.fail(tx, THE_SERVER, task_shapes.ReasonedTask(id=task.id, reason=reason))
+    verdicts.failed(tx, task, holder, what=problem, why=reason)
 
 
 def _run_of(tx: Tx, task: Task) -> Run | None:
-    """The run that a task is worked on for."""
+    """Return the run that the holder of the task works for."""
     attempt = tx.runs.attempt_of(task.holder) if task.holder else None
     return tx.runs.get(attempt.run_id) if attempt else None
 
 
-def _has_lost(tx: Tx, run: Run) -> str:
-    """Why an attempt counts no more: another has won the race."""
+def _reason_if_race_lost(tx: Tx, run: Run) -> str:
+    """Return why the attempt no longer counts, if another attempt has won the race; else an empty text."""
     if run.strategy is not Strategy.RACE:
         return ""
-    won = any(one.task.status is Status.COMPLETED for one in runs.standing(tx, run))
-    return "Another attempt was faster." if won else ""
+    is_won = any(standing.task.status is Status.COMPLETED for standing in runs.standing(tx, run))
+    return "Another attempt was faster." if is_won else ""

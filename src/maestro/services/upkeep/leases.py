@@ -1,7 +1,7 @@
-"""Takes back claims whose lease ran out, and sleeps until the next one does.
+"""Expire task claims whose lease has run out.
 
-Who slept with the machine, or had no server to speak to, could not renew: then claims go on for a while first. The
-same holds while the disk is full.
+A holder could not renew its claim while the machine slept, while no server ran, or while the disk was full. After
+such a time every claim is extended before any claim expires.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from maestro.store.base import Store, Tx
 
 
 class Leases:
-    """Expires claims."""
+    """A job that expires claims and is next due when the next lease runs out."""
 
     name = "leases"
 
@@ -25,36 +25,36 @@ class Leases:
         self._store = store
         self._patience = Patience(clock)
         self._is_first = True
-        self._could_not_store = False  # so nobody could renew a claim either
+        self._could_not_store = False  # holders could not store a renewal either
 
     async def run_once(self) -> datetime | None:
         await self.be_fair()
         if self._could_not_store:
-            await self._store.write(_prolong)
+            await self._store.write(_extend_claims)
             self._could_not_store = False
-        due = await self._store.read(lambda tx: (tx.tasks.next_lease(), tx.at))
-        if due[0] is None or due[0] > due[1]:
-            return due[0]
+        due, now = await self._store.read(lambda tx: (tx.tasks.next_lease(), tx.at))
+        if due is None or due > now:
+            return due
         try:
-            return await self._store.write(_take_back)
+            return await self._store.write(_expire_claims)
         except errors.StorageFailed:
             self._could_not_store = True
             raise
 
     async def be_fair(self) -> None:
-        """Before anyone can be told that a lease is over: was there a server, and was the machine awake?"""
+        """Extend all claims after a server start or a sleep of the machine, before any holder can lose its claim."""
         if self._is_first or self._patience.has_jumped():
             self._is_first = False
-            await self._store.write(_prolong)
+            await self._store.write(_extend_claims)
 
 
-def _prolong(tx: Tx) -> None:
+def _extend_claims(tx: Tx) -> None:
     tx.tasks.prolong(lease_until=tx.at + GRACE)
 
 
-def _take_back(tx: Tx) -> datetime | None:
-    for over in tx.tasks.leases_over(tx.at, limit=limits.upkeep_batch_rows_max):
-        task = tx.tasks.get(over.id)  # read anew: what follows from one may have decided about the next
+def _expire_claims(tx: Tx) -> datetime | None:
+    for expired in tx.tasks.leases_over(tx.at, limit=limits.upkeep_batch_rows_max):
+        task = tx.tasks.get(expired.id)  # read again: the consequences of an earlier expiry may have changed the task
         if task is not None and lease_is_over(task, tx.at):
             moves.expire(tx, task)
     return tx.tasks.next_lease()

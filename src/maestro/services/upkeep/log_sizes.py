@@ -1,7 +1,7 @@
-"""Bounds the logs of the server and of runners: a large log becomes the one old log, and begins anew.
+"""Bound the logs of the server and of runners: move the end of a large log to a single old log, and empty the log.
 
-Processes have their log open for appending and keep it open. So the old lines are copied and the file is emptied in
-place; lines that are written between the two steps are lost.
+Processes keep their log open for appending. Therefore the old lines are copied and the file is emptied in place;
+lines that are written between the two steps are lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SERVER_LOG, _RUNNER_LOG = "server.log", "runner.log"
 
 
 class LogSizes:
-    """Looks at the server's log and at every runner's log once a minute."""
+    """A job that checks the server's log and every runner's log once a minute."""
 
     name = "log-sizes"
 
@@ -29,17 +29,17 @@ class LogSizes:
         self._clock = clock
 
     async def run_once(self) -> datetime | None:
-        await asyncio.to_thread(self._bound_all)
+        await asyncio.to_thread(self._bound_all_logs)
         return self._clock.now() + _EVERY
 
-    def _bound_all(self) -> None:
+    def _bound_all_logs(self) -> None:
         for log in (self._home / _SERVER_LOG, *self._runs.glob(f"*/{_RUNNER_LOG}")):
-            with contextlib.suppress(FileNotFoundError):  # no log yet, or its folder was just removed
+            with contextlib.suppress(FileNotFoundError):  # the log does not exist yet, or its folder was just removed
                 bound_log(log)
 
 
 def bound_log(log: Path) -> None:
-    """Move the end of a log that is too large to its one old log, and empty the log."""
+    """Move the end of a log that is too large to its old log (`.1`), and empty the log."""
     size = log.stat().st_size
     if size <= limits.log_bytes_max:
         return

@@ -1,4 +1,4 @@
-"""The one shape of background work: a job says when it next has something to do, and does a bounded batch."""
+"""Run background jobs: each round of a job does a bounded batch and returns when the job is next due."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _SECONDS_MAX = 3600.0
 
 
 class Job(Protocol):
-    """One kind of upkeep."""
+    """A background job."""
 
     name: str
 
     async def run_once(self) -> datetime | None:
-        """Do a bounded batch; when there will be something to do again, as far as is known."""
+        """Do a bounded batch of work. Return when the job is next due, or None while no due time is known."""
 
 
 class Upkeep:
-    """Runs each job when it is due, and when it is told that something changed.
+    """Runs each job when the job is due, and when `nudge` reports a change.
 
-    At once, unless it has a pace: then so many seconds lie between two rounds at least, however much happens.
+    A job with a pace waits at least its pace, in seconds, between two rounds, however often it is nudged.
     """
 
     def __init__(self, jobs: Sequence[Job], *, clock: Clock, paces: Mapping[str, float] | None = None) -> None:
@@ -36,14 +36,14 @@ class Upkeep:
         self._clock = clock
         self._paces = paces or {}
         self._nudges = {job.name: asyncio.Event() for job in jobs}
-        self._tasks = [asyncio.create_task(self._keep(job), name=f"upkeep-{job.name}") for job in jobs]
+        self._tasks = [asyncio.create_task(self._repeat(job), name=f"upkeep-{job.name}") for job in jobs]
 
     def nudge(self, name: str) -> None:
-        """Something changed that may make this job due sooner."""
+        """Run the named job soon: a change may have made the job due. Only for the event loop's thread."""
         self._nudges[name].set()
 
     def nudge_from_anywhere(self, name: str) -> None:
-        """The same, out of the writer's thread."""
+        """Run the named job soon; callable from the writer's thread."""
         self._loop.call_soon_threadsafe(self.nudge, name)
 
     async def close(self) -> None:
@@ -51,7 +51,7 @@ class Upkeep:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _keep(self, job: Job) -> None:
+    async def _repeat(self, job: Job) -> None:
         nudge, pace = self._nudges[job.name], self._paces.get(job.name, 0.0)
         loop = asyncio.get_running_loop()
         while True:
@@ -61,16 +61,18 @@ class Upkeep:
                 due = await job.run_once()
                 seconds = (due - self._clock.now()).total_seconds() if due else _SECONDS_MAX
             except Exception as error:
-                # The last handler of background work: one bad round must not be the last.
-                log.warning("upkeep %s: %s", job.name, error, exc_info=not isinstance(error, MaestroError))
+                # The last handler of background work: a failed round must not end the job.
+                log.warning(
+                    "background job %s failed: %s", job.name, error, exc_info=not isinstance(error, MaestroError)
+                )
                 seconds = _SECONDS_AFTER_FAILURE
             if seconds > 0:
-                await _sleep(nudge, min(seconds, _SECONDS_MAX))
+                await _wait_for_nudge(nudge, min(seconds, _SECONDS_MAX))
             if loop.time() < began + pace:
                 await asyncio.sleep(began + pace - loop.time())
 
 
-async def _sleep(nudge: asyncio.Event, seconds: float) -> None:
+async def _wait_for_nudge(nudge: asyncio.Event, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
             await nudge.wait()

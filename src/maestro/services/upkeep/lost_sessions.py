@@ -1,6 +1,7 @@
-"""Calls a session lost, but only when lease, signs of life and process are all gone.
+"""Mark a session as lost when its lease has run out, its signs of life have stopped and its process has ended.
 
-A machine that slept, a clock that jumped, a server that was away: then everyone gets time to be heard again first.
+After a sleep of the machine, a jump of the clock or a time without a server, every session first gets a grace period
+to report again.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from maestro.services.sessions.patience import GRACE, Patience
 from maestro.services.sessions.presence import Presence
 from maestro.store.base import Store, Tx
 
-_AGAIN = timedelta(seconds=limits.session_lease_seconds // 2)
+_DEFERRAL = timedelta(seconds=limits.session_lease_seconds // 2)
 
 
 class LostSessions:
-    """Looks at sessions whose lease has run out."""
+    """A job that checks sessions whose lease has run out."""
 
     name = "lost-sessions"
 
@@ -32,50 +33,49 @@ class LostSessions:
         self._is_first = True
 
     async def run_once(self) -> datetime | None:
-        due = await self._store.read(lambda tx: (tx.sessions.next_lease(), tx.at))
-        now = due[1]
-        if self._is_first and due[0] is not None and due[0] <= now + GRACE:
-            self._patience.begin()  # leases ran down while no server was there to renew them
+        due, now = await self._store.read(lambda tx: (tx.sessions.next_lease(), tx.at))
+        if self._is_first and due is not None and due <= now + GRACE:
+            self._patience.begin()  # leases ran down while no server ran to renew them
         self._is_first = False
         if left := self._patience.left():
             return now + max(left, timedelta(seconds=1))
-        if due[0] is None or due[0] > now:
-            return self._next(due[0], now)
-        found = await self._store.read(lambda tx: tx.sessions.due(tx.at, limit=limits.upkeep_batch_rows_max))
-        running = await asyncio.to_thread(_running, found)
-        await self._store.write(lambda tx: self._judge(tx, found, running))
-        return self._next(await self._store.read(lambda tx: tx.sessions.next_lease()), now)
+        if due is None or due > now:
+            return self._next_round(due, now)
+        suspects = await self._store.read(lambda tx: tx.sessions.due(tx.at, limit=limits.upkeep_batch_rows_max))
+        running = await asyncio.to_thread(_running_ids, suspects)
+        await self._store.write(lambda tx: self._judge_sessions(tx, suspects, running))
+        return self._next_round(await self._store.read(lambda tx: tx.sessions.next_lease()), now)
 
-    def _next(self, due: datetime | None, now: datetime) -> datetime:
-        """Now and then also without a lease to look at: a jump of the clock is found out by looking."""
-        soon = now + timedelta(seconds=limits.session_lease_seconds)
-        return min(due, soon) if due else soon
+    def _next_round(self, due: datetime | None, now: datetime) -> datetime:
+        """Return the time of the next round, with an upper bound: only a round can notice a jump of the clock."""
+        latest = now + timedelta(seconds=limits.session_lease_seconds)
+        return min(due, latest) if due else latest
 
-    def _judge(self, tx: Tx, found: list[Session], running: set[str]) -> None:
-        for seen in found:
-            session = tx.sessions.get(seen.id)  # read anew: it may have been heard of just now
+    def _judge_sessions(self, tx: Tx, suspects: list[Session], running: set[str]) -> None:
+        for suspect in suspects:
+            session = tx.sessions.get(suspect.id)  # read again: the session may have reported just now
             if session is None or session.ended_at is not None or session.lease_until > tx.at:
                 continue
             if _has_runner(tx, session):
-                tx.sessions.defer(session.id, lease_until=tx.at + _AGAIN)
+                tx.sessions.defer(session.id, lease_until=tx.at + _DEFERRAL)
                 continue
             heard = self._presence.was_heard(session.id, seconds=sessions.lease_seconds(session.pid))
             if is_lost(lease_is_over=True, was_heard=heard, process_lives=session.id in running):
-                _lose(tx, session)
+                _mark_lost(tx, session)
             elif heard:
                 tx.sessions.renew(session.id, at=tx.at)
             else:
-                tx.sessions.defer(session.id, lease_until=tx.at + _AGAIN)
+                tx.sessions.defer(session.id, lease_until=tx.at + _DEFERRAL)
 
 
 def _has_runner(tx: Tx, session: Session) -> bool:
-    """Return whether a runner answers for the session: it reports the end, or `reconcile` finds that it is gone."""
+    """Return whether a runner answers for the session. The runner or `reconcile` then records the session's end."""
     spawn = tx.spawns.get(session.id)
     return spawn is not None and spawn.ended_at is None
 
 
-def _lose(tx: Tx, session: Session) -> None:
-    """One that had said it was done is not lost: it has gone home."""
+def _mark_lost(tx: Tx, session: Session) -> None:
+    """End the session as lost. A session with a reported final status keeps its status."""
     final = session.status if session.status in FINAL else Status.LOST
     sessions.finish(
         tx,
@@ -88,5 +88,5 @@ def _lose(tx: Tx, session: Session) -> None:
     )
 
 
-def _running(found: list[Session]) -> set[str]:
-    return {session.id for session in found if session.pid is not None and sessions.is_running(session)}
+def _running_ids(suspects: list[Session]) -> set[str]:
+    return {session.id for session in suspects if session.pid is not None and sessions.is_running(session)}

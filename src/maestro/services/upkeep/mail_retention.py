@@ -1,4 +1,4 @@
-"""Lets go of old mail, if the settings say so: a bounded batch at a time, and never what is still to be read."""
+"""Delete old mail as the settings say, in bounded batches. Unread mail is never deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EVERY = timedelta(hours=1)
 
 
 class MailRetention:
-    """Keeps mail for as many days as the settings say; 0 is for ever."""
+    """A job that keeps mail for `days` days; 0 means for ever."""
 
     name = "mail-retention"
 
@@ -25,21 +25,24 @@ class MailRetention:
     async def run_once(self) -> datetime | None:
         if self._days == 0:
             return None
-        seen, now = await self._store.write(self._prune)
-        if seen < limits.upkeep_batch_rows_max:
+        count, now = await self._store.write(self._delete_batch)
+        if count < limits.upkeep_batch_rows_max:
             self._after = 0
             return now + _EVERY
         return now
 
-    def _prune(self, tx: Tx) -> tuple[int, datetime]:
-        """One batch: each old message is looked at once a round, and goes unless someone is still to read it."""
+    def _delete_batch(self, tx: Tx) -> tuple[int, datetime]:
+        """Check the next batch of old messages and delete those that no recipient has still to read.
+
+        Return the number of checked messages and the present time.
+        """
         before = tx.at - timedelta(days=self._days)
         old = tx.mail.old(after=self._after, before=before, limit=limits.upkeep_batch_rows_max)
-        gone = {seq: message_id for seq, message_id in old if not tx.mail.is_open(seq)}
+        deletable = {seq: message_id for seq, message_id in old if not tx.mail.is_open(seq)}
         indexed_to, _ = tx.mail.search_state()
-        for words in tx.mail.known_words(list(gone)):
-            body = self._search.body(words)
-            tx.mail.delete(words, gone[words.seq], body=body, is_indexed=words.seq <= indexed_to)
+        for indexed in tx.mail.known_words(list(deletable)):
+            body = self._search.body(indexed)
+            tx.mail.delete(indexed, deletable[indexed.seq], body=body, is_indexed=indexed.seq <= indexed_to)
         if old:
             self._after = old[-1][0]
         return len(old), tx.at

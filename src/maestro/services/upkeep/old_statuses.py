@@ -1,4 +1,4 @@
-"""Judges a session's status anew once the word that it rests on has grown old."""
+"""Determine a session's status again once the signal behind the status has run out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.store.base import Store, Tx
 
 
 class OldStatuses:
-    """Runs when a status runs out."""
+    """A job that runs when the signal behind a session's status runs out."""
 
     name = "old-statuses"
 
@@ -21,10 +21,10 @@ class OldStatuses:
         due, now = await self._store.read(lambda tx: (tx.sessions.next_old_status(), tx.at))
         if due is None or due > now:
             return due
-        await self._store.write(_judge_anew)
+        await self._store.write(_update_old_statuses)
         return now
 
 
-def _judge_anew(tx: Tx) -> None:
+def _update_old_statuses(tx: Tx) -> None:
     for session in tx.sessions.with_old_status(tx.at, limit=limits.upkeep_batch_rows_max):
         status.outlived(tx, session)

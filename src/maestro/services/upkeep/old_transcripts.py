@@ -1,4 +1,4 @@
-"""Removes the folders of runners whose sessions ended long ago: transcripts, prompts, logs. The records stay."""
+"""Remove the runner folders of sessions that ended long ago: transcripts, prompts, logs. The store's rows stay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVERY = timedelta(hours=6)
 
 
 class OldTranscripts:
-    """Keeps what sessions showed as long as the settings say."""
+    """A job that keeps transcripts for `days` days after the session's end; 0 means for ever."""
 
     name = "old-transcripts"
 
@@ -31,18 +31,18 @@ class OldTranscripts:
         now = self._clock.now()
         if self._days == 0:
             return None
-        names = await asyncio.to_thread(self._next)
+        names = await asyncio.to_thread(self._next_names)
         if not names:
             self._after = ""
             return now + _EVERY
         before = now - timedelta(days=self._days)
-        old = await self._store.read(lambda tx: _ended(tx, names, before))
-        await asyncio.to_thread(_remove, [self._folder / name for name in old])
+        old = await self._store.read(lambda tx: _ended_before(tx, names, before))
+        await asyncio.to_thread(_remove_folders, [self._folder / name for name in old])
         self._after = names[-1]
         return now
 
-    def _next(self) -> list[str]:
-        """A batch of folders, in the order of their names."""
+    def _next_names(self) -> list[str]:
+        """Return the next batch of folder names, in their order."""
         try:
             names = sorted(entry.name for entry in self._folder.iterdir() if entry.name > self._after)
         except FileNotFoundError:
@@ -50,12 +50,12 @@ class OldTranscripts:
         return list(itertools.islice(names, limits.upkeep_batch_rows_max))
 
 
-def _ended(tx: Tx, names: list[str], before: datetime) -> list[str]:
-    """Those of sessions that ended before then. What belongs to nobody we know is not ours to remove."""
-    found = ((name, tx.sessions.get(name)) for name in names)
-    return [name for name, one in found if one is not None and one.ended_at is not None and one.ended_at < before]
+def _ended_before(tx: Tx, names: list[str], before: datetime) -> list[str]:
+    """Return the folder names of sessions that ended before `before`. Folders of unknown sessions are kept."""
+    known = [(name, session) for name in names if (session := tx.sessions.get(name)) is not None]
+    return [name for name, session in known if session.ended_at is not None and session.ended_at < before]
 
 
-def _remove(folders: list[Path]) -> None:
+def _remove_folders(folders: list[Path]) -> None:
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Keeps the watch on sessions' processes in step with the sessions that live."""
+"""Watch the processes of live sessions, and shorten the lease of a session whose process has ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Processes:
-    """Runs when sessions come and go."""
+    """A job that runs when sessions start and end."""
 
     name = "processes"
 
@@ -24,39 +24,39 @@ class Processes:
         self._store = store
         self._presence = presence
         self._shortened = shortened
-        self._watch = ProcessWatch(store, self._gone)
-        self._told: set[str] = set()
+        self._watch = ProcessWatch(store, self._handle_end_of_process)
+        self._reported: set[str] = set()
 
     async def run_once(self) -> datetime | None:
         await self._watch.refresh()
         return None
 
     def forget(self, session_id: str) -> None:
-        """It is started again: the end of its next process is news."""
-        self._told.discard(session_id)
+        """Forget the end of the session's last process: a restarted session reports the end of its next process."""
+        self._reported.discard(session_id)
 
     async def close(self) -> None:
         await self._watch.close()
 
-    async def _gone(self, session_id: str) -> None:
-        """Its process has ended: unless it is heard of within moments, nothing speaks for it any more."""
-        if session_id in self._told:
+    async def _handle_end_of_process(self, session_id: str) -> None:
+        """Shorten the lease of the session: without a process, only a new report within moments shows it as alive."""
+        if session_id in self._reported:
             return
-        self._told.add(session_id)
-        self._presence.process_ended(session_id)  # what was heard before says nothing of now
+        self._reported.add(session_id)
+        self._presence.process_ended(session_id)  # signs of life from before the end no longer count
         try:
-            await self._store.write(lambda tx: _shorten(tx, session_id))
+            await self._store.write(lambda tx: _shorten_lease(tx, session_id))
         except errors.StorageFailed as problem:
-            log.warning("the end of process of %s could not be stored: %s", session_id, problem)
-            return  # its lease runs out all the same, only later
+            log.warning("the end of the process of %s could not be stored: %s", session_id, problem)
+            return  # the lease runs out without the shortening too, only later
         self._shortened()
 
 
-def _shorten(tx: Tx, session_id: str) -> None:
+def _shorten_lease(tx: Tx, session_id: str) -> None:
     session = tx.sessions.get(session_id)
     if session is None or session.ended_at is not None:
         return
     tx.sessions.shorten(session_id, lease_until=tx.at + timedelta(seconds=limits.session_grace_seconds))
-    # For `explain`: what the process said last. It does not count as a status by itself.
-    gone = Signal(Source.PROCESS, Status.LOST, tx.at, tx.at, f"process {session.pid} has ended")
-    tx.sessions.put_signal(session_id, gone)
+    # Only `explain` shows this signal. An expired signal does not count as a status.
+    ended = Signal(Source.PROCESS, Status.LOST, tx.at, tx.at, f"process {session.pid} has ended")
+    tx.sessions.put_signal(session_id, ended)

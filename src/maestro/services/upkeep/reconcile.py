@@ -1,7 +1,7 @@
-"""Brings records and runners together: after a restart, and whenever a runner may have gone without a word.
+"""Reconcile the records of spawned sessions with their runners: after a restart, and while sessions live.
 
-A runner that lives reports by itself. One that is gone has left its last words in its spool, or nothing: then its
-session is lost, whatever still runs of its agent is ended, and a run tries again.
+A live runner reports by itself. A runner that is gone may have left reports in its spool. Without reports its session
+is lost, the remaining processes of its program are ended, and a run starts the next attempt.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ log = logging.getLogger(__name__)
 
 
 class _Restarts(msgspec.Struct, frozen=True):
+    """How often a runner was restarted, and when it may be restarted again."""
+
     count: int
-    due: datetime  # not before then
+    due: datetime  # the next restart comes no earlier
 
 
 class Reconcile:
-    """Looks at every spawned session that has not been heard to end."""
+    """A job that checks every spawned session whose end is not recorded."""
 
     name = "reconcile"
 
@@ -58,93 +60,94 @@ class Reconcile:
         self._clock = clock
         self._after = EPOCH
         self._storage_failed = False
-        self._restarts: dict[str, _Restarts] = {}  # of runners that ended before they came to anything
+        self._restarts: dict[str, _Restarts] = {}  # by session, of runners that ended before their program started
 
     async def run_once(self) -> datetime | None:
         await self._findings.take_note()
-        many = limits.upkeep_batch_rows_max
-        found = await self._store.read(lambda tx: tx.spawns.live(after=self._after, limit=many))
+        batch_size = limits.upkeep_batch_rows_max
+        spawns = await self._store.read(lambda tx: tx.spawns.live(after=self._after, limit=batch_size))
         try:
-            for spawn in found:
-                if self._is_at_it(spawn) or await asyncio.to_thread(self._runners.is_alive, spawn.session_id):
+            for spawn in spawns:
+                if self._is_starting(spawn) or await asyncio.to_thread(self._runners.is_alive, spawn.session_id):
                     continue
                 await self._settle(spawn)
         except errors.StorageFailed as problem:
-            # What runners left stays on the disk, and is taken in as soon as it can be stored.
+            # The spools of runners stay on the disk, and are applied as soon as the store accepts writes.
             if not self._storage_failed:
                 log.warning("the end of a session could not be stored yet: %s", problem)
             self._storage_failed = True
             return self._clock.now() + _AFTER_STORAGE_FAILURE
         self._storage_failed = False
-        self._after = found[-1].created_at if len(found) == many else EPOCH
-        if len(found) < many:
+        self._after = spawns[-1].created_at if len(spawns) == batch_size else EPOCH
+        if len(spawns) < batch_size:
             self._findings.looked.set()
-        if not found:
+        if not spawns:
             self._restarts.clear()
             return None
-        if len(found) == many:
+        if len(spawns) == batch_size:
             return self._clock.now()
-        soon = self._clock.now() + _EVERY
-        return min([soon, *(one.due for one in self._restarts.values() if one.due > self._clock.now())])
+        latest = self._clock.now() + _EVERY
+        return min([latest, *(restart.due for restart in self._restarts.values() if restart.due > self._clock.now())])
 
-    def _is_at_it(self, spawn: Spawn) -> bool:
-        """Whether it is being started, or its runner is ours and has not ended."""
+    def _is_starting(self, spawn: Spawn) -> bool:
+        """Return whether the session is being started, or this server's runner for the session has not ended."""
         return self._launching.is_under_way(spawn.session_id) or self._runners.is_starting(spawn.session_id)
 
     async def _settle(self, spawn: Spawn) -> None:
-        """A session whose runner is not there."""
+        """Settle a session whose runner is gone: apply its spooled reports, start it again, or mark it as lost."""
         spooled = await asyncio.to_thread(self._runners.spooled, spawn.session_id)
-        told = [
+        reports = [
             report
-            for one in spooled
-            if (report := runner_reports.decoded(one)) is not None and report.epoch == spawn.epoch
+            for line in spooled
+            if (report := runner_reports.decoded(line)) is not None and report.epoch == spawn.epoch
         ]
-        if told:
+        if reports:
             await asyncio.to_thread(self._runners.end_orphan, spawn.session_id, epoch=spawn.epoch)
-            await self._store.write(lambda tx: _take(tx, spawn, told))
+            await self._store.write(lambda tx: _apply_reports(tx, spawn, reports))
             await asyncio.to_thread(self._runners.forget_spool, spawn.session_id)
-        elif self._is_at_it(spawn):
+        elif self._is_starting(spawn):
             return
         elif not self._was_started(spawn):
-            await self._start(spawn)
+            await self._restart(spawn)
         else:
             await asyncio.to_thread(self._runners.end_orphan, spawn.session_id, epoch=spawn.epoch)
-            await self._store.write(lambda tx: _lose(tx, spawn))
+            await self._store.write(lambda tx: _mark_lost(tx, spawn))
 
     def _was_started(self, spawn: Spawn) -> bool:
-        """Whether a runner has carried out this start; what one of an earlier start left says nothing of it."""
+        """Return whether a runner has started the program in this epoch. Notes of earlier epochs do not count."""
         note = self._runners.note(spawn.session_id)
         return note is not None and note.epoch >= spawn.epoch
 
-    async def _start(self, spawn: Spawn) -> None:
-        """It was written, but no agent runs: the server was killed in between, or its runner ended too soon."""
+    async def _restart(self, spawn: Spawn) -> None:
+        """Start a recorded session without a program: the server was killed in between, or the runner ended early."""
         now, before = self._clock.now(), self._restarts.get(spawn.session_id, _Restarts(0, EPOCH))
         if before.due > now:
             return
         if before.count >= limits.runner_restarts_max:
             del self._restarts[spawn.session_id]
-            said = await asyncio.to_thread(self._runners.last_words, spawn.session_id)
-            await self._launching.fail(spawn.session_id, f"Its runner ended {before.count} times at once. {said}")
+            last_output = await asyncio.to_thread(self._runners.last_words, spawn.session_id)
+            problem = f"Its runner ended {before.count} times right after its start. {last_output}"
+            await self._launching.fail(spawn.session_id, problem)
             return
         if self._starts.is_full:
-            return  # it is looked at again as soon as there is room
+            return  # a later round tries again when there is room for another start
         wait = timedelta(seconds=limits.runner_restart_seconds * 2**before.count)
         self._restarts[spawn.session_id] = _Restarts(before.count + 1, now + wait)
         self._starts.begin(spawn.session_id)
 
 
-def _take(tx: Tx, spawn: Spawn, told: list[runner_reports.Report]) -> None:
-    for report in told:
+def _apply_reports(tx: Tx, spawn: Spawn, reports: list[runner_reports.Report]) -> None:
+    for report in reports:
         session, now = tx.sessions.get(spawn.session_id), tx.spawns.get(spawn.session_id)
         caller = tx.sessions.caller(spawn.session_id) or THE_SERVER
-        if session is not None and now is not None:  # read anew: it may have been started again meanwhile
+        if session is not None and now is not None:  # read again: the session may have been restarted meanwhile
             runner_reports.take(tx, session, now, report, caller)
 
 
-def _lose(tx: Tx, spawn: Spawn) -> None:
-    why = "its runner is gone, and has left no word"
-    if not tx.spawns.end(spawn.session_id, epoch=spawn.epoch, code=None, signal=None, tail=why, at=tx.at):
+def _mark_lost(tx: Tx, spawn: Spawn) -> None:
+    reason = "its runner is gone and left no report"
+    if not tx.spawns.end(spawn.session_id, epoch=spawn.epoch, code=None, signal=None, tail=reason, at=tx.at):
         return
     session = tx.sessions.get(spawn.session_id)
     if session is not None and session.ended_at is None:
-        sessions.finish(tx, session, Status.LOST, source=Source.PROCESS, actor=THE_SERVER, detail=why)
+        sessions.finish(tx, session, Status.LOST, source=Source.PROCESS, actor=THE_SERVER, detail=reason)

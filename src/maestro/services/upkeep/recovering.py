@@ -1,4 +1,4 @@
-"""Does what was planned for sessions that ended by accident: starts them again, hands their workers over, or asks."""
+"""Carry out planned recoveries of sessions that ended by accident: restart them, hand over or stop their workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from maestro.store.base import Store, Tx
 
 
 class Recovering:
-    """Runs when a session has ended, and when its next try is due."""
+    """A job that runs when a session has ended, and when a recovery is due."""
 
     name = "recovering"
 
@@ -30,84 +30,87 @@ class Recovering:
         self._starts = starts
         self._runners = runners
         self._stopping = stopping
-        self._one_at_a_time = asyncio.Lock()
-        self.on_given_up: Callable[[], None] = lambda: None  # mail that was kept for a session may go on
+        self._round_lock = asyncio.Lock()
+        self.on_given_up: Callable[[], None] = lambda: None  # called when mail kept for a session may be rerouted
 
     async def run_once(self) -> datetime | None:
-        async with self._one_at_a_time:
-            many = limits.upkeep_batch_rows_max
-            for known in await self._store.read(lambda tx: tx.recoveries.due(tx.at, limit=many)):
-                await self._do(known)
-            return await self._store.read(self._next)
+        async with self._round_lock:
+            batch_size = limits.upkeep_batch_rows_max
+            for recovery in await self._store.read(lambda tx: tx.recoveries.due(tx.at, limit=batch_size)):
+                await self._carry_out(recovery)
+            return await self._store.read(self._next_due)
 
     async def settle(self, seconds: float) -> None:
-        """Do what is due, and wait until whoever was to be started is there; at most so long."""
+        """Carry out due recoveries, and wait until the restarted sessions have started, for at most `seconds`."""
         end = asyncio.get_running_loop().time() + seconds
         await self.run_once()
         while await self._starts.one_is_done(seconds=end - asyncio.get_running_loop().time()):
             await self.run_once()
 
-    def _next(self, tx: Tx) -> datetime | None:
-        """When something is due; while there is no room to start anyone, not at once."""
+    def _next_due(self, tx: Tx) -> datetime | None:
+        """Return when a recovery is next due. Without room for another start the next round comes a while later."""
         due = tx.recoveries.next_due()
         if due is None or not self._starts.is_full:
             return due
         return max(due, tx.at + timedelta(seconds=limits.resume_look_seconds))
 
-    async def _do(self, known: Recovery) -> None:
-        match known.step:
+    async def _carry_out(self, recovery: Recovery) -> None:
+        match recovery.step:
             case Step.RESUME:
-                await self._resume(known)
+                await self._resume_session(recovery)
             case Step.HAND_OVER:
-                await self._store.write(lambda tx: orphans.hand_over(tx, known))
+                await self._store.write(lambda tx: orphans.hand_over(tx, recovery))
             case Step.ADOPT:
-                await self._store.write(lambda tx: orphans.adopt(tx, known))
+                await self._store.write(lambda tx: orphans.adopt(tx, recovery))
             case Step.STOP:
-                await self._stop(known)
+                await self._stop_workers(recovery)
 
-    async def _resume(self, known: Recovery) -> None:
+    async def _resume_session(self, recovery: Recovery) -> None:
         if self._starts.is_full:
-            return  # it stays due: its lease and claims only run once it is written that it is started
-        if await self._has_runner(known.session_id):
-            await self._store.write(lambda tx: _look_again(tx, known))
+            return  # the recovery stays due: the session's lease and claims only run once its restart is recorded
+        if await self._has_runner(recovery.session_id):
+            await self._store.write(lambda tx: _postpone(tx, recovery))
             return
-        session = await self._store.write(lambda tx: _restart(tx, known))
+        session = await self._store.write(lambda tx: _record_restart(tx, recovery))
         if session is None:
             self.on_given_up()
             return
         self._starts.begin(session.id)
 
     async def _has_runner(self, session_id: str) -> bool:
-        """Whether a runner still has it. One that has reported the end is as good as gone: the next waits for it."""
+        """Return whether a runner still serves the session.
+
+        A runner that has reported the end no longer counts: the next runner waits for the exit of the last.
+        """
         spawn = await self._store.read(lambda tx: tx.spawns.get(session_id), quick=True)
         if spawn is None or spawn.ended_at is not None:
             return False
         return await asyncio.to_thread(self._runners.is_alive, session_id)
 
-    async def _stop(self, known: Recovery) -> None:
-        """The person wants a coordinator's workers ended."""
+    async def _stop_workers(self, recovery: Recovery) -> None:
+        """Stop the workers of an ended coordinator, as the person has decided."""
 
-        def take(tx: Tx) -> list[str]:
-            tx.recoveries.clear(known.session_id)
-            return orphans.workers_of(tx, known)
+        def take_workers(tx: Tx) -> list[str]:
+            tx.recoveries.clear(recovery.session_id)
+            return orphans.workers_of(tx, recovery)
 
-        await self._stopping.stop_all(await self._store.write(take), by="the person")
+        await self._stopping.stop_all(await self._store.write(take_workers), by="the person")
 
 
-def _look_again(tx: Tx, known: Recovery) -> None:
-    """Its last runner has not quite ended."""
+def _postpone(tx: Tx, recovery: Recovery) -> None:
+    """Postpone the recovery, because the session's last runner has not ended yet."""
     later = tx.at + timedelta(seconds=limits.resume_look_seconds)
-    tx.recoveries.put(msgspec.structs.replace(known, due_at=later))
+    tx.recoveries.put(msgspec.structs.replace(recovery, due_at=later))
 
 
-def _restart(tx: Tx, known: Recovery) -> Session | None:
-    """Write that it is started again; None if there is no sense in that any more."""
-    session, spawn = tx.sessions.get(known.session_id), tx.spawns.get(known.session_id)
-    tx.recoveries.clear(known.session_id)
+def _record_restart(tx: Tx, recovery: Recovery) -> Session | None:
+    """Record the restart of the session. Return None if the session needs no restart any more."""
+    session, spawn = tx.sessions.get(recovery.session_id), tx.spawns.get(recovery.session_id)
+    tx.recoveries.clear(recovery.session_id)
     if session is None or spawn is None or session.ended_at is None:
         return None
     if session.mode is Mode.EXECUTE and session.tasks and not resuming.free_tasks(tx, session):
-        return None  # others have its tasks by now
-    tries = known.tries + 1
+        return None  # other sessions hold or have finished its tasks
+    tries = recovery.tries + 1
     tx.recoveries.put(Recovery(session_id=session.id, tries=tries, resumed_at=tx.at))
     return resuming.restart(tx, THE_SERVER, session, spawn)

@@ -1,4 +1,4 @@
-"""Gives free pages of the database file back to the disk, in slices that hold no other writer up."""
+"""Return free pages of the database file to the disk, in slices that do not delay other writers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAUSE = timedelta(milliseconds=50)  # between two slices: other writers come fi
 
 
 class ReleasedSpace:
-    """Shrinks the file while more of it is free than new rows will soon need."""
+    """A job that shrinks the file while more pages are free than new rows will soon need."""
 
     name = "released-space"
 
@@ -20,12 +20,12 @@ class ReleasedSpace:
         self._store = store
 
     async def run_once(self) -> datetime | None:
-        has_more, now = await self._store.write(_release)
+        has_more, now = await self._store.write(_release_slice)
         return now + (_PAUSE if has_more else _EVERY)
 
 
-def _release(tx: Tx) -> tuple[bool, datetime]:
-    """Release one slice; return whether more is to be released."""
+def _release_slice(tx: Tx) -> tuple[bool, datetime]:
+    """Release a slice of free pages. Return whether more pages are to be released, and the present time."""
     free, pages, can_shrink = tx.space.usage()
     kept = max(limits.free_pages_kept, pages // limits.free_pages_kept_divisor)
     if not can_shrink or free <= kept:

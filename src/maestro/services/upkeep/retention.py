@@ -1,4 +1,4 @@
-"""Lets go of old log lines and idempotency keys, a bounded batch at a time."""
+"""Delete old events and idempotency keys, in bounded batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EVERY = timedelta(hours=1)
 
 
 class Retention:
-    """Keeps the log as long as the settings say, and keys for a week."""
+    """A job that keeps events for `events_days` days (0 means for ever) and idempotency keys for a week."""
 
     name = "retention"
 
@@ -20,14 +20,14 @@ class Retention:
         self._events_days = events_days
 
     async def run_once(self) -> datetime | None:
-        gone, now = await self._store.write(self._prune)
-        more = gone >= limits.upkeep_batch_rows_max
-        return now if more else now + _EVERY
+        deleted, now = await self._store.write(self._delete_batch)
+        has_more = deleted >= limits.upkeep_batch_rows_max
+        return now if has_more else now + _EVERY
 
-    def _prune(self, tx: Tx) -> tuple[int, datetime]:
-        many = limits.upkeep_batch_rows_max
-        keys = tx.idempotency.prune(before=tx.at - timedelta(days=limits.idempotency_days_kept), limit=many)
+    def _delete_batch(self, tx: Tx) -> tuple[int, datetime]:
+        batch_size = limits.upkeep_batch_rows_max
+        keys = tx.idempotency.prune(before=tx.at - timedelta(days=limits.idempotency_days_kept), limit=batch_size)
         events = 0
         if self._events_days > 0:
-            events = tx.events.prune(before=tx.at - timedelta(days=self._events_days), limit=many)
+            events = tx.events.prune(before=tx.at - timedelta(days=self._events_days), limit=batch_size)
         return max(keys, events), tx.at

@@ -1,4 +1,4 @@
-"""Stores what presence remembers: who was heard of, coarsely, many sessions in one write."""
+"""Store the signs of life that presence has collected: coarse times, many sessions in one write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.store.base import Store, Tx
 
 
 class SignsOfLife:
-    """Renews the leases of all sessions that were heard, and the claims they hold."""
+    """A job that renews the leases of sessions with signs of life, and the claims that these sessions hold."""
 
     name = "signs-of-life"
 
@@ -25,10 +25,10 @@ class SignsOfLife:
             self._presence.heard(session_id)
         heard = self._presence.take_unstored(limits.sessions_in_tree_max)
         if heard:
-            await self._store.write(lambda tx: _renew(tx, heard))
+            await self._store.write(lambda tx: _renew_leases(tx, heard))
         return self._clock.now() + timedelta(seconds=limits.presence_seconds)
 
 
-def _renew(tx: Tx, session_ids: list[str]) -> None:
+def _renew_leases(tx: Tx, session_ids: list[str]) -> None:
     tx.sessions.renew(*session_ids, at=tx.at)
     tx.tasks.renew_many(session_ids, at=tx.at)

@@ -1,4 +1,4 @@
-"""Checks the stored data once a day, and tells the person of damage, once for each kind."""
+"""Check the stored data once a day, and ask the person about damage, once for each kind of damage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _AFTER_START = timedelta(seconds=limits.check_after_start_seconds)
 
 
 class StorageChecks:
-    """Runs daily, when damage was noted, and when the person has answered."""
+    """A job that runs daily, when damage was noted, and when the person has answered."""
 
     name = "storage-checks"
 
@@ -47,11 +47,11 @@ class StorageChecks:
         if now >= due:
             await self._check_all(now)
             due = self._due()
-        await self._tell()
+        await self._ask_about_problems()
         return due
 
     async def _check_all(self, now: datetime) -> None:
-        """Run the full check. A check that cannot run is tried again later, not at once."""
+        """Run the full check. A check that cannot run is repeated later, not at once."""
         try:
             findings = await self._check()
         except MaestroError as error:
@@ -60,7 +60,7 @@ class StorageChecks:
             return
         mended = self._health.take_check(findings, at=now)
         if mended:
-            await self._store.write(lambda tx: _withdraw(tx, mended))
+            await self._store.write(lambda tx: _withdraw_asks(tx, mended))
 
     def _due(self) -> datetime:
         checked_at = self._health.checked_at
@@ -68,15 +68,16 @@ class StorageChecks:
 
     async def _settle_answers(self) -> None:
         """Forget a loss that the person has accepted."""
-        for problem in [one for one in self._health.problems if one.ask_id and one.kind is Kind.LOST_EVENTS]:
+        problems = self._health.problems
+        for problem in [known for known in problems if known.ask_id and known.kind is Kind.LOST_EVENTS]:
             if await self._store.read(partial(_is_accepted, problem), quick=True):
                 self._health.clear(problem.kind)
 
-    async def _tell(self) -> None:
-        """Open an ask for each problem that has none. A store that cannot take the ask has been logged already."""
-        for problem in [one for one in self._health.problems if not one.ask_id]:
+    async def _ask_about_problems(self) -> None:
+        """Open an ask for each problem that has none. A failure of the store is only logged: no other way is left."""
+        for problem in [known for known in self._health.problems if not known.ask_id]:
             try:
-                ask_id = await self._store.write(partial(_ask, problem))
+                ask_id = await self._store.write(partial(_ask_person, problem))
             except MaestroError as error:
                 log.error("the person cannot be asked about the damage: %s", error)
                 return
@@ -89,8 +90,8 @@ def _is_accepted(problem: Problem, tx: Tx) -> bool:
     return ask is not None and ask.status is Status.ANSWERED and ask.answer == ACCEPT
 
 
-def _ask(problem: Problem, tx: Tx) -> str:
-    """Ask the person; return the ask's id, or nothing where no project exists yet that could hold an ask."""
+def _ask_person(problem: Problem, tx: Tx) -> str:
+    """Open an ask about the problem. Return the ask's id, or an empty text while no project can hold the ask."""
     projects = tx.projects.page(after="", limit=1)
     if not projects:
         return ""
@@ -99,6 +100,6 @@ def _ask(problem: Problem, tx: Tx) -> str:
     return asks.open_for_server(tx, projects[0].id, title=_TITLES[problem.kind], text=text, choices=choices).id
 
 
-def _withdraw(tx: Tx, mended: list[Problem]) -> None:
+def _withdraw_asks(tx: Tx, mended: list[Problem]) -> None:
     for problem in mended:
         asks.withdraw_if_open(tx, problem.ask_id, actor=SERVER)

@@ -1,4 +1,4 @@
-"""Removes content files that no row names: left by a crash between file and row, or by a deleted task."""
+"""Remove content files that no row names: files left by a crash between file and row, or by a deleted task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AGE_SECONDS_MIN = 24 * 3600
 
 
 class StrayBlobs:
-    """Clears out files nobody needs."""
+    """A job that removes unused content files."""
 
     name = "stray-blobs"
 
@@ -31,27 +31,27 @@ class StrayBlobs:
     async def run_once(self) -> datetime | None:
         now = self._clock.now()
         before = now.timestamp() - _AGE_SECONDS_MIN
-        files = await asyncio.to_thread(self._old, before)
+        files = await asyncio.to_thread(self._old_files, before)
         if not files:
             self._after = ""
             return now + _EVERY
-        # On the writer, so that no row can come to name a file between the look and the removal.
+        # On the writer, so that no new row can name a file between the check and the removal.
         await self._store.write(lambda tx: self._remove(tx, files, before))
         self._after = files[-1].name
         return now
 
-    def _old(self, before: float) -> list[Path]:
-        """The next batch of files that are old enough, in the order of their names."""
-        found = (file for file in self._blobs.all() if file.name > self._after and _is_older(file, before))
-        return list(itertools.islice(found, limits.upkeep_batch_rows_max))
+    def _old_files(self, before: float) -> list[Path]:
+        """Return the next batch of files that are old enough, in the order of their names."""
+        old = (file for file in self._blobs.all() if file.name > self._after and _is_older(file, before))
+        return list(itertools.islice(old, limits.upkeep_batch_rows_max))
 
     def _remove(self, tx: Tx, files: list[Path], before: float) -> None:
-        """Remove the files that nobody holds, no row names and nobody has kept again meanwhile."""
+        """Remove the files that no hold protects, no row names and no writer has stored again meanwhile."""
 
         def is_needed(digest: str) -> bool:
             return tx.documents.uses_blob(digest) or not _is_older(self._blobs.path_of(digest), before)
 
-        # While a backup copies files, this removes nothing; the next round removes them.
+        # While a backup copies files, `discard` removes none; the next round removes the files.
         self._blobs.discard([file.name for file in files], is_needed)
 
 

@@ -1,6 +1,6 @@
-"""Takes worktrees away that nobody needs: of sessions whose work is merged, or whose program never started.
+"""Remove worktrees of sessions whose work is merged, or whose program never started.
 
-Nothing is lost by that: what is not clean, or not where it is to go, stays, and so does what nobody merged.
+No work is lost: a worktree with uncommitted changes or unmerged commits stays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Tidying:
-    """Looks when a session has ended or a task is done; what could not be removed is not tried at every look."""
+    """A job that runs when a session has ended or a task is done. Refused removals are not repeated each round."""
 
     name = "tidying"
 
@@ -28,29 +28,29 @@ class Tidying:
         self._kept: set[tuple[str, datetime | None]] = set()
 
     async def run_once(self) -> datetime | None:
-        for one in await self._store.read(self._done_with):
-            seen = (one.session_id, one.merged_at)
-            if seen in self._kept:
+        for worktree in await self._store.read(self._removable_worktrees):
+            state = (worktree.session_id, worktree.merged_at)
+            if state in self._kept:
                 continue
             try:
-                await self._worktrees.take_away(one)
+                await self._worktrees.take_away(worktree)
             except errors.MaestroError as error:
-                self._kept.add(seen)
-                log.info("the worktree %s stays: %s", one.path, error)
+                self._kept.add(state)
+                log.info("the worktree %s stays: %s", worktree.path, error)
         return None
 
-    def _done_with(self, tx: Tx) -> list[Worktree]:
-        found: list[Worktree] = []
+    def _removable_worktrees(self, tx: Tx) -> list[Worktree]:
+        removable: list[Worktree] = []
         after = ""
         while True:
-            # A run that goes on has better things to do, unless it takes long and leaves many.
+            # Removal would slow a running run down, so its worktrees wait, unless the run takes long and leaves many.
             page = tx.worktrees.done_with(
                 merged=not self._keeps_merged,
                 before=tx.at - timedelta(seconds=limits.tidy_seconds),
                 after=after,
                 limit=limits.page_items_max,
             )
-            found += page
+            removable += page
             if len(page) < limits.page_items_max:
-                return found
+                return removable
             after = page[-1].session_id

@@ -1,4 +1,4 @@
-"""Takes in hooks that fired while no server was there: their clients have kept them (`client/unheard.py`)."""
+"""Apply late hooks: hook events that clients stored while no server ran (`client/unheard.py`)."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ from maestro.tools.hooks import base, known
 FOLDER = "hooks"
 _FORMAT = b"maestro-hook/1"
 _TAKEN = ".taken"
-_AGAIN = timedelta(seconds=2)
+_EVERY = timedelta(seconds=2)
 _WRITING_SECONDS_MAX = 60
 log = logging.getLogger(__name__)
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """One hook, as it lies there."""
+    """A stored hook event."""
 
     path: Path
     tool: str
     event: str
-    at: datetime  # when its client gave up
+    at: datetime  # when the client stored the event
     token: str
     payload: bytes
 
 
 class UnheardHooks:
-    """Runs before anyone is let in; and now and then, for clients that a busy server did not answer in time."""
+    """A job that runs before the server accepts callers, and then regularly.
+
+    A busy server may not answer a hook in time; the client then stores the event although a server runs.
+    """
 
     name = "unheard-hooks"
 
@@ -49,83 +52,83 @@ class UnheardHooks:
         self._desk = desk
         self._folder = home / FOLDER
         self._clock = clock
-        self._taking = asyncio.Lock()
-        self.taken = asyncio.Event()  # what lay there at the start
+        self._round_lock = asyncio.Lock()
+        self.taken = asyncio.Event()  # set once the events stored before the server's start are applied
 
     async def run_once(self) -> datetime | None:
-        async with self._taking:
+        async with self._round_lock:
             try:
-                await self._take_all()
+                await self._apply_all()
             except OSError as problem:
-                log.warning("what lies in %s cannot be taken in: %s", self._folder, problem)
+                log.warning("the late hooks in %s cannot be read: %s", self._folder, problem)
         self.taken.set()
-        return self._clock.now() + _AGAIN
+        return self._clock.now() + _EVERY
 
-    async def _take_all(self) -> None:
+    async def _apply_all(self) -> None:
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        if any(self._folder.iterdir()):  # mostly there is nothing
-            for kept in await asyncio.to_thread(self._kept):
-                await self._take(kept)
+        if any(self._folder.iterdir()):  # most of the time the folder is empty, and no thread is needed
+            for kept in await asyncio.to_thread(self._take_hooks):
+                await self._apply_and_remove(kept)
 
-    def _kept(self) -> list[Kept]:
-        """All there is, as it happened."""
+    def _take_hooks(self) -> list[Kept]:
+        """Rename all stored hooks, so that no client overwrites a hook, and return the hooks in the order of time."""
         for path in list(self._folder.iterdir()):
             if not path.is_file():
-                continue  # nobody's hook
+                continue  # not a stored hook
             if path.name.startswith("."):
-                _sweep(path)
-            elif path.suffix != _TAKEN:  # under a name that no client writes: it would be lost with the old one
+                _remove_abandoned(path)
+            elif path.suffix != _TAKEN:  # no client writes the new name; a client may reuse the old name
                 with suppress(OSError):
                     path.rename(f"{path}{_TAKEN}")
-        return sorted(self._read_all(), key=lambda one: one.at)
+        return sorted(self._read_taken(), key=lambda hook: hook.at)
 
-    def _read_all(self) -> Iterator[Kept]:
+    def _read_taken(self) -> Iterator[Kept]:
         for path in self._folder.glob(f"*{_TAKEN}"):
-            kept = _read(path) if path.is_file() else None
+            kept = _read_hook(path) if path.is_file() else None
             if kept is not None:
                 yield kept
             else:
-                log.warning("%s is no hook that can be read; it is thrown away", path.name)
+                log.warning("the late hook %s is not readable and is deleted", path.name)
                 with suppress(OSError):
                     path.unlink()
 
-    async def _take(self, kept: Kept) -> None:
-        """Once: what cannot be taken now cannot be later, unless it is the data that could not be written."""
+    async def _apply_and_remove(self, kept: Kept) -> None:
+        """Apply the hook once and remove its file. The file stays only when the store could not be written."""
         try:
-            await self._happened(kept)
+            await self._apply(kept)
         except errors.StorageFailed as problem:
-            log.warning("%s waits: %s", kept.path.name, problem.message)
+            log.warning("the late hook %s waits for the store: %s", kept.path.name, problem.message)
             return
         except (errors.MaestroError, msgspec.DecodeError) as problem:
-            log.info("%s is of no use any more: %s", kept.path.name, problem)
+            log.info("the late hook %s no longer applies: %s", kept.path.name, problem)
         except Exception:
-            # Anybody's words: none of them may keep a server from its start, nor the next hook from being heard.
-            log.exception("%s cannot be understood", kept.path.name)
+            # Any program may write a file here. A bad file must neither prevent the server's start nor block hooks.
+            log.exception("the late hook %s could not be applied", kept.path.name)
         kept.path.unlink(missing_ok=True)
 
-    async def _happened(self, kept: Kept) -> None:
+    async def _apply(self, kept: Kept) -> None:
         dialect = known.DIALECTS.get(kept.tool)
         payload = base.decode(kept.payload)
         if dialect is None or payload.maestro_test:
             return
-        happening, caller = dialect.read(kept.event, payload), await self._who(kept.token)
-        if happening is not None and caller is not None:
-            await self._desk.happened_unheard(caller, happening, at=min(kept.at, self._clock.now()))
+        event, caller = dialect.read(kept.event, payload), await self._caller_of(kept.token)
+        if event is not None and caller is not None:
+            await self._desk.happened_unheard(caller, event, at=min(kept.at, self._clock.now()))
 
-    async def _who(self, token: str) -> Caller | None:
-        """Whose it was. That is no sign of life: it may have ended since."""
+    async def _caller_of(self, token: str) -> Caller | None:
+        """Return the caller of the hook. A late hook is no sign of life: the session may have ended since."""
         hashed = hash_token(token)
         return await self._store.read(lambda tx: tx.sessions.caller_by_token(hashed), quick=True)
 
 
-def _sweep(path: Path) -> None:
-    """One that is still being written; or never will be, since its client was killed."""
+def _remove_abandoned(path: Path) -> None:
+    """Remove a half-written file whose client was killed. A young file may still be written."""
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > _WRITING_SECONDS_MAX:
             path.unlink()
 
 
-def _read(path: Path) -> Kept | None:
+def _read_hook(path: Path) -> Kept | None:
     with suppress(OSError, ValueError, OverflowError):
         if path.stat().st_size > limits.hook_body_bytes_max:
             return None

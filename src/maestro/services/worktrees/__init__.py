@@ -1,1 +1,1 @@
-"""Worktrees: made, merged, removed, and what becomes of a conflict."""
+"""Create, merge and remove the worktrees of sessions, and turn merge conflicts into tasks."""

@@ -1,4 +1,7 @@
-"""Removing worktrees by hand: one, all that are merged, or all of a run. What would be lost stays, and is told."""
+"""Remove worktrees on request: a single one, all merged ones, or all of a run.
+
+A worktree whose removal would lose work stays, and the answer names the reason.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from maestro.services.sessions import kin
 from maestro.services.worktrees.keeping import Worktrees
 from maestro.store.base import Store, Tx
 
-_WHAT = "remove the worktree of"
+_ACTION = "remove the worktree of"
 
 
 class Clearing:
-    """What becomes of worktrees when someone says that they may go."""
+    """The operation `worktree remove`."""
 
     def __init__(self, store: Store, worktrees: Worktrees) -> None:
         self._store = store
@@ -27,57 +30,61 @@ class Clearing:
     async def remove(self, caller: Caller, request: ops.RemoveWorktrees) -> ops.RemovedWorktrees:
         if request.id is not None:
             if request.merged or request.run is not None:
-                raise errors.Invalid("Say which one, or --merged, or --run; not both.")
-            return await self._one(caller, request, request.id)
+                raise errors.Invalid(
+                    "A session cannot be combined with --merged or --run.", hint="Give only one of them."
+                )
+            return await self._remove_named(caller, request, request.id)
         if not request.merged and request.run is None:
-            raise errors.Invalid("Which worktree?", hint="A session's name, --merged, or --run RUN.")
+            raise errors.Invalid("No worktree was named.", hint="Give a session's name, --merged, or --run RUN.")
         removed: list[Worktree] = []
         kept: list[ops.KeptWorktree] = []
-        for session, found in await self._store.read(lambda tx: _chosen(tx, caller, request)):
+        for session, worktree in await self._store.read(lambda tx: _removable_worktrees(tx, caller, request)):
             try:
-                await self._take_away(session, found, keep_branch=request.keep_branch)
-                removed.append(found)
+                await self._remove_ended(session, worktree, keep_branch=request.keep_branch)
+                removed.append(worktree)
             except errors.Conflict as error:
-                kept.append(ops.KeptWorktree(session=session.name, path=found.path, why=error.message))
+                kept.append(ops.KeptWorktree(session=session.name, path=worktree.path, why=error.message))
         return ops.RemovedWorktrees(removed=removed, kept=[] if request.merged else kept)
 
-    async def _one(self, caller: Caller, request: ops.RemoveWorktrees, name: str) -> ops.RemovedWorktrees:
-        session, found = await self._worktrees.named(caller, name, project=request.project, what=_WHAT)
-        await self._take_away(session, found, keep_branch=request.keep_branch)
-        return ops.RemovedWorktrees(removed=[found])
+    async def _remove_named(self, caller: Caller, request: ops.RemoveWorktrees, name: str) -> ops.RemovedWorktrees:
+        session, worktree = await self._worktrees.named(caller, name, project=request.project, what=_ACTION)
+        await self._remove_ended(session, worktree, keep_branch=request.keep_branch)
+        return ops.RemovedWorktrees(removed=[worktree])
 
-    async def _take_away(self, session: Session, found: Worktree, *, keep_branch: bool) -> None:
+    async def _remove_ended(self, session: Session, worktree: Worktree, *, keep_branch: bool) -> None:
+        """Remove the worktree of an ended session; refuse for a live session."""
         if session.ended_at is None:
-            raise errors.Conflict(f"{session.name} still works there.", hint=f"maestro session stop {session.name}")
-        await self._worktrees.take_away(found, keep_branch=keep_branch)
+            message = f"{session.name} still works in {worktree.path}."
+            raise errors.Conflict(message, hint=f"maestro session stop {session.name}")
+        await self._worktrees.take_away(worktree, keep_branch=keep_branch)
 
 
-def _chosen(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> list[tuple[Session, Worktree]]:
-    """Those that are meant and that the caller may remove."""
+def _removable_worktrees(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> list[tuple[Session, Worktree]]:
+    """Return the worktrees of the run or project that the caller may remove."""
     run = run_of(tx, caller, request.run, project=request.project) if request.run is not None else None
-    project_id = run.project_id if run else _project(tx, caller, request).id
-    found: list[tuple[Session, Worktree]] = []
+    project_id = run.project_id if run else _readable_project(tx, caller, request).id
+    candidates: list[tuple[Session, Worktree]] = []
     after = ""
     while True:
         page = tx.worktrees.of_project(project_id, after=after, limit=limits.page_items_max)
-        for one in page:
-            session, spawn = tx.sessions.get(one.session_id), tx.spawns.get(one.session_id)
+        for worktree in page:
+            session, spawn = tx.sessions.get(worktree.session_id), tx.spawns.get(worktree.session_id)
             if session is not None and (run is None or (spawn is not None and spawn.run_id == run.id)):
-                found.append((session, one))
+                candidates.append((session, worktree))
         if len(page) < limits.page_items_max:
             break
         after = page[-1].session_id
-    return [(session, one) for session, one in found if _may(tx, caller, session)]
+    return [(session, worktree) for session, worktree in candidates if _may_remove(tx, caller, session)]
 
 
-def _project(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> Project:
-    hint = "Only agents of a project remove its worktrees."
+def _readable_project(tx: Tx, caller: Caller, request: ops.RemoveWorktrees) -> Project:
+    hint = "Only agents of a project may remove its worktrees."
     return readable_project(tx, caller, request.project, what="removes the worktrees", hint=hint)
 
 
-def _may(tx: Tx, caller: Caller, session: Session) -> bool:
+def _may_remove(tx: Tx, caller: Caller, session: Session) -> bool:
     try:
-        kin.may_act_on(tx, caller, session, what=_WHAT)
+        kin.may_act_on(tx, caller, session, what=_ACTION)
     except errors.NotPermitted:
         return False
     return True

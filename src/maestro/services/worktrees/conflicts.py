@@ -1,4 +1,4 @@
-"""A merge that met a conflict goes back to its author: as a task that says what clashes, and how to hand it in."""
+"""Turn a merge conflict into a task for its author. The task names the conflicting files and the commands to use."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from maestro.store.base import Tx
 
 
 def go_back(tx: Tx, session: Session, found: Worktree, clash: Conflicted, *, of: Task | None = None) -> Task:
-    """The task that mends a conflict; the one there is, if it is still open.
+    """Create the task that resolves a conflict, or return the existing task while it is open.
 
-    `of`: the task in a run whose work it was. That one waits for it as a parent does, and so does all that depends
-    on it. Without one it is a task of its own.
+    `of` is the task of a run whose work conflicts. It becomes the parent of the new task, so that it and its
+    dependants wait for the new task.
     """
-    there = tx.tasks.get(found.conflict_task_id) if found.conflict_task_id else None
-    if there is not None and there.status not in FINAL:
-        return there
-    about = of or next((task for task_id in session.tasks if (task := tx.tasks.get(task_id))), None)
-    made = task_service.create(
+    existing = tx.tasks.get(found.conflict_task_id) if found.conflict_task_id else None
+    if existing is not None and existing.status not in FINAL:
+        return existing
+    origin = of or next((task for task_id in session.tasks if (task := tx.tasks.get(task_id))), None)
+    created = task_service.create(
         tx,
         THE_SERVER,
         task_shapes.CreateTask(
@@ -33,22 +33,23 @@ def go_back(tx: Tx, session: Session, found: Worktree, clash: Conflicted, *, of:
             title=f"Merge {found.branch} into {clash.into}"[: limits.title_chars_max],
             description=described(session, found, clash, in_run=of is not None),
             parent=of.id if of else None,
-            found_in=about.id if about else None,
-            member=session.member or (about.member if about else None),
-            accept=[f"Both {found.branch} and {clash.into} are in it, and nothing of either is lost."],
-            gates=[*_contained(clash), *(of.gates if of else [])][: limits.task_list_items_max],
+            found_in=origin.id if origin else None,
+            member=session.member or (origin.member if origin else None),
+            accept=[f"The merge contains {found.branch} and {clash.into}, and no change of either branch is lost."],
+            gates=[*_ancestor_gates(clash), *(of.gates if of else [])][: limits.task_list_items_max],
             priority=Priority.HIGH,
         ),
     )
-    tx.worktrees.conflicts(session.id, task_id=made.id)
-    _tell(tx, session, found, clash, made)
-    return tx.tasks.get(made.id) or made
+    tx.worktrees.conflicts(session.id, task_id=created.id)
+    _notify_author(tx, session, found, clash, created)
+    return tx.tasks.get(created.id) or created
 
 
 def merged(tx: Tx, session: Session, found: Worktree, into: str) -> None:
-    """It came in after all: whatever was to mend it has nothing left to do.
+    """Record the consequences of a successful merge.
 
-    With what mends another comes that other.
+    An open task that should resolve a conflict of this branch is cancelled. If the session has resolved the conflict
+    of another branch, that branch counts as merged too.
     """
     for other in filter(None, (tx.worktrees.mended_by(task_id) for task_id in session.tasks)):
         if other.merges_into == into:
@@ -59,43 +60,44 @@ def merged(tx: Tx, session: Session, found: Worktree, into: str) -> None:
 
 
 def described(session: Session, found: Worktree, clash: Conflicted, *, in_run: bool) -> str:
-    """All that is needed to mend it: where, what, with which commands, and the places that clash."""
-    other = found.branch if in_run else clash.into
-    where = f"in your own worktree, which begins at {clash.into}" if in_run else f"in {found.path}"
-    then = (
-        "Then report this task complete: it is merged by itself."
+    """Describe how to resolve a conflict: the directory, the commands, and the conflicting parts of the files."""
+    other_branch = found.branch if in_run else clash.into
+    location = f"in your own worktree, which begins at {clash.into}" if in_run else f"in {found.path}"
+    last_step = (
+        "Then report this task complete. Maestro merges your branch."
         if in_run
         else f"Then:\n\n    maestro worktree merge {session.name} --into {clash.into}\n"
     )
-    many = f"{clash.files_total} file{'s' if clash.files_total != 1 else ''}"
+    count = f"{clash.files_total} file{'s' if clash.files_total != 1 else ''}"
     head = (
         f"The work of {session.name} on {found.branch} ({clash.branch_commit[:12]}) cannot be merged into "
-        f"{clash.into} ({clash.into_commit[:12]}): {many} clash.\n\n"
-        f"Mend it {where}:\n\n"
-        f"    git merge {other}\n"
-        "    # mend the files below, keeping what both sides meant; then\n"
+        f"{clash.into} ({clash.into_commit[:12]}): conflicts in {count}.\n\n"
+        f"Resolve the conflicts {location}:\n\n"
+        f"    git merge {other_branch}\n"
+        "    # edit the files below and keep the changes of both branches; then\n"
         "    git add -A\n"
         "    git commit --no-edit\n\n"
-        f"{then}\nIt counts only if both commits are in it.\n\n"
-        "In what follows <<<<<<< is the integration branch, ||||||| what both began from, >>>>>>> the branch.\n"
+        f"{last_step}\nThe merge counts only if it contains both commits.\n\n"
+        "In the files below, <<<<<<< marks the integration branch, ||||||| the common ancestor, >>>>>>> the branch.\n"
     )
-    files = "".join(f"\n{one.path}: {one.kind}\n{one.text}" for one in clash.details)
-    unseen = clash.files_total - len(clash.details)
-    rest = f"\n… and {unseen} more: git merge shows them.\n" if unseen > 0 else ""
+    files = "".join(f"\n{file.path}: {file.kind}\n{file.text}" for file in clash.details)
+    hidden_count = clash.files_total - len(clash.details)
+    rest = f"\n… and {hidden_count} more files: git merge shows them.\n" if hidden_count > 0 else ""
     return (head + files)[: limits.conflict_chars_max] + rest
 
 
-def _contained(clash: Conflicted) -> list[str]:
-    return [f"git merge-base --is-ancestor {commit} HEAD" for commit in (clash.branch_commit, clash.into_commit)]
+def _ancestor_gates(conflict: Conflicted) -> list[str]:
+    """Return gates which prove that the merge contains both commits."""
+    commits = (conflict.branch_commit, conflict.into_commit)
+    return [f"git merge-base --is-ancestor {commit} HEAD" for commit in commits]
 
 
-def _tell(tx: Tx, session: Session, found: Worktree, clash: Conflicted, task: Task) -> None:
-    """Its author, if that one is still there; else whoever it worked for."""
-    subject = f"{task.ref}: {found.branch} conflicts with {clash.into}"
+def _notify_author(tx: Tx, session: Session, worktree: Worktree, conflict: Conflicted, task: Task) -> None:
+    """Notify the author of the branch, or its coordinator and the person if the author has ended."""
+    subject = f"{task.ref}: {worktree.branch} conflicts with {conflict.into}"
     if session.ended_at is None:
         notices.to_session(tx, session, subject=subject, text=task.description, priority=Priority.HIGH)
         return
-    files = ", ".join(clash.files[: limits.names_in_message_max])
-    notices.to_coordinator(
-        tx, session, subject=subject, text=f"{task.ref} is to mend it: {files}.", task_id=task.id, person_too=True
-    )
+    files = ", ".join(conflict.files[: limits.names_in_message_max])
+    text = f"{task.ref} has to resolve the conflict in {files}."
+    notices.to_coordinator(tx, session, subject=subject, text=text, task_id=task.id, person_too=True)

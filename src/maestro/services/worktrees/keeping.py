@@ -1,4 +1,4 @@
-"""Worktrees of sessions: made before the agent starts, merged when its task is done, removed when nothing is lost."""
+"""Create the worktrees of sessions before their programs start, merge their branches, and remove merged worktrees."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from maestro.services.worktrees import conflicts, setup
 from maestro.store.base import Store, Tx
 
 
-class _Seen(msgspec.Struct, frozen=True):
-    """A worktree with what the store knows about it."""
+class _StoredWorktree(msgspec.Struct, frozen=True):
+    """A worktree with the stored facts about it."""
 
     worktree: Worktree
     session: str
-    in_conflict: bool  # and nobody has mended that yet
+    in_conflict: bool  # a task that should resolve the conflict is open
 
 
 class Worktrees:
-    """All that sessions have of their own on the disk."""
+    """The operations on the worktrees of sessions."""
 
     def __init__(self, store: Store, sandboxes: Sandboxes) -> None:
         self._store = store
@@ -44,49 +44,50 @@ class Worktrees:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def make(self, manifest: Manifest, *, merges_into: str | None) -> list[str]:
-        """The worktree that a session was promised, with what its project's settings say belongs there.
+        """Create and set up the worktree of a session. Return warnings, such as files that could not be copied.
 
-        What could not be copied is told. If it cannot be made ready, upkeep takes it away again.
+        If the set-up fails, the background job `tidying` removes the worktree.
         """
-        place = manifest.workspace
-        assert place is not None and place.branch is not None
+        workspace = manifest.workspace
+        assert workspace is not None and workspace.branch is not None
         source = manifest.project.directory
-        # First: settings that are wrong leave no worktree behind.
+        # Settings come first: wrong settings must leave no worktree behind.
         allowed = await setup.read_settings(self._store, manifest.project.id, source)
         async with self._lock(manifest.session.id):
             known = await self._store.read(lambda tx: tx.worktrees.get(manifest.session.id), quick=True)
             if known is None or known.removed_at is not None:
                 await self._create(manifest, merges_into=merges_into)
-        # Also if it was made before the server was killed: nobody knows how far its set-up came.
+        # The set-up runs again for an existing worktree: a server that was killed may not have finished it.
         sandbox = await self._sandboxes.of_project(manifest.project.id)
-        prepared = await worktrees.prepare(place.directory, settings=allowed.settings, source=source, sandbox=sandbox)
+        directory = workspace.directory
+        prepared = await worktrees.prepare(directory, settings=allowed.settings, source=source, sandbox=sandbox)
         if prepared.setup is not None and not prepared.setup.is_ok:
             raise errors.Conflict(prepared.setup.failure, data={"output": prepared.setup.output[-4000:]})
-        skipped = [f"{one.path} was not copied into the worktree: {one.reason}." for one in prepared.skipped]
+        skipped = [f"{file.path} was not copied into the worktree: {file.reason}." for file in prepared.skipped]
         return [*([allowed.refusal] if allowed.refusal else []), *skipped]
 
     async def _create(self, manifest: Manifest, *, merges_into: str | None) -> None:
-        place, source = manifest.workspace, manifest.project.directory
-        assert place is not None and place.branch is not None
+        workspace, source = manifest.workspace, manifest.project.directory
+        assert workspace is not None and workspace.branch is not None
         commit = await worktrees.ensure_branch(source, merges_into, "HEAD") if merges_into is not None else None
-        made = await worktrees.create(
-            source, path=place.directory, branch=place.branch, base=place.base, commit=commit
+        created = await worktrees.create(
+            source, path=workspace.directory, branch=workspace.branch, base=workspace.base, commit=commit
         )
         row = Worktree(
             session_id=manifest.session.id,
             project_id=manifest.project.id,
             repository=source,
-            path=made.path,
-            branch=made.branch,
-            base_commit=made.base_commit,
+            path=created.path,
+            branch=created.branch,
+            base_commit=created.base_commit,
             merges_into=merges_into,
             merged_into=None,
             merged_at=None,
             removed_at=None,
             created_at=await self._store.read(lambda tx: tx.at, quick=True),
         )
-        # Nobody has worked there yet. What the repository's programs are was recorded with its main checkout.
-        record = git_records.record_of(made.path, accepts=False)
+        # The programs of the repository were recorded with its main checkout; the new worktree adds none.
+        record = git_records.record_of(created.path, accepts=False)
 
         def write(tx: Tx) -> None:
             tx.worktrees.insert(row)
@@ -96,53 +97,55 @@ class Worktrees:
         git_records.remember(record)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
-        """A session's worktree is not made and removed at the same time."""
+        """Return the lock that keeps a session's worktree from being created and removed at the same time."""
         return self._locks.setdefault(session_id, asyncio.Lock())
 
     async def list_page(self, caller: Caller, request: ops.ListWorktrees) -> ops.WorktreeList:
-        def look(tx: Tx) -> list[_Seen]:
+        def read_worktrees(tx: Tx) -> list[_StoredWorktree]:
             hint = "Ask its agents by mail: maestro agent list --project NAME"
             project = readable_project(tx, caller, request.project, what="lists the worktrees", hint=hint)
-            found = tx.worktrees.of_project(project.id, after=request.cursor, limit=request.limit + 1)
-            return [_seen(tx, one) for one in found]
+            page = tx.worktrees.of_project(project.id, after=request.cursor, limit=request.limit + 1)
+            return [_stored(tx, worktree) for worktree in page]
 
-        found = await self._store.read(look)
-        page = found[: request.limit]
-        shown = [state for one in page if (state := await self._shown(one)) is not None]
-        cursor = page[-1].worktree.session_id if len(found) > request.limit else None
+        listed = await self._store.read(read_worktrees)
+        page = listed[: request.limit]
+        shown = [state for stored in page if (state := await self._state_unless_removed(stored)) is not None]
+        cursor = page[-1].worktree.session_id if len(listed) > request.limit else None
         return ops.WorktreeList(worktrees=shown, cursor=cursor)
 
-    async def _shown(self, seen: _Seen) -> ops.WorktreeState | None:
-        """How it stands; nothing if it is being removed just now."""
-        state = await _state(seen)
+    async def _state_unless_removed(self, stored: _StoredWorktree) -> ops.WorktreeState | None:
+        """Return the state of a worktree; None if the worktree is being removed just now."""
+        state = await _state(stored)
         if state.is_clean is not None:
             return state
-        async with self._lock(seen.worktree.session_id):
-            now = await self._store.read(lambda tx: tx.worktrees.get(seen.worktree.session_id), quick=True)
+        async with self._lock(stored.worktree.session_id):
+            now = await self._store.read(lambda tx: tx.worktrees.get(stored.worktree.session_id), quick=True)
         return state if now is not None and now.removed_at is None else None
 
     async def diff(self, caller: Caller, request: session_ops.OneSession) -> ops.Diff:
-        _, found = await self.named(caller, request.id, project=request.project)
-        text = await worktrees.diff(found.path, base_commit=found.base_commit)
-        return ops.Diff(session_id=found.session_id, branch=found.branch, base_commit=found.base_commit, text=text)
+        _, worktree = await self.named(caller, request.id, project=request.project)
+        text = await worktrees.diff(worktree.path, base_commit=worktree.base_commit)
+        return ops.Diff(
+            session_id=worktree.session_id, branch=worktree.branch, base_commit=worktree.base_commit, text=text
+        )
 
     async def merge(self, caller: Caller, request: ops.MergeWorktree) -> ops.MergedWorktree:
-        session, found = await self.named(caller, request.id, project=request.project, what="merge")
-        into = request.into or found.merges_into
+        session, worktree = await self.named(caller, request.id, project=request.project, what="merge")
+        into = request.into or worktree.merges_into
         if into is None:
-            raise errors.Invalid("Where is it to be merged?", hint="Say --into BRANCH.")
-        done = await self.bring_in(session, found, into)
-        answer = ops.MergedWorktree(session_id=found.session_id, branch=found.branch, into=into, commit=None)
-        if isinstance(done, worktrees.Conflicted):
-            task = await self._store.write(lambda tx: conflicts.go_back(tx, session, found, done))
-            texts = [f"{one.path} ({one.kind})\n{one.text}" for one in done.details]
+            raise errors.Invalid(f"No target branch was given for {worktree.branch}.", hint="Give --into BRANCH.")
+        result = await self.bring_in(session, worktree, into)
+        answer = ops.MergedWorktree(session_id=worktree.session_id, branch=worktree.branch, into=into, commit=None)
+        if isinstance(result, worktrees.Conflicted):
+            task = await self._store.write(lambda tx: conflicts.go_back(tx, session, worktree, result))
+            texts = [f"{file.path} ({file.kind})\n{file.text}" for file in result.details]
             return msgspec.structs.replace(answer, conflicts=texts, task=task.ref)
-        places = [done.checked_out_at] if done.checked_out_at else []
-        return msgspec.structs.replace(answer, commit=done.commit, checked_out_at=places)
+        checkouts = [result.checked_out_at] if result.checked_out_at else []
+        return msgspec.structs.replace(answer, commit=result.commit, checked_out_at=checkouts)
 
     async def bring_in(self, session: Session, found: Worktree, into: str) -> worktrees.Merged | worktrees.Conflicted:
-        """Merge a session's branch: recorded if it went well."""
-        done = await self._merges.merge(
+        """Merge a session's branch, and record a successful merge."""
+        result = await self._merges.merge(
             found.repository,
             branch=found.branch,
             into=into,
@@ -155,70 +158,71 @@ class Worktrees:
             tx.worktrees.merged(found.session_id, into=into, at=tx.at)
             conflicts.merged(tx, session, found, into)
 
-        if isinstance(done, worktrees.Merged):
+        if isinstance(result, worktrees.Merged):
             await self._store.write(write)
-        return done
+        return result
 
     async def take_away(self, found: Worktree, *, keep_branch: bool = False) -> None:
-        """Remove an ended session's worktree and branch; a Conflict says what would be lost."""
+        """Remove an ended session's worktree and branch. Raise a Conflict that names the work that would be lost."""
         async with self._lock(found.session_id):
-            live = await self._store.read(lambda tx: tx.sessions.is_live(found.session_id), quick=True)
-            if live:
-                raise errors.Conflict("It was started again just now.")
-            await _removed(found, keep_branch=keep_branch)
-            await self._store.write(lambda tx: _note_removed(tx, found))
+            is_live = await self._store.read(lambda tx: tx.sessions.is_live(found.session_id), quick=True)
+            if is_live:
+                raise errors.Conflict(f"The session of {found.path} was started again just now.")
+            await _remove_from_disk(found, keep_branch=keep_branch)
+            await self._store.write(lambda tx: _record_removal(tx, found))
             RECORDS.drop(found.path)
 
     async def named(
         self, caller: Caller, name: str, *, project: str, what: str | None = None
     ) -> tuple[Session, Worktree]:
-        """A session's worktree; `what` the caller wants to do with it, if that is not everybody's to do."""
+        """Return the session that `name` means, and its worktree.
 
-        def look(tx: Tx) -> tuple[Session, Worktree]:
+        `what` names an action that needs the right to act on the session; without `what`, reading suffices.
+        """
+
+        def read_worktree(tx: Tx) -> tuple[Session, Worktree]:
             session = kin.named(tx, caller, name, project=project)
             kin.may_hear(tx, caller, session, what="look at its worktree")
             if what is not None:
                 kin.may_act_on(tx, caller, session, what=what)
-            found = tx.worktrees.get(session.id)
-            if found is None or found.removed_at is not None:
+            worktree = tx.worktrees.get(session.id)
+            if worktree is None or worktree.removed_at is not None:
                 raise errors.NotFound(f"{session.name} has no worktree.", hint="maestro worktree list")
-            return session, found
+            return session, worktree
 
-        return await self._store.read(look, quick=True)
+        return await self._store.read(read_worktree, quick=True)
 
 
-async def _removed(found: Worktree, *, keep_branch: bool) -> None:
-    """What it was merged into counts; if that branch is gone, what is checked out."""
-    into = found.merged_into or found.merges_into or "HEAD"
+async def _remove_from_disk(worktree: Worktree, *, keep_branch: bool) -> None:
+    """Remove worktree and branch if the branch is merged into its target, or into HEAD if the target is gone."""
+    into = worktree.merged_into or worktree.merges_into or "HEAD"
+    repository, path, branch = worktree.repository, worktree.path, worktree.branch
     try:
-        await worktrees.remove(
-            found.repository, path=found.path, branch=found.branch, merged_into=into, keep_branch=keep_branch
-        )
+        await worktrees.remove(repository, path=path, branch=branch, merged_into=into, keep_branch=keep_branch)
     except errors.NotFound:
-        if into == "HEAD" or await worktrees.tip(found.repository, into) is not None:
+        if into == "HEAD" or await worktrees.tip(repository, into) is not None:
             raise
-        await worktrees.remove(
-            found.repository, path=found.path, branch=found.branch, merged_into="HEAD", keep_branch=keep_branch
-        )
+        await worktrees.remove(repository, path=path, branch=branch, merged_into="HEAD", keep_branch=keep_branch)
 
 
-def _note_removed(tx: Tx, found: Worktree) -> None:
-    tx.worktrees.removed(found.session_id, at=tx.at)
-    tx.git_records.drop(found.path)
+def _record_removal(tx: Tx, worktree: Worktree) -> None:
+    tx.worktrees.removed(worktree.session_id, at=tx.at)
+    tx.git_records.drop(worktree.path)
 
 
-def _seen(tx: Tx, one: Worktree) -> _Seen:
-    session = tx.sessions.route(one.session_id)
-    mending = tx.tasks.get(one.conflict_task_id) if one.conflict_task_id else None
-    return _Seen(one, session.name if session else "", mending is not None and mending.status not in FINAL)
+def _stored(tx: Tx, worktree: Worktree) -> _StoredWorktree:
+    session = tx.sessions.route(worktree.session_id)
+    conflict_task = tx.tasks.get(worktree.conflict_task_id) if worktree.conflict_task_id else None
+    in_conflict = conflict_task is not None and conflict_task.status not in FINAL
+    return _StoredWorktree(worktree, session.name if session else "", in_conflict)
 
 
-async def _state(seen: _Seen) -> ops.WorktreeState:
-    one = seen.worktree
-    now = await _looked_at(one)
+async def _state(stored: _StoredWorktree) -> ops.WorktreeState:
+    worktree = stored.worktree
+    now = await _state_on_disk(worktree)
     return ops.WorktreeState(
-        **msgspec.structs.asdict(one),
-        session=seen.session,
+        **msgspec.structs.asdict(worktree),
+        session=stored.session,
         is_clean=now.is_clean if now else None,
         changed=now.changed if now else 0,
         untracked=now.untracked if now else 0,
@@ -227,21 +231,21 @@ async def _state(seen: _Seen) -> ops.WorktreeState:
         state=condition(
             is_clean=now.is_clean if now else None,
             is_elsewhere=now is not None and now.is_elsewhere,
-            in_conflict=seen.in_conflict,
+            in_conflict=stored.in_conflict,
             ahead=now.ahead if now else 0,
-            has_commits=one.merged_at is not None or (now is not None and now.head != one.base_commit),
+            has_commits=worktree.merged_at is not None or (now is not None and now.head != worktree.base_commit),
         ),
     )
 
 
-async def _looked_at(one: Worktree) -> worktrees.State | None:
+async def _state_on_disk(worktree: Worktree) -> worktrees.State | None:
     try:
         return await worktrees.state(
-            one.path,
-            base_commit=one.base_commit,
-            branch=one.branch,
-            within=one.merged_into or one.merges_into,
-            repository=one.repository,
+            worktree.path,
+            base_commit=worktree.base_commit,
+            branch=worktree.branch,
+            within=worktree.merged_into or worktree.merges_into,
+            repository=worktree.repository,
         )
-    except errors.MaestroError:  # someone has taken it away
+    except errors.MaestroError:  # the folder was removed by hand
         return None

@@ -1,1 +1,1 @@
-"""The tables in domain words, the same for every driver."""
+"""The repositories: rows of the tables as domain values, the same for every driver."""

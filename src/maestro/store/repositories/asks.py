@@ -1,4 +1,4 @@
-"""What agents have asked of people."""
+"""The repository of asks: questions and permission requests of agents and of the server to the person."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from maestro.domain.callers import SERVER
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Asks:
-    """Requests to the person, by id, project and session."""
+    """Asks by id, project and session."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -39,46 +39,46 @@ class Asks:
 
     def get(self, ask_id: str) -> Ask | None:
         row = self._rows.one("ask_get", id=ask_id)
-        return _ask(row) if row else None
+        return _decode_ask(row) if row else None
 
     def of_message(self, message_id: str) -> Ask | None:
-        """The open request that a message made."""
+        """Return the open ask that a message opened."""
         row = self._rows.one("ask_of_message", message_id=message_id)
-        return _ask(row) if row else None
+        return _decode_ask(row) if row else None
 
     def open(self, *, after: str, limit: int) -> list[Ask]:
-        """Everything that waits for the person, in all projects, oldest first."""
-        return self._many("asks_open", after=after, limit=limit)
+        """Return the open asks of all projects, oldest first."""
+        return self._fetch_asks("asks_open", after=after, limit=limit)
 
     def page(self, project_id: str, *, after: str, limit: int, only_open: bool = False) -> list[Ask]:
-        """Every request of a project, whatever became of it, or what is open of it."""
+        """Return a page of a project's asks, open and closed. `only_open`: leave out closed asks."""
         name = "asks_page_open" if only_open else "asks_page"
-        return self._many(name, project_id=project_id, after=after, limit=limit)
+        return self._fetch_asks(name, project_id=project_id, after=after, limit=limit)
 
     def open_of_session(self, session_id: str, *, limit: int) -> list[Ask]:
-        return self._many("asks_of_session", session_id=session_id, limit=limit)
+        return self._fetch_asks("asks_of_session", session_id=session_id, limit=limit)
 
     def count_open(self, session_id: str) -> int:
-        """Return how many questions of a session are open."""
+        """Return the number of open asks of a session."""
         row = self._rows.one("asks_count_of_session", session_id=session_id)
         return int(row[0]) if row else 0
 
     def count_open_below(self, parent_id: str) -> int:
-        """Return how many questions of all sessions with one parent are open."""
+        """Return the number of open asks of all sessions with the same parent."""
         row = self._rows.one("asks_count_below", parent_id=parent_id)
         return int(row[0]) if row else 0
 
     def set_call(self, ask_id: str, digest: str) -> None:
-        """Note the tool call that an ask is about."""
+        """Record the tool call that an ask is about."""
         self._rows.run("ask_set_call", id=ask_id, digest=digest)
 
     def of_call(self, session_id: str, digest: str, *, limit: int) -> list[Ask]:
-        """Return the open and answered asks about one tool call, the newest first."""
-        return self._many("asks_of_call", session_id=session_id, digest=digest, limit=limit)
+        """Return the open and answered asks about a tool call, newest first."""
+        return self._fetch_asks("asks_of_call", session_id=session_id, digest=digest, limit=limit)
 
     def open_of_calls(self, session_id: str, *, limit: int) -> list[Ask]:
         """Return the open asks about tool calls of a session."""
-        return self._many("asks_of_calls_open", session_id=session_id, limit=limit)
+        return self._fetch_asks("asks_of_calls_open", session_id=session_id, limit=limit)
 
     def set_answer_message(self, ask_id: str, message_id: str) -> None:
         self._rows.run("ask_set_answer_message", id=ask_id, message_id=message_id)
@@ -89,21 +89,21 @@ class Asks:
         return row[0] if row else None
 
     def close(self, ask_id: str, *, status: Status, answer: str | None, by: str, at: datetime) -> bool:
-        """Whether it was open until now."""
+        """Close an ask; return whether the ask was open until now."""
         values = {"id": ask_id, "status": status.value, "answer": answer, "by": by, "at": to_micros(at)}
         return self._rows.run("ask_close", **values) == 1
 
     def unnotified(self, *, limit: int) -> list[Ask]:
-        return self._many("asks_unnotified", limit=limit)
+        return self._fetch_asks("asks_unnotified", limit=limit)
 
     def mark_notified(self, ask_id: str, *, at: datetime) -> None:
         self._rows.run("ask_notified", id=ask_id, at=to_micros(at))
 
-    def _many(self, name: str, **values: object) -> list[Ask]:
-        return [_ask(row) for row in self._rows.page(name, **values)]
+    def _fetch_asks(self, name: str, **values: object) -> list[Ask]:
+        return [_decode_ask(row) for row in self._rows.page(name, **values)]
 
 
-def _ask(row: Row) -> Ask:
+def _decode_ask(row: Row) -> Ask:
     return Ask(
         id=row[0],
         project_id=row[1],
@@ -112,7 +112,7 @@ def _ask(row: Row) -> Ask:
         kind=Kind(row[4]),
         title=row[5],
         text=row[6],
-        choices=_texts(row[7]),
+        choices=_decode_texts(row[7]),
         task_id=row[8],
         message_id=row[9],
         status=Status(row[10]),

@@ -1,4 +1,4 @@
-"""Boxes: what lies in them, how far each message has come, and who has claimed a conversation."""
+"""The repository of deliveries: the messages in mailboxes, the state of each delivery, and claims of threads."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from maestro.store.repositories.mail import RANKS, Mail, message_fields
 from maestro.store.rows import Row, Rows
 
 _STATUSES = {status.value: status for status in Status}
-_LOWEST = len(RANKS)
+_LOWEST_RANK = len(RANKS)
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which of a box's messages someone wants."""
+    """A filter for the messages of a mailbox."""
 
     type: Type | None = None
-    priority: Priority | None = None  # this urgent or more
+    priority: Priority | None = None  # the lowest priority that passes
     task_id: str | None = None
     sender_kind: SenderKind | None = None
 
 
 class Deliveries:
-    """One recipient's side of every message."""
+    """Deliveries by mailbox and message, and thread claims by thread and holder."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -43,7 +43,7 @@ class Deliveries:
     def hand_out(
         self, seq: int, to: Iterable[tuple[str, str | None, str | None]], *, priority: Priority, type: Type
     ) -> None:
-        """Put a message into boxes, each with its project and why it came there."""
+        """Put a message into mailboxes. `to` gives each mailbox with its project and the reason of the delivery."""
         rank, kind = RANKS[priority], type._value_
         rows = [
             {
@@ -61,41 +61,41 @@ class Deliveries:
     def open_in(
         self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
     ) -> list[Received]:
-        """What is still to be offered from a box to one reader, most urgent first."""
+        """Return the messages of a mailbox that are still to be offered to a reader, most urgent first."""
         name = "inbox_open_shared" if is_shared(box) else "inbox_open"
-        return self._listed(name, box, reader, wanted, after, limit)
+        return self._fetch_offered(name, box, reader, wanted, after, limit)
 
     def begun_in(
         self, box: str, *, reader: str, wanted: Wanted, after: tuple[int, int] = (-1, 0), limit: int
     ) -> list[Received]:
-        """What one reader has been shown the beginning of, and not the rest."""
+        """Return the messages of a mailbox of which a reader was shown only the beginning."""
         name = "inbox_begun_shared" if is_shared(box) else "inbox_begun"
-        return self._listed(name, box, reader, wanted, after, limit)
+        return self._fetch_offered(name, box, reader, wanted, after, limit)
 
     def all_in(self, box: str, *, wanted: Wanted, before: int, limit: int) -> list[Received]:
-        """Everything that ever came to a box, newest first."""
-        return self._received("inbox_all", box=box, before=before, limit=limit, **_filter(wanted))
+        """Return all messages of a mailbox, also those that are no longer offered, newest first."""
+        return self._fetch_received("inbox_all", box=box, before=before, limit=limit, **_filter_values(wanted))
 
     def has_open(self, box: str, *, priority: Priority = Priority.LOW) -> bool:
         return self._rows.one("inbox_has", box=box, priority=RANKS[priority]) is not None
 
     def count_open(self, box: str, *, reader: str) -> int:
-        """How much one reader is to be offered, up to a limit."""
-        shared = {"reader": reader} if is_shared(box) else {}
-        name = "inbox_count_shared" if shared else "inbox_count"
-        row = self._rows.one(name, box=box, limit=limits.page_items_max, **shared)
+        """Return the number of messages that are still to be offered to a reader, at most `limits.page_items_max`."""
+        shared_values = {"reader": reader} if is_shared(box) else {}
+        name = "inbox_count_shared" if shared_values else "inbox_count"
+        row = self._rows.one(name, box=box, limit=limits.page_items_max, **shared_values)
         return int(row[0]) if row else 0
 
     def of_message(self, seq: int) -> list[Delivery]:
-        many = limits.broadcast_recipients_max
-        return [_delivery(row) for row in self._rows.page("deliveries_of_message", message_seq=seq, limit=many)]
+        values = {"message_seq": seq, "limit": limits.broadcast_recipients_max}
+        return [_decode_delivery(row) for row in self._rows.page("deliveries_of_message", **values)]
 
     def get(self, box: str, seq: int) -> Delivery | None:
         row = self._rows.one("delivery_get", box=box, message_seq=seq)
-        return _delivery(row) if row else None
+        return _decode_delivery(row) if row else None
 
     def take(self, step: Step, box: str, seq: int, *, via: str, by: str, at: datetime) -> bool:
-        """Take a delivery one step on from where it was read; whether it was there."""
+        """Advance a delivery by one step; return False if the delivery is not in the state before the step."""
         values: dict[str, Any] = {"box": box, "message_seq": seq, "via": via, "by": by, "at": to_micros(at)}
         match step:
             case Step.DELIVERED:
@@ -113,16 +113,16 @@ class Deliveries:
         self._rows.run("delivery_close", box=box, message_seq=seq)
 
     def note_shared(self, session_id: str, box: str, seq: int, *, at: datetime, begun: bool = False) -> None:
-        """A session has been shown a message that others see too, or its beginning."""
+        """Record that a session was shown a message of a shared mailbox, completely or only its beginning."""
         values = {"session_id": session_id, "box": box, "message_seq": seq, "at": to_micros(at)}
         self._rows.run("shared_read_insert", begun=int(begun), **values)
 
     def begin(self, box: str, seq: int) -> None:
-        """The owner of a box has been shown a message's beginning."""
+        """Record that the owner of a mailbox was shown the beginning of a message."""
         self._rows.run("delivery_begin", box=box, message_seq=seq)
 
     def claim(self, thread_id: str, holder: str, *, at: datetime) -> bool:
-        """Whether the conversation was free until now."""
+        """Claim a thread for a holder; return False if the thread has a holder already."""
         return self._rows.run("thread_claim", thread_id=thread_id, holder=holder, at=to_micros(at)) == 1
 
     def holder(self, thread_id: str) -> str | None:
@@ -133,46 +133,47 @@ class Deliveries:
         return self._rows.run("thread_release", thread_id=thread_id, holder=holder) == 1
 
     def unsee(self, thread_id: str) -> None:
-        """Offer a conversation anew."""
+        """Offer the messages of a thread again, also to readers who have seen them."""
         self._rows.run("thread_unsee", thread_id=thread_id)
 
     def boxes_of_thread(self, thread_id: str) -> list[str]:
-        """The boxes from which a conversation is offered to several."""
+        """Return the shared mailboxes from which messages of a thread are still offered."""
         rows = self._rows.all("thread_boxes", thread_id=thread_id, limit=limits.broadcast_recipients_max)
         return [row[0] for row in rows if is_shared(row[0])]
 
     def has_come(self, thread_id: str, box: str) -> bool:
-        """Whether anything of a conversation ever came to a box."""
+        """Return whether a message of a thread was ever delivered to a mailbox."""
         return self._rows.one("thread_is_in_box", thread_id=thread_id, box=box) is not None
 
     def held(self, holder: str, *, limit: int) -> list[str]:
-        """The conversations that someone has claimed."""
+        """Return the ids of the threads that a holder has claimed."""
         return [row[0] for row in self._rows.all("threads_held", holder=holder, limit=limit)]
 
-    def _listed(
-        self, name: str, box: str, reader: str, wanted: Wanted, after: tuple[int, int], limit: int
+    def _fetch_offered(
+        self, name: str, mailbox: str, reader: str, wanted: Wanted, after: tuple[int, int], limit: int
     ) -> list[Received]:
-        values = {"box": box, "after_priority": after[0], "after_seq": after[1], "limit": limit, **_filter(wanted)}
-        return self._received(name, **values, **({"reader": reader} if is_shared(box) else {}))
+        page = {"after_priority": after[0], "after_seq": after[1], "limit": limit}
+        shared_values = {"reader": reader} if is_shared(mailbox) else {}
+        return self._fetch_received(name, box=mailbox, **page, **_filter_values(wanted), **shared_values)
 
-    def _received(self, name: str, **values: Any) -> list[Received]:
+    def _fetch_received(self, name: str, **values: Any) -> list[Received]:
         rows = self._rows.page(name, body_chars=limits.inbox_body_chars_max, **values)
-        return [_one(row, self._attachments(row)) for row in rows]
+        return [_decode_received(row, self._fetch_attachments(row)) for row in rows]
 
-    def _attachments(self, row: Row) -> list[Attachment]:
+    def _fetch_attachments(self, row: Row) -> list[Attachment]:
         return self._mail.attachments(row[0]) if row[19] else []
 
 
-def _filter(wanted: Wanted) -> dict[str, Any]:
+def _filter_values(wanted: Wanted) -> dict[str, Any]:
     return {
         "type": wanted.type.value if wanted.type else None,
-        "priority": RANKS[wanted.priority] if wanted.priority else _LOWEST,
+        "priority": RANKS[wanted.priority] if wanted.priority else _LOWEST_RANK,
         "task_id": wanted.task_id,
         "sender_kind": wanted.sender_kind.value if wanted.sender_kind else None,
     }
 
 
-def _one(row: Row, attachments: list[Attachment]) -> Received:
+def _decode_received(row: Row, attachments: list[Attachment]) -> Received:
     return Received(
         **message_fields(row),
         body=row[23] or "",
@@ -186,7 +187,7 @@ def _one(row: Row, attachments: list[Attachment]) -> Received:
     )
 
 
-def _delivery(row: Row) -> Delivery:
+def _decode_delivery(row: Row) -> Delivery:
     return Delivery(
         recipient=row[0],
         box=row[0],

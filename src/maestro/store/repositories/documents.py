@@ -1,4 +1,4 @@
-"""Documents of tasks, and reports on them."""
+"""The repository of documents and reports of tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.store.rows import Row, Rows
 
 
 class Documents:
-    """What was attached to tasks and said about them."""
+    """Documents and reports, by id and task."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -32,7 +32,7 @@ class Documents:
         )
 
     def get(self, document_id: str) -> Document | None:
-        return _document(self._rows.one("document_get", id=document_id))
+        return _decode_document(self._rows.one("document_get", id=document_id))
 
     def content(self, document: Document) -> Content:
         row = self._rows.one("document_body", id=document.id)
@@ -41,14 +41,14 @@ class Documents:
 
     def of_task(self, task_id: str, *, limit: int) -> list[Document]:
         rows = self._rows.all("documents_of_task", task_id=task_id, limit=limit)
-        return [document for row in rows if (document := _document(row))]
+        return [document for row in rows if (document := _decode_document(row))]
 
     def count(self, task_id: str) -> int:
         row = self._rows.one("document_count", task_id=task_id)
         return int(row[0]) if row else 0
 
     def bytes_since(self, at: datetime) -> dict[str, int]:
-        """Return how many bytes of documents, attachments and long bodies sessions have stored, by project."""
+        """Return the bytes of documents, attachments and long bodies that sessions have stored, by project."""
         rows = self._rows.all(
             "bytes_since",
             first_document=ids.first("doc", at),
@@ -72,12 +72,12 @@ class Documents:
         )
 
     def reports(self, task_id: str, *, limit: int) -> list[Report]:
-        """A task's reports, newest first."""
+        """Return the reports of a task, newest first."""
         rows = self._rows.all("reports_of_task", task_id=task_id, limit=limit)
         return [Report(row[0], row[1], ReportKind(row[2]), row[3], row[4], from_micros(row[5])) for row in rows]
 
 
-def _document(row: Row | None) -> Document | None:
+def _decode_document(row: Row | None) -> Document | None:
     if row is None:
         return None
     document_id, task_id, title, file_name, size, sha256, by, created_at = row

@@ -1,4 +1,4 @@
-"""What gates said."""
+"""The repository of gate results, with their evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.store.rows import Rows
 
 
 class Gates:
-    """Evidence, by task."""
+    """Gate results by task, and the output of each result."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -32,7 +32,7 @@ class Gates:
         )
 
     def of_task(self, task_id: str, *, limit: int) -> list[GateResult]:
-        """Newest first."""
+        """Return the gate results of a task, newest first."""
         rows = self._rows.all("gates_of_task", task_id=task_id, limit=limit)
         return [
             GateResult(
@@ -50,6 +50,6 @@ class Gates:
         ]
 
     def output(self, result_id: str) -> tuple[str, Content] | None:
-        """The task it is about, and what was said."""
+        """Return the task id and the output of a gate result."""
         row = self._rows.one("gate_output", id=result_id)
         return (row[0], Content(row[1], row[2], 0, "")) if row else None

@@ -1,4 +1,7 @@
-"""Which git directory a checkout had when Maestro recorded it, and which programs its repository named then."""
+"""The repository of git records: a checkout's git directory and the programs that its git settings named.
+
+A record holds the values from the moment when Maestro recorded the checkout.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from maestro.domain.git_programs import GitRecord
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class GitRecords:
-    """Records of checkouts, by path."""
+    """Git records of checkouts, by path."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -31,13 +34,13 @@ class GitRecords:
 
     def get(self, path: str) -> GitRecord | None:
         row = self._rows.one("git_record_get", path=path)
-        return _record(row) if row else None
+        return _decode_record(row) if row else None
 
     def page(self, *, after: str, limit: int) -> list[GitRecord]:
-        return [_record(row) for row in self._rows.all("git_records_page", after=after, limit=limit)]
+        return [_decode_record(row) for row in self._rows.all("git_records_page", after=after, limit=limit)]
 
 
-def _record(row: Row) -> GitRecord:
-    path, git_dir, common_dir, programs = row
-    known = frozenset(_decode(programs)) if programs is not None else None
-    return GitRecord(path=path, git_dir=git_dir, common_dir=common_dir, programs=known)
+def _decode_record(row: Row) -> GitRecord:
+    path, git_dir, common_dir, encoded = row
+    programs = frozenset(_decode_texts(encoded)) if encoded is not None else None
+    return GitRecord(path=path, git_dir=git_dir, common_dir=common_dir, programs=programs)

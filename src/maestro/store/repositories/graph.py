@@ -1,4 +1,4 @@
-"""The edges between tasks and the ranks that keep them free of cycles."""
+"""The edges between tasks, and the ranks that keep the edges free of cycles."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from maestro.store.rows import Rows
 
 
 class TaskGraph:
-    """Who waits on whom."""
+    """The graph of tasks that wait on other tasks."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def make_room(self, waiter_id: str, blocker_id: str) -> None:
-        """Let the ranks allow an edge. Raises `graph.CycleFound` when nothing could."""
+        """Change ranks so that they allow an edge. Raise `graph.CycleFound` if the edge would close a cycle."""
         try:
-            moved = self._moved(waiter_id, blocker_id)
+            ranked_tasks = self._new_ranks(waiter_id, blocker_id)
         except graph.NoRoom:
             self._rows.run("ranks_spread", step=graph.RANK_STEP)
-            moved = self._moved(waiter_id, blocker_id)
-        for task in moved:
+            ranked_tasks = self._new_ranks(waiter_id, blocker_id)
+        for task in ranked_tasks:
             self._rows.run("rank_set", id=task.id, rank=task.rank)
 
     def add(self, task_id: str, depends_on_id: str) -> bool:
-        """Whether the edge is new."""
+        """Add an edge; return whether the edge is new."""
         return self._rows.run("edge_insert", task_id=task_id, depends_on_id=depends_on_id) == 1
 
     def remove(self, task_id: str, depends_on_id: str) -> bool:
-        """Whether there was such an edge."""
+        """Remove an edge; return whether the edge existed."""
         return self._rows.run("edge_delete", task_id=task_id, depends_on_id=depends_on_id) == 1
 
     def count(self, task_id: str) -> int:
@@ -40,14 +40,14 @@ class TaskGraph:
         return int(row[0]) if row else 0
 
     def edges(self, task_ids: Sequence[str]) -> dict[str, list[tuple[str, Status]]]:
-        """What several tasks wait on: how people call it, and how it stands."""
-        found: dict[str, list[tuple[str, Status]]] = {}
+        """Return the dependencies of several tasks, by task id: reference and status of each dependency."""
+        dependencies: dict[str, list[tuple[str, Status]]] = {}
         for task_id, project, number, status in self._rows.all("edges_of", ids=json.dumps(list(task_ids))):
-            found.setdefault(task_id, []).append((f"{project}#{number}", Status(status)))
-        return found
+            dependencies.setdefault(task_id, []).append((f"{project}#{number}", Status(status)))
+        return dependencies
 
     def shift_open(self, task_id: str, by: int) -> None:
-        """One task has `by` more open blockers."""
+        """Add `by` to the number of open blockers of a task."""
         self._rows.run("blockers_shift_one", id=task_id, by=by)
 
     def waits_on(self, task_id: str) -> list[Ranked]:
@@ -64,10 +64,10 @@ class TaskGraph:
         row = self._rows.one("rank_next_below", rank=rank)
         return row[0] if row else None
 
-    def _moved(self, waiter_id: str, blocker_id: str) -> list[Ranked]:
-        return graph.new_ranks(self, waiter=self._ranked(waiter_id), blocker=self._ranked(blocker_id))
+    def _new_ranks(self, waiter_id: str, blocker_id: str) -> list[Ranked]:
+        return graph.new_ranks(self, waiter=self._ranked_task(waiter_id), blocker=self._ranked_task(blocker_id))
 
-    def _ranked(self, task_id: str) -> Ranked:
+    def _ranked_task(self, task_id: str) -> Ranked:
         row = self._rows.one("rank_of", id=task_id)
         assert row is not None
         return Ranked(task_id, row[0])

@@ -1,4 +1,4 @@
-"""What agents' hooks were told, and when they fired."""
+"""The repository of hooks: answers that are not yet confirmed, and the last firing of each hook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maestro.store.rows import Rows
 
 
 class Hooks:
-    """Answers that are not known to be read, and the last firing of each hook."""
+    """Unconfirmed hook answers by session, and hook firings by tool and event."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

@@ -1,4 +1,4 @@
-"""What was answered under a key, for a week."""
+"""The repository of idempotency keys: the first response to each key, kept for a week."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from maestro.store.rows import Rows
 
 
 class Idempotency:
-    """First answers, by caller and key."""
+    """First responses, by caller and key."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def get(self, caller: str, key: str) -> tuple[str, str, bytes] | None:
-        """Operation, request digest and response that came first under a key."""
+        """Return the operation, the request digest and the response of the first request with a key."""
         row = self._rows.one("idempotency_get", caller=caller, key=key)
         return (row[0], row[1], row[2]) if row else None
 

@@ -1,4 +1,4 @@
-"""Issues: what an issue has besides its task, and lists of those that a project got or opened."""
+"""The repository of issues: the data of an issue besides its task, and lists of a project's issues."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.store.rows import Row, Rows
 
 
 class Issues:
-    """Issues by task, conversation and project."""
+    """Issues by task, thread and project."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -19,33 +19,35 @@ class Issues:
         self._rows.run("issue_insert", task_id=issue.task_id, thread_id=issue.thread_id, opener=issue.opener)
 
     def of_task(self, task_id: str) -> Issue | None:
-        return _issue(self._rows.one("issue_of_task", task_id=task_id))
+        return _decode_issue(self._rows.one("issue_of_task", task_id=task_id))
 
     def of_thread(self, thread_id: str) -> Issue | None:
-        """The issue that a conversation is about."""
-        return _issue(self._rows.one("issue_of_thread", thread_id=thread_id))
+        """Return the issue that a thread is about."""
+        return _decode_issue(self._rows.one("issue_of_thread", thread_id=thread_id))
 
     def received(self, project_id: str, *, after: int, limit: int, closed: bool | None) -> list[Task]:
-        """What others opened in a project, by number."""
-        return self._tasks("issues_of_project", project_id=project_id, after=after, limit=limit, closed=closed)
+        """Return the issues that other projects opened in a project, by number."""
+        values = {"project_id": project_id, "after": after, "limit": limit, "closed": closed}
+        return self._fetch_tasks("issues_of_project", **values)
 
     def opened(self, project_id: str, *, after: str, limit: int, closed: bool | None) -> list[Task]:
-        """What a project opened elsewhere, by id."""
-        return self._tasks("issues_from_project", project_id=project_id, after=after, limit=limit, closed=closed)
+        """Return the issues that a project opened in other projects, by id."""
+        values = {"project_id": project_id, "after": after, "limit": limit, "closed": closed}
+        return self._fetch_tasks("issues_from_project", **values)
 
     def has_opened(self, from_project_id: str, project_id: str) -> bool:
-        """Whether one project has ever opened an issue in another."""
-        found = self._rows.one("issue_exists_between", from_project_id=from_project_id, project_id=project_id)
-        return found is not None
+        """Return whether a project has ever opened an issue in another project."""
+        row = self._rows.one("issue_exists_between", from_project_id=from_project_id, project_id=project_id)
+        return row is not None
 
     def close_conversation(self, thread_id: str, *, box: str) -> None:
-        """No longer offer a conversation from a box."""
+        """Stop offering the messages of a thread from a mailbox."""
         self._rows.run("thread_close", thread_id=thread_id, box=box)
 
-    def _tasks(self, name: str, /, **values: object) -> list[Task]:
+    def _fetch_tasks(self, name: str, /, **values: object) -> list[Task]:
         rows = self._rows.page(name, description_chars=limits.description_chars_in_lists, **values)
         return [task_of_row(row) for row in rows]
 
 
-def _issue(row: Row | None) -> Issue | None:
+def _decode_issue(row: Row | None) -> Issue | None:
     return Issue(row[0], row[1], row[2]) if row else None

@@ -1,4 +1,4 @@
-"""What other projects are called in each checkout."""
+"""The repository of links: the names that a checkout gives to other projects."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ _REMEMBERED_MAX = 10_000
 
 
 class Links:
-    """Names of projects, by checkout."""
+    """Links by checkout and project."""
 
     def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
         self._rows = rows
-        self._remembers = remembers  # the one writer: nobody else changes them
-        self._meant: dict[tuple[str, str | None, str | None], str | None] = {}
+        self._remembers = remembers  # only in the one writer: no other connection changes links
+        # Project ids by name, workspace id and project id.
+        self._found_projects: dict[tuple[str, str | None, str | None], str | None] = {}
 
     def forget(self) -> None:
-        """What is remembered may not be so any more."""
-        self._meant.clear()
+        """Clear the cache: a link was changed, or work was undone."""
+        self._found_projects.clear()
 
     def put(self, workspace_id: str, link: Link) -> None:
         self.forget()
@@ -38,39 +39,39 @@ class Links:
         self._rows.run("link_drop", workspace_id=workspace_id, name=name)
 
     def of_workspace(self, workspace_id: str) -> list[Link]:
-        return self._links("links_of_workspace", workspace_id=workspace_id)
+        return self._fetch_links("links_of_workspace", workspace_id=workspace_id)
 
     def of_project(self, project_id: str) -> list[Link]:
-        """What the checkouts of a project call others."""
-        return self._links("links_of_project", project_id=project_id)
+        """Return the links from a project's checkouts to other projects."""
+        return self._fetch_links("links_of_project", project_id=project_id)
 
     def to_project(self, project_id: str) -> list[Link]:
-        """Who calls a project what."""
-        return self._links("links_to_project", project_id=project_id)
+        """Return the links from checkouts of other projects to a project."""
+        return self._fetch_links("links_to_project", project_id=project_id)
 
     def find(self, name: str, *, workspace_id: str | None, project_id: str | None) -> str | None:
-        """The project that a name means in a checkout; failing that, in any checkout of its project."""
-        place = (name, workspace_id, project_id)
-        if place in self._meant:
-            return self._meant[place]
+        """Return the id of the project that a checkout calls `name`. Other checkouts of the project come second."""
+        key = (name, workspace_id, project_id)
+        if key in self._found_projects:
+            return self._found_projects[key]
         row = self._rows.one("link_find", name=name, workspace_id=workspace_id, project_id=project_id)
-        found = row[0] if row else None
+        found_id = row[0] if row else None
         if self._remembers:
-            if len(self._meant) >= _REMEMBERED_MAX:
-                self._meant.clear()
-            self._meant[place] = found
-        return found
+            if len(self._found_projects) >= _REMEMBERED_MAX:
+                self._found_projects.clear()
+            self._found_projects[key] = found_id
+        return found_id
 
     def knows(self, project_id: str, other_id: str) -> bool:
-        """Whether a checkout of a project names another one in its own files."""
-        found = self._rows.one("link_exists", project_id=project_id, other_id=other_id, beside=Source.BESIDE.value)
-        return found is not None
+        """Return whether the files of a project's checkout name another project."""
+        row = self._rows.one("link_exists", project_id=project_id, other_id=other_id, beside=Source.BESIDE.value)
+        return row is not None
 
-    def _links(self, name: str, **values: object) -> list[Link]:
-        return [_link(row) for row in self._rows.all(name, limit=limits.links_max, **values)]
+    def _fetch_links(self, name: str, **values: object) -> list[Link]:
+        return [_decode_link(row) for row in self._rows.all(name, limit=limits.links_max, **values)]
 
 
-def _link(row: Row) -> Link:
+def _decode_link(row: Row) -> Link:
     return Link(
         name=row[0],
         project_id=row[1],

@@ -1,4 +1,4 @@
-"""Messages, threads, attachments and the words in them."""
+"""The repository of mail: messages, threads, attachments and the full-text index of messages."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from maestro.domain.tasks import Priority
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 PRIORITIES = tuple(Priority)
 RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 _TYPES = {kind.value: kind for kind in Type}
-_KINDS = {kind.value: kind for kind in SenderKind}
+_SENDER_KINDS = {kind.value: kind for kind in SenderKind}
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """A message on its way into the store."""
+    """A message that is to be stored."""
 
     id: str
     thread_id: str
@@ -34,7 +34,7 @@ class Letter(msgspec.Struct, frozen=True):
     priority: Priority
     subject: str
     body: Content
-    preview: str  # of a body that lies in a file
+    preview: str  # the beginning of a body that is stored in a file
     task_id: str | None
     sender: Sender
     to: list[str]
@@ -45,7 +45,7 @@ class Letter(msgspec.Struct, frozen=True):
 
 
 class Words(msgspec.Struct, frozen=True):
-    """What a search finds a message by."""
+    """The text of a message in the full-text index."""
 
     seq: int
     scope: str
@@ -55,20 +55,21 @@ class Words(msgspec.Struct, frozen=True):
 
 
 class Mail:
-    """Messages by id, thread, task, sender and word."""
+    """Messages by id, thread, task, sender and full-text query."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._last: int | None = None  # place; known to the writer, which alone gives them out
+        # The sequence number of the last message, in the writer: only the writer assigns sequence numbers.
+        self._last_seq: int | None = None
 
     def forget(self) -> None:
-        """Work was undone: the last message may never have been."""
-        self._last = None
+        """Clear the cache after a rollback: the last message may never have been stored."""
+        self._last_seq = None
 
     def insert(self, letter: Letter) -> int:
-        """A new message; its place among all."""
+        """Insert a message; return its sequence number."""
         body = letter.body
-        seq = self._next_place()
+        seq = self._next_seq()
         self._rows.run(
             "message_insert",
             seq=seq,
@@ -94,45 +95,45 @@ class Mail:
             attachments=letter.attachments,
             created_at=to_micros(letter.created_at),
         )
-        self._last = seq
+        self._last_seq = seq
         return seq
 
     def get(self, message_id: str) -> Message | None:
         row = self._rows.one("message_get", id=message_id)
-        return self._whole(row) if row else None
+        return self._decode_message(row) if row else None
 
     def head(self, seq: int) -> tuple[str, str, str | None]:
-        """A message's id, its sender and the sender's project."""
+        """Return the id of a message, its sender and the sender's project."""
         row = self._rows.one("message_head", seq=seq)
         assert row is not None
         return row[0], row[1], row[2]
 
     def blob_of(self, message_id: str) -> str | None:
-        """The file a long body lies in."""
+        """Return the name of the content file that holds a long body; None for a body in the row."""
         row = self._rows.one("message_get", id=message_id)
         return row[21] if row else None
 
     def of_thread(self, thread_id: str, *, after: int, limit: int) -> list[Message]:
-        return self._many("messages_of_thread", thread_id=thread_id, after=after, limit=limit)
+        return self._fetch_messages("messages_of_thread", thread_id=thread_id, after=after, limit=limit)
 
     def last_of_thread(self, thread_id: str) -> Message | None:
-        """Who spoke last in a conversation; without what was said."""
+        """Return the last message of a thread, without its body."""
         row = self._rows.one("message_last_of_thread", thread_id=thread_id)
-        return self._whole(row) if row else None
+        return self._decode_message(row) if row else None
 
     def of_task(self, task_id: str, *, before: int, limit: int) -> list[Message]:
-        return self._many("messages_of_task", task_id=task_id, before=before, limit=limit)
+        return self._fetch_messages("messages_of_task", task_id=task_id, before=before, limit=limit)
 
     def of_sender(self, sender: str, *, before: int, limit: int) -> list[Message]:
         values = {"sender": sender, "before": before, "limit": limit}
-        return self._many("messages_of_sender", body_chars=limits.inbox_body_chars_max, **values)
+        return self._fetch_messages("messages_of_sender", body_chars=limits.inbox_body_chars_max, **values)
 
     def thread_of_task(self, task_id: str) -> str | None:
         row = self._rows.one("thread_of_task", task_id=task_id)
         return row[0] if row else None
 
     def is_visible(self, message_id: str, project_id: str) -> bool:
-        """Whether a message came from a project or went to it."""
+        """Return whether a message was sent from a project or delivered in the project."""
         return self._rows.one("message_is_visible", id=message_id, project_id=project_id) is not None
 
     def attach(self, attachment: Attachment, content: Content) -> None:
@@ -159,7 +160,7 @@ class Mail:
     # Search
 
     def search_state(self) -> tuple[int, int]:
-        """How far the words are known, and how far there are messages."""
+        """Return the sequence numbers of the last indexed message and of the last message."""
         row = self._rows.one("search_state")
         assert row is not None
         return row[0], row[1]
@@ -168,7 +169,7 @@ class Mail:
         return [Words(*row) for row in self._rows.all("search_unindexed", after=after, limit=limit)]
 
     def add_words(self, found: Sequence[tuple[Words, str]]) -> None:
-        """Make messages findable; with each its whole body."""
+        """Add messages to the full-text index, each with its complete body."""
         self._rows.many(
             "search_add",
             [
@@ -180,10 +181,10 @@ class Mail:
             self._rows.run("search_state_move", indexed_to=found[-1][0].seq)
 
     def find(self, query: str, *, before: int, limit: int) -> list[Message]:
-        """The newest messages that fit an FTS query."""
+        """Return the newest messages that match an FTS query."""
         seqs = [row[0] for row in self._rows.all("search_find", query=query, before=before, limit=limit)]
         values = {"seqs": _encode(seqs).decode(), "body_chars": limits.inbox_body_chars_max}
-        return self._many("messages_by_seq", **values) if seqs else []
+        return self._fetch_messages("messages_by_seq", **values) if seqs else []
 
     # Retention
 
@@ -198,32 +199,35 @@ class Mail:
         return [Words(*row) for row in self._rows.all("search_known", seqs=_encode(seqs).decode())]
 
     def delete(self, words: Words, message_id: str, *, body: str, is_indexed: bool) -> None:
-        """A message and all that is only about it."""
+        """Delete a message with its attachments, deliveries, shared reads and index entry.
+
+        The claim of the thread goes with the thread's last message.
+        """
         if is_indexed:
             self._rows.run("search_remove", seq=words.seq, scope=words.scope, subject=words.subject, body=body)
         self._rows.run("message_delete_attachments", message_id=message_id)
-        about = ("message_delete_deliveries", "message_delete_shared_reads", "message_delete_claim")
-        for name in (*about, "message_delete"):
+        dependent_rows = ("message_delete_deliveries", "message_delete_shared_reads", "message_delete_claim")
+        for name in (*dependent_rows, "message_delete"):
             self._rows.run(name, message_seq=words.seq)
 
-    def _next_place(self) -> int:
-        """Retention leaves the newest message, so no place is given out twice."""
-        if self._last is None:
+    def _next_seq(self) -> int:
+        """Return the next sequence number. Retention keeps the newest message, so no number is used twice."""
+        if self._last_seq is None:
             row = self._rows.one("messages_last")
             assert row is not None
-            self._last = int(row[0])
-        return self._last + 1
+            self._last_seq = int(row[0])
+        return self._last_seq + 1
 
-    def _many(self, name: str, **values: Any) -> list[Message]:
-        return [self._whole(row) for row in self._rows.page(name, **values)]
+    def _fetch_messages(self, name: str, **values: Any) -> list[Message]:
+        return [self._decode_message(row) for row in self._rows.page(name, **values)]
 
-    def _whole(self, row: Row) -> Message:
+    def _decode_message(self, row: Row) -> Message:
         attachments = self.attachments(row[0]) if row[19] else []
         return Message(**message_fields(row), body=row[23] or "", truncated=bool(row[24]), attachments=attachments)
 
 
 def message_fields(row: Row) -> dict[str, Any]:
-    """The columns of a message, but for its body and its attachments."""
+    """Return the fields of a message from its row, without body and attachments."""
     return {
         "id": row[0],
         "seq": row[1],
@@ -232,8 +236,8 @@ def message_fields(row: Row) -> dict[str, Any]:
         "type": _TYPES[row[4]],
         "priority": PRIORITIES[row[5]],
         "subject": row[6],
-        "sender": Sender(_KINDS[row[7]], row[8], row[9], row[10], row[11], row[12]),
-        "to": _texts(row[13]),
+        "sender": Sender(_SENDER_KINDS[row[7]], row[8], row[9], row[10], row[11], row[12]),
+        "to": _decode_texts(row[13]),
         "scope": Scope(row[14]) if row[14] else None,
         "task_id": row[15],
         "task": f"{row[16]}#{row[17]}" if row[16] else None,

@@ -1,4 +1,4 @@
-"""Members, and through them their teams."""
+"""The repository of members. Teams are reached through `MemberRepository.teams`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from maestro.store.repositories.teams import Teams
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Members:
-    """Personas by id, name and team."""
+    """Members by id, name and team."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -30,45 +30,45 @@ class Members:
             project_id=member.project_id,
             created_by=member.created_by,
             created_at=to_micros(member.created_at),
-            **_words(member),
+            **_editable_columns(member),
         )
 
     def get(self, member_id: str) -> Member | None:
         row = self._rows.one("member_get", id=member_id)
-        return _member(row) if row else None
+        return _decode_member(row) if row else None
 
     def by_name(self, project_id: str, name: str) -> Member | None:
-        """The member of a project that has this name now."""
+        """Return the member of a project with a name, unless the member is archived."""
         row = self._rows.one("member_by_name", project_id=project_id, name=name)
-        return _member(row) if row else None
+        return _decode_member(row) if row else None
 
     def edit(self, member: Member) -> None:
-        self._rows.run("member_edit", id=member.id, **_words(member))
+        self._rows.run("member_edit", id=member.id, **_editable_columns(member))
 
     def archive(self, member_id: str, *, at: datetime) -> None:
         self._rows.run("member_archive", id=member_id, at=to_micros(at))
 
     def page(self, project_id: str, *, after: tuple[str, str], limit: int, archived: bool = False) -> list[Member]:
-        """Members from after a name and id on; identities are cut."""
+        """Return the members after a name and id, with shortened identities. `archived`: include archived members."""
         name = "member_page_archived" if archived else "member_page"
-        return self._members(name, project_id=project_id, after_name=after[0], after_id=after[1], limit=limit)
+        return self._fetch_members(name, project_id=project_id, after_name=after[0], after_id=after[1], limit=limit)
 
     def of_team(self, team_id: str) -> list[Member]:
-        """Who is in a team; identities are cut."""
-        return self._members("members_of_team", team_id=team_id, limit=limits.team_members_max)
+        """Return the members of a team, with shortened identities."""
+        return self._fetch_members("members_of_team", team_id=team_id, limit=limits.team_members_max)
 
     def open_tasks(self, member: Member) -> int:
-        """How many unfinished tasks are meant for a member, by its name."""
+        """Return the number of unfinished tasks that name a member."""
         row = self._rows.one("member_open_tasks", project_id=member.project_id, name=member.name)
         return int(row[0]) if row else 0
 
-    def _members(self, name: str, /, **values: object) -> list[Member]:
+    def _fetch_members(self, name: str, /, **values: object) -> list[Member]:
         rows = self._rows.page(name, identity_chars=limits.identity_chars_in_lists, **values)
-        return [_member(row) for row in rows]
+        return [_decode_member(row) for row in rows]
 
 
-def _words(member: Member) -> dict[str, object]:
-    """What a member is, as columns."""
+def _editable_columns(member: Member) -> dict[str, object]:
+    """Return the columns of a member that an edit may change."""
     return {
         "name": member.name,
         "role": member.role,
@@ -84,7 +84,7 @@ def _words(member: Member) -> dict[str, object]:
     }
 
 
-def _member(row: Row) -> Member:
+def _decode_member(row: Row) -> Member:
     return Member(
         id=row[0],
         project_id=row[1],
@@ -93,12 +93,12 @@ def _member(row: Row) -> Member:
         identity=row[4],
         avatar=row[5],
         mail_id=f"@{row[2]}",
-        skills=_texts(row[6]),
+        skills=_decode_texts(row[6]),
         model=row[7],
         tool=Tool(row[8]) if row[8] else None,
         permission=Permission(row[9]) if row[9] else None,
-        allow=_texts(row[10]),
-        deny=_texts(row[11]),
+        allow=_decode_texts(row[10]),
+        deny=_decode_texts(row[11]),
         archived=row[12] is not None,
         created_by=row[13],
         created_at=from_micros(row[14]),

@@ -1,4 +1,4 @@
-"""What is to be done about sessions that ended by accident."""
+"""The repository of recoveries: the next recovery step of each session that ended unexpectedly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.store.rows import Row, Rows
 
 
 class Recoveries:
-    """One row a session, for as long as something was tried for it."""
+    """Recoveries by session and ask. A row stays after the recovery, to keep the number of attempts."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -29,25 +29,25 @@ class Recoveries:
 
     def get(self, session_id: str) -> Recovery | None:
         row = self._rows.one("recovery_get", session_id=session_id)
-        return _recovery(row) if row else None
+        return _decode_recovery(row) if row else None
 
     def of_ask(self, ask_id: str) -> Recovery | None:
         row = self._rows.one("recovery_of_ask", ask_id=ask_id)
-        return _recovery(row) if row else None
+        return _decode_recovery(row) if row else None
 
     def due(self, at: datetime, *, limit: int) -> list[Recovery]:
-        return [_recovery(row) for row in self._rows.all("recoveries_due", at=to_micros(at), limit=limit)]
+        return [_decode_recovery(row) for row in self._rows.all("recoveries_due", at=to_micros(at), limit=limit)]
 
     def next_due(self) -> datetime | None:
         row = self._rows.one("recovery_next")
         return from_micros(row[0]) if row and row[0] is not None else None
 
     def clear(self, session_id: str) -> None:
-        """Nothing is to be done any more."""
+        """Record that a session needs no further recovery step."""
         self._rows.run("recovery_clear", session_id=session_id)
 
 
-def _recovery(row: Row) -> Recovery:
+def _decode_recovery(row: Row) -> Recovery:
     return Recovery(
         session_id=row[0],
         step=Step(row[1]),

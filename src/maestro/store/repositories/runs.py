@@ -1,4 +1,4 @@
-"""Runs, and their attempts at tasks."""
+"""The repository of runs and of their attempts at tasks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from maestro.domain.talks import Rest
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
-_rights = msgspec.json.Decoder(Rights).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
+_decode_rights = msgspec.json.Decoder(Rights).decode
 
 
 class Runs:
-    """Runs by id, project and task."""
+    """Runs by id, project and task, and attempts by run, task and session."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -48,34 +48,34 @@ class Runs:
         )
 
     def get(self, run_id: str) -> Run | None:
-        return _one(self._rows.one("run_get", id=run_id))
+        return _decode_optional_run(self._rows.one("run_get", id=run_id))
 
     def of_task(self, task_id: str) -> Run | None:
-        """The run that works off a task now."""
-        return _one(self._rows.one("run_of_task", task_id=task_id))
+        """Return the live run of a task."""
+        return _decode_optional_run(self._rows.one("run_of_task", task_id=task_id))
 
     def last_of_task(self, task_id: str) -> Run | None:
-        """The run that works off a task, or did so last."""
-        return _one(self._rows.one("run_last_of_task", task_id=task_id))
+        """Return the live run of a task, or else the last run of the task."""
+        return _decode_optional_run(self._rows.one("run_last_of_task", task_id=task_id))
 
     def live(self, *, after: str = "", limit: int) -> list[Run]:
-        return [_run(row) for row in self._rows.all("runs_live", after=after, limit=limit)]
+        return [_decode_run(row) for row in self._rows.all("runs_live", after=after, limit=limit)]
 
     def page(self, project_id: str, *, before: str, limit: int) -> list[Run]:
         rows = self._rows.all("runs_page", project_id=project_id, before=before, limit=limit)
-        return [_run(row) for row in rows]
+        return [_decode_run(row) for row in rows]
 
     def move(self, run: Run, status: RunStatus, *, note: str, at: datetime | None) -> bool:
-        """Whether it was still where it was read."""
+        """Change the status of a run; return False if the run no longer has the status of `run`."""
         values = {"status": status.value, "note": note, "ended_at": maybe_micros(at), "expected": run.status.value}
         return self._rows.run("run_move", id=run.id, **values) == 1
 
     def say(self, run_id: str, note: str) -> bool:
-        """Whether a run that goes on had said something else before."""
+        """Set the note of a live run; return whether the note is new."""
         return self._rows.run("run_note", id=run_id, note=note) == 1
 
     def resume(self, run: Run, *, at: datetime) -> bool:
-        """Whether it was still where it was read."""
+        """Resume a run; return False if the run no longer has the status of `run`."""
         return self._rows.run("run_resume", id=run.id, at=to_micros(at), expected=run.status.value) == 1
 
     def begin(self, attempt: Attempt) -> None:
@@ -103,30 +103,30 @@ class Runs:
         )
 
     def attempts(self, run_id: str, tasks: list[str] | None = None) -> dict[str, list[Attempt]]:
-        """A run's attempts by task, each in order; of all its tasks, or of some."""
+        """Return the attempts of a run by task id, in order. `tasks`: only the attempts at these tasks."""
         if tasks is None:
             rows = self._rows.all("attempts_of_run", run_id=run_id)
         else:
             rows = self._rows.all("attempts_of_tasks", run_id=run_id, tasks=_encode(tasks).decode())
-        found: defaultdict[str, list[Attempt]] = defaultdict(list)
+        attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         for row in rows:
-            found[row[1]].append(_attempt(row))
-        return found
+            attempts[row[1]].append(_decode_attempt(row))
+        return attempts
 
     def adrift(self, run_id: str) -> list[Attempt]:
-        """Attempts that go on though their task was deleted."""
-        return [_attempt(row) for row in self._rows.all("attempts_adrift", run_id=run_id)]
+        """Return the attempts of a run that have not ended although their task was deleted."""
+        return [_decode_attempt(row) for row in self._rows.all("attempts_adrift", run_id=run_id)]
 
     def attempt_of(self, session_id: str) -> Attempt | None:
         row = self._rows.one("attempt_of_session", session_id=session_id)
-        return _attempt(row) if row else None
+        return _decode_attempt(row) if row else None
 
 
-def _one(row: Row | None) -> Run | None:
-    return _run(row) if row is not None else None
+def _decode_optional_run(row: Row | None) -> Run | None:
+    return _decode_run(row) if row is not None else None
 
 
-def _run(row: Row) -> Run:
+def _decode_run(row: Row) -> Run:
     return Run(
         id=row[0],
         project_id=row[1],
@@ -136,7 +136,7 @@ def _run(row: Row) -> Run:
         attempts_max=row[5],
         member=row[6],
         tool=row[7],
-        words=_texts(row[8]),
+        words=_decode_texts(row[8]),
         worktrees=bool(row[9]),
         directory=row[10],
         branch=row[11],
@@ -146,13 +146,13 @@ def _run(row: Row) -> Run:
         created_at=from_micros(row[15]),
         ended_at=maybe_time(row[16]),
         resumed_at=maybe_time(row[17]),
-        allow=_texts(row[18]),
+        allow=_decode_texts(row[18]),
         asks=Rest(row[19]),
-        rights=_rights(row[20]) if row[20] else None,
+        rights=_decode_rights(row[20]) if row[20] else None,
     )
 
 
-def _attempt(row: Row) -> Attempt:
+def _decode_attempt(row: Row) -> Attempt:
     return Attempt(
         run_id=row[0],
         task_id=row[1],

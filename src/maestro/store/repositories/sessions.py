@@ -1,4 +1,4 @@
-"""Session records, and what each source last said of them."""
+"""The repository of sessions, and of the last signal of each source about a session's status."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from maestro.domain.sessions import Mode, Session, Signal, Source, Status, role_
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Route(msgspec.Struct, frozen=True):
-    """What decides where mail for a session goes."""
+    """The facts about a session that decide where its mail goes."""
 
     id: str
     project_id: str
@@ -27,7 +27,7 @@ class Route(msgspec.Struct, frozen=True):
     successor_id: str | None
     parent_id: str | None
     status: Status
-    resumes: bool = False  # it has ended, and will be started again
+    resumes: bool = False  # the session has ended and will be started again
     tool: str | None = None
 
     @property
@@ -36,18 +36,18 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Sessions:
-    """Sessions, by id, token, process and kinship."""
+    """Sessions by id, token, process, parent and member."""
 
     def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
         self._rows = rows
-        # The writer asks with every write of a session whether it lives, and with every message where to; and it
-        # alone changes sessions.
+        # The writer needs the route of a session for each write of the session and for each message to it. The
+        # cache is safe in the writer, because no other connection changes sessions.
         self._remembers = remembers
-        self._live: dict[str, Route] = {}
+        self._live_routes: dict[str, Route] = {}
 
     def forget(self) -> None:
-        """Work was undone: what is remembered may never have been."""
-        self._live.clear()
+        """Clear the cache after a rollback: a cached route may never have been stored."""
+        self._live_routes.clear()
 
     def insert(self, session: Session, *, token_hash: str, member_id: str | None) -> None:
         self._rows.run(
@@ -76,44 +76,44 @@ class Sessions:
         )
 
     def get(self, session_id: str) -> Session | None:
-        return _one(self._rows.one("session_get", id=session_id))
+        return _decode_optional_session(self._rows.one("session_get", id=session_id))
 
     def caller(self, session_id: str) -> Caller | None:
-        """A live session as the caller it is."""
-        return _caller(self._rows.one("session_caller", id=session_id))
+        """Return a live session as a caller."""
+        return _decode_caller(self._rows.one("session_caller", id=session_id))
 
     def ids_after(self, session_id: str, *, limit: int) -> list[str]:
-        """Return the ids of sessions that follow one, in order."""
+        """Return the ids of the sessions after a session id, in order."""
         return [row[0] for row in self._rows.page("sessions_ids_after", after=session_id, limit=limit)]
 
     def set_tokens(self, hashes: dict[str, str]) -> None:
-        """Replace the tokens of sessions, given as hashes by session id."""
+        """Replace the tokens of sessions. `hashes` gives the hash of each token by session id."""
         self._rows.many("session_set_token", [{"id": key, "token_hash": value} for key, value in hashes.items()])
 
     def caller_ever(self, session_id: str) -> Caller | None:
         """Return a session as a caller, also after its end."""
-        return _caller(self._rows.one("session_caller_ever", id=session_id))
+        return _decode_caller(self._rows.one("session_caller_ever", id=session_id))
 
     def set_grant(self, session_id: str, grant: Permission) -> None:
         """Set a session's grant, also after its end."""
         self._rows.run("session_set_grant", id=session_id, grant_level=grant.value)
 
     def caller_by_token(self, token_hash: str) -> Caller | None:
-        return _caller(self._rows.one("session_caller_by_token", token_hash=token_hash))
+        return _decode_caller(self._rows.one("session_caller_by_token", token_hash=token_hash))
 
     def by_name(self, project_id: str, name: str) -> Session | None:
-        return _one(self._rows.one("session_by_name", project_id=project_id, name=name))
+        return _decode_optional_session(self._rows.one("session_by_name", project_id=project_id, name=name))
 
     def ended_by_name(self, project_id: str, name: str) -> Session | None:
-        return _one(self._rows.one("session_ended_by_name", project_id=project_id, name=name))
+        return _decode_optional_session(self._rows.one("session_ended_by_name", project_id=project_id, name=name))
 
     def with_process(self) -> dict[tuple[int, str], str]:
-        """Which session each recorded process (pid and start time) is or was; the last one counts."""
+        """Return the session id of each recorded process (pid, start time); the last session of a process counts."""
         rows = self._rows.all("sessions_with_process") + self._rows.all("sessions_with_runner")
         return {(row[1], row[2]): row[0] for row in rows}
 
     def live_processes(self) -> dict[str, tuple[int, str]]:
-        """The process of each live session that has one, newest first."""
+        """Return the process of each live session with a process, newest session first."""
         rows = self._rows.all("sessions_live_processes", limit=limits.processes_watched_max)
         return {row[0]: (row[1], row[2]) for row in rows}
 
@@ -122,16 +122,16 @@ class Sessions:
         return route is not None and route.is_live
 
     def route(self, session_id: str) -> Route | None:
-        if session_id in self._live:
-            return self._live[session_id]
+        if session_id in self._live_routes:
+            return self._live_routes[session_id]
         row = self._rows.one("session_route", id=session_id)
         if row is None:
             return None
         route = Route(row[0], row[1], row[2], row[3] is None, row[4], row[5], Status(row[6]), bool(row[7]), row[8])
         if self._remembers and route.is_live:
-            if len(self._live) >= limits.routes_remembered_max:
-                self._live.clear()
-            self._live[session_id] = route
+            if len(self._live_routes) >= limits.routes_remembered_max:
+                self._live_routes.clear()
+            self._live_routes[session_id] = route
         return route
 
     def page(
@@ -139,20 +139,21 @@ class Sessions:
     ) -> list[Session]:
         values = {"project_id": project_id, "after": after, "limit": limit}
         if status is not None:
-            return self._many("sessions_page_by_status", status=status.value, active=int(active), **values)
-        return self._many("sessions_page_live" if active else "sessions_page", **values)
+            return self._fetch_sessions("sessions_page_by_status", status=status.value, active=int(active), **values)
+        return self._fetch_sessions("sessions_page_live" if active else "sessions_page", **values)
 
     def children(self, parent_id: str, *, after: str = "", limit: int, ever: bool = False) -> list[Session]:
         name = "sessions_children_ever" if ever else "sessions_children"
-        return self._many(name, parent_id=parent_id, after=after, limit=limit)
+        return self._fetch_sessions(name, parent_id=parent_id, after=after, limit=limit)
 
     def last_of_workspace(self, project_id: str, workspace_id: str) -> Session | None:
-        """Whoever was there last."""
-        found = self._many("session_last_of_workspace", project_id=project_id, workspace_id=workspace_id)
-        return found[0] if found else None
+        """Return the last session of a workspace."""
+        values = {"project_id": project_id, "workspace_id": workspace_id}
+        sessions = self._fetch_sessions("session_last_of_workspace", **values)
+        return sessions[0] if sessions else None
 
     def count_registered(self, parent_id: str, *, limit: int) -> int:
-        """Return how many live sessions under a parent were registered, up to a limit."""
+        """Return the number of registered live sessions under a parent, at most `limit`."""
         row = self._rows.one("sessions_count_registered", parent_id=parent_id, limit=limit)
         return int(row[0]) if row else 0
 
@@ -161,33 +162,33 @@ class Sessions:
         return int(row[0]) if row else 0
 
     def live_anywhere(self, *, limit: int) -> list[Session]:
-        """In any project; also those that have ended and will be started again."""
-        return self._many("sessions_live_anywhere", limit=limit)
+        """Return the live sessions of all projects, with the ended sessions that will be started again."""
+        return self._fetch_sessions("sessions_live_anywhere", limit=limit)
 
     def ids_live(self, project_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._ids("session_ids_live", project_id=project_id, limit=limit)
+        return self._fetch_ids("session_ids_live", project_id=project_id, limit=limit)
 
     def ids_below(self, session_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._ids("session_ids_below", id=session_id, limit=limit)
+        return self._fetch_ids("session_ids_below", id=session_id, limit=limit)
 
     def ids_siblings(self, session_id: str, parent_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._ids("session_ids_siblings", id=session_id, parent_id=parent_id, limit=limit)
+        return self._fetch_ids("session_ids_siblings", id=session_id, parent_id=parent_id, limit=limit)
 
     def ids_of_member(self, member_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._ids("session_ids_of_member", member_id=member_id, limit=limit)
+        return self._fetch_ids("session_ids_of_member", member_id=member_id, limit=limit)
 
     def ids_of_teammates(self, member_id: str, *, limit: int) -> list[tuple[str, str]]:
-        return self._ids("session_ids_of_teammates", member_id=member_id, limit=limit)
+        return self._fetch_ids("session_ids_of_teammates", member_id=member_id, limit=limit)
 
     def due(self, at: datetime, *, limit: int) -> list[Session]:
-        return self._many("sessions_due", at=to_micros(at), limit=limit)
+        return self._fetch_sessions("sessions_due", at=to_micros(at), limit=limit)
 
     def next_lease(self) -> datetime | None:
         row = self._rows.one("session_next_lease")
         return from_micros(row[0]) if row and row[0] is not None else None
 
     def renew(self, *session_ids: str, at: datetime) -> None:
-        """Signs of life."""
+        """Renew the leases of sessions after a sign of life."""
         self._rows.run(
             "sessions_renew",
             ids=_encode(session_ids).decode(),
@@ -197,14 +198,14 @@ class Sessions:
         )
 
     def lost_by_token(self, token_hash: str) -> Session | None:
-        return _one(self._rows.one("session_lost_by_token", token_hash=token_hash))
+        return _decode_optional_session(self._rows.one("session_lost_by_token", token_hash=token_hash))
 
     def revive(self, session_id: str, *, name: str) -> bool:
-        """Whether it was lost until now."""
+        """Make a lost session live again; return whether the session was lost until now."""
         return self._rows.run("session_revive", id=session_id, name=name) == 1
 
     def restart(self, session_id: str, *, name: str, lease_until: datetime, at: datetime) -> bool:
-        """Whether it had ended until now."""
+        """Make an ended session live again for a new start; return whether the session had ended."""
         values = {"id": session_id, "name": name, "lease_until": to_micros(lease_until), "at": to_micros(at)}
         return self._rows.run("session_restart", **values) == 1
 
@@ -218,7 +219,7 @@ class Sessions:
         self._rows.run("session_defer", id=session_id, lease_until=to_micros(lease_until))
 
     def set_status(self, session_id: str, signal: Signal, *, at: datetime) -> None:
-        self._live.pop(session_id, None)
+        self._live_routes.pop(session_id, None)
         self._rows.run(
             "session_status",
             id=session_id,
@@ -234,24 +235,24 @@ class Sessions:
         return maybe_time(row[0]) if row else None
 
     def with_old_status(self, at: datetime, *, limit: int) -> list[Session]:
-        return self._many("sessions_with_old_status", at=to_micros(at), limit=limit)
+        return self._fetch_sessions("sessions_with_old_status", at=to_micros(at), limit=limit)
 
     def end(self, session_id: str, *, status: Status, source: Source, at: datetime) -> bool:
-        """Whether it was live until now."""
-        self._live.pop(session_id, None)
+        """End a session; return whether the session was live until now."""
+        self._live_routes.pop(session_id, None)
         values = {"id": session_id, "status": status.value, "source": source.value, "at": to_micros(at)}
         return self._rows.run("session_end", **values) == 1
 
     def adopt(self, session_id: str, *, parent_id: str, at: datetime) -> None:
-        self._live.pop(session_id, None)
+        self._live_routes.pop(session_id, None)
         self._rows.run("session_adopt", id=session_id, parent_id=parent_id, at=to_micros(at))
 
     def succeed(self, session_id: str, *, successor_id: str) -> None:
-        self._live.pop(session_id, None)
+        self._live_routes.pop(session_id, None)
         self._rows.run("session_succeed", id=session_id, successor_id=successor_id)
 
     def unsettled(self, *, limit: int) -> list[Session]:
-        return self._many("sessions_unsettled", limit=limit)
+        return self._fetch_sessions("sessions_unsettled", limit=limit)
 
     def settle(self, session_id: str) -> None:
         self._rows.run("session_settle", id=session_id)
@@ -273,19 +274,19 @@ class Sessions:
             Signal(Source(row[0]), Status(row[1]), from_micros(row[2]), maybe_time(row[3]), row[4]) for row in rows
         ]
 
-    def _many(self, name: str, **values: object) -> list[Session]:
-        return [_session(row) for row in self._rows.page(name, **values)]
+    def _fetch_sessions(self, name: str, **values: object) -> list[Session]:
+        return [_decode_session(row) for row in self._rows.page(name, **values)]
 
-    def _ids(self, name: str, **values: object) -> list[tuple[str, str]]:
-        """Ids with their names."""
+    def _fetch_ids(self, name: str, **values: object) -> list[tuple[str, str]]:
+        """Return the ids and names of sessions."""
         return [(row[0], row[1]) for row in self._rows.page(name, **values)]
 
 
-def _one(row: Row | None) -> Session | None:
-    return _session(row) if row is not None else None
+def _decode_optional_session(row: Row | None) -> Session | None:
+    return _decode_session(row) if row is not None else None
 
 
-def _session(row: Row) -> Session:
+def _decode_session(row: Row) -> Session:
     return Session(
         id=row[0],
         project_id=row[1],
@@ -304,7 +305,7 @@ def _session(row: Row) -> Session:
         ended_at=maybe_time(row[15]),
         member=row[16],
         tool=row[17],
-        tasks=_texts(row[18]),
+        tasks=_decode_texts(row[18]),
         status_source=Source(row[19]),
         status_at=from_micros(row[20]),
         status_until=maybe_time(row[21]),
@@ -314,10 +315,10 @@ def _session(row: Row) -> Session:
     )
 
 
-def _caller(row: Row | None) -> Caller | None:
+def _decode_caller(row: Row | None) -> Caller | None:
     if row is None:
         return None
-    session, (member_id, allow, deny) = _session(row), row[25:28]
+    session, (member_id, allow, deny) = _decode_session(row), row[25:28]
     return Caller(
         role_of(session.mode),
         session.id,
@@ -329,7 +330,7 @@ def _caller(row: Row | None) -> Caller | None:
         parent_id=session.parent_id,
         member_id=member_id,
         workspace_id=session.workspace_id,
-        allow=frozenset(_texts(allow)) if allow else frozenset(),
-        deny=frozenset(_texts(deny)) if deny else frozenset(),
+        allow=frozenset(_decode_texts(allow)) if allow else frozenset(),
+        deny=frozenset(_decode_texts(deny)) if deny else frozenset(),
         grant=session.grant,
     )

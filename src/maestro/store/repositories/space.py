@@ -1,4 +1,4 @@
-"""The pages of the database file that hold nothing."""
+"""The repository of disk space: the free pages of the database file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from maestro.store.rows import Rows
 
 
 class Space:
-    """Free pages of the file, given back to the disk a few at a time."""
+    """The free pages of the database file, given back to the disk a few at a time."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def usage(self) -> tuple[int, int, bool]:
-        """Return the free pages, all pages, and whether the file can give free pages back."""
+        """Return the number of free pages, the number of all pages, and whether the file can give pages back."""
         row = self._rows.one("space_usage")
         assert row is not None
         return row[0], row[1], bool(row[2])

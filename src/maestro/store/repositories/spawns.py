@@ -1,4 +1,4 @@
-"""How sessions were started."""
+"""The repository of spawns: how each session's program was started, and how the program ended."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from maestro.domain.spawns import Spawn
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Dismissed(msgspec.Struct, frozen=True):
-    """A session whose program runs, and that has nothing left to do."""
+    """A session whose program still runs although the session has no work left."""
 
     session_id: str
-    run_id: str | None  # none: it has ended on record, and no run did that
-    outcome: Outcome | None  # of its try; none: the run ended before it
+    run_id: str | None  # None: the session is recorded as ended, and not because of a run
+    outcome: Outcome | None  # the outcome of the session's attempt; None: the run ended before the attempt
     ended_at: datetime | None
 
 
 class Spawns:
-    """Starts of agent programs, by session."""
+    """Spawns by session."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -49,25 +49,25 @@ class Spawns:
 
     def get(self, session_id: str) -> Spawn | None:
         row = self._rows.one("spawn_get", session_id=session_id)
-        return _spawn(row) if row else None
+        return _decode_spawn(row) if row else None
 
     def manifest(self, session_id: str) -> bytes | None:
         row = self._rows.one("spawn_manifest", session_id=session_id)
         return bytes(row[0]) if row else None
 
     def live(self, *, after: datetime, limit: int) -> list[Spawn]:
-        """Those whose program has not been heard to end, oldest first."""
-        return [_spawn(row) for row in self._rows.all("spawns_live", after=to_micros(after), limit=limit)]
+        """Return the spawns without a recorded end of the program, oldest first."""
+        return [_decode_spawn(row) for row in self._rows.all("spawns_live", after=to_micros(after), limit=limit)]
 
     def dismissed(self, *, limit: int) -> list[Dismissed]:
-        """Sessions whose program runs though they, their try, or their run, are over."""
+        """Return the sessions whose program runs although the session, its attempt or its run has ended."""
         return [
             Dismissed(row[0], row[1], Outcome(row[2]) if row[2] else None, maybe_time(row[3]))
             for row in self._rows.all("spawns_dismissed", limit=limit)
         ]
 
     def record_runner(self, session_id: str, *, epoch: int, pid: int, started: str) -> bool:
-        """Record the runner of a start; False if the session was started again or has ended meanwhile."""
+        """Record the runner of a start; return False if the session was started again or has ended meanwhile."""
         values = {"runner_pid": pid, "runner_started": started, "epoch": epoch}
         return self._rows.run("spawn_runner", session_id=session_id, **values) == 1
 
@@ -77,7 +77,7 @@ class Spawns:
         self._rows.run("spawn_runner_completed", session_id=session_id, **values)
 
     def set_process(self, session_id: str, *, pid: int, started: str) -> None:
-        """The agent's own process is the session's."""
+        """Record the process of the session's program."""
         self._rows.run("session_process", id=session_id, pid=pid, pid_started=started)
 
     def end(
@@ -90,12 +90,12 @@ class Spawns:
         tail: str | None,
         at: datetime,
     ) -> bool:
-        """Whether this start of it had not ended before."""
+        """Record how the program of a start ended; return False if the end was recorded before."""
         values = {"exit_code": code, "exit_signal": signal, "tail": tail, "ended_at": to_micros(at)}
         return self._rows.run("spawn_ended", session_id=session_id, epoch=epoch, **values) == 1
 
     def restart(self, session_id: str, *, manifest: bytes) -> None:
-        """It is to be started once more."""
+        """Reset a spawn for a new start of its session."""
         self._rows.run("spawn_restart", session_id=session_id, manifest=manifest)
 
     def count_below(self, parent_id: str) -> int:
@@ -107,11 +107,11 @@ class Spawns:
         return int(row[0]) if row else 0
 
 
-def _spawn(row: Row) -> Spawn:
+def _decode_spawn(row: Row) -> Spawn:
     return Spawn(
         session_id=row[0],
         tool=row[1],
-        words=_texts(row[2]),
+        words=_decode_texts(row[2]),
         model=row[3],
         permission=Permission(row[4]),
         strategy=row[5],

@@ -1,4 +1,4 @@
-"""Conversations with agent programs: where they stand, what they ask, what wakes them, what they have taken."""
+"""The repository of conversations: their state, the open asks of tools, pending pushes, and usage."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from maestro.domain.talks import Driver, Reminded, Rest, Talk, Teller, ToolAsk, 
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 _MICROS = 1_000_000
 
 
 class Talks:
-    """By session."""
+    """Conversations by session, with the tool asks, the pending push and the usage of each session."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -35,10 +35,10 @@ class Talks:
 
     def get(self, session_id: str) -> Talk | None:
         row = self._rows.one("talk_get", session_id=session_id)
-        return _talk(row) if row else None
+        return _decode_conversation(row) if row else None
 
     def hear(self, session_id: str, *, epoch: int, number: int) -> bool:
-        """Whether a runner's word is new."""
+        """Record the number of a runner's event; return False if the event was recorded before."""
         return self._rows.run("talk_hear", session_id=session_id, epoch=epoch, heard=number) == 1
 
     def set_heard(self, session_id: str, heard: int, *, record: str) -> None:
@@ -60,14 +60,14 @@ class Talks:
         self._rows.run("talk_reminded", session_id=session_id, reminded=int(reminded))
 
     def idle(self, *, after: str, limit: int) -> list[Talk]:
-        """Those of live sessions that wait for something to do."""
-        return [_talk(row) for row in self._rows.all("talks_idle", after=after, limit=limit)]
+        """Return the conversations of live sessions that are idle between two turns."""
+        return [_decode_conversation(row) for row in self._rows.all("talks_idle", after=after, limit=limit)]
 
     def next_unparked(self) -> datetime | None:
         row = self._rows.one("talk_next_unparked")
         return from_micros(row[0]) if row and row[0] is not None else None
 
-    # What tools ask
+    # Asks of tools
 
     def insert_ask(self, ask: ToolAsk) -> None:
         self._rows.run(
@@ -87,17 +87,17 @@ class Talks:
         return ToolAsk(*row) if row else None
 
     def decided_asks(self, *, limit: int) -> list[ToolAsk]:
-        """Those that are settled here, and not yet with the tool."""
+        """Return the tool asks that are decided in Maestro, and whose tool does not have the decision yet."""
         return [ToolAsk(*row) for row in self._rows.all("tool_asks_decided", limit=limit)]
 
     def forget_ask(self, ask_id: str) -> None:
         self._rows.run("tool_ask_delete", ask_id=ask_id)
 
-    # What wakes them
+    # Pushes
 
     def wake(self, session_id: str) -> Wake | None:
         row = self._rows.one("wake_get", session_id=session_id)
-        return _wake(row) if row else None
+        return _decode_push(row) if row else None
 
     def put_wake(self, wake: Wake) -> None:
         self._rows.run(
@@ -113,7 +113,7 @@ class Talks:
     def forget_wake(self, session_id: str) -> None:
         self._rows.run("wake_delete", session_id=session_id)
 
-    # What they take
+    # Usage
 
     def add_usage(self, used: Used) -> None:
         cost = used.cost_usd
@@ -129,16 +129,16 @@ class Talks:
         )
 
     def usage_of_session(self, session_id: str, *, limit: int) -> list[Used]:
-        return [_used(row) for row in self._rows.all("usage_of_session", session_id=session_id, limit=limit)]
+        return [_decode_usage(row) for row in self._rows.all("usage_of_session", session_id=session_id, limit=limit)]
 
     def usage_of_task(self, task_id: str, *, limit: int) -> list[Used]:
-        return [_used(row) for row in self._rows.all("usage_of_task", task_id=task_id, limit=limit)]
+        return [_decode_usage(row) for row in self._rows.all("usage_of_task", task_id=task_id, limit=limit)]
 
 
-def _talk(row: Row) -> Talk:
+def _decode_conversation(row: Row) -> Talk:
     return Talk(
         session_id=row[0],
-        allow=_texts(row[1]),
+        allow=_decode_texts(row[1]),
         rest=Rest(row[2]),
         conversation=row[3],
         turn=Turn(row[4]),
@@ -153,7 +153,7 @@ def _talk(row: Row) -> Talk:
     )
 
 
-def _wake(row: Row) -> Wake:
+def _decode_push(row: Row) -> Wake:
     return Wake(
         session_id=row[0],
         id=row[1],
@@ -164,7 +164,7 @@ def _wake(row: Row) -> Wake:
     )
 
 
-def _used(row: Row) -> Used:
+def _decode_usage(row: Row) -> Used:
     return Used(
         session_id=row[0],
         task_id=row[1] or None,

@@ -1,4 +1,4 @@
-"""Tasks: reading them, and moving them only from where they were read."""
+"""The repository of tasks. A task is moved only from the status and claim with which the task was read."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from maestro.store.repositories.graph import TaskGraph
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
-_texts = msgspec.json.Decoder(list[str]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 _PRIORITIES = tuple(Priority)
 _RANKS = {priority: rank for rank, priority in enumerate(Priority)}
 _STATUSES = {status.value: status for status in Status}
 
 
 class Tasks:
-    """Tasks by id, number, place and state."""
+    """Tasks by id, number, parent, holder and status."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self.graph = TaskGraph(rows)
 
     def insert(self, task: Task) -> int:
-        """A new task, ranked above all others; the number it got in its project."""
+        """Insert a task with a rank above all other tasks; return its number in the project."""
         row = self._rows.one(
             "task_insert",
             id=task.id,
@@ -42,7 +42,7 @@ class Tasks:
             created_by=task.created_by,
             created_at=to_micros(task.created_at),
             from_project_id=task.from_project_id,
-            **_words(task),
+            **_editable_columns(task),
         )
         assert row is not None
         return int(row[0])
@@ -56,8 +56,8 @@ class Tasks:
         return task_of_row(row) if row else None
 
     def move(self, before: Task, after: Task) -> None:
-        """Write a move, guarded by the status and fence it was decided on."""
-        changed = self._rows.run(
+        """Write a move. Refuse the move if the task no longer has the status and fence of `before`."""
+        changed_count = self._rows.run(
             "task_move",
             id=before.id,
             status=after.status.value,
@@ -72,17 +72,19 @@ class Tasks:
             expected_status=before.status.value,
             expected_fence=before.fence,
         )
-        if changed != 1:
-            raise errors.ClaimLost(f"{before.ref} was changed by someone else just now.", hint="Look again.")
+        if changed_count != 1:
+            raise errors.ClaimLost(
+                f"Another caller has just changed {before.ref}.", hint="Read the task again, then repeat the command."
+            )
 
     def edit(self, task: Task) -> None:
-        self._rows.run("task_edit", id=task.id, archived=task.archived, **_words(task))
+        self._rows.run("task_edit", id=task.id, archived=task.archived, **_editable_columns(task))
 
     def delete(self, task_id: str) -> None:
-        """Remove a task with everything that is only about it."""
+        """Delete a task with its dependencies, reports, documents and issue."""
         self._rows.run("edges_delete_from", task_id=task_id)
-        about = ("task_unlink_found", "task_delete_reports", "task_delete_documents", "issue_delete")
-        for name in (*about, "task_delete"):
+        dependent_rows = ("task_unlink_found", "task_delete_reports", "task_delete_documents", "issue_delete")
+        for name in (*dependent_rows, "task_delete"):
             self._rows.run(name, id=task_id)
 
     def page(
@@ -90,144 +92,142 @@ class Tasks:
     ) -> list[Task]:
         values = {"project_id": project_id, "after": after, "limit": limit, "archived": archived}
         if status is None:
-            return self._tasks("task_page", **values)
+            return self._fetch_tasks("task_page", **values)
         if status is Status.TODO:
-            return self._tasks("task_page_todo", **values)
-        return self._tasks("task_page_by_status", status=status.value, **values)
+            return self._fetch_tasks("task_page_todo", **values)
+        return self._fetch_tasks("task_page_by_status", status=status.value, **values)
 
     def of_holder_in(
         self, project_id: str, holder: str, *, after: int, limit: int, status: Status | None = None
     ) -> list[Task]:
-        """A page of what one holder has claimed in a project."""
-        wanted = status.value if status else None
-        return self._tasks(
-            "task_page_by_holder", project_id=project_id, holder=holder, after=after, limit=limit, status=wanted
-        )
+        """Return a page of the tasks that a holder has claimed in a project."""
+        values = {"project_id": project_id, "holder": holder, "after": after, "limit": limit}
+        return self._fetch_tasks("task_page_by_holder", status=status.value if status else None, **values)
 
     def of_holder(self, holder: str, *, limit: int) -> list[Task]:
-        return self._tasks("tasks_of_holder", holder=holder, limit=limit)
+        return self._fetch_tasks("tasks_of_holder", holder=holder, limit=limit)
 
     def ready(self, project_id: str, *, parent_id: str | None, after: tuple[int, int], limit: int) -> list[Task]:
-        """What can be started now, most urgent first."""
-        place = {"after_priority": after[0], "after_number": after[1], "limit": limit}
+        """Return the tasks that can be started now, most urgent first."""
+        page = {"after_priority": after[0], "after_number": after[1], "limit": limit}
         if parent_id is None:
-            return self._tasks("task_ready", project_id=project_id, **place)
-        return self._tasks("task_ready_children", parent_id=parent_id, **place)
+            return self._fetch_tasks("task_ready", project_id=project_id, **page)
+        return self._fetch_tasks("task_ready_children", parent_id=parent_id, **page)
 
     def waiting(self, project_id: str, *, after: int, limit: int) -> list[Task]:
-        """Open tasks that cannot be started."""
-        return self._tasks("task_waiting", project_id=project_id, after=after, limit=limit)
+        """Return the open tasks that cannot be started."""
+        return self._fetch_tasks("task_waiting", project_id=project_id, after=after, limit=limit)
 
     def open(self, project_id: str, *, limit: int) -> list[Task]:
-        return self._tasks("open_tasks", project_id=project_id, limit=limit)
+        return self._fetch_tasks("open_tasks", project_id=project_id, limit=limit)
 
     def counts(self, project_id: str) -> tuple[dict[str, int], int]:
-        """How many tasks stand where, and how many are ready."""
+        """Return the number of tasks in each status, and the number of ready tasks."""
         rows = self._rows.all("task_counts", project_id=project_id)
         return {row[0]: row[1] for row in rows}, sum(row[2] for row in rows)
 
     def roots(self, project_id: str, *, limit: int) -> list[Task]:
-        return self._tasks("task_roots", project_id=project_id, limit=limit)
+        return self._fetch_tasks("task_roots", project_id=project_id, limit=limit)
 
     def children(self, parent_id: str, *, limit: int, after: int = 0) -> list[Task]:
-        return self._tasks("task_children", parent_id=parent_id, after=after, limit=limit)
+        return self._fetch_tasks("task_children", parent_id=parent_id, after=after, limit=limit)
 
     def unfinished_children(self, parent_id: str, *, limit: int) -> list[Task]:
-        return self._tasks("task_children_unfinished", parent_id=parent_id, limit=limit)
+        return self._fetch_tasks("task_children_unfinished", parent_id=parent_id, limit=limit)
 
     def children_are_done(self, parent_id: str) -> bool:
-        """Every child completed or was cancelled, and at least one completed."""
+        """Return whether all children are completed or cancelled, and at least one is completed."""
         row = self._rows.one("task_children_open", parent_id=parent_id)
         return row is not None and row[0] == 0 and row[1] > 0
 
     def height(self, task_id: str) -> int:
-        """How many levels there are below a task."""
+        """Return the number of levels below a task."""
         row = self._rows.one("task_height", id=task_id, limit=limits.task_depth_max)
         return int(row[0]) if row else 0
 
     def to_work_off(self, task_id: str, *, limit: int) -> list[Task]:
-        """What there is to do in a tree: what has nothing below itself, and open parents whose children are done."""
-        return self._tasks("tasks_below", id=task_id, limit=limit)
+        """Return the work in a tree of tasks: tasks without children, and open parents with only closed children."""
+        return self._fetch_tasks("tasks_below", id=task_id, limit=limit)
 
     def at_work(self, run_id: str) -> list[Task]:
-        """What a run is at."""
-        return self._tasks("tasks_at_work", run_id=run_id)
+        """Return the tasks with an open attempt of a run."""
+        return self._fetch_tasks("tasks_at_work", run_id=run_id)
 
     def to_begin(self, task_id: str, run_id: str, *, project_id: str, limit: int) -> list[Task]:
-        """Of what there is to do in a tree, what a run could begin now, most urgent first."""
-        return self._tasks("tasks_to_begin", id=task_id, run_id=run_id, project_id=project_id, limit=limit)
+        """Return the tasks of a tree that a run can start now, most urgent first."""
+        return self._fetch_tasks("tasks_to_begin", id=task_id, run_id=run_id, project_id=project_id, limit=limit)
 
     def found_below(self, task_id: str, *, limit: int) -> list[Task]:
-        """What was discovered while working on a tree, and does not belong to it."""
-        return self._tasks("tasks_found_below", id=task_id, limit=limit)
+        """Return the tasks outside of a tree that were found during the work on the tree."""
+        return self._fetch_tasks("tasks_found_below", id=task_id, limit=limit)
 
     def in_review(self, *, limit: int) -> list[Task]:
-        """Tasks whose gates are to be run, those that wait longest first."""
-        return self._tasks("tasks_in_review", limit=limit)
+        """Return the tasks whose gates must run, the longest waiting first."""
+        return self._fetch_tasks("tasks_in_review", limit=limit)
 
     def found_in(self, task_id: str, *, limit: int) -> list[Task]:
-        return self._tasks("task_found_in", id=task_id, limit=limit)
+        return self._fetch_tasks("task_found_in", id=task_id, limit=limit)
 
     def dependencies(self, task_id: str, *, limit: int) -> list[Task]:
-        return self._tasks("dependencies_of", task_id=task_id, limit=limit)
+        return self._fetch_tasks("dependencies_of", task_id=task_id, limit=limit)
 
     def blockers(self, task_id: str, *, limit: int) -> list[Task]:
-        return self._tasks("blockers_of", task_id=task_id, limit=limit)
+        return self._fetch_tasks("blockers_of", task_id=task_id, limit=limit)
 
     def dependants(self, task_id: str, *, limit: int) -> list[Task]:
-        return self._tasks("dependants_of", task_id=task_id, limit=limit)
+        return self._fetch_tasks("dependants_of", task_id=task_id, limit=limit)
 
     def leases_over(self, at: datetime, *, limit: int) -> list[Task]:
-        return self._tasks("task_leases_over", at=to_micros(at), limit=limit)
+        return self._fetch_tasks("task_leases_over", at=to_micros(at), limit=limit)
 
     def next_lease(self) -> datetime | None:
-        """When the next claim runs out."""
+        """Return the time when the next claim runs out."""
         row = self._rows.one("task_next_lease")
         return from_micros(row[0]) if row and row[0] is not None else None
 
     def prolong(self, *, lease_until: datetime) -> None:
-        """No claim runs out before this."""
+        """Extend claims so that none runs out before `lease_until`."""
         self._rows.run("tasks_prolong", lease_until=to_micros(lease_until))
 
     def renew(self, holder: str, *, at: datetime) -> int:
-        """A sign of life renews every claim of its holder."""
+        """Renew all claims of a holder after a sign of life; return the number of renewed claims."""
         return self._rows.run("task_renew", holder=holder, at=to_micros(at))
 
     def renew_many(self, holders: Sequence[str], *, at: datetime) -> None:
-        """Signs of life of many holders."""
+        """Renew all claims of many holders after signs of life."""
         self._rows.run("tasks_renew", holders=_encode(holders).decode(), at=to_micros(at))
 
     def has_lease(self, holder: str) -> bool:
-        """Whether a holder's sign of life renews something."""
+        """Return whether a holder has a claim with a lease."""
         return self._rows.one("task_has_lease", holder=holder) is not None
 
     def shift_blockers(self, task_id: str, by: int) -> list[str]:
-        """Everything that waits on a task has `by` more open blockers; the ids of those tasks."""
+        """Add `by` to the open blockers of all tasks that wait on a task; return the ids of the waiting tasks."""
         return [row[0] for row in self._rows.all("blockers_shift", task_id=task_id, by=by)]
 
     def stage_has_open(self, project_id: str, parent_id: str | None, stage: str) -> bool:
-        found = self._rows.one("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
-        return found is not None
+        row = self._rows.one("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
+        return row is not None
 
     def uses_stage(self, project_id: str, stage: str) -> bool:
         return self._rows.one("stage_used", project_id=project_id, stage=stage) is not None
 
     def stage_scopes(self, project_id: str) -> list[str | None]:
-        """The parents under which tasks stand in stages; none for the roots."""
+        """Return the ids of the parents whose children have stages; None stands for tasks without a parent."""
         return [row[0] for row in self._rows.all("stage_scopes", project_id=project_id)]
 
     def hold_stage(self, project_id: str, parent_id: str | None, stage: str, *, held: bool) -> list[str]:
-        """Hold a stage's tasks back or let them go; the ids of those that changed."""
+        """Hold back or release the tasks of a stage; return the ids of the changed tasks."""
         rows = self._rows.all("stage_hold", project_id=project_id, parent_id=parent_id, stage=stage, held=held)
         return [row[0] for row in rows]
 
-    def _tasks(self, name: str, /, **values: object) -> list[Task]:
+    def _fetch_tasks(self, name: str, /, **values: object) -> list[Task]:
         rows = self._rows.page(name, description_chars=limits.description_chars_in_lists, **values)
         return [task_of_row(row) for row in rows]
 
 
-def _words(task: Task) -> dict[str, object]:
-    """What a task says, as columns."""
+def _editable_columns(task: Task) -> dict[str, object]:
+    """Return the columns of a task that an edit may change."""
     return {
         "title": task.title,
         "description": task.description,
@@ -242,7 +242,7 @@ def _words(task: Task) -> dict[str, object]:
 
 
 def task_of_row(row: Row) -> Task:
-    """A task from the columns that every statement about tasks gives."""
+    """Return a task from the columns that every statement about tasks selects."""
     status, open_blockers, stage_held = _STATUSES[row[6]], row[20], bool(row[21])
     return Task(
         id=row[0],
@@ -258,8 +258,8 @@ def task_of_row(row: Row) -> Task:
         parent_id=row[9],
         found_in=row[10],
         member=row[11],
-        accept=_texts(row[12]),
-        gates=_texts(row[13]),
+        accept=_decode_texts(row[12]),
+        gates=_decode_texts(row[13]),
         archived=bool(row[14]),
         reason=row[15],
         holder=row[16],

@@ -1,4 +1,4 @@
-"""Teams and who is in them. A team names its members; the tables know them by id."""
+"""The repository of teams and their members. A team value holds the names of its members, the tables hold ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Teams:
         self._rows = rows
 
     def insert(self, team: Team, *, leader_id: str | None) -> None:
-        """A new team, without its members: they join one by one."""
+        """Insert a team without members. Members are added one by one."""
         self._rows.run(
             "team_insert",
             id=team.id,
@@ -32,22 +32,22 @@ class Teams:
         )
 
     def get(self, team_id: str) -> Team | None:
-        return self._one(self._rows.one("team_get", id=team_id))
+        return self._decode_optional_team(self._rows.one("team_get", id=team_id))
 
     def by_name(self, project_id: str, name: str) -> Team | None:
-        return self._one(self._rows.one("team_by_name", project_id=project_id, name=name))
+        return self._decode_optional_team(self._rows.one("team_by_name", project_id=project_id, name=name))
 
     def page(self, project_id: str, *, after: str, limit: int) -> list[Team]:
-        return self._many(self._rows.all("team_page", project_id=project_id, after=after, limit=limit))
+        return self._decode_teams(self._rows.all("team_page", project_id=project_id, after=after, limit=limit))
 
     def of_member(self, member_id: str, *, limit: int) -> list[Team]:
-        return self._many(self._rows.all("teams_of_member", member_id=member_id, limit=limit))
+        return self._decode_teams(self._rows.all("teams_of_member", member_id=member_id, limit=limit))
 
     def led_by(self, member_id: str) -> list[Team]:
-        return self._many(self._rows.all("teams_led", leader_id=member_id))
+        return self._decode_teams(self._rows.all("teams_led", leader_id=member_id))
 
     def has(self, team_id: str, member_id: str) -> bool:
-        """Whether a member is in a team, also one that is archived."""
+        """Return whether a member, archived or not, is in a team."""
         return self._rows.one("team_has", team_id=team_id, member_id=member_id) is not None
 
     def join(self, team_id: str, member_id: str) -> None:
@@ -57,21 +57,21 @@ class Teams:
         self._rows.run("team_leave", team_id=team_id, member_id=member_id)
 
     def lead(self, team_id: str, leader_id: str | None) -> None:
-        """Give a team another leader, or none."""
+        """Set or remove the leader of a team."""
         self._rows.run("team_lead", id=team_id, leader_id=leader_id)
 
-    def _one(self, row: Row | None) -> Team | None:
-        return self._many([row])[0] if row else None
+    def _decode_optional_team(self, row: Row | None) -> Team | None:
+        return self._decode_teams([row])[0] if row else None
 
-    def _many(self, rows: Sequence[Row]) -> list[Team]:
-        """Teams with the names of their members: one look-up for all of them."""
+    def _decode_teams(self, rows: Sequence[Row]) -> list[Team]:
+        """Return teams with the names of their members, read with a single statement."""
         members: dict[str, list[str]] = {row[0]: [] for row in rows}
         for team_id, name in self._rows.all("team_member_names", ids=_encode(list(members)).decode()):
             members[team_id].append(name)
-        return [_team(row, members[row[0]]) for row in rows]
+        return [_decode_team(row, members[row[0]]) for row in rows]
 
 
-def _team(row: Row, members: list[str]) -> Team:
+def _decode_team(row: Row, members: list[str]) -> Team:
     return Team(
         id=row[0],
         project_id=row[1],

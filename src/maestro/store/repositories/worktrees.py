@@ -1,4 +1,4 @@
-"""Checkouts that sessions have to themselves."""
+"""The repository of worktrees: the checkouts that Maestro made for sessions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maestro.store.rows import Row, Rows
 
 
 class Worktrees:
-    """Worktrees, by the session they were made for."""
+    """Worktrees by session and project."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -30,37 +30,40 @@ class Worktrees:
 
     def get(self, session_id: str) -> Worktree | None:
         row = self._rows.one("worktree_get", session_id=session_id)
-        return _worktree(row) if row else None
+        return _decode_worktree(row) if row else None
 
     def of_project(self, project_id: str, *, after: str, limit: int) -> list[Worktree]:
         rows = self._rows.all("worktrees_of_project", project_id=project_id, after=after, limit=limit)
-        return [_worktree(row) for row in rows]
+        return [_decode_worktree(row) for row in rows]
 
     def done_with(self, *, merged: bool, before: datetime, after: str, limit: int) -> list[Worktree]:
-        """Of sessions that have ended for good: those merged into their run's branch (if `merged`), and those whose
-        program never ran. While their run goes on only what ended `before` then."""
+        """Return the worktrees of finally ended sessions that can be removed.
+
+        A worktree can be removed if its branch is merged into the branch of the run (only with `merged`), or if its
+        program never ran. While the run goes on, the session must have ended before `before`.
+        """
         rows = self._rows.all(
             "worktrees_done_with", merged=merged, before=to_micros(before), after=after, limit=limit
         )
-        return [_worktree(row) for row in rows]
+        return [_decode_worktree(row) for row in rows]
 
     def merged(self, session_id: str, *, into: str, at: datetime) -> None:
         self._rows.run("worktree_merged", session_id=session_id, into=into, at=to_micros(at))
 
     def conflicts(self, session_id: str, *, task_id: str) -> None:
-        """Its branch could not be merged; a task is to mend that."""
+        """Record the task that resolves the merge conflict of a worktree's branch."""
         self._rows.run("worktree_conflicts", session_id=session_id, task_id=task_id)
 
     def mended_by(self, task_id: str) -> Worktree | None:
-        """Whose branch a task is to mend, if it is one of those."""
+        """Return the worktree whose merge conflict a task resolves."""
         row = self._rows.one("worktree_mended_by", task_id=task_id)
-        return _worktree(row) if row else None
+        return _decode_worktree(row) if row else None
 
     def removed(self, session_id: str, *, at: datetime) -> None:
         self._rows.run("worktree_removed", session_id=session_id, at=to_micros(at))
 
 
-def _worktree(row: Row) -> Worktree:
+def _decode_worktree(row: Row) -> Worktree:
     return Worktree(
         session_id=row[0],
         project_id=row[1],

@@ -1,4 +1,4 @@
-"""SQLite in WAL mode: one writer that commits for many, readers apart."""
+"""The store on SQLite in WAL mode: one writer that commits for many callers, and separate readers."""
 
 from maestro.store.sqlite.store import SqliteStore
 

@@ -1,4 +1,4 @@
-"""Checks of a database: of a backup's copy, and of the database itself, whether a server uses it or not."""
+"""Checks of a backup's copy of the database, and of the database itself, with or without a running server."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def require_sound(database: Path) -> None:
     """Refuse a copy in which SQLite's quick check finds damage."""
     # Writable: SQLite does not know the CHECK constraints of a database that it opens read-only.
     with _open(database, "mode=rw") as connection:
-        found = _run_check(connection, f"quick_check({limits.damage_lines_max})")
-    if found:
-        raise errors.StorageDamaged(f"The database is damaged: {'; '.join(found)}.", hint=errors.DAMAGE_HINT)
+        damage = _run_check(connection, f"quick_check({limits.damage_lines_max})")
+    if damage:
+        raise errors.StorageDamaged(f"The database is damaged: {'; '.join(damage)}.", hint=errors.DAMAGE_HINT)
 
 
 def named_blobs(database: Path) -> list[str]:
-    """Return the names of all files beside the database that rows of a copy name."""
+    """Return the names of all content files that rows of a copy refer to."""
     with open_unused(database) as connection:
         return blobs_in(connection)
 
@@ -45,34 +45,34 @@ def last_event_in(connection: sqlite3.Connection) -> int:
 
 
 def find_damage(connection: sqlite3.Connection, *, slowly: bool) -> list[str]:
-    """Return what SQLite's integrity check finds. `slowly`: table by table, each in a short transaction.
+    """Return the findings of SQLite's integrity check. `slowly`: check table by table, each in a short transaction.
 
     A long read transaction keeps the write-ahead log of a busy server from being reused.
     """
     if not slowly:
         return _run_check(connection, f"integrity_check({limits.damage_lines_max})")
-    found: list[str] = []
+    damage: list[str] = []
     for (table,) in connection.execute(statements.load("sqlite")["tables_stored"]).fetchall():
-        found += _run_check(connection, f"integrity_check('{table}')")
+        damage += _run_check(connection, f"integrity_check('{table}')")
         time.sleep(limits.check_pause_seconds)
-    return found[: limits.damage_lines_max]
+    return damage[: limits.damage_lines_max]
 
 
 def _run_check(connection: sqlite3.Connection, check: str) -> list[str]:
-    found = [line for row in connection.execute(f"PRAGMA {check}") for line in row[0].splitlines()]
-    return [] if found == ["ok"] else found
+    lines = [line for row in connection.execute(f"PRAGMA {check}") for line in row[0].splitlines()]
+    return [] if lines == ["ok"] else lines
 
 
 @contextlib.contextmanager
 def open_unused(database: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database that has no write-ahead log and that nobody else writes to, and change nothing."""
+    """Open a database without a write-ahead log that no other process writes to. Changes no file."""
     with _open(database, "mode=ro&immutable=1") as connection:
         yield connection
 
 
 @contextlib.contextmanager
 def open_used(database: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database that a server may use, or that a killed server left with its write-ahead log."""
+    """Open a database that a server may be using, or that a killed server left with a write-ahead log."""
     has_log = database.with_name(f"{database.name}-wal").exists()
     with _open(database, "mode=ro" if has_log else "mode=ro&immutable=1") as connection:
         yield connection

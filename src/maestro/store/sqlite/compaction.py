@@ -1,4 +1,4 @@
-"""Lets a database of before give free pages back: VACUUM copies it once into a file that can."""
+"""Compact a database with VACUUM. The file of an earlier version can give free pages back only after a VACUUM."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _INCREMENTAL = 2
 
 
 def compact_if_small(connection: sqlite3.Connection, path: Path) -> None:
-    """Compact a small database at a start. A larger one would take longer than a client waits for the server."""
+    """Compact a small database at the server's start. For a large one the client would have to wait too long."""
     if _can_shrink(connection) or path.stat().st_size > limits.compact_at_start_bytes_max:
         return
     try:
         connection.execute("VACUUM")
-    except sqlite3.Error as error:  # a full disk, say: the server works without
+    except sqlite3.Error as error:  # for example a full disk: the server works without compaction
         log.warning("the database was not compacted: %s", error)
 
 
 def compact(path: Path) -> tuple[int, int]:
-    """Compact a database that no server uses; return the bytes of its file before and after."""
+    """Compact a database that no server uses; return the size of its file in bytes, before and after."""
     if not path.exists():
         raise errors.NotFound(f"There is no database {path}.")
     before = path.stat().st_size

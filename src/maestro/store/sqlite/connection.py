@@ -1,4 +1,4 @@
-"""Opening a SQLite database, and its faults in our words."""
+"""Open a SQLite database, run named statements, and translate SQLite's errors into Maestro's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maestro.store.sqlite.steps import scripts
 
 APPLICATION_ID = 0x4D_41_45_53  # "MAES"
 _CACHED_STATEMENTS = 512
-# What the driver raises, and what decoding a stored value raises when the value is not what Maestro wrote.
+# The errors of the driver, and the errors of decoding a stored value that Maestro did not write.
 STORAGE_ERRORS = (sqlite3.Error, msgspec.DecodeError, UnicodeDecodeError)
 _NUL, _REPLACEMENT = "\0", "\ufffd"
 # Earlier versions stored NUL characters of programs' output. No text encoding ends a text with more than three.
@@ -28,7 +28,7 @@ _NULS_OF_DAMAGE = _NUL * 4
 _NULS_OF_DAMAGE_IN_JSON = "\\u0000" * 4 + '"'
 _UNDECODABLE = "Could not decode to UTF-8"
 _PARAMETER = re.compile(r":(\w+)")
-_OWN_VALUES = frozenset(
+_PARAMETERS_WITHOUT_TEXT = frozenset(
     {"id", "at", "seq", "message_seq", "box", "blob", "bytes", "hops", "attachments", "version"}
     | {"status", "type", "kind", "priority", "scope", "sender_kind"}
 )
@@ -41,8 +41,8 @@ class DamagedText(sqlite3.DatabaseError):
 class SqliteRows:
     """A connection that runs statements by name, and stores no NUL characters.
 
-    SQLite cannot see that the last overflow page of a row was zeroed. The texts from there on then end with NUL
-    characters. `checks_texts`: refuse such rows. The writer does so only in a second attempt: every write would pay.
+    SQLite does not notice a zeroed last overflow page of a row; the texts on the page then end with NUL characters.
+    `checks_texts`: refuse rows with such texts. The writer checks only in a second attempt, to keep writes fast.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, checks_texts: bool = False) -> None:
@@ -58,7 +58,7 @@ class SqliteRows:
         self._execute_many(self._sql[name], [_replace_nuls(name, values) for values in sets])
 
     def one(self, name: str, /, **values: Any) -> Row | None:
-        # All rows are fetched, so that a statement that also writes (RETURNING) is finished.
+        # Fetch all rows: only then is a statement that also writes (RETURNING) finished.
         rows = self.all(name, **values)
         return rows[0] if rows else None
 
@@ -69,17 +69,17 @@ class SqliteRows:
         return rows
 
     def page(self, name: str, /, **values: Any) -> list[Row]:
-        # sqlite3 lets go of the interpreter at every row, and on a busy server has to wait for it again. As one
-        # row of JSON, fifty tasks cost one such wait.
-        ((found,),) = self._execute(_as_one_row(name), _replace_nuls(name, values)).fetchall()
-        rows: list[Row] = msgspec.json.decode(found)
-        if self.checks_texts and _NULS_OF_DAMAGE_IN_JSON in found:
+        # sqlite3 releases the interpreter lock at every row, and on a busy server has to wait for the lock again.
+        # As one row of JSON, fifty tasks cost a single wait.
+        ((page,),) = self._execute(_json_statement(name), _replace_nuls(name, values)).fetchall()
+        rows: list[Row] = msgspec.json.decode(page)
+        if self.checks_texts and _NULS_OF_DAMAGE_IN_JSON in page:
             _refuse_nuls(rows)
         return rows
 
 
 def _replace_nuls(statement: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values of a statement without NUL characters in texts; the same values if there are none."""
+    """Return the values of a statement with NUL characters in texts replaced."""
     for name in _text_parameters(statement):
         value = values[name]
         if value.__class__ is str and _NUL in value:
@@ -89,13 +89,13 @@ def _replace_nuls(statement: str, values: Mapping[str, Any]) -> Mapping[str, Any
 
 @cache
 def _text_parameters(statement: str) -> tuple[str, ...]:
-    """Return the parameters of a statement that may hold texts of others.
+    """Return the parameters of a statement that may hold texts from outside of Maestro.
 
-    Ids, times and states are Maestro's own: to look at them in every statement would cost more than the rest of the
-    look. Statements that read are looked at too: what was stored with a replacement must be found again.
+    Ids, times and states come from Maestro itself: checking them too in every statement would more than double the
+    cost. Statements that read are checked as well: a text stored with a replacement must be found again.
     """
     names = dict.fromkeys(_PARAMETER.findall(statements.load("sqlite")[statement]))
-    return tuple(name for name in names if name not in _OWN_VALUES and not name.endswith(("_id", "_at")))
+    return tuple(name for name in names if name not in _PARAMETERS_WITHOUT_TEXT and not name.endswith(("_id", "_at")))
 
 
 def _replace_nuls_in(value: Any) -> Any:
@@ -110,8 +110,8 @@ def _refuse_nuls(rows: Sequence[Row]) -> None:
 
 
 @cache
-def _as_one_row(name: str) -> str:
-    """A statement that gives all rows of another as one JSON array."""
+def _json_statement(name: str) -> str:
+    """Return a statement that returns all rows of a named statement as a single JSON array."""
     sql = statements.load("sqlite")[name]
     columns = [f"c{number}" for number in range(_column_count(sql))]
     listed = ", ".join(columns)
@@ -119,25 +119,25 @@ def _as_one_row(name: str) -> str:
 
 
 def _column_count(sql: str) -> int:
-    """How many columns a statement gives: the database itself is asked, with an empty schema of ours."""
-    anything = dict.fromkeys(_PARAMETER.findall(sql), 0)
-    return len(_empty().execute(sql, anything).description)
+    """Return the number of columns of a statement. SQLite tells the number when it runs on an empty database."""
+    values = dict.fromkeys(_PARAMETER.findall(sql), 0)
+    return len(_empty_database().execute(sql, values).description)
 
 
 @cache
-def _empty() -> sqlite3.Connection:
-    empty = sqlite3.connect(":memory:", check_same_thread=False)
+def _empty_database() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
     for script in scripts():
-        empty.executescript(script)
-    return empty
+        connection.executescript(script)
+    return connection
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
-    """The one connection that writes: every commit is flushed to the disk before it is answered."""
+    """Open the one connection that writes. Every commit is flushed to the disk before the caller gets an answer."""
     try:
-        _look_before_touching(path)
+        _refuse_unsuitable(path)
         connection = _connect(path)
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new database; an old one needs a VACUUM
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # for a new database; an old one needs a VACUUM
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -149,7 +149,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """A connection that only reads."""
+    """Open a connection that only reads."""
     connection = _connect(path)
     connection.execute("PRAGMA query_only = ON")
     return connection
@@ -168,47 +168,51 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _look_before_touching(path: Path) -> None:
-    """Leave a database alone that somebody else made, or a newer Maestro, or that can only be read."""
+def _refuse_unsuitable(path: Path) -> None:
+    """Refuse a database of another program, of a newer Maestro, or without write permission. Changes no file."""
     if not path.exists():
         return
-    # A connection that only reads changes nothing, also by closing: what a killed server left beside the database
-    # stays there. Where nothing was left, `immutable` keeps SQLite from making files of its own.
-    left = path.with_name(f"{path.name}-wal").exists()
-    place = f"{path.absolute().as_uri()}?mode=ro{'' if left else '&immutable=1'}"
-    with contextlib.closing(sqlite3.connect(place, uri=True)) as connection:
+    # A connection that only reads changes no file, not even when it closes: the write-ahead log of a killed server
+    # stays. Without a write-ahead log, `immutable` keeps SQLite from creating files.
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
+    with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
         (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-        (changes,) = connection.execute("PRAGMA schema_version").fetchone()
+        (schema_changes,) = connection.execute("PRAGMA schema_version").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if changes != 0 and application_id != APPLICATION_ID:
-        raise errors.StorageFailed(f"{path} is a database, but not one of Maestro's. It was left as it is.")
+    if schema_changes != 0 and application_id != APPLICATION_ID:
+        raise errors.StorageFailed(
+            f"{path} is a database of another program. Maestro did not change the file.",
+            hint="Move the file away, or start with another MAESTRO_HOME.",
+        )
     refuse_newer(path, version)
     if not os.access(path, os.W_OK):
-        raise errors.StorageReadOnly(f"{path} cannot be written.", hint="Check who owns it.")
+        raise errors.StorageReadOnly(f"{path} cannot be written.", hint="Check the owner of the file.")
 
 
 def refuse_newer(path: Path, version: int) -> None:
-    """A database from a newer Maestro is left alone."""
+    """Refuse a database with a newer schema than this version of Maestro knows."""
     known = len(scripts())
     if version > known:
         raise errors.StorageTooNew(
-            f"{path} was written by a newer Maestro (schema {version}; this one knows {known}). "
-            "It was left as it is.",
+            f"{path} was written by a newer Maestro (schema {version}; this version knows schema {known}). "
+            "The database was not changed.",
             hint="Upgrade Maestro, or start with another MAESTRO_HOME.",
             data={"schema": version, "known": known},
         )
 
 
 def translated(error: Exception, path: Path | str) -> errors.StorageFailed:
-    """Return what one of `STORAGE_ERRORS` means to a caller."""
+    """Return the Maestro error for one of `STORAGE_ERRORS`."""
     if not isinstance(error, sqlite3.Error):
         return errors.StorageDamaged(f"{path} holds a damaged value: {error}.", hint=errors.DAMAGE_HINT)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return errors.StorageFull(hint="Free some space; then the same request can be sent again.")
+        return errors.StorageFull(hint="Free some space on the disk, then send the same request again.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return errors.StorageReadOnly(
-            f"{path} cannot be written: {error}.", hint="Check who owns it and whether its disk is read-only."
+            f"{path} cannot be written: {error}.",
+            hint="Check the owner of the file, and whether the disk is read-only.",
         )
     # Python's driver raises an error without a code for text that is not UTF-8. Maestro stores no such text.
     is_damaged_text = isinstance(error, DamagedText) or _UNDECODABLE in str(error)
@@ -216,4 +220,4 @@ def translated(error: Exception, path: Path | str) -> errors.StorageFailed:
         return errors.StorageDamaged(f"{path} is damaged or not a database: {error}.", hint=errors.DAMAGE_HINT)
     if code == sqlite3.SQLITE_IOERR:
         return errors.StorageIOFailed(f"{path}: {error}.", hint=errors.IO_HINT)
-    return errors.StorageFailed(f"The database answered: {error}.")
+    return errors.StorageFailed(f"The database {path} failed: {error}.")

@@ -1,4 +1,4 @@
-"""Checks that the files that SQLite has open are still the files that the data directory names."""
+"""Check that SQLite's open files are still the database files of the data directory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from maestro.core import errors
 
 
 class LinkedFiles:
-    """The database and its write-ahead log, by device and inode as they were when the store was opened.
+    """The device and inode of the database and of its write-ahead log, as they were when the store was opened.
 
-    SQLite goes on writing into a file that was removed or replaced. Such writes are lost with the last descriptor.
+    SQLite goes on writing into a removed or replaced file. The writes are lost when the last descriptor is closed.
     """
 
     def __init__(self, database: Path) -> None:
@@ -22,9 +22,9 @@ class LinkedFiles:
         self._is_gone = False
 
     def require(self) -> None:
-        """Refuse to go on once one of the files was removed or replaced, also when it comes back later."""
-        found = self._identities()
-        if self._is_gone or not found or found != self._expected:
+        """Refuse to go on after one of the files was removed or replaced, even if the file comes back later."""
+        present = self._identities()
+        if self._is_gone or not present or present != self._expected:
             self._is_gone = True
             raise errors.StorageGone(
                 f"{self._database} or its write-ahead log was removed or replaced while the server used it. "
@@ -33,7 +33,7 @@ class LinkedFiles:
             )
 
     def _identities(self) -> tuple[int, ...]:
-        """Return device and inode of both files; nothing if one of them is not there."""
+        """Return device and inode of both files; an empty tuple if a file is missing."""
         try:
             # Not through `Path`: this runs for every batch of writes.
             database, log = os.stat(self._database), os.stat(self._log)  # noqa: PTH116

@@ -1,4 +1,4 @@
-"""Brings a database to this version's schema: every numbered step that is missing, in one transaction."""
+"""Bring a database to the schema of this version: apply all missing migrations in one transaction."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from maestro.system import small_files
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """How far a database has come."""
+    """Return the schema version of a database."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Run the steps that are missing. A database from a newer Maestro is refused untouched."""
+    """Apply the missing migrations. Refuse a database from a newer Maestro without changing the database."""
     known = scripts()
     present = version_of(connection)
     refuse_newer(path, present)
@@ -30,7 +30,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _keep_copy(connection: sqlite3.Connection, path: Path, present: int) -> None:
-    """An upgrade can be undone: the database as it was stays beside it."""
+    """Keep a copy of the database from before the migration, so that an upgrade can be undone."""
     copy = path.with_name(f"{path.name}.schema-{present}")
     if copy.exists():
         return
@@ -48,7 +48,7 @@ def _flush(file: Path) -> None:
 
 
 def _apply(connection: sqlite3.Connection, path: Path, newest: int, script: str) -> None:
-    """Apply all missing steps in one transaction: a kill leaves the old or the new schema, none in between."""
+    """Apply all missing migrations in one transaction: a killed process leaves the old or the new schema."""
     stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {newest};"
     try:
         connection.executescript(f"BEGIN IMMEDIATE; {script} {stamp} COMMIT;")

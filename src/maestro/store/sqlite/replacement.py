@@ -1,7 +1,7 @@
-"""Replaces the store of a data directory by an unpacked backup, whole or not at all, whenever the process is killed.
+"""Replace the store of a data directory by an unpacked backup, whole or not at all, even if the process is killed.
 
-A note in the data directory decides. Before the note is there, the old store counts; afterwards the new one. Whoever
-opens the data directory next finishes what the note says, and removes unpacked backups that no note names.
+A note in the data directory decides. Before the note is written, the old store counts; afterwards the new one. The
+next process that opens the data directory finishes the replacement, and removes unpacked backups that no note names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from maestro.core import errors
 from maestro.store.layout import BLOBS, DATABASE, HEALTH, MARK, REPLACEMENT
 from maestro.system import small_files
 
-UNPACKED = "restore-"  # how the names of folders with unpacked backups begin
+UNPACKED = "restore-"  # the prefix of the names of folders with unpacked backups
 _DATABASE_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm")
 
 
@@ -28,7 +28,7 @@ class _Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def replace(home: Path, unpacked: Path, aside: Path) -> None:
     """Put the unpacked backup in place of the store, which is kept in `aside`."""
-    (unpacked / BLOBS).mkdir(exist_ok=True)  # its presence says that the old files are still in place
+    (unpacked / BLOBS).mkdir(exist_ok=True)  # as long as this folder exists, the old content files are in place
     _flush_tree(unpacked)
     aside.mkdir()
     small_files.flush_folder(home)
@@ -38,10 +38,10 @@ def replace(home: Path, unpacked: Path, aside: Path) -> None:
 
 
 def finish(home: Path) -> None:
-    """Finish a replacement that was cut off, and remove what other restores left unpacked. Needs the lock."""
+    """Finish an interrupted replacement, and remove the unpacked backups of other restores. Needs the lock."""
     note = _read_note(home)
     if note is not None:
-        _move(home, home / note.unpacked, home / note.aside)
+        _move_files(home, home / note.unpacked, home / note.aside)
         (home / REPLACEMENT).unlink()
         small_files.flush_folder(home)
     for folder in home.glob(f"{UNPACKED}*"):
@@ -49,10 +49,10 @@ def finish(home: Path) -> None:
 
 
 def require_none(home: Path) -> None:
-    """Refuse a data directory whose replacement was cut off."""
+    """Refuse a data directory with an interrupted replacement."""
     if (home / REPLACEMENT).exists():
         raise errors.Conflict(
-            f"A restore into {home} was cut off.", hint="Start the server: it finishes the restore first."
+            f"A restore into {home} was interrupted.", hint="Start the server: it finishes the restore first."
         )
 
 
@@ -67,21 +67,21 @@ def _read_note(home: Path) -> _Note | None:
         ) from error
 
 
-def _move(home: Path, unpacked: Path, aside: Path) -> None:
-    """Move the old store aside and the new one in place. Every step may have been done before.
+def _move_files(home: Path, unpacked: Path, aside: Path) -> None:
+    """Move the old store aside and the new one in place. An interrupted call may have done some steps already.
 
-    The database comes last: as long as the unpacked one is there, the database in place is the old one. Folders are
-    flushed before it moves, so that a new database never meets an old write-ahead log.
+    The database is moved last: as long as the unpacked database exists, the database in place is the old one. Folders
+    are flushed before the database moves, so that a new database never meets an old write-ahead log.
     """
     if not (unpacked / DATABASE).exists():
         return
-    new = [name for name in (BLOBS, MARK) if (unpacked / name).exists()]
-    old = [*_DATABASE_FILES, HEALTH, *new]
-    for name in old:
+    new_names = [name for name in (BLOBS, MARK) if (unpacked / name).exists()]
+    old_names = [*_DATABASE_FILES, HEALTH, *new_names]
+    for name in old_names:
         if (home / name).exists():
             (home / name).rename(aside / name)
     small_files.flush_folder(aside)
-    for name in new:
+    for name in new_names:
         (unpacked / name).rename(home / name)
     small_files.flush_folder(home)
     (unpacked / DATABASE).rename(home / DATABASE)
@@ -89,7 +89,7 @@ def _move(home: Path, unpacked: Path, aside: Path) -> None:
 
 
 def _flush_tree(root: Path) -> None:
-    """Flush the names of all files below a folder; their contents are flushed when they are written."""
+    """Flush the names of all files below a folder. The contents were flushed when the files were written."""
     for folder in (path for path in root.rglob("*") if path.is_dir()):
         small_files.flush_folder(folder)
     small_files.flush_folder(root)

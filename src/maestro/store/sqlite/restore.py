@@ -1,4 +1,4 @@
-"""Puts a backup in place of the data there is. Runs only while no server holds the data directory."""
+"""Replace the data of a data directory by a backup. Runs only while no server holds the data directory."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ _EXPECTED = re.compile(rf"{DATABASE}|{BLOBS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 
 @dataclass(frozen=True)
 class Restored:
-    """A restore that is done: where the earlier data was kept, if there was any, and the files that are not sound."""
+    """The result of a restore: the folder with the earlier data, if any, and the missing and damaged files."""
 
     aside: Path | None
     files: Files
 
 
 def restore(home: Path, archive: Path, *, at: datetime, allow_missing: bool = False) -> Restored:
-    """Put a backup in place of the data there is, which is kept aside.
+    """Replace the data by a backup, and keep the earlier data in a folder of its own.
 
-    Nothing is touched before the backup was unpacked and found sound.
+    No data is changed before the backup was unpacked and checked.
     """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     replacement.finish(home)
     with tempfile.TemporaryDirectory(dir=home, prefix=replacement.UNPACKED) as folder:
         fresh = Path(folder)
         _unpack(archive, fresh)
-        _check(fresh / DATABASE)
+        _check_database(fresh / DATABASE)
         files = _check_files(fresh)
         if not allow_missing:
             files.require_all()
         Mark(fresh / MARK).write(last_event(fresh / DATABASE))
-        aside = _free_folder(home, f"before-restore-{at:%Y%m%d-%H%M%S}")
+        aside = _unused_folder(home, f"before-restore-{at:%Y%m%d-%H%M%S}")
         replacement.replace(home, fresh, aside)
-    return Restored(_kept(aside), files)
+    return Restored(_drop_if_empty(aside), files)
 
 
-def _free_folder(home: Path, name: str) -> Path:
-    """Return a folder that does not exist yet: two restores may come within one second."""
-    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(folder for one in names if not (folder := home / one).exists())
+def _unused_folder(home: Path, wanted: str) -> Path:
+    """Return the path of a folder that does not exist yet: two restores may run within one second."""
+    names = itertools.chain([wanted], (f"{wanted}-{number}" for number in itertools.count(2)))
+    return next(folder for name in names if not (folder := home / name).exists())
 
 
-def _kept(aside: Path) -> Path | None:
-    """Return the folder with the earlier data, unless there was none."""
+def _drop_if_empty(aside: Path) -> Path | None:
+    """Return the folder with the earlier data. Remove an empty folder and return None: no earlier data existed."""
     if any(aside.iterdir()):
         return aside
     aside.rmdir()
@@ -70,7 +70,7 @@ def _kept(aside: Path) -> Path | None:
 
 
 def _check_files(fresh: Path) -> Files:
-    """Compare every file that the database names with its hash."""
+    """Compare every content file that the database names with its hash."""
     files = Files()
     blobs = Blobs(fresh / BLOBS)
     for name in named_blobs(fresh / DATABASE):
@@ -84,13 +84,13 @@ def _check_files(fresh: Path) -> Files:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Only what a backup has: the database and content files, whatever else an archive may hold."""
+    """Unpack the database and the content files. Skip all other files of the archive."""
     try:
         with tarfile.open(archive, "r") as packed:
             for member in packed:
                 source = packed.extractfile(member) if member.isreg() and _EXPECTED.fullmatch(member.name) else None
                 if source is not None:
-                    _write(folder / member.name, source)
+                    _write_file(folder / member.name, source)
     except FileNotFoundError as error:
         raise errors.NotFound(f"There is no file {archive}.") from error
     except tarfile.TarError as error:
@@ -99,7 +99,7 @@ def _unpack(archive: Path, folder: Path) -> None:
         raise errors.storage_fault(error, f"{archive} cannot be unpacked") from error
 
 
-def _write(target: Path, source: IO[bytes]) -> None:
+def _write_file(target: Path, source: IO[bytes]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with target.open("wb") as out:
         shutil.copyfileobj(source, out)
@@ -108,16 +108,18 @@ def _write(target: Path, source: IO[bytes]) -> None:
     target.chmod(0o600)
 
 
-def _check(database: Path) -> None:
+def _check_database(database: Path) -> None:
     if not database.is_file():
         raise errors.Invalid("The file holds no Maestro database.")
     try:
         with contextlib.closing(sqlite3.connect(database)) as connection:
-            (sound,) = connection.execute("PRAGMA integrity_check").fetchone()
+            (result,) = connection.execute("PRAGMA integrity_check").fetchone()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.Error as error:
         raise errors.Invalid(f"The backup's database is damaged: {error}.") from error
-    if sound != "ok":
-        raise errors.Invalid(f"The backup's database is damaged: {sound}.")
+    if result != "ok":
+        raise errors.Invalid(f"The backup's database is damaged: {result}.")
     if schema > len(scripts()):
-        raise errors.StorageTooNew(f"The backup is from a newer Maestro (schema {schema}).")
+        raise errors.StorageTooNew(
+            f"The backup is from a newer Maestro (schema {schema}).", hint="Upgrade Maestro, then restore again."
+        )

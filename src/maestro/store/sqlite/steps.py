@@ -1,4 +1,4 @@
-"""The numbered migrations, as scripts in order."""
+"""Load the numbered migrations as SQL scripts, in order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ _STEP = re.compile(r"(\d{4})_\w+\.sql")
 
 @cache
 def scripts() -> list[str]:
-    """Every migration's script; the first brings an empty database to version 1, and so on."""
+    """Return the scripts of all migrations. The first brings an empty database to schema version 1."""
     folder = files("maestro.store") / "migrations" / "sqlite"
-    found = {
+    scripts_by_number = {
         int(match[1]): file.read_text(encoding="utf-8")
         for file in folder.iterdir()
         if (match := _STEP.fullmatch(file.name))
     }
-    assert sorted(found) == list(range(1, len(found) + 1)), "migrations are numbered 1, 2, 3 …"
-    return [found[number] for number in sorted(found)]
+    numbers = sorted(scripts_by_number)
+    assert numbers == list(range(1, len(numbers) + 1)), "migrations are numbered 1, 2, 3 …"
+    return [scripts_by_number[number] for number in numbers]

@@ -1,4 +1,4 @@
-"""The embedded store: a writer thread, a few reader threads, one file."""
+"""The embedded store: a writer thread, a few reader threads and one database file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SqliteStore:
             self._path,
             clock=self._clock,
             loop=self._loop,
-            committed=self._publish,
+            committed=self._publish_events,
             require_files=LinkedFiles(self._path).require,
             failed=self._report_fault,
         )
@@ -75,7 +75,7 @@ class SqliteStore:
         self._fault_listener = listener
 
     def _report_fault(self, error: errors.StorageFailed) -> None:
-        """Tell the listener of damage and of a lost data directory, on the event loop, from whichever thread."""
+        """Report damage or a lost data directory to the listener, on the event loop. May be called in any thread."""
         if isinstance(error, errors.StorageDamaged | errors.StorageGone):
             self._loop.call_soon_threadsafe(self._fault_listener, error)
 
@@ -92,14 +92,14 @@ class SqliteStore:
         return answer
 
     async def read(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        # A page of rows is read in less time than another thread takes to get the interpreter twice.
+        # Reading a page takes less time than another thread needs to get the interpreter lock twice.
         if quick:
-            return self._read(work)
-        return await self._loop.run_in_executor(self._pool, self._read, work)
+            return self._run_read(work)
+        return await self._loop.run_in_executor(self._pool, self._run_read, work)
 
     async def backup(self, target: Path) -> dict[str, Any]:
-        """Copy the database as it is at one moment, while others write."""
-        await self._loop.run_in_executor(self._pool, self._copy, target)
+        """Copy a snapshot of the database while other callers write."""
+        await self._loop.run_in_executor(self._pool, self._copy_database, target)
         return {"schema": self.schema, "bytes": target.stat().st_size}
 
     async def close(self) -> None:
@@ -112,9 +112,9 @@ class SqliteStore:
             reader.close()
         self._connection.close()
 
-    def _read(self, work: Callable[[Tx], T]) -> T:
+    def _run_read(self, work: Callable[[Tx], T]) -> T:
         try:
-            connection = self._reader()
+            connection = self._thread_reader()
             connection.execute("BEGIN")
             try:
                 return work(Tx(self._local.repositories, self._clock.now()))
@@ -125,7 +125,8 @@ class SqliteStore:
             self._report_fault(fault)
             raise fault from error
 
-    def _reader(self) -> sqlite3.Connection:
+    def _thread_reader(self) -> sqlite3.Connection:
+        """Return the reading connection of the current thread; open the connection on first use."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = connect_reader(self._path)
@@ -133,11 +134,11 @@ class SqliteStore:
             self._readers.append(connection)
         return connection
 
-    def _copy(self, target: Path) -> None:
+    def _copy_database(self, target: Path) -> None:
         copy = sqlite3.connect(target)
         try:
-            copy.execute("PRAGMA synchronous = OFF")  # the caller flushes what it makes of the copy
-            self._reader().backup(copy)
+            copy.execute("PRAGMA synchronous = OFF")  # the caller flushes the archive that it makes of the copy
+            self._thread_reader().backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:
             fault = translated(error, target)
@@ -148,13 +149,13 @@ class SqliteStore:
         finally:
             copy.close()
 
-    def _publish(self, events: Sequence[Event]) -> None:
+    def _publish_events(self, events: Sequence[Event]) -> None:
         if self._mark_timer is None:
             self._mark_timer = self._loop.call_later(limits.mark_milliseconds / 1000, self._write_mark)
         for listener in self._listeners:
             listener(events)
 
     def _write_mark(self) -> None:
-        """Write the mark in a thread: nobody waits for it."""
+        """Write the mark in a thread, so that no caller waits for the file."""
         self._mark_timer = None
         self._loop.run_in_executor(self._pool, self._mark.write, self._writer.last_seq)

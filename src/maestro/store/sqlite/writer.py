@@ -1,15 +1,15 @@
-"""The one writer: commits many callers' work in one transaction.
+"""The one writer: commit the work of many callers in one transaction.
 
-One caller's failure undoes only that caller's work. Nobody is answered before the commit is on the disk, and the
-callers of one batch are woken together. While one batch is being flushed, the next gathers.
+A caller's failure undoes only that caller's work. No caller gets an answer before the commit is on the disk, and the
+callers of a batch are woken together. While a batch is being flushed, the next batch gathers.
 
-Most callers that fail do so before they have written anything, and then there is nothing to undo. So a batch runs
-without savepoints; only when a caller fails halfway is the batch undone and run again, each in a savepoint.
+Most callers that fail do so before their first write, and have no write to undo. Therefore a batch runs without
+savepoints. Only when a caller fails after a write, the batch is undone and run again, each job in a savepoint.
 
-Every statement lets go of the interpreter and takes it again. Between two busy threads that costs more than the
-statement, so quick work runs on the event loop itself, a few jobs at a time with a turn for everyone else in
-between, and only the commit, which waits for the disk, in the writer's thread. A batch with anything that may take
-long runs there as a whole.
+Every statement releases the interpreter lock and takes the lock again. Between two busy threads the switch costs more
+than the statement. Therefore quick work runs on the event loop, a few jobs at a time, and other work of the loop gets
+a turn in between. Only the commit, which waits for the disk, runs in the writer's thread. A batch with a job that may
+take long runs in the thread as a whole.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class Job:
-    """One caller's work and what came of it."""
+    """A caller's work, with the answer or error of its last attempt."""
 
     __slots__ = ("answer", "error", "future", "quick", "undos", "work")
 
@@ -46,12 +46,12 @@ class Job:
         self.undos: list[Callable[[], None]] = []
 
     def begin(self, tx: Tx) -> None:
-        """Forget an earlier attempt."""
+        """Drop the result of an earlier attempt."""
         self.answer = self.error = None
         self.undos = tx.undos
 
     def take_back(self) -> None:
-        """Undo in memory what the work has changed there, once."""
+        """Undo the changes that the work made in memory. A second call does nothing."""
         while self.undos:
             self.undos.pop()()
 
@@ -59,12 +59,12 @@ class Job:
 _Attempt = Callable[[Job, Tx], None]
 
 
-class _Halfway(Exception):
-    """A caller failed after it had written: its batch must be run again with savepoints."""
+class _FailedAfterWriteError(Exception):
+    """A job failed after a write: its batch must run again with savepoints."""
 
 
 class _Batch:
-    """What one transaction commits: the jobs so far and their log lines."""
+    """The content of a transaction: the jobs so far and their events."""
 
     def __init__(self, changes_before: int) -> None:
         self.changes_before = changes_before
@@ -73,7 +73,7 @@ class _Batch:
 
 
 class Writer:
-    """Owns the writing connection. Its public side is called on the event loop only."""
+    """The owner of the writing connection. Public methods are called on the event loop only."""
 
     def __init__(
         self,
@@ -105,11 +105,11 @@ class Writer:
 
     @property
     def last_seq(self) -> int:
-        """The sequence number of the last committed event."""
+        """Return the sequence number of the last committed event."""
         return self._last_seq
 
     def submit(self, job: Job) -> None:
-        """Queue one caller's work; refuse when the queue is absurdly long rather than grow without end."""
+        """Queue a caller's work. Refuse the work when the queue is full: the queue must not grow without end."""
         if self._closed:
             raise errors.StorageFailed("The server is stopping.", hint="Try again in a moment.")
         if len(self._waiting) > limits.write_queue_max:
@@ -118,63 +118,63 @@ class Writer:
         if not self._busy:
             self._busy = True
             self._drained.clear()
-            self._loop.call_soon(self._begin)  # after whoever else is about to submit in this moment
+            self._loop.call_soon(self._start_batch)  # after the other callers that submit in this turn of the loop
 
     async def close(self) -> None:
-        """Finish what is queued, then stop."""
+        """Finish the queued jobs, then stop."""
         self._closed = True
         await self._drained.wait()
         self._thread.close()
 
-    def _begin(self) -> None:
-        """Start the next batch, if there is one. One is under way at a time."""
+    def _start_batch(self) -> None:
+        """Start the next batch if a job is waiting. Only one batch runs at a time."""
         if not self._waiting:
             self._busy = False
             self._drained.set()
         elif self._waiting[0].quick:
-            self._go_on(_Batch(self._connection.total_changes))
+            self._run_quick_jobs(_Batch(self._connection.total_changes))
         else:
             batch = _Batch(self._connection.total_changes)
-            batch.jobs = self._take(limits.write_batch_max)
-            self._thread.run(self._run, batch, then=self._finish)
+            batch.jobs = self._next_jobs(limits.write_batch_max)
+            self._thread.run(self._run_batch, batch, then=self._finish_batch)
 
-    def _go_on(self, batch: _Batch) -> None:
-        """The next few quick jobs of a batch, on the event loop; in between, whoever reads gets a turn."""
-        jobs = self._take(limits.quick_jobs_at_once_max, quick=True)
+    def _run_quick_jobs(self, batch: _Batch) -> None:
+        """Run the next few quick jobs of a batch on the event loop. Between two calls, readers get a turn."""
+        jobs = self._next_jobs(limits.quick_jobs_at_once_max, quick=True)
         is_first, batch.jobs = not batch.jobs, batch.jobs + jobs
         try:
             if is_first:
                 self._connection.execute("BEGIN IMMEDIATE")
-            self._do(jobs, batch, self._attempt)
-        except _Halfway:
-            self._thread.run(self._run_in_savepoints, batch, then=self._finish)
+            self._run_jobs(jobs, batch, self._attempt_job)
+        except _FailedAfterWriteError:
+            self._thread.run(self._run_in_savepoints, batch, then=self._finish_batch)
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
-            self._finish(batch)
+            self._finish_batch(batch)
         else:
-            self._end_or_go_on(batch)
+            self._continue_or_commit(batch)
 
-    def _end_or_go_on(self, batch: _Batch) -> None:
+    def _continue_or_commit(self, batch: _Batch) -> None:
         if len(batch.jobs) < limits.quick_batch_max and self._waiting and self._waiting[0].quick:
-            self._loop.call_soon(self._go_on, batch)
+            self._loop.call_soon(self._run_quick_jobs, batch)
         elif self._connection.total_changes == batch.changes_before:
-            self._commit(batch)  # nothing to flush, so nothing to wait for
-            self._finish(batch)
+            self._commit_batch(batch)  # the batch wrote no row: the commit does not wait for the disk
+            self._finish_batch(batch)
         else:
-            self._thread.run(self._commit, batch, then=self._finish)
+            self._thread.run(self._commit_batch, batch, then=self._finish_batch)
 
-    def _take(self, many: int, *, quick: bool = False) -> list[Job]:
-        """The next jobs; `quick`: only as far as they are."""
+    def _next_jobs(self, count_max: int, *, quick: bool = False) -> list[Job]:
+        """Remove and return the next waiting jobs. `quick`: stop before the first job that is not quick."""
         jobs: list[Job] = []
-        while self._waiting and len(jobs) < many and (self._waiting[0].quick or not quick):
+        while self._waiting and len(jobs) < count_max and (self._waiting[0].quick or not quick):
             jobs.append(self._waiting.popleft())
         return jobs
 
-    def _finish(self, batch: _Batch, failure: Exception | None = None) -> None:
-        """On the event loop, after the commit: tell everyone, and go on. After a `failure` nothing was committed.
+    def _finish_batch(self, batch: _Batch, failure: Exception | None = None) -> None:
+        """Publish the events of a batch and answer its callers, on the event loop. A `failure` means: not committed.
 
-        A commit into a file that is no longer there is not acknowledged. The check is made here and not in the
-        writer's thread, which would have to wait for the interpreter after each look at a file.
+        A commit into a removed file is not acknowledged. The check is made on the event loop: the writer's thread
+        would have to wait for the interpreter lock after each look at a file.
         """
         if failure is not None:
             self._fail_all(batch, failure)
@@ -187,40 +187,40 @@ class Writer:
             if batch.events:
                 self._committed(batch.events)
         finally:
-            self._answer(batch.jobs)  # what is stored is answered, whatever a listener makes of it
-            self._loop.call_soon(self._begin)
+            self._answer_callers(batch.jobs)  # callers of stored work get an answer even if a listener fails
+            self._loop.call_soon(self._start_batch)
 
-    def _run(self, batch: _Batch) -> None:
+    def _run_batch(self, batch: _Batch) -> None:
         """Run a batch in one transaction, in the writer's thread."""
-        self._run_with(batch, self._attempt)
+        self._run_batch_with(batch, self._attempt_job)
 
     def _run_in_savepoints(self, batch: _Batch) -> None:
-        """Run a batch again, each caller's work in a savepoint."""
-        self._run_with(batch, self._attempt_in_savepoint)
+        """Run a batch again, each job in a savepoint."""
+        self._run_batch_with(batch, self._attempt_in_savepoint)
 
-    def _run_with(self, batch: _Batch, attempt: _Attempt) -> None:
+    def _run_batch_with(self, batch: _Batch, attempt: _Attempt) -> None:
         batch.events.clear()
         for job in batch.jobs:
-            job.take_back()  # it runs again
+            job.take_back()  # the job may have run before
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._do(batch.jobs, batch, attempt)
-        except _Halfway:
+            self._run_jobs(batch.jobs, batch, attempt)
+        except _FailedAfterWriteError:
             self._run_in_savepoints(batch)
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
         else:
-            self._commit(batch)
+            self._commit_batch(batch)
 
-    def _commit(self, batch: _Batch) -> None:
-        """On the disk, or not at all."""
+    def _commit_batch(self, batch: _Batch) -> None:
+        """Commit a batch to the disk. If the commit fails, every job of the batch fails."""
         try:
             self._connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
 
-    def _do(self, jobs: list[Job], batch: _Batch, attempt: _Attempt) -> None:
-        """Some jobs of a batch, and the log lines of those that succeeded."""
+    def _run_jobs(self, jobs: list[Job], batch: _Batch, attempt: _Attempt) -> None:
+        """Run some jobs of a batch, and append the events of the successful jobs to the log."""
         events: list[Event] = []
         for job in jobs:
             tx = Tx(self._repositories, self._clock.now())
@@ -229,62 +229,62 @@ class Writer:
             if job.error is not None:
                 job.take_back()
             else:
-                events += _placed(tx, after=self._last_seq + len(batch.events) + len(events))
+                events += _number_events(tx, after=self._last_seq + len(batch.events) + len(events))
         if events:
             self._repositories.events.append(events)
             batch.events += events
 
-    def _attempt(self, job: Job, tx: Tx) -> None:
-        """One caller's work, trusting that it checks before it writes."""
+    def _attempt_job(self, job: Job, tx: Tx) -> None:
+        """Run a job without a savepoint, and expect that a failing job fails before its first write."""
         before = self._connection.total_changes
         try:
             job.answer = job.work(tx)
         except Exception as error:
             if not self._connection.in_transaction:
-                raise _undone_by_itself(error) from error
+                raise _rollback_by_sqlite(error) from error
             is_expected = isinstance(error, errors.MaestroError | Undo)
             if self._connection.total_changes != before or not is_expected:
-                self._undo("ROLLBACK")
-                raise _Halfway from error
+                self._roll_back("ROLLBACK")
+                raise _FailedAfterWriteError from error
             job.error = error
 
     def _attempt_in_savepoint(self, job: Job, tx: Tx) -> None:
-        """One caller's work, to be undone without the others'. Texts are checked: damage may be why it failed."""
+        """Run a job in a savepoint, so that only its work is undone. Check texts: damage may explain the failure."""
         self._connection.execute("SAVEPOINT caller")
         self._rows.checks_texts = True
         try:
             job.answer = job.work(tx)
         except Exception as error:
             if not self._connection.in_transaction:
-                raise _undone_by_itself(error) from error
-            self._undo("ROLLBACK TO caller")
-            job.error = self._for_the_caller(error) if isinstance(error, STORAGE_ERRORS) else error
+                raise _rollback_by_sqlite(error) from error
+            self._roll_back("ROLLBACK TO caller")
+            job.error = self._error_for_caller(error) if isinstance(error, STORAGE_ERRORS) else error
         finally:
             self._rows.checks_texts = False
         self._connection.execute("RELEASE caller")
 
-    def _undo(self, statement: str) -> None:
+    def _roll_back(self, statement: str) -> None:
         self._connection.execute(statement)
         self._repositories.forget()
 
     def _fail_all(self, batch: _Batch, error: Exception) -> None:
-        """The writer's last handler: nothing of this batch was kept, so nobody in it may be told that it was."""
+        """Fail every job of a batch: no write of the batch was stored, so no caller may get a success."""
         if not isinstance(error, (*STORAGE_ERRORS, errors.StorageFailed)):
             log.error("a batch of writes failed", exc_info=error)
         batch.events.clear()
         for job in batch.jobs:
             job.take_back()
             job.answer = None
-            job.error = self._for_the_caller(error)
+            job.error = self._error_for_caller(error)
         self._repositories.forget()
         if self._connection.in_transaction:
             try:
-                self._undo("ROLLBACK")
-            except sqlite3.Error as problem:  # a damaged database may refuse this too; the callers must be answered
+                self._roll_back("ROLLBACK")
+            except sqlite3.Error as problem:  # a damaged database may refuse the rollback; callers need an answer
                 log.error("a failed batch of writes could not be rolled back: %s", problem)
 
-    def _for_the_caller(self, error: Exception) -> errors.MaestroError:
-        """Return what a caller is told of an error, and report the error to the store."""
+    def _error_for_caller(self, error: Exception) -> errors.MaestroError:
+        """Return the error that a caller gets, and report a storage error to the store."""
         if isinstance(error, STORAGE_ERRORS):
             error = translated(error, self._path)
         if not isinstance(error, errors.StorageFailed):
@@ -292,27 +292,27 @@ class Writer:
         self._failed(error)
         return error
 
-    def _answer(self, jobs: list[Job]) -> None:
-        """Let callers go on, some at a time, so that a reader need not stand behind all of them."""
+    def _answer_callers(self, jobs: list[Job]) -> None:
+        """Answer the callers, some at a time, so that a reader does not wait for all of them."""
         if len(jobs) > limits.write_answers_at_once_max:
-            self._loop.call_soon(self._answer, jobs[limits.write_answers_at_once_max :])
+            self._loop.call_soon(self._answer_callers, jobs[limits.write_answers_at_once_max :])
         for job in jobs[: limits.write_answers_at_once_max]:
             if job.future.done():
-                continue  # its caller has gone
+                continue  # the caller was cancelled
             if job.error is not None:
                 job.future.set_exception(job.error)
             else:
                 job.future.set_result(job.answer)
 
 
-def _placed(tx: Tx, *, after: int) -> list[Event]:
-    """A caller's log lines with their places: one writer, so commit order is the order here."""
+def _number_events(tx: Tx, *, after: int) -> list[Event]:
+    """Return a job's events with sequence numbers. With only one writer, jobs are committed in this order."""
     return [
         Event(seq, tx.at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
         for seq, (change, actor) in enumerate(tx.logged, after + 1)
     ]
 
 
-def _undone_by_itself(error: Exception) -> sqlite3.Error:
-    """Some faults (a full disk, an I/O error) make SQLite undo the whole transaction."""
+def _rollback_by_sqlite(error: Exception) -> sqlite3.Error:
+    """Return the SQLite error after which SQLite rolled back the transaction (a full disk, an I/O error)."""
     return error if isinstance(error, sqlite3.Error) else sqlite3.OperationalError(str(error))

@@ -1,1 +1,1 @@
-"""The command's server side: parses what the thin client sent, calls one operation, renders the answer."""
+"""The server side of the command: parse the client's arguments, call an operation, render the answer."""

@@ -1,4 +1,4 @@
-"""The terminal's way to say that an agent needs the person: a line after their next command, once per request."""
+"""Tell the person about new asks: one line in the terminal after the next command, once per ask."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _shown_max = 5
 
 
 class Attention:
-    """Remembers what the person has been told."""
+    """Remembers the asks that the person has seen."""
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._told: set[str] = set()
+        self._seen_asks: set[str] = set()
 
     async def notes(self, caller: Caller) -> list[str]:
-        """What is new since the last command."""
+        """Return a note for each ask that is new since the last command. Only the person gets notes."""
         if caller.role is not Role.PERSON:
             return []
-        found: asks.AskList = await self._app.call(asks.LIST, asks.ListAsks(), caller=caller)
-        fresh = [ask for ask in found.asks if ask.id not in self._told]
-        self._told = {ask.id for ask in found.asks}
+        open_asks: asks.AskList = await self._app.call(asks.LIST, asks.ListAsks(), caller=caller)
+        new_asks = [ask for ask in open_asks.asks if ask.id not in self._seen_asks]
+        self._seen_asks = {ask.id for ask in open_asks.asks}
         return [
             f"{line(ask.asked_by)} needs you: {line(ask.title)}  (maestro ask show {ask.id})"
-            for ask in fresh[:_shown_max]
+            for ask in new_asks[:_shown_max]
         ]

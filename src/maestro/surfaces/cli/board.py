@@ -1,4 +1,4 @@
-"""Bare `maestro`: what needs you first, then how the project stands, and what one would do next."""
+"""Answer bare `maestro`: open asks and unread mail first, then the state of the project and the next steps."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ shown_max = 10
 
 
 async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Caller) -> tuple[Board, list[str]]:
-    """The board, and the notes that finding its project left."""
+    """Return the board, and notes about how its project was found."""
     if caller.role is Role.NOBODY:
-        return _empty("maestro help"), []
-    needs = await _needs(app, caller)
-    where = await _where(app, parsed, invocation, caller)
-    if where is None:
-        shown = _empty("maestro init (in a git checkout), or maestro project list", "maestro help")
+        return _empty_board("maestro help"), []
+    needs = await _caller_needs(app, caller)
+    located = await _find_project(app, parsed, invocation, caller)
+    if located is None:
+        shown = _empty_board("maestro init (in a git checkout), or maestro project list", "maestro help")
         return msgspec.structs.replace(shown, **needs), []
-    project = where.project
+    project = located.project
     running = task_shapes.ListTasks(project=project, status=Status.IN_PROGRESS, limit=shown_max)
     ready = task_shapes.ReadyTasks(project=project, limit=shown_max)
     shown = Board(
@@ -39,38 +39,38 @@ async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Cal
         in_progress=(await app.call(tasks.LIST, running, caller=caller)).tasks,
         ready=(await app.call(tasks.READY, ready, caller=caller)).tasks,
         next=[],
-        runs=await _runs(app, project, caller),
-        troubled=await _troubled(app, project, caller),
+        runs=await _active_runs(app, project, caller),
+        troubled=await _troubled_sessions(app, project, caller),
         **needs,
     )
-    return _with_steps(shown), where.notes
+    return _with_steps(shown), located.notes
 
 
-async def _needs(app: App, caller: Caller) -> dict[str, Any]:
-    """What waits for the caller, whichever project it is of."""
-    found = await app.call(asks.LIST, asks.ListAsks(limit=shown_max), caller=caller)
-    who = await app.call(sessions.WHOAMI, sessions.WhoAmI(), caller=caller)
-    return {"asks": found.asks, "unread": who.unread}
+async def _caller_needs(app: App, caller: Caller) -> dict[str, Any]:
+    """Return the caller's open asks and the number of unread messages, of all projects."""
+    open_asks = await app.call(asks.LIST, asks.ListAsks(limit=shown_max), caller=caller)
+    identity = await app.call(sessions.WHOAMI, sessions.WhoAmI(), caller=caller)
+    return {"asks": open_asks.asks, "unread": identity.unread}
 
 
-async def _runs(app: App, project: str, caller: Caller) -> list[runs.RunInList]:
+async def _active_runs(app: App, project: str, caller: Caller) -> list[runs.RunInList]:
     found = await app.call(runs.LIST, runs.ListRuns(project=project), caller=caller)
     return [run for run in found.runs if run.status is RunStatus.RUNNING][:shown_max]
 
 
-async def _troubled(app: App, project: str, caller: Caller) -> list[Session]:
+async def _troubled_sessions(app: App, project: str, caller: Caller) -> list[Session]:
     found: list[Session] = []
     for status in (sessions.StatusFilter.NEEDS_INPUT, sessions.StatusFilter.LOST, sessions.StatusFilter.FAILED):
-        wanted = sessions.ListSessions(
+        request = sessions.ListSessions(
             project=project, status=status, active=status is not sessions.StatusFilter.LOST
         )
-        found += (await app.call(sessions.LIST, wanted, caller=caller)).sessions[-shown_max:]
-    # What went wrong days ago needs nobody any more.
+        found += (await app.call(sessions.LIST, request, caller=caller)).sessions[-shown_max:]
+    # Problems that are older than a day need no attention any more.
     newest = max((session.status_at for session in found), default=None)
     return [session for session in found if newest is None or newest - session.status_at < timedelta(days=1)]
 
 
-async def _where(app: App, parsed: Parsed, invocation: Invocation, caller: Caller) -> place.Where | None:
+async def _find_project(app: App, parsed: Parsed, invocation: Invocation, caller: Caller) -> place.Where | None:
     if named := place.named_project(parsed, {}, invocation) or caller.project_id:
         return place.Where(named)
     try:
@@ -81,7 +81,7 @@ async def _where(app: App, parsed: Parsed, invocation: Invocation, caller: Calle
 
 
 def _with_steps(shown: Board) -> Board:
-    """What someone would do next."""
+    """Add the next steps to the board."""
     counts = shown.project.tasks if shown.project else {}
     if shown.asks:
         steps = [f"maestro ask answer {shown.asks[0].id} …"]
@@ -98,5 +98,5 @@ def _with_steps(shown: Board) -> Board:
     return msgspec.structs.replace(shown, next=steps)
 
 
-def _empty(*steps: str) -> Board:
+def _empty_board(*steps: str) -> Board:
     return Board(project=None, in_progress=[], ready=[], next=list(steps))

@@ -1,4 +1,4 @@
-"""What a command sees of its client: somewhere to write, and the client's input and files on demand."""
+"""The client as a command sees it: output, error output, and the client's input and files on demand."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 
 class Gone(Exception):
-    """The client has gone away."""
+    """The client has disconnected."""
 
 
 @dataclass(frozen=True)
 class HandOver:
-    """The server's part is done: the client goes on with the rest by itself (docs/frames.md)."""
+    """The rest of a command, which the client carries out after the server's part (docs/frames.md)."""
 
     do: str
     facts: Mapping[str, Any]
@@ -27,22 +27,22 @@ class Channel(Protocol):
     columns: int
     color: bool
     stdin_tty: bool
-    can_go_on: bool  # whether it is on the server's machine, and takes a HandOver
+    can_go_on: bool  # whether the client runs on the server's machine and accepts a HandOver
 
     async def out(self, data: str | bytes) -> None:
-        """Write to the client's standard output, sooner or later."""
+        """Write to the client's standard output. The data may stay buffered until `flush`."""
 
     async def err(self, text: str) -> None:
-        """Write to the client's standard error, sooner or later."""
+        """Write to the client's standard error. The text may stay buffered until `flush`."""
 
     async def flush(self) -> None:
-        """Send what was written; waits while the client is slow."""
+        """Send the buffered data. Wait while the client is slow."""
 
     async def stdin(self) -> bytes:
-        """All of the client's standard input."""
+        """Return all of the client's standard input."""
 
     async def file(self, path: str) -> bytes:
-        """All of a file, as the client reads it."""
+        """Return the content of a file that the client reads."""
 
     async def open(self, path: str) -> str:
         """Let the client open a file or folder; return its real path, as the client's system knows the open file."""
@@ -51,24 +51,24 @@ class Channel(Protocol):
         """Return all of the file that `open` opened last."""
 
     async def waiting(self, milliseconds: int) -> None:
-        """From here on the command only waits: a client that loses the server may ask again."""
+        """Tell the client that the command only waits from now on and may be repeated after a lost server."""
 
     async def confirm(self) -> bool:
-        """Whether the client says that everything so far has left it."""
+        """Return whether the client confirms the writing of all output up to now."""
 
 
 class Piped(Channel, Protocol):
-    """A client that goes on talking."""
+    """A client whose standard input is read piece by piece while the command runs."""
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Its standard input as it comes; an empty piece says that the output before the last mark is out."""
+        """Yield the standard input as it arrives. An empty piece: the output before the last mark is written."""
 
     async def mark(self) -> None:
-        """Ask to be told, among the pieces, once the client has written out everything so far."""
+        """Request an empty piece for the time when the client has written all output so far."""
 
 
 def wants_color(environment: Mapping[str, str], *, tty: bool) -> bool:
-    """Whether output may be coloured: what a person said first, then what the terminal can."""
+    """Return whether output may be coloured: by the person's variables first, then by the terminal."""
     if environment.get("NO_COLOR"):
         return False
     if environment.get("FORCE_COLOR", "0") not in ("", "0", "false"):

@@ -1,4 +1,4 @@
-"""Files that the client opens for a command: for a session, the server is asked first, with the real path."""
+"""Read and place the client's files for a command. For a session, the server checks the real path first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maestro.surfaces.cli.channel import Channel
 
 
 async def read(app: App, channel: Channel, caller: Caller, path: str) -> bytes:
-    """Return a file's content; refuse a session a file that it may not read."""
+    """Return the content of a file. Refuse a session that may not read the file."""
     if caller.role is Role.PERSON:
         return await channel.file(path)
     real = await channel.open(path)
@@ -31,7 +31,7 @@ async def place_for(app: App, channel: Channel, caller: Caller, path: str) -> st
         return None
     named = PurePosixPath(path)
     if named.name in ("", ".."):
-        raise Invalid(f"{path!r} is not the name of a file.")
+        raise Invalid(f"{path!r} is not a file name: name a file, not a directory.")
     folder = await channel.open(str(named.parent))
     real = str(PurePosixPath(folder, named.name))
     await app.call(files.CHECK, files.CheckFile(path=real, access=Access.WRITE), caller=caller)

@@ -1,4 +1,4 @@
-"""The command line itself: arguments in, one operation called, text or JSON out, an exit code at the end."""
+"""Run one command: parse the arguments, call one operation, write text or JSON, return an exit code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Hook = Callable[[Channel, Peer | None, Invocation, list[str]], Awaitable[bool]]
 
 
 class CommandLine:
-    """Every command of one server. Made once; keeps nothing of a command that is over."""
+    """The commands of one server. Created once; keeps no state of a finished command."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class CommandLine:
         pipe: Pipe | None = None,
         hook: Hook | None = None,
     ) -> None:
-        """`pipe` serves what `maestro mcp` passes on, `hook` what `maestro hook` does."""
+        """Build the grammar. `pipe` serves the traffic of `maestro mcp`, `hook` the calls of `maestro hook`."""
         self.app = app
         self.pipe = pipe
         self.hook = hook
@@ -67,9 +67,9 @@ class CommandLine:
         self.attention = Attention(app)
 
     async def run(self, invocation: Invocation, channel: Channel, *, peer: Peer | None) -> int | HandOver | None:
-        """Carry out one command: its exit code, what is left to the client, or None where that must do it all itself.
+        """Run one command. Return the exit code, a HandOver for the client, or None if the client must do all of it.
 
-        This is the command line's top-level handler: whatever goes wrong below becomes an answer here.
+        This is the top-level handler of the command line: it turns every exception into an answer.
         """
         arguments: list[str] = []
         try:
@@ -77,26 +77,26 @@ class CommandLine:
             return await _Run(self, invocation, channel, peer).run(arguments)
         except errors.MaestroError as error:
             REFUSALS.note(error)
-            return await _refuse(error, channel, json=wants_json(arguments))
+            return await _write_error(error, channel, json=wants_json(arguments))
         except Gone:
             raise
         except Exception as problem:  # a bug must not leave the client without an answer
             if fault := REFUSALS.fault_of(problem):
-                return await _refuse(fault, channel, json=wants_json(arguments))
+                return await _write_error(fault, channel, json=wants_json(arguments))
             log.exception("the command `%s` failed", " ".join(arguments[:3]))
-            what = f"internal error ({type(problem).__name__})"
-            bug = errors.MaestroError(what, hint="The server's log says more.")
-            return await _refuse(bug, channel, json=wants_json(arguments))
+            message = f"internal error ({type(problem).__name__})"
+            bug = errors.MaestroError(message, hint="See the server's log for details.")
+            return await _write_error(bug, channel, json=wants_json(arguments))
 
     async def refuse(self, error: errors.MaestroError, invocation: Invocation, channel: Channel) -> int:
-        """Answer a command that the server cannot take on; return its exit code."""
+        """Answer a command with a refusal; return the exit code."""
         REFUSALS.note(error)
-        words = [word.decode(errors="replace") for word in invocation.arguments]
-        return await _refuse(error, channel, json=wants_json(words))
+        arguments = [argument.decode(errors="replace") for argument in invocation.arguments]
+        return await _write_error(error, channel, json=wants_json(arguments))
 
 
 class _Run:
-    """One command on its way."""
+    """One running command."""
 
     def __init__(self, commands: CommandLine, invocation: Invocation, channel: Channel, peer: Peer | None) -> None:
         self.app = commands.app
@@ -116,7 +116,7 @@ class _Run:
             await self._require_may_run(arguments[0])
             return None
         if arguments[:1] == [own.PIPE] and self.pipe is not None:
-            # Where there is something to serve pipes, every client comes over the socket.
+            # With a pipe handler every client comes over the socket, and the channel is a `Piped`.
             await self.pipe(cast(Piped, self.channel), self.peer, self.invocation)
             return exit_codes.DONE
         if arguments[:1] == [own.HOOK.words] and self.hook is not None and not wants_help(arguments):
@@ -124,7 +124,7 @@ class _Run:
             return exit_codes.DONE if is_answered else exit_codes.FAILED
         parsed = parse(self.grammar, arguments)
         if parsed.help:
-            return await self._answer(self.offers.help(parsed.node, parsed.rest), parsed)
+            return await self._write_answer(self.offers.help(parsed.node, parsed.rest), parsed)
         spec = parsed.spec
         if spec.local:
             raise errors.Invalid(f"`{spec.words}` must be the first argument.", hint=f"usage: {spec.usage}")
@@ -133,60 +133,63 @@ class _Run:
         )
         found = await values.gather()
         if spec.operation is None:
-            return await self._offer(parsed, bind.request(spec, found))
-        return await self._operate(spec.operation, parsed, found)
+            return await self._answer_builtin(parsed, bind.request(spec, found))
+        return await self._call_operation(spec.operation, parsed, found)
 
-    async def _require_may_run(self, word: str) -> None:
-        """Refuse a session a command that the client carries out and that is the person's."""
-        found = next((one for one in own.ALL if one.words == word), None)
+    async def _require_may_run(self, words: str) -> None:
+        """Refuse a session a local command that only the person may run."""
+        found = next((command for command in own.ALL if command.words == words), None)
         if found is None or found.callers is not Callers.PERSON:
             return
-        caller = await self._caller()
+        caller = await self._identify_caller()
         if caller.is_session:
             raise errors.NotPermitted(
-                f"Only the person runs `maestro {word}`; this is session {caller.title or caller.name}.",
+                f"Only the person runs `maestro {words}`; the caller is session {caller.title or caller.name}.",
                 hint="Ask the person to run the command: maestro ask create …",
             )
 
-    async def _operate(self, operation: Operation, parsed: Parsed, found: dict[str, Any]) -> int | HandOver:
-        """Call the one operation that the command stands for."""
-        caller = await self._caller()
+    async def _call_operation(self, operation: Operation, parsed: Parsed, fields: dict[str, Any]) -> int | HandOver:
+        """Call the operation of the command."""
+        caller = await self._identify_caller()
         if parsed.spec.has_project:
-            where = await place.project_for(self.app, parsed, found, invocation=self.invocation, caller=caller)
-            found[PROJECT] = where.project
-            await self._note(where.notes)
-        request = bind.request(parsed.spec, found)
+            located = await place.project_for(self.app, parsed, fields, invocation=self.invocation, caller=caller)
+            fields[PROJECT] = located.project
+            await self._write_notes(located.notes)
+        request = bind.request(parsed.spec, fields)
         if handing_over.wanted(operation, request, json=parsed.json):
             asked = handing_over.Asked(operation, request, caller, key=bind.key(parsed.key), json=parsed.json)
             handed = await handing_over.hand_over(self.app, asked, self.channel)
             if handed is not None:
                 return handed
         if operation.effect is Effect.ACTION and "timeout" in request.__struct_fields__:
-            request = await self._waiting(request)
+            request = await self._with_remaining_time(request)
         if operation.effect is Effect.STREAM:
             items = self.app.stream(operation, request, caller=caller)
-            last = await self._stream(items, request, parsed)
-            return _outcome(last) if handing_over.follows_run(operation, request) else exit_codes.DONE
+            last = await self._write_stream(items, request, parsed)
+            return _run_exit_code(last) if handing_over.follows_run(operation, request) else exit_codes.DONE
         answer = await self.app.call(operation, request, caller=caller, key=bind.key(parsed.key))
-        code = await self._answer(answer, parsed)
+        code = await self._write_answer(answer, parsed)
         if self.peer is not None and self.channel.stderr_tty:
-            await self._note(await self.attention.notes(caller))
+            await self._write_notes(await self.attention.notes(caller))
         if receipt := getattr(answer, "receipt", ""):
-            await self._confirm(receipt, caller)
+            await self._confirm_mail(receipt, caller)
         return code
 
-    async def _waiting(self, request: msgspec.Struct) -> msgspec.Struct:
-        """A wait changes nothing, so a client that loses the server asks again, for the time that is left."""
+    async def _with_remaining_time(self, request: msgspec.Struct) -> msgspec.Struct:
+        """Return the request with the remaining time. A wait has no effect, so the client may repeat the wait."""
         timeout: int = request.timeout  # type: ignore[attr-defined]
-        left = self.invocation.environment.get(WAIT_LEFT, "")
-        if left.isdecimal() and len(left) < 15:
-            timeout = min(timeout, int(left))
+        remaining = self.invocation.environment.get(WAIT_LEFT, "")
+        if remaining.isdecimal() and len(remaining) < 15:
+            timeout = min(timeout, int(remaining))
         await self.channel.waiting(timeout)
         return msgspec.structs.replace(request, timeout=timeout)
 
-    async def _confirm(self, receipt: str, caller: Caller) -> None:
-        """Mail counts as read once the client says that it has written it out; a client that dies first has only
-        been handed it, and one that was gone before has not."""
+    async def _confirm_mail(self, receipt: str, caller: Caller) -> None:
+        """Confirm mail as read when the client has written it out.
+
+        If the client ends without a confirmation, the mail is only delivered. If the client had disconnected before
+        the question, the mail is not confirmed at all.
+        """
         step: Step | None = Step.DELIVERED
         try:
             if await self.channel.confirm():
@@ -199,66 +202,66 @@ class _Run:
                 request = mail_shapes.Confirm(receipt=receipt, step=step, via="command")
                 await asyncio.shield(self.app.call(mail.CONFIRM, request, caller=caller))
 
-    async def _offer(self, parsed: Parsed, request: msgspec.Struct) -> int:
-        """Answer a command of the surface's own."""
+    async def _answer_builtin(self, parsed: Parsed, request: msgspec.Struct) -> int:
+        """Answer a built-in command."""
         if self.offers.needs_no_caller(request):
-            return await self._answer(self.offers.page(request), parsed)
-        caller = await self._caller()
+            return await self._write_answer(self.offers.page(request), parsed)
+        caller = await self._identify_caller()
         answer, notes = await self.offers.answer(parsed, request, invocation=self.invocation, caller=caller)
-        await self._note(notes)
-        return await self._answer(answer, parsed)
+        await self._write_notes(notes)
+        return await self._write_answer(answer, parsed)
 
-    async def _caller(self) -> Caller:
+    async def _identify_caller(self) -> Caller:
         if self.caller is None:
-            given = self.invocation.environment
+            environment = self.invocation.environment
             self.caller = await self.app.identify(
-                token=given.get(TOKEN, ""), peer=self.peer, again=WAIT_LEFT in given
+                token=environment.get(TOKEN, ""), peer=self.peer, again=WAIT_LEFT in environment
             )
         return self.caller
 
     async def _read_file(self, path: str) -> bytes:
-        return await client_files.read(self.app, self.channel, await self._caller(), path)
+        return await client_files.read(self.app, self.channel, await self._identify_caller(), path)
 
-    async def _answer(self, answer: Any, parsed: Parsed) -> int:
+    async def _write_answer(self, answer: Any, parsed: Parsed) -> int:
         if parsed.json:
             data = answer.data if isinstance(answer, Page) else answer
             await self.channel.out(answers.as_json(data, pretty=self.view.tty))
         else:
-            await self._print(_rendered(answer, self.view))
-        return _code_of(answer)
+            await self._write_rendered(_render_answer(answer, self.view))
+        return _exit_code_of(answer)
 
-    async def _stream(self, items: AsyncIterator[Any], request: msgspec.Struct, parsed: Parsed) -> Any:
-        """Print each answer as it comes; the last one of them."""
+    async def _write_stream(self, items: AsyncIterator[Any], request: msgspec.Struct, parsed: Parsed) -> Any:
+        """Print each answer as it arrives. Return the last answer."""
         count, last = 0, None
-        async with _closing(items):
+        async with _closing_stream(items):
             async for item in items:
                 if parsed.json:
                     await self.channel.out(answers.as_json(item))
                 else:
-                    await self._print(answers.render_next(last, item, self.view))
+                    await self._write_rendered(answers.render_next(last, item, self.view))
                 await self.channel.flush()
                 count, last = count + 1, item
         if not parsed.json:
-            await self._note(_end_of_stream(request, count, getattr(last, "seq", None)))
+            await self._write_notes(_end_of_stream(request, count, getattr(last, "seq", None)))
         return last
 
-    async def _print(self, rendered: Rendered) -> None:
+    async def _write_rendered(self, rendered: Rendered) -> None:
         out = rendered.out
         if out:
             await self.channel.out(out if isinstance(out, bytes) else finish(out, color=self.view.color))
-        await self._note(rendered.notes)
+        await self._write_notes(rendered.notes)
 
-    async def _note(self, notes: list[str]) -> None:
+    async def _write_notes(self, notes: list[str]) -> None:
         for note in notes:
             await self.channel.err(finish(f"{note}\n"))
 
 
-def _rendered(answer: Any, view: View) -> Rendered:
+def _render_answer(answer: Any, view: View) -> Rendered:
     return Rendered(answer.text) if isinstance(answer, Page) else answers.render(answer, view)
 
 
-def _code_of(answer: Any) -> int:
-    """A wait that ended otherwise, an answer that is no, a merge that goes back as a task: no error, no success."""
+def _exit_code_of(answer: Any) -> int:
+    """Return the exit code of an answer. An unmet wait or a merge conflict is no error, but no success either."""
     if isinstance(answer, WaitedTasks | WaitedSessions | AgentList) and not answer.reached:
         return exit_codes.FAILED
     if isinstance(answer, MergedWorktree) and answer.commit is None:
@@ -266,31 +269,31 @@ def _code_of(answer: Any) -> int:
     return exit_codes.DONE
 
 
-def _outcome(last: Any) -> int:
-    """How a run that was followed to its end has ended."""
+def _run_exit_code(last: Any) -> int:
+    """Return the exit code of a run that was followed to its end."""
     return exit_codes.DONE if isinstance(last, Run) and last.status is RunStatus.COMPLETED else exit_codes.FAILED
 
 
 def _end_of_stream(request: msgspec.Struct, count: int, last: int | None) -> list[str]:
     if not count:
-        return ["nothing yet"]
-    return [f"there may be more: --since {last}"] if count == getattr(request, "limit", None) else []
+        return ["no events yet"]
+    return [f"more events may exist: --since {last}"] if count == getattr(request, "limit", None) else []
 
 
-def _closing(items: AsyncIterator[Any]) -> contextlib.AbstractAsyncContextManager[Any]:
-    """A generator is closed when the client goes away, not when the collector finds it."""
+def _closing_stream(items: AsyncIterator[Any]) -> contextlib.AbstractAsyncContextManager[Any]:
+    """Return a context that closes a generator when the client disconnects, not when the garbage collector runs."""
     if hasattr(items, "aclose"):
         return contextlib.aclosing(items)
     return contextlib.nullcontext()
 
 
-async def _refuse(error: errors.MaestroError, channel: Channel, *, json: bool) -> int:
-    """Say what went wrong, on standard error."""
+async def _write_error(error: errors.MaestroError, channel: Channel, *, json: bool) -> int:
+    """Write the error to standard error. Return the exit code."""
     if json:
-        said = answers.as_json(error.as_dict(), pretty=channel.stderr_tty).decode()
+        text = answers.as_json(error.as_dict(), pretty=channel.stderr_tty).decode()
     else:
         message = indented(error.message).strip()
         hint = f"{indented(error.hint)}\n" if error.hint else ""
-        said = finish(f"maestro: {message}\n{hint}")
-    await channel.err(said)
+        text = finish(f"maestro: {message}\n{hint}")
+    await channel.err(text)
     return exit_codes.of_error(type(error))

@@ -1,4 +1,4 @@
-"""What can come next on a command line, from the grammar; `shells` writes it down for each shell."""
+"""Compute the possible next words of a command line from the grammar. `shells` writes the scripts for each shell."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from maestro.surfaces.cli.grammar import EVERYWHERE, PROJECT, Flag, Gives, Grammar, Node, Spec
 from maestro.surfaces.cli.parameters import Kind, Parameter
 
-# What the shell, or the server, fills in: names of kinds, not candidates.
+# Kinds of values that the shell or the server completes; they are not candidates themselves.
 FILES = "file"
 ASKED = ("task", "project", "member", "team")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A word that can come next."""
+    """A possible next word, with a description."""
 
     word: str
     said: str = ""
@@ -22,44 +22,44 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Slot:
-    """A value that can come next: one of these words, or something of this kind."""
+    """A possible next value: one of `words`, or a value of `kind`."""
 
     words: tuple[str, ...] = ()
     kind: str = ""
 
 
 def places(grammar: Grammar) -> list[Node]:
-    """Every place in the tree of words that someone may stand at."""
-    found, waiting = [], [grammar.root]
+    """Return every visible node of the command tree."""
+    nodes, waiting = [], [grammar.root]
     while waiting:
         node = waiting.pop()
-        found.append(node)
-        waiting.extend(node.children[word] for word in reversed(_offered(node)))
-    return found
+        nodes.append(node)
+        waiting.extend(node.children[word] for word in reversed(_visible_words(node)))
+    return nodes
 
 
 def words_after(node: Node) -> list[Candidate]:
-    """The next words of a command."""
-    return [Candidate(word, _said(node.children[word])) for word in _offered(node)]
+    """Return the words that may follow at a node."""
+    return [Candidate(word, _node_description(node.children[word])) for word in _visible_words(node)]
 
 
 def flags_at(node: Node) -> list[Candidate]:
-    """The flags of the command here, and those of every command."""
-    own = [Candidate(f"--{name}", _short(flag)) for name, flag in _flags(node).items()]
-    return [*own, *(Candidate(f"--{name}", said) for name, (_, said) in EVERYWHERE.items())]
+    """Return the flags of the command at a node, and the flags of every command."""
+    own_flags = [Candidate(f"--{name}", _short_description(flag)) for name, flag in _flags_of(node).items()]
+    return [*own_flags, *(Candidate(f"--{name}", description) for name, (_, description) in EVERYWHERE.items())]
 
 
 def values_at(node: Node) -> dict[str, Slot]:
-    """What each flag here takes; flags without a value are left out."""
-    found = {f"--{flag.name}": slot(flag.parameter, flag) for flag in _flags(node).values() if flag.takes_value}
-    return {**found, "--project": Slot(kind=PROJECT), "--idempotency-key": Slot()}
+    """Return the value of each flag at a node. Flags without a value are left out."""
+    slots = {f"--{flag.name}": slot(flag.parameter, flag) for flag in _flags_of(node).values() if flag.takes_value}
+    return {**slots, "--project": Slot(kind=PROJECT), "--idempotency-key": Slot()}
 
 
 def argument_at(node: Node) -> Slot:
-    """What the command's arguments take: the choices of the first, or the first kind that can be asked for."""
+    """Return the values of the command's arguments: all choices, and the first kind that the server can complete."""
     slots = [slot(parameter) for parameter in node.spec.positionals] if node.spec else []
-    words = tuple(word for one in slots for word in one.words)
-    kinds = [one.kind for one in slots if one.kind]
+    words = tuple(word for each in slots for word in each.words)
+    kinds = [each.kind for each in slots if each.kind]
     return Slot(words, kinds[0] if kinds else "")
 
 
@@ -74,41 +74,43 @@ def slot(parameter: Parameter, flag: Flag | None = None) -> Slot:
 
 
 def next_words(grammar: Grammar, words: list[str]) -> tuple[list[Candidate], str]:
-    """What can stand in place of the last, unfinished word: candidates, and a kind to ask the server for."""
+    """Return candidates for the last, unfinished word, and a kind of value to ask the server for."""
     *before, unfinished = words or [""]
     node, values = grammar.root, values_at(grammar.root)
     for word in before:
         if not word.startswith("-"):
             node = node.children.get(word, node)
             values = values_at(node)
-    if before and (wanted := values.get(before[-1])):
-        return _starting([Candidate(word) for word in wanted.words], unfinished), wanted.kind
+    if before and (slot_of_flag := values.get(before[-1])):
+        return _candidates_with_prefix(
+            [Candidate(word) for word in slot_of_flag.words], unfinished
+        ), slot_of_flag.kind
     if unfinished.startswith("-"):
-        return _starting(flags_at(node), unfinished), ""
+        return _candidates_with_prefix(flags_at(node), unfinished), ""
     argument = argument_at(node)
     offered = [*words_after(node), *(Candidate(word) for word in argument.words)]
-    return _starting(offered, unfinished), argument.kind
+    return _candidates_with_prefix(offered, unfinished), argument.kind
 
 
-def _starting(candidates: list[Candidate], beginning: str) -> list[Candidate]:
-    return [candidate for candidate in candidates if candidate.word.startswith(beginning)]
+def _candidates_with_prefix(candidates: list[Candidate], prefix: str) -> list[Candidate]:
+    return [candidate for candidate in candidates if candidate.word.startswith(prefix)]
 
 
-def _offered(node: Node) -> list[str]:
+def _visible_words(node: Node) -> list[str]:
     return [word for word, below in node.children.items() if below.spec is None or not below.spec.hidden]
 
 
-def _flags(node: Node) -> dict[str, Flag]:
+def _flags_of(node: Node) -> dict[str, Flag]:
     return dict(node.spec.flags) if node.spec else {}
 
 
-def _said(node: Node) -> str:
+def _node_description(node: Node) -> str:
     spec: Spec | None = node.spec
-    return spec.summary if spec else f"{', '.join(_offered(node)[:4])} …"
+    return spec.summary if spec else f"{', '.join(_visible_words(node)[:4])} …"
 
 
-def _short(flag: Flag) -> str:
-    """The first sentence is enough beside a flag."""
+def _short_description(flag: Flag) -> str:
+    """Return the first sentence of the flag's description."""
     if flag.gives is Gives.FILE:
         return "from a file"
     return flag.parameter.description.partition(". ")[0].removesuffix(".")

@@ -1,7 +1,7 @@
-"""One client on the Unix socket: one connection is one command, and the client's end is the command's end.
+"""Serve a client on the Unix socket. Each connection carries one command; when the client ends, the command ends.
 
-Two things run side by side: the command, and a watch that takes in what the client sends. When the client goes
-away, or talks nonsense, the command is cancelled.
+Two tasks run side by side: the command, and a watch that reads the client's frames. When the client disconnects or
+violates the protocol, the command is cancelled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def handle(
     *,
     refusal: errors.MaestroError | None = None,
 ) -> None:
-    """Serve one connection from its first frame to its last. With a `refusal`, answer that and nothing else."""
+    """Serve a connection from the first frame to the last. With a `refusal`, only answer with the refusal."""
     try:
         async with asyncio.timeout(first_frame_seconds_max):
             kind, payload = await frames.read(reader)
@@ -44,9 +44,9 @@ async def handle(
         await connection.serve(commands, refusal)
         writer.close()
     except (frames.Garbled, TimeoutError) as problem:
-        log.debug("a connection was closed: %s", problem)
+        log.debug("closed a connection without an answer: %s", problem)
     except (Gone, asyncio.IncompleteReadError, OSError):
-        pass  # the client has gone: nobody is left to tell
+        pass  # the client has disconnected: no answer can reach it
     finally:
         if not writer.is_closing():
             writer.transport.abort()
@@ -67,32 +67,32 @@ class Connection:
         self.color = wants_color(invocation.environment, tty=invocation.stdout_tty)
         self._reader = reader
         self._writer = writer
-        # Frames go out together, so that a short answer and its exit code are one write and one wake-up.
+        # Frames are sent together: a short answer and the exit code need a single write.
         self._pending = bytearray()
-        # Made when something is first asked for: most waits never ask, and there may be thousands of them.
-        self._inbox: asyncio.Queue[tuple[bytes, bytes]] | None = None
-        self._asked = False
-        self._refused = False
-        self._opened = ""
+        # Created at the first question to the client: most of the thousands of waits never ask.
+        self._answer_queue: asyncio.Queue[tuple[bytes, bytes]] | None = None
+        self._is_asking = False
+        self._is_input_refused = False
+        self._opened_path = ""
 
     async def serve(self, commands: CommandLine, refusal: errors.MaestroError | None = None) -> None:
-        """Carry out the command, unless the client goes away first."""
-        if self._speaks_otherwise():
-            return await self._send_away(commands.version)
+        """Run the command, unless the client disconnects first."""
+        if self._has_other_protocol():
+            return await self._refuse_protocol(commands.version)
         if refusal is not None and not self._is_down():
-            return await self._end(await commands.refuse(refusal, self.invocation, self))
+            return await self._send_end(await commands.refuse(refusal, self.invocation, self))
         if self.stderr_tty and self.invocation.version != commands.version:
-            await self.err(_versions_differ(self.invocation.version, commands.version))
+            await self.err(_version_note(self.invocation.version, commands.version))
         peer = peers.peer_of(self._writer.get_extra_info("socket"))
         work = asyncio.create_task(commands.run(self.invocation, self, peer=peer))
-        watch = asyncio.create_task(self._watch())
+        watch = asyncio.create_task(self._watch_client())
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                return await watch  # raises what ended it
-            await self._end(work.result())
-            if self._refused:
-                # The client may still be sending what nobody wants: closing now could cost it the answer.
+                return await watch  # raises the error that ended the watch
+            await self._send_end(work.result())
+            if self._is_input_refused:
+                # The client may still send refused input: closing now could lose the answer on its way.
                 await asyncio.wait({watch}, timeout=linger_seconds_max)
         finally:
             work.cancel()
@@ -101,10 +101,10 @@ class Connection:
 
     async def out(self, data: str | bytes) -> None:
         raw = data.encode(errors="backslashreplace") if isinstance(data, str) else data
-        await self._put(frames.pack_all(frames.OUT, raw))
+        await self._buffer_frames(frames.pack_all(frames.OUT, raw))
 
     async def err(self, text: str) -> None:
-        await self._put(frames.pack_all(frames.ERR, text.encode(errors="backslashreplace")))
+        await self._buffer_frames(frames.pack_all(frames.ERR, text.encode(errors="backslashreplace")))
 
     async def flush(self) -> None:
         if self._pending:
@@ -116,28 +116,28 @@ class Connection:
             raise Gone from error
 
     async def stdin(self) -> bytes:
-        return await self._take(frames.STDIN, b"", most=limits.stdin_bytes_max, what="Standard input")
+        return await self._read_input(frames.STDIN, b"", bytes_max=limits.stdin_bytes_max, name="Standard input")
 
     async def file(self, path: str) -> bytes:
-        return await self._take(frames.FILE, path.encode(), most=limits.document_bytes_max, what=path)
+        return await self._read_input(frames.FILE, path.encode(), bytes_max=limits.document_bytes_max, name=path)
 
     async def open(self, path: str) -> str:
-        name = await self._take(frames.OPEN, path.encode(), most=limits.frame_bytes_max, what=path)
-        self._opened = path
+        name = await self._read_input(frames.OPEN, path.encode(), bytes_max=limits.frame_bytes_max, name=path)
+        self._opened_path = path
         try:
             return name.decode()
         except UnicodeDecodeError:
             raise errors.Invalid(f"The real path of {path} is not valid UTF-8.") from None
 
     async def opened(self) -> bytes:
-        return await self._take(frames.FILE, b"", most=limits.document_bytes_max, what=self._opened)
+        return await self._read_input(frames.FILE, b"", bytes_max=limits.document_bytes_max, name=self._opened_path)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        self._asked = True
-        await self._put(frames.pack(frames.STDIN))
+        self._is_asking = True
+        await self._buffer_frames(frames.pack(frames.STDIN))
         await self.flush()
         while True:
-            kind, piece = await self._answers.get()
+            kind, piece = await self._client_answers.get()
             if kind == frames.CONFIRMED:
                 yield b""
             elif kind == frames.DATA and piece:
@@ -146,100 +146,102 @@ class Connection:
                 return
 
     async def mark(self) -> None:
-        await self._put(frames.pack(frames.CONFIRM))
+        await self._buffer_frames(frames.pack(frames.CONFIRM))
 
     async def waiting(self, milliseconds: int) -> None:
-        await self._put(frames.pack(frames.WAITING, b"%d" % milliseconds))
+        await self._buffer_frames(frames.pack(frames.WAITING, b"%d" % milliseconds))
         await self.flush()
 
     async def confirm(self) -> bool:
-        kind, _ = await self._ask(frames.CONFIRM)
-        self._asked = False
+        kind, _ = await self._ask_client(frames.CONFIRM)
+        self._is_asking = False
         return kind == frames.CONFIRMED
 
-    async def _take(self, kind: bytes, payload: bytes, *, most: int, what: str) -> bytes:
-        """Input from the client, to its end."""
+    async def _read_input(self, kind: bytes, payload: bytes, *, bytes_max: int, name: str) -> bytes:
+        """Return all of one input from the client. Refuse an input larger than `bytes_max`."""
         pieces: list[bytes] = []
         size = 0
-        kind, piece = await self._ask(kind, payload)
+        kind, piece = await self._ask_client(kind, payload)
         while kind == frames.DATA and piece:
             pieces.append(piece)
             size += len(piece)
-            if size > most:
-                self._refuse()
-                raise errors.TooLarge(f"{what} is larger than {most // 1024**2} MiB.", data={"bytes_max": most})
-            kind, piece = await self._answers.get()
-        self._asked = False
+            if size > bytes_max:
+                self._discard_input()
+                raise errors.TooLarge(
+                    f"{name} is larger than {bytes_max // 1024**2} MiB.", data={"bytes_max": bytes_max}
+                )
+            kind, piece = await self._client_answers.get()
+        self._is_asking = False
         if size > limits.large_body_bytes:
             memory.give_back_soon()
         if kind != frames.DATA:
-            raise errors.Invalid(piece.decode(errors="replace") or f"{what} cannot be read.")
+            raise errors.Invalid(piece.decode(errors="replace") or f"{name} cannot be read.")
         return b"".join(pieces)
 
-    async def _ask(self, kind: bytes, payload: bytes = b"") -> tuple[bytes, bytes]:
-        """Ask the client for something, and wait for the first frame of its answer."""
-        self._asked = True
-        await self._put(frames.pack(kind, payload))
+    async def _ask_client(self, kind: bytes, payload: bytes = b"") -> tuple[bytes, bytes]:
+        """Ask the client a question, and wait for the first frame of its answer."""
+        self._is_asking = True
+        await self._buffer_frames(frames.pack(kind, payload))
         await self.flush()
-        return await self._answers.get()
+        return await self._client_answers.get()
 
-    async def _watch(self) -> None:
-        """Take in the client's frames until it goes away."""
+    async def _watch_client(self) -> None:
+        """Read the client's frames until the client disconnects."""
         while True:
             kind, payload = await frames.read(self._reader)
             if kind not in (frames.DATA, frames.NEGATIVE, frames.CONFIRMED):
                 raise frames.Garbled(f"a frame of kind {kind!r}")
-            if self._refused:
+            if self._is_input_refused:
                 continue
-            if not self._asked:
-                raise frames.Garbled("an answer that nobody asked for")
-            await self._answers.put((kind, payload))
+            if not self._is_asking:
+                raise frames.Garbled("an answer without a question")
+            await self._client_answers.put((kind, payload))
 
     @property
-    def _answers(self) -> asyncio.Queue[tuple[bytes, bytes]]:
-        if self._inbox is None:
-            self._inbox = asyncio.Queue(answers_max)
-        return self._inbox
+    def _client_answers(self) -> asyncio.Queue[tuple[bytes, bytes]]:
+        if self._answer_queue is None:
+            self._answer_queue = asyncio.Queue(answers_max)
+        return self._answer_queue
 
-    def _refuse(self) -> None:
-        """Want no more of this input; the client may not know yet, and whoever waits to hand it over must not."""
-        self._refused = True
-        while not self._answers.empty():
-            self._answers.get_nowait()
+    def _discard_input(self) -> None:
+        """Discard the rest of this input. The client may still send; the watch must not block on a full queue."""
+        self._is_input_refused = True
+        while not self._client_answers.empty():
+            self._client_answers.get_nowait()
 
-    async def _put(self, data: bytes) -> None:
+    async def _buffer_frames(self, data: bytes) -> None:
         self._pending += data
         if len(self._pending) > pending_bytes_max:
             await self.flush()
 
-    async def _end(self, how: int | HandOver | None) -> None:
-        await self._put(_last_frame(how))
+    async def _send_end(self, result: int | HandOver | None) -> None:
+        await self._buffer_frames(_last_frame(result))
         await self.flush()
 
-    def _speaks_otherwise(self) -> bool:
-        # `down` is the way out of a mismatch, so it must work in spite of one.
+    def _has_other_protocol(self) -> bool:
+        # `down` resolves a mismatch of protocols and must therefore work in spite of the mismatch.
         return self.invocation.protocol != frames.PROTOCOL and not self._is_down()
 
     def _is_down(self) -> bool:
-        """Return whether the command is `down`, which must work when nothing else does."""
+        """Return whether the command is `down`, which must always work."""
         return self.invocation.arguments[:1] == [b"down"]
 
-    async def _send_away(self, version: str) -> None:
-        theirs, speaks = style.line(self.invocation.version), style.line(self.invocation.protocol)
+    async def _refuse_protocol(self, version: str) -> None:
+        version_of_client, protocol = style.line(self.invocation.version), style.line(self.invocation.protocol)
         await self.err(
-            f"maestro: this client ({theirs}) speaks {speaks}, "
+            f"maestro: this client ({version_of_client}) speaks {protocol}, "
             f"the server ({version}) speaks {frames.PROTOCOL}\n"
-            "  `maestro down` stops the server; the next command starts the one that is installed.\n"
+            "  `maestro down` stops the server; the next command starts the installed version.\n"
         )
-        await self._end(exit_codes.FAILED)
+        await self._send_end(exit_codes.FAILED)
 
 
-def _last_frame(how: int | HandOver | None) -> bytes:
-    if isinstance(how, int):
-        return frames.pack(frames.EXIT, b"%d" % how)
-    return frames.pack(frames.LOCAL, msgspec.json.encode({"do": how.do, **how.facts}) if how else b"")
+def _last_frame(result: int | HandOver | None) -> bytes:
+    if isinstance(result, int):
+        return frames.pack(frames.EXIT, b"%d" % result)
+    return frames.pack(frames.LOCAL, msgspec.json.encode({"do": result.do, **result.facts}) if result else b"")
 
 
-def _versions_differ(client: str, server: str) -> str:
+def _version_note(client: str, server: str) -> str:
     client = style.line(client)
-    return f"maestro: client {client}, server {server}; `maestro down` lets the next command start the new one\n"
+    return f"maestro: client {client}, server {server}; after `maestro down` the next command starts the new server\n"

@@ -1,4 +1,4 @@
-"""How a command ends, as a number. The one place where errors meet exit codes."""
+"""Exit codes of commands. Only this module maps errors to exit codes."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ MEANINGS = {
 
 
 def of_error(kind: type[errors.MaestroError]) -> int:
-    """The code for an error's class: its own, or that of the nearest class above it."""
+    """Return the exit code of an error class: its own code, or the code of its nearest base class."""
     return next(_OF_ERRORS[above] for above in kind.__mro__ if above in _OF_ERRORS)

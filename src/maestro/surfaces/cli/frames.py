@@ -1,6 +1,6 @@
-"""What goes over the socket between the thin client and the server: small frames, kind and length in front.
+"""Frames between the client and the server on the socket: a kind, a length, a payload.
 
-Pure bytes and values: `connection` does the reading and writing, and nothing here knows a command.
+Converts bytes and values only. `connection` reads and writes the socket; this module knows no command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROTOCOL = "maestro/2"
 REQUEST, DATA, NEGATIVE, CONFIRMED = b"R", b"D", b"N", b"C"
 # To the client.
 OUT, ERR, STDIN, FILE, CONFIRM, LOCAL, WAITING, EXIT = b"O", b"E", b"I", b"F", b"C", b"L", b"W", b"X"
-OPEN = b"P"  # open a file and say its real path; an empty FILE then asks for its content
+OPEN = b"P"  # open a file and return its real path; an empty FILE frame asks for the content afterwards
 
 columns_max = 10_000
 
@@ -27,12 +27,12 @@ _HEAD_FIELDS = 6
 
 
 class Garbled(Exception):
-    """The other side does not speak this protocol."""
+    """The other end violates the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One run of the command, as its client tells it."""
+    """A call of the command, as the client describes the call."""
 
     arguments: list[bytes]
     protocol: str = PROTOCOL
@@ -42,25 +42,25 @@ class Invocation:
     stdout_tty: bool = False
     stderr_tty: bool = False
     columns: int = 0  # 0: not known
-    directory: str = ""  # "": it could not be read, or has no readable name
+    directory: str = ""  # "": the directory cannot be read, or its name is not UTF-8
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def pack(kind: bytes, payload: bytes = b"") -> bytes:
-    """One frame."""
+    """Return one frame."""
     return _HEAD.pack(kind, len(payload)) + payload
 
 
 def pack_all(kind: bytes, data: bytes) -> bytes:
-    """As many frames as `data` needs."""
-    most = limits.frame_bytes_max
-    if len(data) <= most:
+    """Return as many frames as `data` needs."""
+    size_max = limits.frame_bytes_max
+    if len(data) <= size_max:
         return pack(kind, data)
-    return b"".join(pack(kind, data[at : at + most]) for at in range(0, len(data), most))
+    return b"".join(pack(kind, data[at : at + size_max]) for at in range(0, len(data), size_max))
 
 
 async def read(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """The next frame's kind and payload; asyncio.IncompleteReadError when the other side has gone."""
+    """Return the kind and payload of the next frame. Raise asyncio.IncompleteReadError after a disconnect."""
     kind, size = _HEAD.unpack(await reader.readexactly(_HEAD.size))
     if size > limits.frame_bytes_max:
         raise Garbled(f"a frame of {size} bytes")
@@ -68,38 +68,38 @@ async def read(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
 
 
 def invocation(payload: bytes) -> Invocation:
-    """A request frame's payload, read; Garbled when it is none."""
-    head, found, rest = payload.partition(b"\0\0")
+    """Decode the payload of a request frame. Raise Garbled if the payload is not a request."""
+    head, separator, rest = payload.partition(b"\0\0")
     fields = head.split(b"\0")
-    if not found or len(fields) < _HEAD_FIELDS or not fields[0].startswith(b"maestro/"):
-        raise Garbled("no request")
+    if not separator or len(fields) < _HEAD_FIELDS or not fields[0].startswith(b"maestro/"):
+        raise Garbled("a payload that is not a request")
     protocol, client, version, terminals, columns, directory = fields[:_HEAD_FIELDS]
     tty = [mark == ord("1") for mark in terminals.ljust(3, b"0")]
     return Invocation(
         arguments=rest.split(b"\0")[:-1],
-        protocol=_text(protocol),
-        client=_text(client),
-        version=_text(version),
+        protocol=_decode_text(protocol),
+        client=_decode_text(client),
+        version=_decode_text(version),
         stdin_tty=tty[0],
         stdout_tty=tty[1],
         stderr_tty=tty[2],
         columns=min(int(columns), columns_max) if columns.isdigit() and len(columns) < 10 else 0,
-        directory=_directory(directory),
-        environment=_environment(fields[_HEAD_FIELDS:]),
+        directory=_decode_directory(directory),
+        environment=_decode_environment(fields[_HEAD_FIELDS:]),
     )
 
 
-def _environment(entries: list[bytes]) -> dict[str, str]:
-    pairs = (_text(entry).partition("=") for entry in entries)
+def _decode_environment(entries: list[bytes]) -> dict[str, str]:
+    pairs = (_decode_text(entry).partition("=") for entry in entries)
     return {name: value for name, _, value in pairs if name}
 
 
-def _directory(path: bytes) -> str:
+def _decode_directory(path: bytes) -> str:
     try:
         return path.decode() if path.startswith(b"/") else ""
     except UnicodeDecodeError:
-        return ""  # a name that no store or answer could hold
+        return ""  # neither the store nor an answer can hold a name that is not UTF-8
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return data.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""The registry, and the surface's own commands, as a grammar. Built once; parsing, help and completion read it."""
+"""The grammar of commands, built once from operations and built-in commands, for parsing, help and completion."""
 
 from __future__ import annotations
 
@@ -16,29 +16,32 @@ from maestro.surfaces.cli.parameters import Kind, Parameter, parameters
 
 PROGRAM = "maestro"
 PROJECT = "project"
-# Taken by every command; by name, with what stands for a value ("" if it takes none).
+# The flags of every command: name, placeholder of the value ("" without a value), description.
 EVERYWHERE = {
     "json": ("", "Answer in JSON."),
-    "project": ("NAME", "The project, if not the directory's: its name, key or id."),
-    "idempotency-key": ("KEY", "The same key answers with the first result and does nothing twice."),
-    "help": ("", "Show this."),
+    "project": ("NAME", "The project by name, key or id. The default is the project of the directory."),
+    "idempotency-key": (
+        "KEY",
+        "A repeated call with the same key returns the first result and has no second effect.",
+    ),
+    "help": ("", "Show this help."),
 }
-# Hidden fields that are the caller's directory.
+# Hidden fields that the caller's directory fills.
 _HERE = ("path", "directory")
 
 
 class Gives(enum.Enum):
-    """What a flag does with its parameter."""
+    """The effect of a flag on its parameter."""
 
     VALUE = "value"
-    FILE = "file"  # the value is in this file
+    FILE = "file"  # the file holds the value
     ON = "on"
     OFF = "off"
 
 
 @dataclass(frozen=True)
 class Flag:
-    """One spelling of a parameter that is no argument."""
+    """A spelling of a parameter as a flag."""
 
     name: str
     parameter: Parameter
@@ -62,7 +65,7 @@ class Spec:
     has_project: bool
     here: tuple[Parameter, ...]  # fields that the client's directory fills
     aliases: tuple[str, ...] = ()
-    rest: Parameter | None = None  # takes all words after `--`
+    rest: Parameter | None = None  # takes all arguments after `--`
     examples: tuple[str, ...] = ()
     operation: Operation | None = None
     hidden: bool = False
@@ -70,15 +73,15 @@ class Spec:
 
     @cached_property
     def usage(self) -> str:
-        """The whole command on one line."""
-        parts = [PROGRAM, self.words, *map(_argument, self.positionals), *map(_option, self.options)]
+        """Return the usage line of the command."""
+        parts = [PROGRAM, self.words, *map(_argument_usage, self.positionals), *map(_option_usage, self.options)]
         if self.rest is not None:
             parts.append(f"[-- {self.rest.placeholder} …]")
         return " ".join(part for part in parts if part)
 
     @cached_property
     def options(self) -> tuple[Flag, ...]:
-        """Each flag's first spelling, those that must be given first."""
+        """Return the first spelling of each flag, required flags first."""
         firsts = [
             flag
             for flag in self.flags.values()
@@ -89,14 +92,14 @@ class Spec:
 
 @dataclass(eq=False)
 class Node:
-    """A place in the tree of command words: a group, a command, or both."""
+    """A node in the tree of command words: a group, a command, or both."""
 
     words: str = ""
     spec: Spec | None = None
     children: dict[str, Node] = field(default_factory=dict)
 
     def offered(self) -> Iterator[Spec]:
-        """The commands from here down, once each, in the order of their declaration."""
+        """Yield the visible commands at and below this node, each once, in the order of declaration."""
         found: dict[int, Spec] = {}
         waiting = [self]
         while waiting:
@@ -108,29 +111,29 @@ class Node:
 
 
 class Grammar:
-    """Every command, by its words."""
+    """All commands, by their words."""
 
     def __init__(self, registry: Mapping[str, Operation]) -> None:
         self.root = Node()
         self.specs: list[Spec] = []
         for operation in registry.values():
             if operation.command is not None:
-                self._add(_of_operation(operation))
+                self._add_spec(_spec_of_operation(operation))
         for command in own.ALL:
-            self._add(_of_own(command))
-        # Before the words are known, a flag's arity is what it is anywhere.
+            self._add_spec(_spec_of_builtin(command))
+        # Before the command is known, a flag takes a value if it takes a value in any command.
         self.valued = {name for spec in self.specs for name, flag in spec.flags.items() if flag.takes_value}
 
     def find(self, words: list[str]) -> tuple[Node, list[str]]:
-        """As far down as the words lead, and the words that lead nowhere."""
+        """Return the deepest node on the path of the words, and the remaining words."""
         node = self.root
-        for place, word in enumerate(words):
+        for index, word in enumerate(words):
             if word not in node.children:
-                return node, words[place:]
+                return node, words[index:]
             node = node.children[word]
         return node, []
 
-    def _add(self, spec: Spec) -> None:
+    def _add_spec(self, spec: Spec) -> None:
         self.specs.append(spec)
         for words in (spec.words, *spec.aliases):
             node = self.root
@@ -141,7 +144,7 @@ class Grammar:
             node.spec = spec
 
 
-def _of_operation(operation: Operation) -> Spec:
+def _spec_of_operation(operation: Operation) -> Spec:
     command = operation.command
     assert command is not None
     fields = parameters(operation.request)
@@ -153,7 +156,7 @@ def _of_operation(operation: Operation) -> Spec:
         summary=operation.summary,
         callers=operation.callers,
         positionals=arguments,
-        flags=_flags(arguments, [found for found in fields.values() if found.field in rest]),
+        flags=_flags_by_name(arguments, [found for found in fields.values() if found.field in rest]),
         has_project=PROJECT in fields,
         here=tuple(fields[name] for name in command.hidden if name in _HERE),
         aliases=command.aliases,
@@ -163,7 +166,7 @@ def _of_operation(operation: Operation) -> Spec:
     )
 
 
-def _of_own(command: own.Own) -> Spec:
+def _spec_of_builtin(command: own.Own) -> Spec:
     fields = parameters(command.request)
     arguments = tuple(fields[name] for name in command.positional)
     return Spec(
@@ -172,7 +175,9 @@ def _of_own(command: own.Own) -> Spec:
         summary=command.summary,
         callers=command.callers,
         positionals=arguments,
-        flags=_flags(arguments, [found for found in fields.values() if found.field not in command.positional]),
+        flags=_flags_by_name(
+            arguments, [found for found in fields.values() if found.field not in command.positional]
+        ),
         has_project=False,
         here=(),
         examples=command.examples,
@@ -181,17 +186,17 @@ def _of_own(command: own.Own) -> Spec:
     )
 
 
-def _flags(arguments: tuple[Parameter, ...], others: list[Parameter]) -> dict[str, Flag]:
-    """Every spelling of every flag; long text has one more, also where it is an argument."""
-    found = [flag for parameter in others for flag in _spellings(parameter)]
-    found += [_from_file(parameter) for parameter in arguments if parameter.long]
-    by_name = {flag.name: flag for flag in found}
-    assert len(by_name) == len(found), f"two flags are spelt alike: {[flag.name for flag in found]}"
-    assert not by_name.keys() & EVERYWHERE.keys(), f"a flag hides one of {list(EVERYWHERE)}"
+def _flags_by_name(arguments: tuple[Parameter, ...], options: list[Parameter]) -> dict[str, Flag]:
+    """Return every spelling of every flag. Long text also has a `-file` flag, even as an argument."""
+    flags = [flag for parameter in options for flag in _flag_spellings(parameter)]
+    flags += [_file_flag(parameter) for parameter in arguments if parameter.long]
+    by_name = {flag.name: flag for flag in flags}
+    assert len(by_name) == len(flags), f"two flags are spelt alike: {[flag.name for flag in flags]}"
+    assert not by_name.keys() & EVERYWHERE.keys(), f"a flag has the name of a common flag: {list(EVERYWHERE)}"
     return by_name
 
 
-def _spellings(parameter: Parameter) -> Iterator[Flag]:
+def _flag_spellings(parameter: Parameter) -> Iterator[Flag]:
     switch = parameter.kind is Kind.SWITCH
     yield Flag(parameter.flag, parameter, Gives.ON if switch else Gives.VALUE)
     if parameter.also:
@@ -199,20 +204,20 @@ def _spellings(parameter: Parameter) -> Iterator[Flag]:
     if switch and parameter.nullable:
         yield Flag(f"no-{parameter.flag}", parameter, Gives.OFF)
     if parameter.long:
-        yield _from_file(parameter)
+        yield _file_flag(parameter)
 
 
-def _from_file(parameter: Parameter) -> Flag:
+def _file_flag(parameter: Parameter) -> Flag:
     return Flag(f"{parameter.flag}-file", parameter, Gives.FILE)
 
 
-def _argument(parameter: Parameter) -> str:
+def _argument_usage(parameter: Parameter) -> str:
     label = parameter.placeholder + ("…" if parameter.many else "")
     needed = parameter.required and parameter.field != PROJECT
     return label if needed else f"[{label}]"
 
 
-def _option(flag: Flag) -> str:
+def _option_usage(flag: Flag) -> str:
     parameter = flag.parameter
     value = f" [{parameter.placeholder}]" if parameter.bare is not None else f" {parameter.placeholder}"
     text = f"--{flag.name}" + (value if flag.takes_value else "")

@@ -1,6 +1,6 @@
-"""Commands that a person looks at or types into for long. The server does its part, and the client goes on alone.
+"""Commands that the server starts and the client finishes alone, such as views and terminals.
 
-So a picture is drawn where the terminal is, and a restart of the server cuts nobody off.
+The client draws where the terminal is, and a restart of the server does not interrupt the view.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from maestro.surfaces.cli.render.style import View
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for, and by whom."""
+    """A request and its caller, for a hand-over to the client."""
 
     operation: Operation
     request: Any
@@ -33,7 +33,7 @@ class Asked:
 
 
 def wanted(operation: Operation, request: Any, *, json: bool) -> bool:
-    """Whether this is such a command, asked for in such a way."""
+    """Return whether the client finishes this command."""
     match operation.name:
         case server.STOP.name:
             return True
@@ -47,7 +47,7 @@ def wanted(operation: Operation, request: Any, *, json: bool) -> bool:
 
 
 def follows_run(operation: Operation, request: Any) -> bool:
-    """Whether a run is looked at until it is over, so that how it ends is how the command ends."""
+    """Return whether the command follows a run to its end. The exit code then tells the run's outcome."""
     match operation.name:
         case runs.START.name:
             return not request.detach
@@ -57,43 +57,43 @@ def follows_run(operation: Operation, request: Any) -> bool:
 
 
 async def hand_over(app: App, asked: Asked, channel: Channel) -> HandOver | None:
-    """The server's part, and what is left to the client; None where the client cannot."""
-    return await _PARTS[asked.operation.name](app, asked, channel)
+    """Do the server's part and return the client's part; None if this client cannot finish commands."""
+    return await _SERVER_PARTS[asked.operation.name](app, asked, channel)
 
 
-async def _stop(app: App, asked: Asked, channel: Channel) -> HandOver | None:
+async def _stop_server(app: App, asked: Asked, channel: Channel) -> HandOver | None:
     """Stop the server. The client waits for the end of the server, so that the data can be copied afterwards."""
     if not channel.can_go_on:
         return None
     stopped: server.Stopped = await app.call(asked.operation, asked.request, caller=asked.caller)
     view = View(channel.stdout_tty, channel.columns, channel.color)
-    said = answers.as_json(stopped, pretty=view.tty).decode() if asked.json else render.stopped(stopped, view).out
-    return HandOver("down", {"home": stopped.home, "pid": stopped.pid, "said": said})
+    text = answers.as_json(stopped, pretty=view.tty).decode() if asked.json else render.stopped(stopped, view).out
+    return HandOver("down", {"home": stopped.home, "pid": stopped.pid, "said": text})
 
 
-async def _attach(app: App, asked: Asked, channel: Channel) -> HandOver:
+async def _attach_terminal(app: App, asked: Asked, channel: Channel) -> HandOver:
     _require_this_machine(channel, "An agent's terminal")
     if not (channel.stdin_tty and channel.stdout_tty):
         raise errors.Invalid(
             "To attach, standard input and output must be a terminal.",
-            hint=f"maestro session logs {asked.request.id} -f only follows what it shows.",
+            hint=f"To only follow the output: maestro session logs {asked.request.id} -f",
         )
-    found: terminals.AgentTerminal = await app.call(asked.operation, asked.request, caller=asked.caller)
+    terminal: terminals.AgentTerminal = await app.call(asked.operation, asked.request, caller=asked.caller)
     facts = {
-        "folder": found.folder,
-        "name": found.name,
+        "folder": terminal.folder,
+        "name": terminal.name,
         "read_only": asked.request.read_only,
         "detach_key": asked.request.detach_key,
     }
     return HandOver("attach", facts)
 
 
-async def _logs(app: App, asked: Asked, channel: Channel) -> HandOver:
+async def _follow_logs(app: App, asked: Asked, channel: Channel) -> HandOver:
     _require_this_machine(channel, "A transcript that is being written")
-    found: terminals.Logs = await app.call(asked.operation, asked.request, caller=asked.caller)
+    logs: terminals.Logs = await app.call(asked.operation, asked.request, caller=asked.caller)
     facts = {
-        "folder": found.folder,
-        "name": found.name,
+        "folder": logs.folder,
+        "name": logs.name,
         "tail": asked.request.tail,
         "limit": asked.request.limit,
         "json": asked.json,
@@ -102,40 +102,44 @@ async def _logs(app: App, asked: Asked, channel: Channel) -> HandOver:
     return HandOver("logs", facts)
 
 
-async def _run(app: App, asked: Asked, channel: Channel) -> HandOver | None:
+async def _follow_run(app: App, asked: Asked, channel: Channel) -> HandOver | None:
     if not channel.can_go_on:
         return None
-    found: runs.RunView = await app.call(asked.operation, asked.request, caller=asked.caller, key=asked.key)
+    run: runs.RunView = await app.call(asked.operation, asked.request, caller=asked.caller, key=asked.key)
     draw = channel.stdin_tty and channel.stdout_tty and channel.columns > 0
-    return HandOver("run", {"id": found.id, "draw": draw, "color": channel.color})
+    return HandOver("run", {"id": run.id, "draw": draw, "color": channel.color})
 
 
-async def _export(app: App, asked: Asked, channel: Channel) -> HandOver:
-    """The client writes the file, with its own rights, and asks for the page on standard output."""
+async def _export_story(app: App, asked: Asked, channel: Channel) -> HandOver:
+    """Return the client's part: the client writes the file with its own rights, and requests the page as output."""
     if not channel.can_go_on:
-        raise errors.Invalid("From afar the page comes on standard output only.", hint="Say - for FILE.")
-    named = {name: getattr(asked.request, name) for name in ("run", "task", "session")}
-    flags = [word for name, value in named.items() if value for word in (f"--{name}", value)]
+        raise errors.Invalid("A remote client gets the page only on standard output.", hint="Use - as FILE.")
+    targets = {name: getattr(asked.request, name) for name in ("run", "task", "session")}
+    flags = [argument for name, value in targets.items() if value for argument in (f"--{name}", value)]
     file, target = asked.request.file or asked.request.target, asked.request.target if asked.request.file else ""
     if not file or not (target or flags):
-        raise errors.Invalid("Of what, and into which file?", hint="maestro timeline export TARGET FILE.html")
-    here = ["--project", asked.request.project] if asked.request.project else []  # a session has its own project
-    words = ["timeline", "export", *([target] if target else []), "-", *flags, *here]
-    place = await client_files.place_for(app, channel, asked.caller, file)
-    return HandOver("save", {"file": file, "words": words, "folder": place})
+        raise errors.Invalid(
+            "Name a run, a task or a session, and a file.", hint="maestro timeline export TARGET FILE.html"
+        )
+    project = ["--project", asked.request.project] if asked.request.project else []  # a session has its own project
+    arguments = ["timeline", "export", *([target] if target else []), "-", *flags, *project]
+    folder = await client_files.place_for(app, channel, asked.caller, file)
+    return HandOver("save", {"file": file, "words": arguments, "folder": folder})
 
 
-def _require_this_machine(channel: Channel, what: str) -> None:
+def _require_this_machine(channel: Channel, subject: str) -> None:
     if not channel.can_go_on:
-        raise errors.Invalid(f"{what} is on the server's machine.", hint="Run the command there.")
+        raise errors.Invalid(
+            f"{subject} is on the server's machine.", hint="Run the command on the server's machine."
+        )
 
 
-_PARTS: dict[str, Callable[[App, Asked, Channel], Awaitable[HandOver | None]]] = {
-    server.STOP.name: _stop,
-    terminals.ATTACH.name: _attach,
-    terminals.LOGS.name: _logs,
-    runs.START.name: _run,
-    runs.SHOW.name: _run,
-    runs.RESUME.name: _run,
-    timeline.EXPORT.name: _export,
+_SERVER_PARTS: dict[str, Callable[[App, Asked, Channel], Awaitable[HandOver | None]]] = {
+    server.STOP.name: _stop_server,
+    terminals.ATTACH.name: _attach_terminal,
+    terminals.LOGS.name: _follow_logs,
+    runs.START.name: _follow_run,
+    runs.SHOW.name: _follow_run,
+    runs.RESUME.name: _follow_run,
+    timeline.EXPORT.name: _export_story,
 }

@@ -1,4 +1,4 @@
-"""Help, from the grammar alone: the overview, a group, one command."""
+"""Write help from the grammar: the overview, a group of commands, one command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from maestro.surfaces.cli.grammar import EVERYWHERE, PROGRAM, Flag, Gives, Node,
 from maestro.surfaces.cli.parameters import Kind, Parameter
 from maestro.surfaces.cli.render.style import aligned, paint
 
-# Which heading an operation's group, or the surface's own command, stands under. Others get their own.
+# The heading of each group of operations and of the built-in commands. Other groups use their own name.
 _HEADINGS = {
     "task": "Tasks",
     "project": "Projects",
@@ -21,7 +21,7 @@ _HEADINGS = {
     "events": "The server",
     "config": "The server",
     "local": "The server",
-    "surface": "Finding out",
+    "surface": "Help",
 }
 _SEPARATE = (
     "Lists are separated by commas or repeated. Times read 500ms, 30s, 5m, 2h; a bare number is milliseconds.\n"
@@ -30,29 +30,29 @@ _SEPARATE = (
 
 
 def overview(root: Node) -> str:
-    """Every command, one line each."""
+    """Return the overview: every command on one line."""
     parts = [
         f"usage: {PROGRAM} COMMAND [ARGUMENT…] [--FLAG…]\n\n",
         "Maestro is the coordination layer for coding agents.\n",
     ]
     for heading, specs in grouped(root.offered()).items():
-        parts.append(f"\n{paint(heading, 'bold')}\n{_lines(specs)}")
-    parts.append(f"\n{paint('Every command', 'bold')}\n{_everywhere()}")
-    parts.append(f"\n{_SEPARATE}\n`{PROGRAM} help COMMAND` says how one is written. {exit_line()}\n")
+        parts.append(f"\n{paint(heading, 'bold')}\n{_spec_lines(specs)}")
+    parts.append(f"\n{paint('Every command', 'bold')}\n{_common_flags()}")
+    parts.append(f"\n{_SEPARATE}\n`{PROGRAM} help COMMAND` explains a command. {exit_line()}\n")
     return "".join(parts)
 
 
 def group(node: Node) -> str:
-    """The commands below some words."""
+    """Return help for a group of commands."""
     specs = list(node.offered())
     return (
-        f"usage: {PROGRAM} {node.words} COMMAND …\n\n{_lines(specs)}\n"
-        f"`{PROGRAM} help {node.words} COMMAND` says how one is written.\n"
+        f"usage: {PROGRAM} {node.words} COMMAND …\n\n{_spec_lines(specs)}\n"
+        f"`{PROGRAM} help {node.words} COMMAND` explains a command.\n"
     )
 
 
 def command(spec: Spec) -> str:
-    """One command, whole."""
+    """Return the full help for one command."""
     parts = [f"usage: {spec.usage}\n\n{spec.summary}\n"]
     if spec.aliases:
         parts.append("\nalso: " + ", ".join(f"{PROGRAM} {words}" for words in spec.aliases) + "\n")
@@ -62,7 +62,7 @@ def command(spec: Spec) -> str:
     if spec.flags:
         rows = [[spelling(flag), flag_explained(flag)] for flag in spec.flags.values()]
         parts.append(f"\n{paint('flags', 'bold')}\n{aligned(rows, indent='  ')}")
-    parts.append(f"\n{paint('every command', 'bold')}\n{_everywhere()}")
+    parts.append(f"\n{paint('every command', 'bold')}\n{_common_flags()}")
     if spec.examples:
         lines = "".join(f"  {example}\n" for example in spec.examples)
         parts.append(f"\n{paint('examples', 'bold')}\n{lines}")
@@ -71,7 +71,7 @@ def command(spec: Spec) -> str:
 
 
 def about(node: Node) -> str:
-    """Help for wherever some words lead."""
+    """Return help for a node: the overview, a group, a command, or both."""
     if not node.words:
         return overview(node)
     if node.spec is None:
@@ -81,11 +81,11 @@ def about(node: Node) -> str:
 
 
 def grouped(specs: Iterable[Spec]) -> dict[str, list[Spec]]:
-    """Commands below their headings."""
-    found: dict[str, list[Spec]] = {}
+    """Group commands by their headings."""
+    specs_by_heading: dict[str, list[Spec]] = {}
     for spec in specs:
-        found.setdefault(heading(spec), []).append(spec)
-    return found
+        specs_by_heading.setdefault(heading(spec), []).append(spec)
+    return specs_by_heading
 
 
 def heading(spec: Spec) -> str:
@@ -95,7 +95,7 @@ def heading(spec: Spec) -> str:
 
 
 def spelling(flag: Flag) -> str:
-    """A flag with what stands for its value."""
+    """Return a flag with the placeholder of its value."""
     if flag.gives is Gives.FILE:
         return f"--{flag.name} FILE"
     return f"--{flag.name} {flag.parameter.placeholder}" if flag.takes_value else f"--{flag.name}"
@@ -112,25 +112,25 @@ def flag_explained(flag: Flag) -> str:
 
 
 def explained(parameter: Parameter) -> str:
-    """A parameter's description with all that a caller may want to know of it."""
-    said = [parameter.description]
+    """Return a parameter's description with its choices, aliases, syntax and default."""
+    parts = [parameter.description]
     if parameter.choices and parameter.placeholder == parameter.label:
-        said.append(f"One of: {', '.join(parameter.choices)}.")
+        parts.append(f"One of: {', '.join(parameter.choices)}.")
     if parameter.aliases:
-        said.append("Also " + ", ".join(f"{old} for {new}" for old, new in parameter.aliases.items()) + ".")
+        parts.append("Also " + ", ".join(f"{old} for {new}" for old, new in parameter.aliases.items()) + ".")
     if parameter.splits and "comma" not in parameter.description:
-        said.append("Separated by commas, or repeated.")
+        parts.append("Separated by commas, or repeated.")
     if parameter.many and parameter.nullable:
-        said.append("'' for none.")
+        parts.append("'' for none.")
     if parameter.long or parameter.kind is Kind.FILE:
-        said.append("- reads standard input.")
+        parts.append("- reads standard input.")
     if shown := default(parameter):
-        said.append(f"(default {shown})")
-    return " ".join(part for part in said if part)
+        parts.append(f"(default {shown})")
+    return " ".join(part for part in parts if part)
 
 
 def default(parameter: Parameter) -> str:
-    """What a parameter is when it is not given; empty if there is nothing to say."""
+    """Return the default of a parameter as text; empty without a default."""
     value = parameter.default
     if value in (None, "", False) or parameter.required:
         return ""
@@ -138,13 +138,13 @@ def default(parameter: Parameter) -> str:
 
 
 def exit_line() -> str:
-    return "Exit codes: " + ", ".join(f"{code} {said}" for code, said in exit_codes.MEANINGS.items()) + "."
+    return "Exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exit_codes.MEANINGS.items()) + "."
 
 
-def _lines(specs: Iterable[Spec]) -> str:
+def _spec_lines(specs: Iterable[Spec]) -> str:
     return aligned([[f"{PROGRAM} {spec.words}".strip(), spec.summary] for spec in specs], indent="  ")
 
 
-def _everywhere() -> str:
-    rows = [[f"--{name} {value}".strip(), said] for name, (value, said) in EVERYWHERE.items()]
+def _common_flags() -> str:
+    rows = [[f"--{name} {value}".strip(), description] for name, (value, description) in EVERYWHERE.items()]
     return aligned(rows, indent="  ")

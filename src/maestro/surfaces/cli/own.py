@@ -1,6 +1,6 @@
-"""The commands that are no operation: those the surface answers itself, and those its client carries out.
+"""Declare the commands without an operation: built-in commands, and local commands that the client runs itself.
 
-They are declared in the same shape as operations, so that grammar, help and completion need not tell them apart.
+Their declarations have the shape of operations, so that grammar, help and completion treat all commands alike.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Shell(enum.StrEnum):
 
 
 class ConnectTool(enum.StrEnum):
-    """An agent program that can be connected."""
+    """A tool that can be connected."""
 
     CLAUDE = "claude"
     CODEX = "codex"
@@ -39,14 +39,14 @@ class ConnectTool(enum.StrEnum):
 
 
 class ConnectScope(enum.StrEnum):
-    """Whose settings are changed."""
+    """The settings to change: the user's or the project's."""
 
     USER = "user"
     PROJECT = "project"
 
 
 class Nothing(Request, frozen=True, kw_only=True):
-    """Nothing to say."""
+    """A request without fields."""
 
 
 class Help(Request, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Commands(Request, frozen=True, kw_only=True):
             str,
             Meta(
                 max_length=200,
-                description='Only "COMMAND": ends with 0 if you may call it, 4 if you may not, 6 if there is none.',
+                description='Check "COMMAND": exit code 0 if you may call it, 4 if not, 6 if it does not exist.',
                 extra={"label": "COMMAND"},
             ),
         ]
@@ -74,7 +74,7 @@ class Completion(Request, frozen=True, kw_only=True):
 class Complete(Request, frozen=True, kw_only=True):
     words: Annotated[
         list[str],
-        Meta(max_length=500, description="The words so far, the last one unfinished.", extra={"repeat": True}),
+        Meta(max_length=500, description="The words so far; the last word is unfinished.", extra={"repeat": True}),
     ] = []
 
 
@@ -83,37 +83,44 @@ class Up(Request, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1, le=65535, description="A port of the loopback interface.", extra={"label": "N"})]
         | None
     ) = None
-    foreground: Annotated[bool, Meta(description="Stay in the foreground, log to the terminal.")] = False
+    foreground: Annotated[bool, Meta(description="Stay in the foreground and log to the terminal.")] = False
 
 
 class Mcp(Request, frozen=True, kw_only=True):
-    mode: Annotated[Mode, Meta(description="What an agent that was started by hand is for.")] = Mode.EXECUTE
+    mode: Annotated[Mode, Meta(description="The mode of an agent that was started by hand.")] = Mode.EXECUTE
     name: (
-        Annotated[str, Meta(max_length=64, description="What such an agent is called.", extra={"label": "NAME"})]
+        Annotated[
+            str,
+            Meta(
+                max_length=64, description="The name of an agent that was started by hand.", extra={"label": "NAME"}
+            ),
+        ]
         | None
     ) = None
 
 
 class Hook(Request, frozen=True, kw_only=True):
-    tool: Annotated[str, Meta(max_length=64, description="The agent program.", extra={"label": "TOOL"})]
-    event: Annotated[str, Meta(max_length=64, description="What it calls the moment.", extra={"label": "EVENT"})]
+    tool: Annotated[str, Meta(max_length=64, description="The tool that calls the hook.", extra={"label": "TOOL"})]
+    event: Annotated[
+        str, Meta(max_length=64, description="The tool's name of the hook event.", extra={"label": "EVENT"})
+    ]
 
 
 class Connect(Request, frozen=True, kw_only=True):
-    tool: Annotated[ConnectTool, Meta(description="The agent program.")]
+    tool: Annotated[ConnectTool, Meta(description="The tool.")]
     scope: Annotated[ConnectScope, Meta(description="Your own settings, or the project's.")] = ConnectScope.USER
-    dry_run: Annotated[bool, Meta(description="Only show what would change.")] = False
+    dry_run: Annotated[bool, Meta(description="Only show the changes.")] = False
     trust: Annotated[bool, Meta(description="codex: mark the hooks as reviewed, in your name.")] = False
 
 
 class Disconnect(Request, frozen=True, kw_only=True):
-    tool: Annotated[ConnectTool, Meta(description="The agent program.")]
+    tool: Annotated[ConnectTool, Meta(description="The tool.")]
     scope: Annotated[ConnectScope, Meta(description="Only your own settings, or only the project's.")] | None = None
-    dry_run: Annotated[bool, Meta(description="Only show what would change.")] = False
+    dry_run: Annotated[bool, Meta(description="Only show the changes.")] = False
 
 
 class Doctor(Request, frozen=True, kw_only=True):
-    fix: Annotated[bool, Meta(description="Mend what can be mended.")] = False
+    fix: Annotated[bool, Meta(description="Repair the problems that can be repaired.")] = False
     compact: Annotated[bool, Meta(description="Copy the database into a smaller file, while no server runs.")] = False
 
 
@@ -125,7 +132,7 @@ class Restore(Request, frozen=True, kw_only=True):
 
 
 class CommandInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A command, as `commands` and `help` tell it in JSON."""
+    """A command, as `commands` and `help` describe it in JSON."""
 
     command: str
     usage: str
@@ -140,13 +147,13 @@ class CommandList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
-    """What needs the caller, and how a project stands."""
+    """The caller's asks and mail, and the state of a project."""
 
     project: ProjectDetail | None
     asks: list[Ask] = []
     unread: int = 0
-    runs: list[RunInList] = []  # those that go on
-    troubled: list[Session] = []  # sessions that are lost, failed, or wait for someone
+    runs: list[RunInList] = []  # runs that have not ended
+    troubled: list[Session] = []  # sessions that are lost, have failed, or need input
     in_progress: list[Task]
     ready: list[Task]
     next: list[str]
@@ -154,7 +161,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Own:
-    """A command that is no operation."""
+    """A command without an operation."""
 
     words: str
     request: type[msgspec.Struct]
@@ -163,14 +170,14 @@ class Own:
     positional: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     hidden: bool = False
-    local: bool = False  # the client carries it out
+    local: bool = False  # the client runs the command itself
 
 
-BOARD = Own("", Nothing, "Show how the project stands, and what to do next.", examples=("maestro",))
+BOARD = Own("", Nothing, "Show the state of the project and the next steps.", examples=("maestro",))
 HELP = Own(
     "help",
     Help,
-    "Show what there is, or how one command is written.",
+    "List all commands, or explain one command.",
     positional=("command",),
     examples=("maestro help", "maestro help task create"),
 )
@@ -187,12 +194,12 @@ COMPLETION = Own(
     positional=("shell",),
     examples=('eval "$(maestro completion bash)"', "maestro completion fish | source"),
 )
-COMPLETE = Own("__complete", Complete, "Offer what can come next.", positional=("words",), hidden=True)
+COMPLETE = Own("__complete", Complete, "List the possible next words.", positional=("words",), hidden=True)
 
 UP = Own(
     "up",
     Up,
-    "Start the server, or say that it runs.",
+    "Start the server, or report that it already runs.",
     callers=Callers.PERSON,
     examples=("maestro up", "maestro up --foreground"),
     local=True,
@@ -200,7 +207,7 @@ UP = Own(
 RESTORE = Own(
     "restore",
     Restore,
-    "Bring back the data from a backup, while no server runs.",
+    "Restore the data from a backup, while no server runs.",
     callers=Callers.PERSON,
     positional=("file",),
     examples=("maestro restore maestro.tar",),
@@ -209,7 +216,7 @@ RESTORE = Own(
 MCP = Own(
     "mcp",
     Mcp,
-    "Be the MCP server of the agent that starts this, on standard input and output.",
+    "Serve MCP on standard input and output to the agent that starts this command.",
     callers=Callers.KNOWN,
     examples=("maestro mcp", "claude mcp add maestro -- maestro mcp"),
     local=True,
@@ -217,7 +224,7 @@ MCP = Own(
 HOOK = Own(
     "hook",
     Hook,
-    "Answer a hook of the agent that runs this: its payload on standard input. Agents call it, not people.",
+    "Answer a hook of an agent; the hook's payload comes on standard input. Agents call this command, not people.",
     callers=Callers.KNOWN,
     positional=("tool", "event"),
     examples=("maestro hook claude PostToolUse",),
@@ -225,7 +232,7 @@ HOOK = Own(
 CONNECT = Own(
     "connect",
     Connect,
-    "Add Maestro's hooks and MCP server to an agent program's settings, for agents that you start yourself.",
+    "Add Maestro's hooks and MCP server to a tool's settings, for agents that you start yourself.",
     callers=Callers.PERSON,
     positional=("tool",),
     examples=("maestro connect claude --dry-run", "maestro connect claude", "maestro connect gemini --scope project"),
@@ -234,7 +241,7 @@ CONNECT = Own(
 DISCONNECT = Own(
     "disconnect",
     Disconnect,
-    "Take Maestro out of an agent program's settings again.",
+    "Remove Maestro from a tool's settings.",
     callers=Callers.PERSON,
     positional=("tool",),
     examples=("maestro disconnect claude",),
@@ -243,12 +250,14 @@ DISCONNECT = Own(
 DOCTOR = Own(
     "doctor",
     Doctor,
-    "Say which agent programs there are, how they are connected, and what is wrong.",
+    "Report the installed tools, their connections, and problems.",
     callers=Callers.PERSON,
     examples=("maestro doctor", "maestro doctor --fix", "maestro doctor --json"),
     local=True,
 )
-DEMO = Own("demo", Nothing, "See Maestro at work.", callers=Callers.PERSON, examples=("maestro demo",), local=True)
+DEMO = Own(
+    "demo", Nothing, "Run a demonstration of Maestro.", callers=Callers.PERSON, examples=("maestro demo",), local=True
+)
 VERSION = Own("version", Nothing, "Print the version (also --version).", examples=("maestro version",), local=True)
 
 ALL = (
@@ -268,7 +277,7 @@ ALL = (
     VERSION,
 )
 
-# What the client's side of `mcp` calls itself: no command that anyone types.
+# The internal command of the client's side of `mcp`; people do not type it.
 PIPE = "__mcp"
-# What the client runs itself when it is the first argument.
-LOCAL_WORDS = frozenset({*(own.words for own in ALL if own.local), "--version"})
+# First arguments that the client handles itself.
+LOCAL_WORDS = frozenset({*(command.words for command in ALL if command.local), "--version"})

@@ -1,4 +1,4 @@
-"""One field of a request, as the command line reads it. Everything here is learnt from the declaration."""
+"""Describe the fields of a request as parameters of a command. All facts come from the declaration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import inspect
 
 from maestro.domain import members, sessions
 
-# Old names of values, accepted where the new ones are.
+# Old names of values, accepted in place of the new names.
 ALIASES: dict[type[enum.Enum], Mapping[str, enum.Enum]] = {
     sessions.Mode: sessions.MODE_ALIASES,
     members.Tool: members.TOOL_ALIASES,
@@ -24,7 +24,7 @@ choices_in_label_max = 4
 
 
 class Kind(enum.Enum):
-    """How a value is written."""
+    """The syntax of a value."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -37,7 +37,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A field: as an argument by position, or as a flag."""
+    """A field of a request, written as a positional argument or as a flag."""
 
     field: str
     flag: str  # without the dashes
@@ -49,26 +49,26 @@ class Parameter:
     nullable: bool = False
     many: bool = False
     splits: bool = False  # a list that commas separate
-    long: bool = False  # may come from a file or standard input
-    name_field: str = ""  # where a file's own name goes
+    long: bool = False  # the value may come from a file or standard input
+    name_field: str = ""  # the field that receives the file's name
     choices: tuple[str, ...] = ()
-    or_none: bool = False  # a choice that '' takes back
+    or_none: bool = False  # '' clears the choice
     aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     complete: str = ""
-    also: str = ""  # another spelling of its flag
-    bare: str | None = None  # what its flag means without a value
+    also: str = ""  # another spelling of the flag
+    bare: str | None = None  # the value of the flag when it is written without a value
 
     @property
     def placeholder(self) -> str:
-        """What stands for the value in a usage line."""
+        """Return the placeholder of the value in a usage line."""
         if self.choices and len(self.choices) <= choices_in_label_max and not self.many:
             return "|".join(self.choices)
         return self.label
 
 
 @dataclass(frozen=True)
-class _Bare:
-    """A declared type without what wraps it."""
+class _BareType:
+    """A declared type without `| None` and metadata, which are kept beside it."""
 
     type: inspect.Type
     nullable: bool
@@ -77,36 +77,36 @@ class _Bare:
 
 
 def parameters(request: type[msgspec.Struct]) -> dict[str, Parameter]:
-    """A request's fields by name: its own first, then those it shares with others."""
-    described = inspect.type_info(request)
-    assert isinstance(described, inspect.StructType), f"{request} is no Struct"
-    fields = sorted(described.fields, key=lambda found: _distance(request, found.name))
-    return {found.name: _parameter(found) for found in fields}
+    """Return the fields of a request by name: its own fields first, inherited fields last."""
+    struct = inspect.type_info(request)
+    assert isinstance(struct, inspect.StructType), f"{request} is not a Struct"
+    fields = sorted(struct.fields, key=lambda field: _inheritance_distance(request, field.name))
+    return {field.name: _build_parameter(field) for field in fields}
 
 
-def _distance(request: type[msgspec.Struct], name: str) -> int:
-    """How far up a field was declared."""
+def _inheritance_distance(request: type[msgspec.Struct], name: str) -> int:
+    """Return the distance to the base class that declares a field."""
     declaring = [name in vars(kind).get("__annotations__", {}) for kind in request.__mro__]
     return declaring.index(True)
 
 
-def _parameter(declared: inspect.Field) -> Parameter:
-    bare = _bare(declared.type)
-    item = _bare(bare.type.item_type) if isinstance(bare.type, inspect.ListType) else bare
+def _build_parameter(declared: inspect.Field) -> Parameter:
+    bare = _unwrap_type(declared.type)
+    item = _unwrap_type(bare.type.item_type) if isinstance(bare.type, inspect.ListType) else bare
     extra = {**item.extra, **bare.extra}
     values = item.type.cls if isinstance(item.type, inspect.EnumType) else extra.get("choices")
-    many = item is not bare
+    is_list = item is not bare
     return Parameter(
         field=declared.name,
         flag=extra.get("flag", declared.name.replace("_", "-")),
         label=extra.get("label", extra.get("flag", declared.name).replace("-", "_").upper()),
-        kind=_kind(item.type, extra),
-        description=_description(bare, item, values),
+        kind=_value_kind(item.type, extra),
+        description=_parameter_description(bare, item, values),
         required=declared.required,
-        default=_default(declared),
+        default=_default_value(declared),
         nullable=bare.nullable,
-        many=many,
-        splits=many and not extra.get("repeat"),
+        many=is_list,
+        splits=is_list and not extra.get("repeat"),
         long=bool(extra.get("text")),
         name_field=extra.get("file", ""),
         choices=tuple(str(member.value) for member in values) if values else (),
@@ -118,8 +118,8 @@ def _parameter(declared: inspect.Field) -> Parameter:
     )
 
 
-def _bare(declared: inspect.Type) -> _Bare:
-    """Take off `| None` and the metadata, in whatever order they came."""
+def _unwrap_type(declared: inspect.Type) -> _BareType:
+    """Remove `| None` and the metadata from a type, in any order."""
     nullable, schema, extra = False, {}, {}  # type: ignore[var-annotated]
     while True:
         if isinstance(declared, inspect.Metadata):
@@ -127,15 +127,15 @@ def _bare(declared: inspect.Type) -> _Bare:
             extra = {**(declared.extra or {}), **extra}
             declared = declared.type
         elif isinstance(declared, inspect.UnionType):
-            (declared,) = [one for one in declared.types if not isinstance(one, inspect.NoneType)]
+            (declared,) = [each for each in declared.types if not isinstance(each, inspect.NoneType)]
             nullable = True
         else:
-            return _Bare(declared, nullable, schema, extra)
+            return _BareType(declared, nullable, schema, extra)
 
 
-def _kind(declared: inspect.Type, extra: dict[str, Any]) -> Kind:
-    said = {"duration": Kind.DURATION, "file": Kind.FILE, "path": Kind.PATH, "choices": Kind.CHOICE}
-    for name, kind in said.items():
+def _value_kind(declared: inspect.Type, extra: dict[str, Any]) -> Kind:
+    kinds = {"duration": Kind.DURATION, "file": Kind.FILE, "path": Kind.PATH, "choices": Kind.CHOICE}
+    for name, kind in kinds.items():
         if extra.get(name):
             return kind
     match declared:
@@ -150,12 +150,12 @@ def _kind(declared: inspect.Type, extra: dict[str, Any]) -> Kind:
     raise TypeError(f"the command line cannot read a {type(declared).__name__}")
 
 
-def _description(bare: _Bare, item: _Bare, values: type[enum.Enum] | None) -> str:
-    own = bare.schema.get("description") or item.schema.get("description")
-    return str(own or (values.__doc__ if values else None) or "").strip()
+def _parameter_description(bare: _BareType, item: _BareType, values: type[enum.Enum] | None) -> str:
+    text = bare.schema.get("description") or item.schema.get("description")
+    return str(text or (values.__doc__ if values else None) or "").strip()
 
 
-def _default(declared: inspect.Field) -> Any:
+def _default_value(declared: inspect.Field) -> Any:
     if declared.required or declared.default_factory is not msgspec.NODEFAULT:
         return None
     return declared.default

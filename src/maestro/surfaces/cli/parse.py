@@ -1,7 +1,6 @@
-"""Arguments to a command and its values as written. Pure: reads no file, asks nobody.
+"""Parse arguments into a command and its written values. Pure: reads no file and calls no operation.
 
-Flags may stand anywhere, also between the words. What is wrong is answered with what is right: the nearest
-spelling and the whole usage line.
+Flags may stand anywhere, also between the words of a command. An error names the nearest spelling and the usage.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from maestro.surfaces.cli import suggest, values
 from maestro.surfaces.cli.grammar import EVERYWHERE, PROGRAM, PROJECT, Flag, Gives, Grammar, Node, Spec
 from maestro.surfaces.cli.parameters import Kind, Parameter
 
-# A value may begin with a dash, as a line of Markdown does; only what can be nothing but a flag is one.
+# A value may begin with a dash, like a line of Markdown. Only an argument of this form is a flag.
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 _SHORT = {"-h": "help", "-f": "follow", "-s": "subject", "-m": "message"}
 _OTHER_NAMES = {"key": "idempotency-key"}
@@ -25,7 +24,7 @@ _OTHER_NAMES = {"key": "idempotency-key"}
 
 @dataclass
 class Parsed:
-    """A command with its values as written."""
+    """A command with its written values."""
 
     node: Node
     rest: list[str]
@@ -47,7 +46,7 @@ class Parsed:
 
 
 def decode(arguments: Iterable[bytes]) -> list[str]:
-    """The arguments as text."""
+    """Decode the arguments as text."""
     try:
         return [argument.decode() for argument in arguments]
     except UnicodeDecodeError as error:
@@ -56,35 +55,35 @@ def decode(arguments: Iterable[bytes]) -> list[str]:
 
 
 def wants_json(arguments: Iterable[str]) -> bool:
-    """Whether the answer is to be JSON, also when the rest makes no sense."""
-    return _has(arguments, "--json")
+    """Return whether the answer must be JSON. Also works for arguments that cannot be parsed."""
+    return _has_any_flag(arguments, "--json")
 
 
 def wants_help(arguments: Iterable[str]) -> bool:
-    return _has(arguments, "-h", "--help")
+    return _has_any_flag(arguments, "-h", "--help")
 
 
 def parse(grammar: Grammar, arguments: list[str]) -> Parsed:
-    """The command that the arguments spell; Invalid if they spell none."""
+    """Return the command of the arguments. Raise Invalid if they are no valid command."""
     walk = _Walk(grammar, arguments)
     parsed = Parsed(walk.node, walk.words)
-    _take_everywhere(parsed, walk)
+    _apply_common_flags(parsed, walk)
     if parsed.help:
         return parsed
     spec = _spec_at(grammar, walk.node, walk.words)
     if spec.local:
         return parsed  # the client reads the rest itself
     for name, value in walk.flags:
-        _take_flag(parsed, spec, name, value)
+        _apply_flag(parsed, spec, name, value)
     if spec.rest is not None and walk.rest:
         parsed.texts[spec.rest.field] = walk.rest
-    _take_arguments(parsed, spec, walk.words)
+    _apply_arguments(parsed, spec, walk.words)
     _check_complete(parsed, spec)
     return parsed
 
 
 class _Walk:
-    """One pass over the arguments: how far the words lead, what is left of them, and the flags as written."""
+    """One pass over the arguments: the node that the words reach, the remaining words, and the flags as written."""
 
     def __init__(self, grammar: Grammar, arguments: list[str]) -> None:
         self.grammar = grammar
@@ -94,27 +93,27 @@ class _Walk:
         self.flags: list[tuple[str, str | None]] = []
         self.waiting = deque(arguments)
         while self.waiting:
-            self._take(self.waiting.popleft())
+            self._take_argument(self.waiting.popleft())
         if self.node.spec is None or self.node.spec.rest is None:
             self.words += self.rest
             self.rest = []
 
-    def _take(self, argument: str) -> None:
+    def _take_argument(self, argument: str) -> None:
         if argument == "--":
             self.rest = list(self.waiting)
             self.waiting.clear()
         elif _FLAG.fullmatch(argument):
-            self._flag(argument)
+            self._take_flag(argument)
         elif not self.words and argument in self.node.children:
             self.node = self.node.children[argument]
         else:
             self.words.append(argument)
 
-    def _flag(self, argument: str) -> None:
+    def _take_flag(self, argument: str) -> None:
         written, equals, value = argument.partition("=")
         name = _SHORT.get(written, written.lstrip("-"))
         if not written.startswith("--") and written not in _SHORT:
-            name = written  # not a spelling we have: its single dash tells so
+            name = written  # an unknown short flag: the error shows its single dash
         name = _OTHER_NAMES.get(name, name)
         if equals or not self._takes_value(name):
             self.flags.append((name, value if equals else None))
@@ -128,17 +127,17 @@ class _Walk:
     def _takes_value(self, name: str) -> bool:
         if name in EVERYWHERE:
             return bool(EVERYWHERE[name][0])
-        own = self.node.spec.flags.get(name) if self.node.spec else None
-        return own.takes_value if own else name in self.grammar.valued
+        flag = self.node.spec.flags.get(name) if self.node.spec else None
+        return flag.takes_value if flag else name in self.grammar.valued
 
 
-def _has(arguments: Iterable[str], *flags: str) -> bool:
+def _has_any_flag(arguments: Iterable[str], *flags: str) -> bool:
     before = itertools.takewhile(lambda argument: argument != "--", arguments)
     return any(argument in flags for argument in before)
 
 
-def _take_everywhere(parsed: Parsed, walk: _Walk) -> None:
-    """The flags that every command has, and only those."""
+def _apply_common_flags(parsed: Parsed, walk: _Walk) -> None:
+    """Apply the common flags of all commands, and remove them from the walk."""
     seen: set[str] = set()
     for name, value in walk.flags:
         if name not in EVERYWHERE:
@@ -152,9 +151,9 @@ def _take_everywhere(parsed: Parsed, walk: _Walk) -> None:
             case "help":
                 parsed.help = True
             case "project":
-                parsed.project = _given(name, value)
+                parsed.project = _required_value(name, value)
             case "idempotency-key":
-                parsed.key = _given(name, value)
+                parsed.key = _required_value(name, value)
     walk.flags = [(name, value) for name, value in walk.flags if name not in EVERYWHERE]
 
 
@@ -165,7 +164,7 @@ def _spec_at(grammar: Grammar, node: Node, words: list[str]) -> Spec:
     if node.spec is None:
         subcommands = ", ".join(node.children)
         raise Invalid(
-            f"`{PROGRAM} {node.words}` needs one more word: {subcommands}.",
+            f"`{PROGRAM} {node.words}` needs a subcommand: {subcommands}.",
             hint=f"usage: {PROGRAM} {node.words} COMMAND …",
             data={"choices": list(node.children)},
         )
@@ -173,128 +172,134 @@ def _spec_at(grammar: Grammar, node: Node, words: list[str]) -> Spec:
 
 
 def _is_misspelt(node: Node, word: str) -> bool:
-    """Whether a word that stands where a task could is meant for one of the commands below: no task is called so."""
+    """Return whether a word in place of a task is a misspelt subcommand: a task reference is never a plain word."""
     expects_task = node.spec is not None and bool(node.spec.positionals) and node.spec.positionals[0].field == "task"
-    return expects_task and word.isalpha() and bool(suggest.nearest(word, _visible(node)))
+    return expects_task and word.isalpha() and bool(suggest.nearest(word, _visible_words(node)))
 
 
 def unknown_command(grammar: Grammar, node: Node, words: list[str]) -> Invalid:
-    """What to say of words that lead nowhere."""
-    near = suggest.nearest(words[0], _visible(node))
+    """Return the error for words that are no command, with the nearest commands."""
+    near = suggest.nearest(words[0], _visible_words(node))
     found = [grammar.find([*node.words.split(), word, *words[1:]])[0].words for word in near]
-    said = f"{node.words} {words[0]}".strip()
+    written = f"{node.words} {words[0]}".strip()
     if node is grammar.root:
-        found = (_turned(grammar, words) or [*_elsewhere(grammar, words[0]), *found])[: suggest.nearest_max]
-    hint = f"usage: {PROGRAM} {node.words} {'|'.join(_visible(node))} …" if node.words else ""
+        found = (_reversed_spellings(grammar, words) or [*_spellings_ending_with(grammar, words[0]), *found])[
+            : suggest.nearest_max
+        ]
+    hint = f"usage: {PROGRAM} {node.words} {'|'.join(_visible_words(node))} …" if node.words else ""
     if len(found) == 1 and (spec := grammar.find(found[0].split())[0].spec):
         hint = f"usage: {spec.usage}"
+    question = suggest.did_you_mean([f"{PROGRAM} {command}" for command in found])
     return Invalid(
-        f"There is no command `{said}`{suggest.did_you_mean([f'{PROGRAM} {one}' for one in found]) or '.'}",
-        hint=hint or f"`{PROGRAM} help` lists them all.",
-        data={"command": said, "nearest": found, "usage": hint.removeprefix("usage: ")},
+        f"The command `{written}` does not exist{question or '.'}",
+        hint=hint or f"`{PROGRAM} help` lists all commands.",
+        data={"command": written, "nearest": found, "usage": hint.removeprefix("usage: ")},
     )
 
 
-def _turned(grammar: Grammar, words: list[str]) -> list[str]:
-    """`create task` is `task create`, turned around."""
-    spelt = _spellings(grammar)
+def _reversed_spellings(grammar: Grammar, words: list[str]) -> list[str]:
+    """Return commands whose words were written in reverse order, such as `create task` for `task create`."""
+    spelt = _command_spellings(grammar)
     return [spelling for spelling in spelt if spelling.split() == words[: len(spelling.split())][::-1]]
 
 
-def _elsewhere(grammar: Grammar, word: str) -> list[str]:
-    """`ready` alone is near to what ends with it further down."""
-    return [spelling for spelling in _spellings(grammar) if spelling.endswith(f" {word}")]
+def _spellings_ending_with(grammar: Grammar, word: str) -> list[str]:
+    """Return commands that end with the word, such as `task ready` for `ready`."""
+    return [spelling for spelling in _command_spellings(grammar) if spelling.endswith(f" {word}")]
 
 
-def _spellings(grammar: Grammar) -> list[str]:
+def _command_spellings(grammar: Grammar) -> list[str]:
     return [words for spec in grammar.specs for words in (spec.words, *spec.aliases) if words and not spec.hidden]
 
 
-def _visible(node: Node) -> list[str]:
+def _visible_words(node: Node) -> list[str]:
     return [word for word in node.children if not word.startswith("__")]
 
 
-def _take_flag(parsed: Parsed, spec: Spec, name: str, value: str | None) -> None:
+def _apply_flag(parsed: Parsed, spec: Spec, name: str, value: str | None) -> None:
     flag = spec.flags.get(name)
     if flag is None:
-        raise _unknown_flag(spec, name)
+        raise _unknown_flag_error(spec, name)
     parameter = flag.parameter
     if parsed.has(parameter.field) and not (parameter.many and flag.gives is Gives.VALUE):
-        raise _usage(spec, f"--{name} is given twice, or in two ways.")
+        raise _usage_error(spec, f"--{name} is given twice, or in two ways.")
     if flag.takes_value:
         value = value if value is not None else parameter.bare
         if value is None:
-            raise _usage(
+            raise _usage_error(
                 spec,
                 f"--{name} needs a value: {parameter.placeholder}. "
-                f"One that looks like a flag is written --{name}=VALUE.",
+                f"Write a value that looks like a flag as --{name}=VALUE.",
             )
-        _keep(parsed, flag, value)
+        _store_value(parsed, flag, value)
     else:
         on = values.switch(value or "true", name=f"--{name}")
         parsed.switches[parameter.field] = on is (flag.gives is Gives.ON)
 
 
-def _keep(parsed: Parsed, flag: Flag, value: str) -> None:
+def _store_value(parsed: Parsed, flag: Flag, value: str) -> None:
     if flag.gives is Gives.FILE:
         parsed.files[flag.parameter.field] = value
     else:
         parsed.texts.setdefault(flag.parameter.field, []).append(value)
 
 
-def _take_arguments(parsed: Parsed, spec: Spec, words: list[str]) -> None:
-    left = list(words)
+def _apply_arguments(parsed: Parsed, spec: Spec, words: list[str]) -> None:
+    remaining = list(words)
     for parameter in spec.positionals:
-        if not left:
+        if not remaining:
             break
-        taken = left if parameter.many else left[:1]
-        left = left[len(taken) :]
+        taken = remaining if parameter.many else remaining[:1]
+        remaining = remaining[len(taken) :]
         if parsed.has(parameter.field):
-            raise _usage(spec, f"{parameter.label} is given twice: as an argument and with a flag.")
+            raise _usage_error(spec, f"{parameter.label} is given twice: as an argument and with a flag.")
         parsed.texts[parameter.field] = list(taken)
-    if left:
-        raise _too_many(spec, left)
+    if remaining:
+        raise _too_many_error(spec, remaining)
 
 
 def _check_complete(parsed: Parsed, spec: Spec) -> None:
     for parameter in spec.positionals:
         if parameter.required and parameter.field != PROJECT and not parsed.has(parameter.field):
-            # To a shell an unquoted # begins a comment, so what was written may never have come here.
+            # In a shell an unquoted # starts a comment, so the written argument may never have arrived.
             quoting = ' In a shell, #12 needs quotes: "#12".' if "#12" in parameter.description else ""
-            raise _usage(spec, f"{parameter.label} is missing: {parameter.description}{quoting}")
+            raise _usage_error(spec, f"{parameter.label} is missing: {parameter.description}{quoting}")
     for flag in spec.options:
         if flag.parameter.required and not parsed.has(flag.parameter.field):
-            raise _usage(spec, f"--{flag.name} {flag.parameter.placeholder} is missing.")
+            raise _usage_error(spec, f"--{flag.name} {flag.parameter.placeholder} is missing.")
 
 
-def _too_many(spec: Spec, left: list[str]) -> Invalid:
+def _too_many_error(spec: Spec, remaining: list[str]) -> Invalid:
     last: Parameter | None = spec.positionals[-1] if spec.positionals else None
     if last is None:
-        return _usage(spec, f"`{spec.words}` takes no argument, but `{left[0]}` was given.")
-    message = f"`{left[0]}` is one argument too many."
+        return _usage_error(spec, f"`{spec.words}` takes no argument, but `{remaining[0]}` was given.")
+    message = f"`{remaining[0]}` is one argument too many."
     if last.kind is Kind.TEXT:
-        message += f' If it belongs to {last.label}, put that in quotes: "…".'
-    return _usage(spec, message)
+        message += f' If it belongs to {last.label}, put {last.label} in quotes: "…".'
+    return _usage_error(spec, message)
 
 
-def _unknown_flag(spec: Spec, name: str) -> Invalid:
+def _unknown_flag_error(spec: Spec, name: str) -> Invalid:
     shown = name if name.startswith("-") else f"--{name}"
     command = spec.words or PROGRAM
     for parameter in spec.positionals:
         if name == parameter.flag:
-            return _usage(spec, f"`{shown}` is no flag of `{command}`: {parameter.label} is an argument without one.")
+            return _usage_error(
+                spec,
+                f"`{shown}` is not a flag of `{command}`: write {parameter.label} as an argument without a flag.",
+            )
     usual = [flag.name for flag in spec.options]
     found = suggest.nearest(name, [*usual, *EVERYWHERE]) or suggest.nearest(name, spec.flags)
-    asked = suggest.did_you_mean(found, dashes="--")
+    question = suggest.did_you_mean(found, dashes="--")
     nearest = [f"--{near}" for near in found]
-    return _usage(spec, f"`{shown}` is no flag of `{command}`{asked or '.'}", nearest=nearest)
+    return _usage_error(spec, f"`{shown}` is not a flag of `{command}`{question or '.'}", nearest=nearest)
 
 
-def _usage(spec: Spec, message: str, *, nearest: list[str] | None = None) -> Invalid:
+def _usage_error(spec: Spec, message: str, *, nearest: list[str] | None = None) -> Invalid:
     return Invalid(message, hint=f"usage: {spec.usage}", data={"usage": spec.usage, "nearest": nearest or []})
 
 
-def _given(name: str, value: str | None) -> str:
+def _required_value(name: str, value: str | None) -> str:
     if not value:
         raise Invalid(f"--{name} needs a value: {EVERYWHERE[name][0]}.")
     return value

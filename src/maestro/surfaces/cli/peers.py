@@ -1,4 +1,4 @@
-"""Which process is at the other end of a Unix socket, as the system attests it."""
+"""Find the process at the other end of a Unix socket, as the operating system attests it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from maestro.operations.app import Peer
 
 _CREDENTIALS = struct.Struct("3i")  # Linux struct ucred: pid, uid, gid
-# macOS <sys/un.h>, <sys/ucred.h>: the socket module does not name them all.
+# macOS <sys/un.h>, <sys/ucred.h>: the socket module does not define all of these constants.
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 0x001, 0x002
 _XUCRED = struct.Struct("IIh16I")
 _XUCRED_VERSION = 0
@@ -18,31 +18,31 @@ _PID = struct.Struct("i")
 
 
 class Socket(Protocol):
-    """As much of a socket as is needed here; asyncio and uvloop give no more."""
+    """The part of a socket that this module needs; asyncio and uvloop offer no more."""
 
     def getsockopt(self, level: int, name: int, size: int, /) -> bytes: ...
 
 
 def peer_of(sock: Socket | None) -> Peer | None:
-    """The process that connected; None where the system does not say."""
+    """Return the process that connected; None if the system does not tell."""
     if sock is None:
         return None
     try:
-        return _on_mac(sock) if sys.platform == "darwin" else _on_linux(sock)
+        return _read_on_mac(sock) if sys.platform == "darwin" else _read_on_linux(sock)
     except (OSError, struct.error):
         return None
 
 
-def _on_linux(sock: Socket) -> Peer | None:
+def _read_on_linux(sock: Socket) -> Peer | None:
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None
     pid, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size))
-    # A pid of 0 is a process outside our namespace: nobody whose ancestors could be read.
+    # A pid of 0 is a process outside our namespace, whose ancestors cannot be read.
     return Peer(uid=uid, pid=pid) if pid > 0 else None
 
 
-def _on_mac(sock: Socket) -> Peer | None:
+def _read_on_mac(sock: Socket) -> Peer | None:
     version, uid, *_ = _XUCRED.unpack(sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size))
     (pid,) = _PID.unpack(sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, _PID.size))
     return Peer(uid=uid, pid=pid) if version == _XUCRED_VERSION and pid > 0 else None

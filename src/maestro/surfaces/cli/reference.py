@@ -1,4 +1,4 @@
-"""The command reference as Markdown, from the grammar; docs/reference/commands.md is this text."""
+"""Write the command reference as Markdown from the grammar: the file docs/reference/commands.md."""
 
 from __future__ import annotations
 
@@ -25,57 +25,59 @@ Generated from the registry of operations by `make docs`: change the declaration
 Every command also takes the flags in the first table. Lists are separated by commas or repeated; times read
 `500ms`, `30s`, `5m`, `2h` (a bare number is milliseconds); `--` ends the flags. Long text also comes from a file
 (`--NAME-file`) or, where the value is `-`, from standard input. A task is `vc#12`, `#12` in its project, or its id.
-Data goes to standard output, everything else to standard error; with `--json` answers and errors are JSON. `{PROGRAM}
-help COMMAND` says the same in the terminal.
+Data goes to standard output, notes and errors to standard error; with `--json` answers and errors are JSON.
+`{PROGRAM} help COMMAND` shows the same text in the terminal.
 """
 
 
 def reference(registry: Mapping[str, Operation] = REGISTRY) -> str:
-    """The whole page; the same registry always gives the same text."""
-    parts = [_OPENING, _everywhere(), _exit_codes()]
+    """Return the whole page. The same registry always gives the same text."""
+    parts = [_OPENING, _common_flags(), _exit_codes()]
     for heading, specs in help.grouped(Grammar(registry).root.offered()).items():
         parts.append(f"## {heading}\n")
-        parts += map(_command, specs)
+        parts += map(_command_section, specs)
     return "\n".join(parts)
 
 
 def callers(allowed: Callers) -> str:
-    """Who may call, in words."""
+    """Return the permitted callers as text."""
     if Callers.ANYONE in allowed:
         return "anyone"
     if Callers.KNOWN in allowed:
         return "the person and every session"
-    return ", ".join(said for role, said in _ROLES.items() if role in allowed)
+    return ", ".join(name for role, name in _ROLES.items() if role in allowed)
 
 
-def _everywhere() -> str:
-    rows = [[f"`--{name} {value}`".replace(" `", "`"), said] for name, (value, said) in EVERYWHERE.items()]
-    return _table(["flag of every command", ""], rows)
+def _common_flags() -> str:
+    rows = [
+        [f"`--{name} {value}`".replace(" `", "`"), description] for name, (value, description) in EVERYWHERE.items()
+    ]
+    return _markdown_table(["flag of every command", ""], rows)
 
 
 def _exit_codes() -> str:
-    rows = [[str(code), said] for code, said in exit_codes.MEANINGS.items()]
-    return _table(["exit code", ""], rows)
+    rows = [[str(code), meaning] for code, meaning in exit_codes.MEANINGS.items()]
+    return _markdown_table(["exit code", ""], rows)
 
 
-def _command(spec: Spec) -> str:
+def _command_section(spec: Spec) -> str:
     parts = [f"### {f'{PROGRAM} {spec.words}'.strip()}\n", f"{spec.summary}\n", f"```\n{spec.usage}\n```\n"]
-    rows = [[f"`{one.placeholder}`", help.explained(one)] for one in spec.positionals]
+    rows = [[f"`{argument.placeholder}`", help.explained(argument)] for argument in spec.positionals]
     rows += [[f"`{help.spelling(flag)}`", help.flag_explained(flag)] for flag in spec.flags.values()]
     if rows:
-        parts.append(_table(["argument or flag", ""], rows))
+        parts.append(_markdown_table(["argument or flag", ""], rows))
     if spec.examples:
         parts.append("```sh\n" + "\n".join(spec.examples) + "\n```\n")
-    parts.append("\n".join(_facts(spec)) + "\n")
+    parts.append("\n".join(_command_facts(spec)) + "\n")
     return "\n".join(parts)
 
 
-def _facts(spec: Spec) -> Iterable[str]:
+def _command_facts(spec: Spec) -> Iterable[str]:
     if spec.aliases:
         yield "- Also: " + ", ".join(f"`{PROGRAM} {words}`" for words in spec.aliases)
     yield f"- Who may call: {callers(spec.callers)}"
     if spec.local:
-        yield "- Carried out by the client, without the server"
+        yield "- Runs in the client, without the server"
     operation = spec.operation
     if operation is None:
         return
@@ -85,6 +87,6 @@ def _facts(spec: Spec) -> Iterable[str]:
         yield f"- Errors: {', '.join(codes)}"
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
+def _markdown_table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines) + "\n"

@@ -1,5 +1,7 @@
-"""Completion scripts for bash, zsh and fish. All they offer comes from the grammar; names that only the server
-knows (tasks, projects) are asked for with `maestro __complete`."""
+"""Write completion scripts for bash, zsh and fish from the grammar.
+
+The scripts ask for names that only the server knows (tasks, projects) with `maestro __complete`.
+"""
 
 from __future__ import annotations
 
@@ -109,17 +111,17 @@ complete -c maestro -f
 
 
 def script(shell: Shell, grammar: Grammar) -> str:
-    """The script for one shell."""
+    """Return the completion script for a shell."""
     match shell:
         case Shell.BASH:
-            return _cases(_BASH, grammar, describe=_bash_flags, offer=_bash_words, fill=_bash_slot)
+            return _fill_template(_BASH, grammar, describe=_bash_flags, offer=_bash_words, fill=_bash_slot)
         case Shell.ZSH:
-            return _cases(_ZSH, grammar, describe=_zsh_flags, offer=_zsh_words, fill=_zsh_slot)
+            return _fill_template(_ZSH, grammar, describe=_zsh_flags, offer=_zsh_words, fill=_zsh_slot)
         case Shell.FISH:
-            return _fish(grammar)
+            return _fish_script(grammar)
 
 
-def _cases(
+def _fill_template(
     template: str,
     grammar: Grammar,
     *,
@@ -127,24 +129,24 @@ def _cases(
     offer: Callable[[list[Candidate]], str],
     fill: Callable[[Slot], str],
 ) -> str:
-    """bash and zsh differ in how they offer things, not in when."""
+    """Fill a template for bash or zsh. The two shells need the same cases, but other commands in each case."""
     values, flags, words = [], [], []
     for node in places(grammar):
-        at = _quoted(node.words)
+        at = _quote_text(node.words)
         for flag, slot in values_at(node).items():
-            values.append(f"        {_quoted(f'{node.words}|{flag}')}) {fill(slot)}; return ;;")
+            values.append(f"        {_quote_text(f'{node.words}|{flag}')}) {fill(slot)}; return ;;")
         flags.append(f"            {at}) {describe(flags_at(node))} ;;")
-        words.append(f"        {at}) {'; '.join(_whatever(node, offer, fill))} ;;")
+        words.append(f"        {at}) {'; '.join(_offer_words(node, offer, fill))} ;;")
     return template.format(
-        steps=_steps(grammar, "            {}) at={} ;;"),
+        steps=_transition_cases(grammar, "            {}) at={} ;;"),
         values="\n".join(values),
         flags="\n".join(flags),
         words="\n".join(words),
     )
 
 
-def _whatever(node: Node, offer: Callable[[list[Candidate]], str], fill: Callable[[Slot], str]) -> Iterable[str]:
-    """The commands for what can come next here that is no flag."""
+def _offer_words(node: Node, offer: Callable[[list[Candidate]], str], fill: Callable[[Slot], str]) -> Iterable[str]:
+    """Yield the shell commands that offer the next words and values at a node, without flags."""
     argument = argument_at(node)
     offered = [*words_after(node), *(Candidate(word) for word in argument.words)]
     if offered:
@@ -155,10 +157,10 @@ def _whatever(node: Node, offer: Callable[[list[Candidate]], str], fill: Callabl
         yield ":"
 
 
-def _steps(grammar: Grammar, pattern: str) -> str:
-    """From each place, the words that lead on."""
+def _transition_cases(grammar: Grammar, pattern: str) -> str:
+    """Return the cases that move from each node to its children."""
     return "\n".join(
-        pattern.format(_quoted(f"{node.words} {word}"), _quoted(node.children[word].words))
+        pattern.format(_quote_text(f"{node.words} {word}"), _quote_text(node.children[word].words))
         for node in places(grammar)
         for word in (candidate.word for candidate in words_after(node))
     )
@@ -169,64 +171,64 @@ def _bash_flags(offered: list[Candidate]) -> str:
 
 
 def _bash_words(offered: list[Candidate]) -> str:
-    return f"_maestro_words {_quoted(' '.join(candidate.word for candidate in offered))}"
+    return f"_maestro_words {_quote_text(' '.join(candidate.word for candidate in offered))}"
 
 
 def _bash_slot(slot: Slot) -> str:
     if slot.words:
-        return f"_maestro_words {_quoted(' '.join(slot.words))}"
+        return f"_maestro_words {_quote_text(' '.join(slot.words))}"
     return {"": ":", FILES: "_maestro_files"}.get(slot.kind, "_maestro_ask")
 
 
 def _zsh_flags(offered: list[Candidate]) -> str:
-    return f"offered=({_described(offered)})"
+    return f"offered=({_described_words(offered)})"
 
 
 def _zsh_words(offered: list[Candidate]) -> str:
-    return f"offered=({_described(offered)}); _describe 'command' offered"
+    return f"offered=({_described_words(offered)}); _describe 'command' offered"
 
 
 def _zsh_slot(slot: Slot) -> str:
     if slot.words:
-        return f"compadd -- {' '.join(map(_quoted, slot.words))}"
+        return f"compadd -- {' '.join(map(_quote_text, slot.words))}"
     return {"": ":", FILES: "_files"}.get(slot.kind, "_maestro_ask")
 
 
-def _described(offered: list[Candidate]) -> str:
-    escaped = ((one.word.replace(":", "\\:"), one.said) for one in offered)
-    return " ".join(_quoted(f"{word}:{said}" if said else word) for word, said in escaped)
+def _described_words(offered: list[Candidate]) -> str:
+    escaped = ((candidate.word.replace(":", "\\:"), candidate.said) for candidate in offered)
+    return " ".join(_quote_text(f"{word}:{description}" if description else word) for word, description in escaped)
 
 
-def _fish(grammar: Grammar) -> str:
+def _fish_script(grammar: Grammar) -> str:
     lines = [line for node in places(grammar) for line in _fish_lines(node)]
-    steps = _steps(grammar, "            case {}\n                set at {}")
+    steps = _transition_cases(grammar, "            case {}\n                set at {}")
     return _FISH.format(steps=steps, lines="\n".join(lines))
 
 
 def _fish_lines(node: Node) -> Iterable[str]:
-    here = f'__maestro_at "{node.words}"'
-    start = f"complete -c maestro -n {_quoted(here)}"
+    condition = f'__maestro_at "{node.words}"'
+    start = f"complete -c maestro -n {_quote_text(condition)}"
     argument = argument_at(node)
     for offered in [*words_after(node), *(Candidate(word) for word in argument.words)]:
-        yield f"{start} -a {_quoted(offered.word)}{_fish_said(offered)}"
+        yield f"{start} -a {_quote_text(offered.word)}{_fish_description(offered)}"
     if argument.kind:
         yield f"{start} {_fish_slot(Slot(kind=argument.kind))}"
     values = values_at(node)
     for flag in flags_at(node):
         takes = f" -r {_fish_slot(values[flag.word])}".rstrip() if flag.word in values else ""
-        yield f"{start} -l {flag.word.removeprefix('--')}{takes}{_fish_said(flag)}"
+        yield f"{start} -l {flag.word.removeprefix('--')}{takes}{_fish_description(flag)}"
 
 
 def _fish_slot(slot: Slot) -> str:
     if slot.words:
-        return f"-a {_quoted(' '.join(slot.words))}"
+        return f"-a {_quote_text(' '.join(slot.words))}"
     return {"": "", FILES: "-F"}.get(slot.kind, "-a '(__maestro_ask)'")
 
 
-def _fish_said(offered: Candidate) -> str:
-    return f" -d {_quoted(offered.said)}" if offered.said else ""
+def _fish_description(offered: Candidate) -> str:
+    return f" -d {_quote_text(offered.said)}" if offered.said else ""
 
 
-def _quoted(text: str) -> str:
-    # A typographic apostrophe needs no quoting rule that three shells would have to agree on.
+def _quote_text(text: str) -> str:
+    # A typographic apostrophe needs no quoting; the three shells quote a plain apostrophe in different ways.
     return "'" + text.replace("'", "’") + "'"

@@ -1,4 +1,4 @@
-"""What someone meant who wrote something else. Suggested, never assumed."""
+"""Suggest the word that a person may have meant. Suggestions are shown, never applied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 nearest_max = 3
 _LIKENESS_MIN = 0.6
 
-# Words people know from other programs, with what might be meant here.
+# Words from other programs, and the words of Maestro with a similar meaning.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     # commands
     "ls": ("list",),
@@ -82,25 +82,25 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 
 
 def nearest(word: str, choices: Iterable[str]) -> list[str]:
-    """The choices that `word` may stand for, likeliest first; none if nothing comes near."""
-    known = list(dict.fromkeys(choices))
-    simple = _simple(word)
-    by_form = {_simple(choice): choice for choice in known}
+    """Return the choices that `word` may stand for, likeliest first; empty without a near choice."""
+    unique_choices = list(dict.fromkeys(choices))
+    simple = _normal_form(word)
+    by_form = {_normal_form(choice): choice for choice in unique_choices}
     if simple in by_form:
         return [by_form[simple]]
-    synonyms = [choice for choice in _SYNONYMS.get(simple, ()) if choice in known]
-    prefixed = [choice for choice in known if simple and _simple(choice).startswith(simple)]
+    synonyms = [choice for choice in _SYNONYMS.get(simple, ()) if choice in unique_choices]
+    prefixed = [choice for choice in unique_choices if simple and _normal_form(choice).startswith(simple)]
     alike = difflib.get_close_matches(simple, by_form, n=nearest_max, cutoff=_LIKENESS_MIN)
     found = dict.fromkeys([*synonyms, *prefixed, *(by_form[form] for form in alike)])
     return list(found)[:nearest_max]
 
 
 def did_you_mean(found: list[str], *, dashes: str = "") -> str:
-    """The question to put after an error; empty when nothing comes near."""
+    """Return the question that follows an error; empty without suggestions."""
     if not found:
         return ""
     return "; did you mean " + " or ".join(f"`{dashes}{choice}`" for choice in found) + "?"
 
 
-def _simple(word: str) -> str:
+def _normal_form(word: str) -> str:
     return word.lower().replace("_", "-").strip("-")

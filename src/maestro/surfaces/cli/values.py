@@ -1,4 +1,4 @@
-"""How single values are written on the command line: numbers, durations, choices."""
+"""Read single values of the command line: numbers, durations, switches, choices."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def number(text: str, *, name: str) -> int:
 
 
 def duration(text: str, *, name: str) -> int:
-    """Milliseconds: `500ms`, `30s`, `5m`, `2h`; a bare number is milliseconds."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    """Return milliseconds for `500ms`, `30s`, `5m` or `2h`; a bare number is milliseconds."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise Invalid(f"{name} takes a time such as 500ms, 30s, 5m or 2h, not `{text}`.")
-    return round(float(found[1]) * _UNIT_MILLIS[found[2] or "ms"])
+    return round(float(match[1]) * _UNIT_MILLIS[match[2] or "ms"])
 
 
 def duration_text(millis: int) -> str:
-    """A duration as one would write it."""
+    """Format a duration in its largest whole unit."""
     for unit in ("h", "m", "s"):
         if millis and millis % _UNIT_MILLIS[unit] == 0:
             return f"{millis // _UNIT_MILLIS[unit]}{unit}"
@@ -38,24 +38,24 @@ def duration_text(millis: int) -> str:
 
 def switch(text: str, *, name: str) -> bool:
     if text.lower() not in _SWITCHES:
-        raise Invalid(f"{name} takes no value, or true or false; not `{text}`.")
+        raise Invalid(f"{name} takes no value, or `true` or `false`; not `{text}`.")
     return _SWITCHES[text.lower()]
 
 
 def choice(text: str, parameter: Parameter, *, name: str) -> str:
-    known = parameter.aliases.get(text, text)
-    if known in parameter.choices or (parameter.or_none and not known):
-        return known
-    found = suggest.nearest(text, [*parameter.choices, *parameter.aliases])
+    value = parameter.aliases.get(text, text)
+    if value in parameter.choices or (parameter.or_none and not value):
+        return value
+    nearest = suggest.nearest(text, [*parameter.choices, *parameter.aliases])
     raise Invalid(
-        f"{name} cannot be `{text}`{suggest.did_you_mean(found) or '.'}",
-        hint=f"It is one of: {', '.join(parameter.choices)}.",
-        data={"value": text, "nearest": found, "choices": list(parameter.choices)},
+        f"{name} cannot be `{text}`{suggest.did_you_mean(nearest) or '.'}",
+        hint=f"Valid values: {', '.join(parameter.choices)}.",
+        data={"value": text, "nearest": nearest, "choices": list(parameter.choices)},
     )
 
 
 def read(text: str, parameter: Parameter, *, name: str) -> object:
-    """One value of a parameter, unless it has to come from somewhere else first."""
+    """Return a value of a parameter, read from text."""
     match parameter.kind:
         case Kind.NUMBER:
             return number(text, name=name)
@@ -68,9 +68,9 @@ def read(text: str, parameter: Parameter, *, name: str) -> object:
 
 
 def items(texts: list[str], parameter: Parameter, *, name: str) -> list[object]:
-    """A list's values: repeated, and separated by commas where the declaration does not forbid it.
+    """Return the values of a list: repeated, or separated by commas unless the declaration forbids it.
 
-    One empty value says: none.
+    A single empty value is an empty list.
     """
     if texts == [""]:
         return []

@@ -1,1 +1,1 @@
-"""Agents' hooks: a payload in, what to tell the agent out. Nothing that goes wrong here may hold an agent up."""
+"""The hook surface: read the payload of an agent's hook and return an answer. An error must never stop an agent."""

@@ -1,4 +1,4 @@
-"""What this surface sees of the server, beyond what every surface does."""
+"""The services that the hook surface uses, besides the `App` of every surface."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Waits = Callable[[], Awaitable[None]]
 
 
 class Desk(Protocol):
-    """Where hooks are answered."""
+    """The handler that decides the replies to hooks."""
 
     async def happened(self, caller: Caller, happening: Happening, *, holds: Waits) -> Reply:
-        """What to say to a session's hook. `holds` is told before an answer takes as long as a person does."""
+        """Return the reply to a session's hook. Announce the hold before a wait for a person's answer."""
 
     async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
-        """An answer went out, or could not be given."""
+        """Record whether an answer was sent."""
 
 
 class Notes(Protocol):
-    """Which hooks fired, and what went wrong."""
+    """The record of fired and failed hooks."""
 
     def fired(self, tool: str, event: str) -> None: ...
 

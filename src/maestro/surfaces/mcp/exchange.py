@@ -1,4 +1,4 @@
-"""One request over HTTP, and who it is from."""
+"""An MCP request over HTTP, with its caller, session and answer."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from maestro.surfaces.mcp.requests import MODERN, SESSION, VERSION, Headers, Mes
 
 @dataclass
 class Exchange:
-    """A request and the way back."""
+    """A request, and the functions that send the answer."""
 
     scope: Scope
     receive: Receive
     send: Send
     headers: Headers
     caller: Caller
-    known: Known | None  # its session of the protocol
+    known: Known | None  # the MCP session of the request
     handing: Handing
     body: bytes = b""
 
@@ -36,40 +36,40 @@ class Exchange:
         return self.scope.get("client")
 
     def is_hello(self) -> bool:
-        """Whether it may begin a session, and says nothing out of the ordinary."""
-        return self.known is None and VERSION not in self.headers and self._is_usual(both=True)
+        """Return whether the request may start a session, and has only usual headers."""
+        return self.known is None and VERSION not in self.headers and self._has_usual_headers(both=True)
 
     def is_modern(self, message: Message) -> bool:
-        """Of 2026-07-28, where every request speaks for itself, and its headers say the same as its body."""
+        """Return whether the request follows 2026-07-28: it needs no session, and its headers agree with its body."""
         return (
             self.headers.get(VERSION) == MODERN.encode()
             and self.headers.get(b"mcp-method") == message.method.encode()
             and SESSION not in self.headers
-            and self._is_usual(both=True)
+            and self._has_usual_headers(both=True)
         )
 
     def is_established(self) -> bool:
-        """Of a session whose handshake is done, and nothing out of the ordinary."""
-        known = self.known
+        """Return whether the request belongs to an initialized session, and has only usual headers."""
+        session = self.known
         return (
-            known is not None
-            and known.ready
-            and self.headers.get(VERSION, known.version) == known.version
-            and self._is_usual(both=False)
+            session is not None
+            and session.ready
+            and self.headers.get(VERSION, session.version) == session.version
+            and self._has_usual_headers(both=False)
         )
 
-    def _is_usual(self, *, both: bool) -> bool:
-        # A header that comes twice is the SDK's to judge.
+    def _has_usual_headers(self, *, both: bool) -> bool:
+        # The SDK decides about a header that is present twice.
         return len(self.headers) == len(self.scope["headers"]) and is_json(self.headers, both=both)
 
     async def answer(self, status: int, body: bytes) -> None:
-        named = ((SESSION, self.known.outer.encode()),) if self.known is not None else ()
-        await http.answer(self.send, status, body, *named)
+        headers = ((SESSION, self.known.outer.encode()),) if self.known is not None else ()
+        await http.answer(self.send, status, body, *headers)
 
     async def show(self, body: bytes, receipt: str, request_id: int | str) -> None:
-        """Answer with mail, and note that it was handed over."""
-        fate: Fate | None = self.scope.get(http.FATE)
-        shown = Shown(receipt, self.caller, self.connection, request_id, fate)
+        """Send an answer with mail, and confirm the mail as delivered."""
+        outcome: Fate | None = self.scope.get(http.FATE)
+        shown = Shown(receipt, self.caller, self.connection, request_id, outcome)
         self.handing.begin(shown)
         await self.answer(200, body)
-        await self.handing.end(shown, is_out=fate is None or not fate.is_broken)
+        await self.handing.end(shown, is_out=outcome is None or not outcome.is_broken)

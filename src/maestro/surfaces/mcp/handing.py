@@ -1,9 +1,9 @@
-"""What was shown of mail, and when that counts as read.
+"""Confirm mail that an answer showed: delivered when the answer is sent, read when the client has proved to have it.
 
-Handed over, it counts as delivered. Read it counts once the client has shown that it has the answer: it sent the
-cursor back (the service sees to that), it goes on over the same connection, whose answer it must have read to do so,
-or it calls again after so long that the call cannot have been under way when the answer was sent. A client that hung
-up before it had read the answer, or took its request back, has shown nothing: its mail is offered again.
+Three things prove that the client has the answer. The client sends the cursor back (the mail service handles the
+cursor). The client calls over the same connection, which means that the client has read the answer. The client calls
+so much later that the call cannot have been sent before the answer. Mail is offered again when the client closed the
+connection before it read the answer, or cancelled the request.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from maestro.operations import mail, mail_shapes
 from maestro.operations.app import App
 
 _VIA = "mcp"
-_UNDER_WAY_SECONDS = 1.0
+_TRANSIT_SECONDS_MAX = 1.0
 _KEPT_MAX = 32
 
 
 class Fate(Protocol):
-    """What became of a connection."""
+    """How a connection ended."""
 
-    is_watched: bool  # something that was sent over it matters to somebody
-    is_broken: bool  # its client went away without having read all that it was sent
+    is_watched: bool  # an answer with mail was sent over the connection
+    is_broken: bool  # the client left without reading every answer
 
 
 @dataclass(frozen=True)
 class Shown:
-    """An answer with mail."""
+    """An answer that showed mail, and the request behind it."""
 
     receipt: str
     caller: Caller
@@ -44,46 +44,48 @@ class Shown:
 
 
 class Handing:
-    """Answers with mail of one client that it may or may not have read."""
+    """The answers with mail to one client that the client may not have read."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._shown: list[Shown] = []
 
     def begin(self, shown: Shown) -> None:
-        """An answer with mail is about to be sent."""
+        """Record an answer with mail, before the answer is sent."""
         if shown.fate is not None:
             shown.fate.is_watched = True
         self._shown = [*self._shown[-_KEPT_MAX:], shown]
 
     async def end(self, shown: Shown, *, is_out: bool) -> None:
-        """It has been sent, or could not be."""
+        """Confirm the mail of a sent answer as delivered, or forget an answer that could not be sent."""
         if is_out:
             await confirm(self._app, shown.receipt, shown.caller, Step.DELIVERED)
         elif shown in self._shown:
             self._shown.remove(shown)
 
     def taken_back(self, request_id: int | str) -> None:
-        """The client no longer wants the answer to a request: whoever sends it may not have looked."""
-        self._shown = [one for one in self._shown if one.request_id != request_id]
+        """Forget the answer to a cancelled request: the client may not have read the answer."""
+        self._shown = [shown for shown in self._shown if shown.request_id != request_id]
 
     async def called(self, caller: Caller, connection: object) -> None:
-        """The client calls: what it must have read by now is read."""
+        """Confirm as read the mail that the client must have read before the present call."""
         if not self._shown:
             return
         now = time.monotonic()
-        self._shown = [one for one in self._shown if one.fate is None or not one.fate.is_broken]
-        read = [one for one in self._shown if one.caller.name == caller.name and _has_read(one, connection, now)]
-        self._shown = [one for one in self._shown if one not in read]
-        for one in read:
-            await confirm(self._app, one.receipt, caller, Step.READ)
+        self._shown = [shown for shown in self._shown if shown.fate is None or not shown.fate.is_broken]
+        read = [
+            shown for shown in self._shown if shown.caller.name == caller.name and _has_read(shown, connection, now)
+        ]
+        self._shown = [shown for shown in self._shown if shown not in read]
+        for shown in read:
+            await confirm(self._app, shown.receipt, caller, Step.READ)
 
 
-def _has_read(one: Shown, connection: object, now: float) -> bool:
-    return (one.connection is not None and one.connection == connection) or now - one.at >= _UNDER_WAY_SECONDS
+def _has_read(shown: Shown, connection: object, now: float) -> bool:
+    return (shown.connection is not None and shown.connection == connection) or now - shown.at >= _TRANSIT_SECONDS_MAX
 
 
 async def confirm(app: App, receipt: str, caller: Caller, step: Step) -> None:
-    """Take a step; that it cannot be noted harms nobody, the mail is offered again."""
+    """Confirm a step for the mail of a receipt. Ignore a failure, because the mail is offered again."""
     with contextlib.suppress(errors.MaestroError):
         await app.call(mail.CONFIRM, mail_shapes.Confirm(receipt=receipt, step=step, via=_VIA), caller=caller)

@@ -1,4 +1,4 @@
-"""Small pieces of ASGI: bodies, replays, whole answers."""
+"""Helpers for ASGI: read a body, replay a body, send an answer, make a request to the SDK."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from starlette.types import Message, Receive, Scope, Send
 from maestro.core import errors, limits
 
 encode = msgspec.json.Encoder().encode
-FATE = "maestro.fate"  # where a request's scope says what becomes of its connection
+FATE = "maestro.fate"  # the scope's key of the connection's outcome
 _JSON = (b"content-type", b"application/json")
 
 
 async def body_of(receive: Receive) -> bytes | None:
-    """A request's body; None when the client went before it was complete."""
+    """Return a request's body; None if the client left before the body was complete."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -26,27 +26,27 @@ async def body_of(receive: Receive) -> bytes | None:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > limits.body_bytes_max:
-            raise errors.TooLarge(f"A request has at most {limits.body_bytes_max} bytes.")
+            raise errors.TooLarge(f"The request is too large: a body has at most {limits.body_bytes_max} bytes.")
         if not message.get("more_body"):
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def again(body: bytes, receive: Receive) -> Receive:
-    """The same request once more, for whoever reads it next."""
-    told = False
+    """Return a `receive` that first replays a body, for the next reader of the request."""
+    is_replayed = False
 
     async def replay() -> Message:
-        nonlocal told
-        if told:
+        nonlocal is_replayed
+        if is_replayed:
             return await receive()
-        told = True
+        is_replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
 
 
 async def answer(send: Send, status: int, body: bytes, *extra: tuple[bytes, bytes]) -> None:
-    """A whole answer."""
+    """Send an answer with its whole body."""
     headers = [_JSON, (b"content-length", str(len(body)).encode()), *extra]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -61,7 +61,7 @@ def with_header(headers: list[tuple[bytes, bytes]], name: bytes, value: str) -> 
 
 
 class Inside:
-    """A request of our own to the SDK, and what it answers with."""
+    """A request of Maestro itself to the SDK, and the SDK's answer."""
 
     def __init__(self, method: str, message: Any, extra: tuple[tuple[bytes, bytes], ...], **scope: Any) -> None:
         self.status = 0
@@ -81,7 +81,7 @@ class Inside:
             ],
             **scope,
         }
-        self.receive = again(self._body, self._nothing_more)
+        self.receive = again(self._body, self._wait_for_answer)
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -90,6 +90,6 @@ class Inside:
         elif not message.get("more_body"):
             self._done.set()
 
-    async def _nothing_more(self) -> Message:
+    async def _wait_for_answer(self) -> Message:
         await self._done.wait()
         return {"type": "http.disconnect"}

@@ -1,4 +1,4 @@
-"""One HTTP request on the long way: as the engine sees it, and what becomes of its answer."""
+"""An HTTP request that the SDK answers: the connection that the engine sees, and the relay of the answer."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from maestro.surfaces.mcp.updates import Updates
 
 
 class HttpLine:
-    """One HTTP request, as the engine sees it."""
+    """The connection of one HTTP request, as the engine sees it."""
 
     def __init__(self, caller: Caller, headers: Headers, known: Known | None, *, hang_up: Callable[[], None]) -> None:
         self.gone = asyncio.Event()
         self.over = asyncio.Event()
-        self.is_answering = False  # and not a stream that goes on until one of both hangs up
-        self.answers: tuple[int | str | None, str] | None = None  # the request whose answer shows mail, its receipt
+        self.is_answering = False  # False for a stream, which lasts until client or server closes it
+        self.answers: tuple[int | str | None, str] | None = (
+            None  # a request's id, and the receipt of the mail in its answer
+        )
         self._caller = caller
-        self._told = headers.get(WAIT_SECONDS_HEADER, b"").decode("latin-1")
+        self._wait_seconds_header = headers.get(WAIT_SECONDS_HEADER, b"").decode("latin-1")
         self._known = known
         self._hang_up = hang_up
 
@@ -44,7 +46,7 @@ class HttpLine:
         return self._caller
 
     def order(self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str) -> Order:
-        return Order(seconds_max=patience(client, self._told))
+        return Order(seconds_max=patience(client, self._wait_seconds_header))
 
     def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
         self.answers = (request_id, receipt)
@@ -58,7 +60,7 @@ class HttpLine:
 
 
 class Way:
-    """A request's way: its answer under another name, and whether its client hung up before that was out."""
+    """A relay between a client and the SDK that renames the session id, and notices a client that hangs up early."""
 
     def __init__(self, receive: Receive, send: Send, *, renamed: Callable[[Message], Message]) -> None:
         self.is_broken = False
@@ -66,7 +68,7 @@ class Way:
         self.before_end: Callable[[], Shown | None] = lambda: None
         self._receive = receive
         self._send = send
-        self._renamed = renamed
+        self._rename_session = renamed
         self._is_complete = False
 
     async def receive(self) -> Message:
@@ -76,15 +78,16 @@ class Way:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = self._renamed(message)
+            message = self._rename_session(message)
         elif message["type"] == "http.response.body":
             if self.shown is None:
-                self.shown = self.before_end()  # from here on the client may have it, and call again
+                self.shown = self.before_end()  # from here on the client may have the answer, and call again
             self._is_complete |= not message.get("more_body")
         await self._send(message)
 
 
 def shown_by(line: HttpLine, caller: Caller, scope: Scope, handing: Handing) -> Shown | None:
+    """Record the mail that an answer shows, before the answer is sent; return None for an answer without mail."""
     if line.answers is None:
         return None
     request_id, receipt = line.answers

@@ -1,7 +1,7 @@
-"""The sessions of the protocol over HTTP, and their ids.
+"""The register of MCP sessions over HTTP, and their ids.
 
-The ids that clients see are ours: signed for one caller, so that they outlive the server. The SDK hears of a session
-when it is first needed for it.
+Maestro makes the ids that clients see, and signs each id for one caller. The ids stay valid after a restart of the
+server. The SDK learns of a session when the session first needs the SDK.
 """
 
 from __future__ import annotations
@@ -21,28 +21,30 @@ from maestro.surfaces.mcp.lines import tool_of
 from maestro.surfaces.mcp.listings import Listing
 from maestro.surfaces.mcp.updates import Updates
 
-_ENDED_MAX = 10_000
+_VOIDED_MAX = 10_000
 _NONCE_BYTES = 9
 
 
 @dataclass(eq=False)
 class Known:
-    """A session that a client has begun."""
+    """An MCP session of a client."""
 
-    outer: str  # the id that the client knows
+    outer: str  # the id that the client uses
     caller: Caller
     handing: Handing
-    hello: Any  # how the client introduced itself
+    hello: Any  # the parameters of the client's `initialize`
     version: bytes = b""
-    ready: bool = False  # the client has said that it is
-    inner: str = ""  # the SDK's id; none before the SDK has heard of it
+    ready: bool = False  # the client has sent `notifications/initialized`
+    inner: str = ""  # the SDK's id; empty before the SDK knows the session
     introducing: asyncio.Lock = field(default_factory=asyncio.Lock)
     listened: bool = False
-    busy: int = 0  # requests that the SDK has not answered yet, and open streams
+    busy: int = 0  # open streams, and requests that the SDK has not answered
     seen: float = 0.0
-    in_flight: set[int | str] = field(default_factory=set)  # of those answered without the SDK
-    tell: Callable[[], Awaitable[None]] | None = None  # says that its tools have changed, once the SDK knows it
-    streams: int = 0  # on which it hears such things
+    in_flight: set[int | str] = field(default_factory=set)  # ids of requests that are being answered without the SDK
+    tell: Callable[[], Awaitable[None]] | None = (
+        None  # notifies the client of changed tools, once the SDK knows the session
+    )
+    streams: int = 0  # open streams for notifications
     updates: Updates | None = None
     listing: Listing | None = None
 
@@ -50,70 +52,70 @@ class Known:
         self.seen = time.monotonic()
 
     def is_idle(self, now: float) -> bool:
-        most = limits.mcp_unheard_seconds_max if self.listened else limits.mcp_silent_seconds_max
-        return not self.busy and now - self.seen > most
+        idle_seconds_max = limits.mcp_unheard_seconds_max if self.listened else limits.mcp_silent_seconds_max
+        return not self.busy and now - self.seen > idle_seconds_max
 
 
 class Register:
-    """Sessions by both of their ids."""
+    """The MCP sessions, by the client's id and by the SDK's id."""
 
     def __init__(self, sign: Callable[[str], str]) -> None:
         self._sign = sign
-        self._outer: dict[str, Known] = {}
-        self._inner: dict[str, Known] = {}
-        self._ended: dict[str, None] = {}
+        self._by_outer: dict[str, Known] = {}
+        self._by_inner: dict[str, Known] = {}
+        self._voided: dict[str, None] = {}
 
     def __len__(self) -> int:
-        return len(self._outer)
+        return len(self._by_outer)
 
     def __iter__(self) -> Iterator[Known]:
-        return iter(list(self._outer.values()))
+        return iter(list(self._by_outer.values()))
 
     def get(self, outer: str) -> Known | None:
-        return self._outer.get(outer)
+        return self._by_outer.get(outer)
 
     def by_inner(self, inner: str) -> Known | None:
-        return self._inner.get(inner)
+        return self._by_inner.get(inner)
 
-    def add(self, known: Known) -> Known:
-        known.touch()
-        self._outer[known.outer] = known
-        if known.inner:
-            self._inner[known.inner] = known
-        return known
+    def add(self, session: Known) -> Known:
+        session.touch()
+        self._by_outer[session.outer] = session
+        if session.inner:
+            self._by_inner[session.inner] = session
+        return session
 
-    def introduced(self, known: Known, inner: str) -> None:
-        """The SDK has heard of it, and calls it so."""
-        known.inner = inner
-        self._inner[inner] = known
+    def introduced(self, session: Known, inner: str) -> None:
+        """Record the SDK's id of a session."""
+        session.inner = inner
+        self._by_inner[inner] = session
 
-    def drop(self, known: Known) -> None:
-        """Forget it; its id is still good."""
-        self._outer.pop(known.outer, None)
-        self._inner.pop(known.inner, None)
-        if known.updates is not None:
-            known.updates.close()
+    def drop(self, session: Known) -> None:
+        """Forget a session. Its id stays valid."""
+        self._by_outer.pop(session.outer, None)
+        self._by_inner.pop(session.inner, None)
+        if session.updates is not None:
+            session.updates.close()
 
-    def end(self, known: Known) -> None:
-        """Its client has ended it: its id is void."""
-        self.drop(known)
-        self._ended[known.outer] = None
-        if len(self._ended) > _ENDED_MAX:
-            del self._ended[next(iter(self._ended))]
+    def end(self, session: Known) -> None:
+        """Forget a session and void its id."""
+        self.drop(session)
+        self._voided[session.outer] = None
+        if len(self._voided) > _VOIDED_MAX:
+            del self._voided[next(iter(self._voided))]
 
     def mint(self, caller: Caller, client: str) -> str:
-        """A new id, which also says what program its client is."""
+        """Return a new session id. The id also names the client's tool."""
         nonce = f"{tool_of(client) or 'other'}-{secrets.token_urlsafe(_NONCE_BYTES)}"
-        return f"{nonce}.{self._mark(nonce, caller)}"
+        return f"{nonce}.{self._sign_nonce(nonce, caller)}"
 
     def client_of(self, outer: str) -> str:
         return outer.partition("-")[0]
 
     def is_ours(self, outer: str, caller: Caller) -> bool:
-        """Whether an id was made for this caller, and not ended since."""
-        nonce, _, mark = outer.rpartition(".")
-        good = bool(nonce) and hmac.compare_digest(mark.encode(), self._mark(nonce, caller).encode())
-        return good and outer not in self._ended
+        """Return whether an id was made for this caller and is not void."""
+        nonce, _, signature = outer.rpartition(".")
+        is_signed = bool(nonce) and hmac.compare_digest(signature.encode(), self._sign_nonce(nonce, caller).encode())
+        return is_signed and outer not in self._voided
 
-    def _mark(self, nonce: str, caller: Caller) -> str:
+    def _sign_nonce(self, nonce: str, caller: Caller) -> str:
         return self._sign(f"mcp {nonce} {caller.name}")

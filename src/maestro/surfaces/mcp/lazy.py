@@ -1,4 +1,4 @@
-"""The SDK, which is there once somebody needs it: it takes a second to import, and 40 MB."""
+"""Load the SDK for the first client that needs the SDK: the import takes a second and 40 MB."""
 
 from __future__ import annotations
 
@@ -10,47 +10,48 @@ from typing import TYPE_CHECKING, Any
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import http
 from maestro.surfaces.mcp.http_lines import HttpLine
+from maestro.surfaces.mcp.lines import CONNECTION_KEY
 
 if TYPE_CHECKING:
     from maestro.surfaces.mcp.engine import Engine
 
-Make = Callable[[Any], "Engine"]  # an engine, of the module that knows the SDK
+Make = Callable[[Any], "Engine"]  # makes an engine from the module that imports the SDK
 
 
 class LazyEngine:
-    """One engine for all clients, made for the first that needs it."""
+    """One engine for all clients, made for the first client that needs the SDK."""
 
     def __init__(self, make: Make) -> None:
         self._make = make
         self._engine: Engine | None = None
-        self._starting: asyncio.Task[Engine] | None = None
+        self._loading: asyncio.Task[Engine] | None = None
 
     @property
     def is_there(self) -> bool:
         return self._engine is not None
 
     async def get(self) -> Engine:
-        """That whoever was first hangs up does not stop it."""
+        """Return the engine; load the SDK first if necessary. A client that hangs up does not stop the loading."""
         if self._engine is not None:
             return self._engine
-        if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
-            self._starting = asyncio.create_task(self._start())
-        return await asyncio.shield(self._starting)
+        if self._loading is None or (self._loading.done() and self._loading.exception() is not None):
+            self._loading = asyncio.create_task(self._load_engine())
+        return await asyncio.shield(self._loading)
 
-    async def _start(self) -> Engine:
-        # Imported in a thread, it holds up nobody else.
+    async def _load_engine(self) -> Engine:
+        # The import runs in a thread, so that other requests do not wait.
         engine = self._make(await asyncio.to_thread(importlib.import_module, "maestro.surfaces.mcp.engine"))
         await engine.start()
         self._engine = engine
         return engine
 
     async def ask(self, method: str, message: Any, caller: Caller, *extra: tuple[bytes, bytes]) -> http.Inside:
-        """A request of our own, behind the scenes."""
+        """Send a request of Maestro itself to the SDK, and return the request with its answer."""
         engine = await self.get()
-        line = HttpLine(caller, {}, None, hang_up=lambda: None)
-        asked = http.Inside(method, message, extra, **{"maestro.line": line})
-        await engine.handle(asked.scope, asked.receive, asked.send)
-        return asked
+        connection = HttpLine(caller, {}, None, hang_up=lambda: None)
+        request = http.Inside(method, message, extra, **{CONNECTION_KEY: connection})
+        await engine.handle(request.scope, request.receive, request.send)
+        return request
 
     async def stop(self) -> None:
         if self._engine is not None:

@@ -1,4 +1,4 @@
-"""Who is at the other end: what the engine asks of a request's way in, be it HTTP or the pipe of `maestro mcp`."""
+"""The connection of a request as the engine sees it, over HTTP or over the pipe of `maestro mcp`."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from maestro.domain.callers import Caller
 from maestro.surfaces.mcp.calls import WAIT_SECONDS_DEFAULT, Order
 from maestro.surfaces.mcp.updates import Updates
 
-# How long clients wait for a tool's answer, with some to spare. Those we start ourselves are told another limit, and
-# say which (MAESTRO_MCP_WAIT_SECONDS, or the header of the same name).
-_PATIENCE_SECONDS = {"claude": 1_700, "codex": 280, "gemini": 570}
+# How long clients wait for a tool's answer, minus a margin. Clients that Maestro starts get another limit, and send
+# the limit with each request (MAESTRO_MCP_WAIT_SECONDS, or the header of the same name).
+_TOOL_WAIT_SECONDS = {"claude": 1_700, "codex": 280, "gemini": 570}
+CONNECTION_KEY = "maestro.connection"  # the scope's key of a request's connection
 WAIT_SECONDS_HEADER = b"maestro-mcp-wait-seconds"
 _WAIT_SECONDS_MAX = 24 * 3600
 
 
 class Line(Protocol):
-    """The way that a request came, and its client."""
+    """The connection of a request, and its client."""
 
-    gone: asyncio.Event | None  # set when there is no more waiting; None: the handler is cancelled instead
+    gone: asyncio.Event | None  # set when the client or the server goes; None: the handler is cancelled instead
     updates: Updates | None
 
     async def caller(self, client: str) -> Caller:
-        """Who is calling; a MaestroError says why nobody is."""
+        """Return who is calling; raise a MaestroError if the caller is not known."""
 
     def order(self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str) -> Order:
-        """How this call is to be carried out."""
+        """Return the options of a tool call."""
 
     def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
-        """The answer to this request shows mail."""
+        """Record that the answer to a request shows mail."""
 
     def listed(self, caller: Caller) -> None:
-        """The client has been given the tools of this caller."""
+        """Record that the client got the list of a caller's tools."""
 
     def end(self) -> None:
-        """Hang up."""
+        """Close the connection."""
 
 
 def tool_of(client: str) -> str:
-    """The program behind a client's name, as Maestro knows it; '' if none of those."""
-    said = client.lower()
-    return next((tool for tool in _PATIENCE_SECONDS if tool in said), "")
+    """Return the tool that a client's name contains, or an empty string."""
+    lower_name = client.lower()
+    return next((tool for tool in _TOOL_WAIT_SECONDS if tool in lower_name), "")
 
 
-def patience(client: str, told: str) -> float:
-    """How long a client waits for an answer: as it was told, else as its program does."""
-    if told.isascii() and told.isdigit() and len(told) < 10:
-        return float(min(max(int(told), 1), _WAIT_SECONDS_MAX))
-    return _PATIENCE_SECONDS.get(tool_of(client), WAIT_SECONDS_DEFAULT)
+def patience(client: str, given: str) -> float:
+    """Return how long a client waits for an answer: the given seconds, or the default of its tool."""
+    if given.isascii() and given.isdigit() and len(given) < 10:
+        return float(min(max(int(given), 1), _WAIT_SECONDS_MAX))
+    return _TOOL_WAIT_SECONDS.get(tool_of(client), WAIT_SECONDS_DEFAULT)

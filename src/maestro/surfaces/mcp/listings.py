@@ -1,6 +1,6 @@
-"""Clients that were told which tools they have, and are told when that is no longer so.
+"""Notify clients when their list of tools has changed.
 
-What a session may changes with its member; whose a pipe is, with the sessions that are registered.
+The tools of a session change with its member. The caller of a pipe changes when an agent is registered.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import schemas
 
-_GATHER_SECONDS = 0.2  # what changes together is told once
+_GATHER_SECONDS = 0.2  # changes within this time cause one notification
 
 
 class Listing:
-    """One client's list of tools."""
+    """The list of tools that one client has."""
 
     def __init__(self, who: Callable[[], Awaitable[Caller]], tell: Callable[[], Awaitable[None]] | None) -> None:
-        self.tell = tell  # None while nobody would hear it
-        self._who = who
-        self._told: schemas.Offer | None = None
+        self.tell = tell  # None while the client has no open stream
+        self._identify = who
+        self._listed_uses: schemas.Offer | None = None
 
     def told(self, caller: Caller) -> None:
-        """It has been given the list of this caller."""
-        self._told = schemas.offer(caller)
+        """Record that the client got the list of a caller."""
+        self._listed_uses = schemas.offer(caller)
 
     async def check(self) -> None:
-        """Tell it if its list is another by now."""
-        if self._told is None or self.tell is None:
+        """Notify the client if its list has changed."""
+        if self._listed_uses is None or self.tell is None:
             return
         try:
-            now = schemas.offer(await self._who())
+            offered = schemas.offer(await self._identify())
         except errors.MaestroError:
-            return  # its next call says what is wrong
-        if now != self._told and self.tell is not None:
-            self._told = now
+            return  # the client's next call reports the error
+        if offered != self._listed_uses and self.tell is not None:
+            self._listed_uses = offered
             with contextlib.suppress(TimeoutError, OSError):
                 async with asyncio.timeout(limits.mcp_stalled_seconds):
                     await self.tell()
 
 
 class Listings:
-    """Those of all clients that can be told something."""
+    """The lists of all clients that can get a notification."""
 
     def __init__(self) -> None:
         self._all: set[Listing] = set()
-        self._unsure: set[Listing] = set()  # whose lists may be old
+        self._unchecked: set[Listing] = set()  # the lists that may have changed
         self._checking: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
@@ -66,13 +66,13 @@ class Listings:
         self._all.discard(listing)
 
     def changed(self, only: Listing | None = None) -> None:
-        """Somebody may do more, or less, than before; or one can be told only now."""
-        self._unsure |= self._all if only is None else {only}
-        if self._unsure and (self._checking is None or self._checking.done()):
-            self._checking = asyncio.create_task(self._check())
+        """Check all lists soon, or only the list of one client that can get notifications now."""
+        self._unchecked |= self._all if only is None else {only}
+        if self._unchecked and (self._checking is None or self._checking.done()):
+            self._checking = asyncio.create_task(self._check_lists())
 
-    async def _check(self) -> None:
+    async def _check_lists(self) -> None:
         await asyncio.sleep(_GATHER_SECONDS)
-        self._checking = None  # what changes from here on is looked at anew
-        unsure, self._unsure = self._unsure & self._all, set()
-        await asyncio.gather(*(listing.check() for listing in unsure))
+        self._checking = None  # later changes cause a new check
+        unchecked, self._unchecked = self._unchecked & self._all, set()
+        await asyncio.gather(*(listing.check() for listing in unchecked))

@@ -1,4 +1,4 @@
-"""What this surface sees of the server, beyond what every surface does: it may listen to what happens."""
+"""The server as the MCP surface sees it: the `App` of every surface, plus events, mailboxes and signatures."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from maestro.operations.app import App
 
 
 class Listener(Protocol):
-    """Events as they come. One that lags has missed some, and looks at everything anew."""
+    """A subscription to events. A lagging listener has missed events, and its user must read all data again."""
 
     lagging: bool
 
     async def wait(self) -> None:
-        """Until something has come."""
+        """Wait until an event has arrived."""
 
     def take(self) -> list[Event]:
-        """What has come so far."""
+        """Return and remove the events that have arrived."""
 
 
 class Host(App, Protocol):
-    """The server, to this surface."""
+    """The server, as the MCP surface sees it."""
 
     def listen(self, caller: Caller) -> AbstractContextManager[Listener]:
-        """Hear of a caller's mail, its session and its project."""
+        """Subscribe to the events of a caller's mail, session and project."""
 
     def boxes(self, caller: Caller) -> frozenset[str]:
-        """Where a caller's mail lies."""
+        """Return the mailboxes of a caller."""
 
     async def anew(self, caller: Caller) -> Caller:
-        """The same caller, with what it may by now."""
+        """Return the same caller with its present rights."""
 
     def sign(self, text: str) -> str:
-        """A mark that only this data directory can make."""
+        """Return a signature that only this data directory can make."""

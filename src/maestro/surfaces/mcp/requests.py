@@ -1,6 +1,6 @@
-"""What is read of messages without the SDK.
+"""Read MCP messages without the SDK.
 
-Each shape is narrower than the protocol's: what does not fit is not wrong, it is the SDK's to judge.
+Each type is narrower than the protocol's type. The SDK decides about a message that does not fit.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ MODERN = "2026-07-28"
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 INITIALIZED = "notifications/initialized"
 _CANCELLED = b"notifications/cancelled"
-_META = "io.modelcontextprotocol/"
-_ENVELOPE = frozenset({f"{_META}{name}" for name in ("protocolVersion", "clientInfo", "clientCapabilities")})
+_META_PREFIX = "io.modelcontextprotocol/"
+_MODERN_META = frozenset(
+    {f"{_META_PREFIX}{name}" for name in ("protocolVersion", "clientInfo", "clientCapabilities")}
+)
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True):
@@ -31,7 +33,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Call(msgspec.Struct):
-    """What a tool call says."""
+    """The parameters of a tool call."""
 
     name: str
     arguments: dict[str, Any] | None = None
@@ -39,7 +41,7 @@ class Call(msgspec.Struct):
 
 
 class Listing(msgspec.Struct, forbid_unknown_fields=True):
-    """What a request says that needs to say nothing."""
+    """The parameters of a request that needs none."""
 
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
@@ -51,7 +53,7 @@ class _Icon(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class ClientInfo(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """What a client calls itself."""
+    """The name and the version of a client."""
 
     name: str
     version: str
@@ -74,7 +76,7 @@ class _Capabilities(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Hello(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """How a client introduces itself."""
+    """The parameters of `initialize`."""
 
     protocol_version: str
     capabilities: _Capabilities
@@ -82,106 +84,107 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
     @property
     def version(self) -> str:
-        """The revision that is spoken from then on."""
+        """The protocol revision of the session."""
         return self.protocol_version if self.protocol_version in HANDSHAKES else HANDSHAKES[-1]
 
 
-class _Named(msgspec.Struct):
+class _ClientName(msgspec.Struct):
     name: str = ""
 
 
-class _HelloParams(msgspec.Struct, rename="camel"):
-    client_info: _Named
+class _NamedParams(msgspec.Struct, rename="camel"):
+    client_info: _ClientName
 
 
-class _AnyHello(msgspec.Struct):
-    params: _HelloParams
+class _NamedHello(msgspec.Struct):
+    params: _NamedParams
 
 
-class _Taken(msgspec.Struct, rename="camel"):
+class _CancelledParams(msgspec.Struct, rename="camel"):
     request_id: int | str = ""
 
 
 class _Cancelled(msgspec.Struct):
-    params: _Taken
+    params: _CancelledParams
 
 
-_Shape = TypeVar("_Shape", Call, Listing, Hello)
-_read_message = msgspec.json.Decoder(Message).decode
-_read_hello = msgspec.json.Decoder(_AnyHello).decode
-_read_cancelled = msgspec.json.Decoder(_Cancelled).decode
-_READ: dict[type, Any] = {shape: msgspec.json.Decoder(shape).decode for shape in (Call, Listing, Hello)}
+_Params = TypeVar("_Params", Call, Listing, Hello)
+_decode_message = msgspec.json.Decoder(Message).decode
+_decode_hello = msgspec.json.Decoder(_NamedHello).decode
+_decode_cancelled = msgspec.json.Decoder(_Cancelled).decode
+_DECODERS: dict[type, Any] = {shape: msgspec.json.Decoder(shape).decode for shape in (Call, Listing, Hello)}
 
 
 def message_of(data: bytes) -> Message | None:
-    """One message of the protocol; None for what is none, or more than one."""
+    """Return the message in the data; None if the data is no message, or a batch."""
     try:
-        message = _read_message(data)
+        message = _decode_message(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return message if message.jsonrpc == "2.0" else None
 
 
-def params_of(message: Message, shape: type[_Shape]) -> _Shape | None:
-    """What a message says, if it says it as is usual."""
+def params_of(message: Message, shape: type[_Params]) -> _Params | None:
+    """Return the parameters of a message, or None if they do not have the usual form."""
     try:
-        found: _Shape = _READ[shape](message.params)
+        params: _Params = _DECODERS[shape](message.params)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return found
+    return params
 
 
 def is_plain(meta: Mapping[str, Any] | None) -> bool:
-    """Whether a request with a handshake before it says nothing out of the ordinary."""
-    return not meta or (_is_token(meta) and not any(name.startswith(_META) for name in meta))
+    """Return whether the `_meta` of a request after a handshake has only usual fields."""
+    return not meta or (_has_valid_token(meta) and not any(name.startswith(_META_PREFIX) for name in meta))
 
 
 def is_envelope(meta: Mapping[str, Any] | None) -> bool:
-    """Whether a request speaks for itself, as since 2026-07-28, and says nothing out of the ordinary."""
-    if not meta or meta.get(f"{_META}protocolVersion") != MODERN or not _is_token(meta):
+    """Return whether the `_meta` of a request of 2026-07-28 is complete and has only usual fields."""
+    if not meta or meta.get(f"{_META_PREFIX}protocolVersion") != MODERN or not _has_valid_token(meta):
         return False
-    if any(name.startswith(_META) and name not in _ENVELOPE for name in meta):
+    if any(name.startswith(_META_PREFIX) and name not in _MODERN_META for name in meta):
         return False
     try:
-        msgspec.convert(meta.get(f"{_META}clientInfo"), ClientInfo)
-        msgspec.convert(meta.get(f"{_META}clientCapabilities"), _Capabilities)
+        msgspec.convert(meta.get(f"{_META_PREFIX}clientInfo"), ClientInfo)
+        msgspec.convert(meta.get(f"{_META_PREFIX}clientCapabilities"), _Capabilities)
     except msgspec.ValidationError:
         return False
     return True
 
 
-def _is_token(meta: Mapping[str, Any]) -> bool:
+def _has_valid_token(meta: Mapping[str, Any]) -> bool:
     return isinstance(meta.get("progressToken", 0), int | str)
 
 
 def is_json(headers: Headers, *, both: bool) -> bool:
+    """Return whether a request sends JSON and accepts JSON; with `both`, also a stream of events."""
     accept = headers.get(b"accept", b"")
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip()
+    content_type = headers.get(b"content-type", b"").partition(b";")[0].strip()
     takes_both = b"application/json" in accept and b"text/event-stream" in accept
-    return kind == b"application/json" and (takes_both or (not both and b"*/*" in accept))
+    return content_type == b"application/json" and (takes_both or (not both and b"*/*" in accept))
 
 
 def client_of(body: bytes) -> str:
-    """What a client that introduces itself in any way calls itself."""
+    """Return the client's name in any `initialize`, or an empty string."""
     try:
-        return _read_hello(body).params.client_info.name
+        return _decode_hello(body).params.client_info.name
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
 
 
 def client_in(message: Message) -> str:
-    """What the client of a request that speaks for itself calls itself."""
-    listing = params_of(message, Call) if message.method == "tools/call" else params_of(message, Listing)
-    info = (listing.meta or {}).get(f"{_META}clientInfo") if listing is not None else None
+    """Return the client's name in a request of 2026-07-28, or an empty string."""
+    params = params_of(message, Call) if message.method == "tools/call" else params_of(message, Listing)
+    info = (params.meta or {}).get(f"{_META_PREFIX}clientInfo") if params is not None else None
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else ""
 
 
 def cancelled_by(body: bytes) -> int | str:
-    """The request that a client takes back; '' if it does no such thing."""
+    """Return the id of the request that a client cancels, or an empty string."""
     if _CANCELLED not in body:
         return ""
     try:
-        return _read_cancelled(body).params.request_id
+        return _decode_cancelled(body).params.request_id
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""

@@ -1,6 +1,6 @@
-"""What can be read and watched by address, and which events change which address.
+"""The MCP resources, and the events that change each resource.
 
-Reading a resource marks nothing: no one knows what a client does with it.
+Reading a resource does not mark mail as read: the client may not show the text to its model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _THREAD = "maestro://thread/"
 
 
 class Listed(NamedTuple):
-    """A resource, or a kind of them, as a client sees it in a list."""
+    """A resource, or a template of resources, as a client sees it in a list."""
 
     uri: str
     name: str
@@ -43,9 +43,9 @@ FIXED = (
 )
 TEMPLATES = (
     Listed(_TASK + "{ref}", "task", "One task with everything around it."),
-    Listed(_THREAD + "{id}", "thread", "A whole conversation."),
+    Listed(_THREAD + "{id}", "thread", "A whole mail thread."),
 )
-_REQUESTS: dict[str, tuple[Operation, msgspec.Struct]] = {
+_FIXED_REQUESTS: dict[str, tuple[Operation, msgspec.Struct]] = {
     INBOX: (mail.INBOX, mail_shapes.ReadInbox(peek=True)),
     READY: (tasks.READY, task_shapes.ReadyTasks()),
     SESSIONS: (sessions.LIST, sessions.ListSessions(active=True)),
@@ -54,62 +54,62 @@ _REQUESTS: dict[str, tuple[Operation, msgspec.Struct]] = {
 
 
 class Topic(NamedTuple):
-    """A resource that is watched: its address, and the id of what stands behind it."""
+    """A watched resource: its address, and the id of its task or thread."""
 
     uri: str
     subject: str
 
 
 async def read(app: App, uri: str, caller: Caller, words: Callable[[Any], str]) -> str:
-    """A resource as text."""
-    return words(await _answer(app, uri, caller))
+    """Return a resource as text."""
+    return words(await _call_operation(app, uri, caller))
 
 
 async def topic(app: App, uri: str, caller: Caller) -> Topic:
-    """What to watch for a resource; NotFound if the caller has no such thing."""
-    answer = await _answer(app, uri, caller)
+    """Return the topic of a resource; raise NotFound if the caller has no access to the resource."""
+    answer = await _call_operation(app, uri, caller)
     return Topic(uri, getattr(answer, "thread_id", "") or getattr(answer, "id", ""))
 
 
 def changed(event: Event, topics: Iterable[Topic], boxes: frozenset[str]) -> set[str]:
-    """The watched resources that an event may have changed."""
-    return {topic.uri for topic in topics if _concerns(event, topic, boxes)}
+    """Return the addresses of the watched resources that an event may have changed."""
+    return {topic.uri for topic in topics if _may_change(event, topic, boxes)}
 
 
-def _concerns(event: Event, topic: Topic, boxes: frozenset[str]) -> bool:
+def _may_change(event: Event, topic: Topic, boxes: frozenset[str]) -> bool:
     group = event.kind.partition(".")[0]
     if topic.uri == INBOX:
-        return group in ("mail", "thread") and _is_in(event, boxes)
+        return group in ("mail", "thread") and _is_mail_in(event, boxes)
     if topic.uri == READY:
         return group == "task"
     if topic.uri == SESSIONS:
         return group == "session"
     if topic.uri == PRIMER:
-        return group in ("task", "session") or (group == "mail" and _is_in(event, boxes))
+        return group in ("task", "session") or (group == "mail" and _is_mail_in(event, boxes))
     if topic.uri.startswith(_THREAD):
         return topic.subject in (event.subject, event.data.get("thread"))
     return topic.subject == event.subject or (group == "task" and topic.subject in event.data.values())
 
 
-def _is_in(event: Event, boxes: frozenset[str]) -> bool:
-    """Whether it is about mail in one of these boxes; who claims a conversation takes it out of others'."""
-    told = {event.data.get("box"), *event.data.get("to", ())}
-    return bool(boxes & told) or event.kind.startswith("thread.")
+def _is_mail_in(event: Event, boxes: frozenset[str]) -> bool:
+    """Return whether an event changes one of the mailboxes. The claim of a thread removes it from other mailboxes."""
+    recipients = {event.data.get("box"), *event.data.get("to", ())}
+    return bool(boxes & recipients) or event.kind.startswith("thread.")
 
 
-async def _answer(app: App, uri: str, caller: Caller) -> Any:
-    operation, request = _request(uri)
+async def _call_operation(app: App, uri: str, caller: Caller) -> Any:
+    operation, request = _find_request(uri)
     return await app.call(operation, request, caller=caller)
 
 
-def _request(uri: str) -> tuple[Operation, msgspec.Struct]:
-    if uri in _REQUESTS:
-        return _REQUESTS[uri]
+def _find_request(uri: str) -> tuple[Operation, msgspec.Struct]:
+    if uri in _FIXED_REQUESTS:
+        return _FIXED_REQUESTS[uri]
     try:
         if uri.startswith(_TASK):
             return tasks.SHOW, msgspec.convert({"id": unquote(uri.removeprefix(_TASK))}, task_shapes.OneTask)
         if uri.startswith(_THREAD):
             return mail.THREAD, msgspec.convert({"id": unquote(uri.removeprefix(_THREAD))}, mail_shapes.OneThread)
     except msgspec.ValidationError:
-        pass  # an address that names nothing
+        pass  # an address with an id that is not valid
     raise errors.NotFound(f"There is no resource {uri[:200]!r}.")

@@ -1,6 +1,6 @@
-"""Tools' schemas, derived from the operations' requests and cut to what a model needs to write a call.
+"""Derive the schemas of tools from the requests of operations, with only the parts that a model needs for a call.
 
-No titles, defaults, lengths or patterns: the server checks those anyway, and says in words what is wrong.
+The schemas have no titles, defaults, lengths or patterns: the server checks these, and its errors explain them.
 """
 
 from __future__ import annotations
@@ -25,122 +25,122 @@ _TYPES: tuple[tuple[type[inspect.Type], str], ...] = (
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field of a request, as far as a tool needs to know it."""
+    """A field of a request, as far as a tool needs it."""
 
     name: str
-    type: str  # JSON's
-    many: bool  # a list of these
+    type: str  # the JSON type
+    many: bool  # the field is a list of this type
     choices: tuple[str, ...]
     required: bool
     is_duration: bool
     is_bytes: bool
-    splits: bool  # commas separate its values
-    parts: tuple[Field, ...] = ()  # of an object
+    splits: bool  # commas separate the values in a text
+    parts: tuple[Field, ...] = ()  # the fields of an object
 
 
 def listed(caller: Caller) -> list[dict[str, Any]]:
-    """The tools that a caller sees, as `tools/list` says them."""
-    shown = [(tool, tool.uses_for(caller)) for tool in ALL]
-    return [described(tool, uses, caller) for tool, uses in shown if uses]
+    """Return the tools of a caller, in the format of `tools/list`."""
+    tools = [(tool, tool.uses_for(caller)) for tool in ALL]
+    return [described(tool, uses, caller) for tool, uses in tools if uses]
 
 
-Offer = tuple[tuple[Use, ...], ...]  # of each tool, what of it a caller may
+Offer = tuple[tuple[Use, ...], ...]  # for each tool, the uses that a caller may call
 
 
 def offer(caller: Caller) -> Offer:
-    """What makes one caller's list another than another's."""
+    """Return the uses that a caller may call. Callers with the same uses get the same list of tools."""
     return tuple(tool.uses_for(caller) for tool in ALL)
 
 
 def described(tool: Tool, uses: tuple[Use, ...], caller: Caller) -> dict[str, Any]:
-    """One tool, with those of its uses that the caller may."""
+    """Return one tool with the uses that the caller may call."""
     return {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": _schema(tool, uses, caller.role is Role.PERSON),
+        "inputSchema": _input_schema(tool, uses, caller.role is Role.PERSON),
     }
 
 
 @lru_cache(256)
-def _schema(tool: Tool, uses: tuple[Use, ...], with_project: bool) -> dict[str, Any]:
+def _input_schema(tool: Tool, uses: tuple[Use, ...], with_project: bool) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     actions = [use.action for use in uses if use.action]
     if actions:
         properties["action"] = {"type": "string", "enum": actions}
     for use in uses:
         for argument in arguments(use, with_project=with_project):
-            # The first use counts: where another takes a list, one value is as good as a list of one.
-            properties.setdefault(argument, _property(tool, use, argument))
-    required = [name for name in properties if name == "action" or _everywhere(uses, name)]
-    found: dict[str, Any] = {"type": "object", "properties": properties}
-    return found | {"required": required} if required else found
+            # The first use decides the type: where another use takes a list, a single value is accepted too.
+            properties.setdefault(argument, _argument_schema(tool, use, argument))
+    required = [name for name in properties if name == "action" or _is_required(uses, name)]
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    return schema | {"required": required} if required else schema
 
 
 def arguments(use: Use, *, with_project: bool) -> tuple[str, ...]:
-    """The arguments of a use. A session is in its project; only the person must say which one."""
-    named = with_project and PROJECT in fields(use.operation.request)
-    return (*use.shows, PROJECT) if named else use.shows
+    """Return the arguments of a use. Only the person names a project; a session always works in its own project."""
+    has_project = with_project and PROJECT in fields(use.operation.request)
+    return (*use.shows, PROJECT) if has_project else use.shows
 
 
-def _everywhere(uses: tuple[Use, ...], argument: str) -> bool:
-    """Whether no use can do without an argument."""
-    return all(argument in use.shows and _field(use, argument).required for use in uses)
+def _is_required(uses: tuple[Use, ...], argument: str) -> bool:
+    """Return whether every use requires an argument."""
+    return all(argument in use.shows and _field_of(use, argument).required for use in uses)
 
 
-def _property(tool: Tool, use: Use, argument: str) -> dict[str, Any]:
-    found = _field(use, argument)
-    one: dict[str, Any] = {"type": found.type}
-    if found.parts:
-        one["properties"] = {part.name: {"type": part.type} for part in found.parts}
-    if found.choices and argument in tool.lists:
-        one["enum"] = list(found.choices)
-    if found.many and argument != "id":
-        one = {"type": "array", "items": one}
-    said = tool.says.get(argument)
-    return one | {"description": said} if said else one
+def _argument_schema(tool: Tool, use: Use, argument: str) -> dict[str, Any]:
+    field = _field_of(use, argument)
+    schema: dict[str, Any] = {"type": field.type}
+    if field.parts:
+        schema["properties"] = {part.name: {"type": part.type} for part in field.parts}
+    if field.choices and argument in tool.lists:
+        schema["enum"] = list(field.choices)
+    if field.many and argument != "id":
+        schema = {"type": "array", "items": schema}
+    description = tool.says.get(argument)
+    return schema | {"description": description} if description else schema
 
 
-def _field(use: Use, argument: str) -> Field:
+def _field_of(use: Use, argument: str) -> Field:
     return fields(use.operation.request)[use.field_of(argument)]
 
 
 @lru_cache(256)
 def fields(request: type[msgspec.Struct]) -> dict[str, Field]:
-    """A request's fields by name."""
-    found = inspect.type_info(request)
-    assert isinstance(found, inspect.StructType)
-    return {one.name: _told(one) for one in found.fields}
+    """Return the fields of a request type, by name."""
+    struct = inspect.type_info(request)
+    assert isinstance(struct, inspect.StructType)
+    return {field.name: _describe_field(field) for field in struct.fields}
 
 
-def _parts(kind: inspect.Type) -> tuple[Field, ...]:
-    return tuple(map(_told, kind.fields)) if isinstance(kind, inspect.StructType) else ()
+def _part_fields(kind: inspect.Type) -> tuple[Field, ...]:
+    return tuple(map(_describe_field, kind.fields)) if isinstance(kind, inspect.StructType) else ()
 
 
-def _told(one: inspect.Field) -> Field:
-    kind, extra = _bare(one.type)
-    many = isinstance(kind, inspect.ListType)
+def _describe_field(field: inspect.Field) -> Field:
+    kind, extra = _unwrap_type(field.type)
+    is_list = isinstance(kind, inspect.ListType)
     if isinstance(kind, inspect.ListType):
-        kind, _ = _bare(kind.item_type)
+        kind, _ = _unwrap_type(kind.item_type)
     return Field(
-        name=one.name,
+        name=field.name,
         type=next((name for type_, name in _TYPES if isinstance(kind, type_)), "object"),
-        many=many,
+        many=is_list,
         choices=tuple(str(member.value) for member in kind.cls) if isinstance(kind, inspect.EnumType) else (),
-        required=one.required,
+        required=field.required,
         is_duration=bool(extra.get("duration")),
         is_bytes=isinstance(kind, inspect.BytesType),
-        splits=many and not extra.get("repeat"),
-        parts=_parts(kind),
+        splits=is_list and not extra.get("repeat"),
+        parts=_part_fields(kind),
     )
 
 
-def _bare(kind: inspect.Type) -> tuple[inspect.Type, dict[str, Any]]:
-    """A type without what wraps it, and what was said beside it."""
+def _unwrap_type(kind: inspect.Type) -> tuple[inspect.Type, dict[str, Any]]:
+    """Return a type without its metadata and without None, and the extra data of its metadata."""
     extra: dict[str, Any] = {}
     while isinstance(kind, inspect.Metadata | inspect.UnionType):
         if isinstance(kind, inspect.Metadata):
             extra = extra | (kind.extra or {})
             kind = kind.type
         else:
-            kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+            kind = next(part for part in kind.types if not isinstance(part, inspect.NoneType))
     return kind, extra

@@ -1,4 +1,4 @@
-"""Sessions of the protocol over HTTP, from their handshake to their end; the SDK is told of those that need it."""
+"""MCP sessions over HTTP, from handshake to end. The SDK learns of a session when the session needs the SDK."""
 
 from __future__ import annotations
 
@@ -17,136 +17,136 @@ from maestro.surfaces.mcp.listings import Listing, Listings
 from maestro.surfaces.mcp.ports import Host
 from maestro.surfaces.mcp.requests import HANDSHAKES, INITIALIZED, SESSION, VERSION, Hello
 
-_OLDEST = "2025-03-26"  # what a client speaks that does not say it
+_UNNAMED_REVISION = "2025-03-26"  # the revision of a client that names no revision
 
 
 class Sessions:
-    """All that there are."""
+    """All MCP sessions of the server."""
 
     def __init__(self, host: Host, engine: LazyEngine, listings: Listings) -> None:
         self._host = host
         self._engine = engine
         self._listings = listings
-        self._known = Register(host.sign)
-        self._reaping: asyncio.Task[None] | None = None
+        self._register = Register(host.sign)
+        self._idle_check: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._register)
 
     def __iter__(self) -> Iterator[Known]:
-        return iter(self._known)
+        return iter(self._register)
 
     def begin(self, hello: Hello, params: Any, caller: Caller) -> Known:
-        """A client has introduced itself."""
-        outer = self._known.mint(caller, hello.client_info.name)
-        return self._add(Known(outer, caller, Handing(self._host), params, hello.version.encode()))
+        """Start a session for a client that sent `initialize`."""
+        outer = self._register.mint(caller, hello.client_info.name)
+        return self._add_session(Known(outer, caller, Handing(self._host), params, hello.version.encode()))
 
     def begun(self, inner: str, client: str, caller: Caller) -> Known:
-        """A client has introduced itself to the SDK."""
-        outer = self._known.mint(caller, client)
-        return self._add(Known(outer, caller, Handing(self._host), None, inner=inner))
+        """Add a session whose handshake the SDK has answered."""
+        outer = self._register.mint(caller, client)
+        return self._add_session(Known(outer, caller, Handing(self._host), None, inner=inner))
 
     def find(self, outer: str, caller: Caller, version: str) -> Known | None:
-        """A caller's session by its id. One that was forgotten, by a restart or because it was idle, begins anew."""
-        known = self._known.get(outer)
-        if known is None and self._known.is_ours(outer, caller):
-            spoken = version or _OLDEST
+        """Return a caller's session by its id. A session forgotten after a restart or an idle time starts again."""
+        session = self._register.get(outer)
+        if session is None and self._register.is_ours(outer, caller):
+            revision = version or _UNNAMED_REVISION
             hello = {
-                "protocolVersion": spoken,
+                "protocolVersion": revision,
                 "capabilities": {},
-                "clientInfo": {"name": self._known.client_of(outer), "version": "0"},
+                "clientInfo": {"name": self._register.client_of(outer), "version": "0"},
             }
-            agreed = spoken if spoken in HANDSHAKES else HANDSHAKES[-1]
-            known = self._add(Known(outer, caller, Handing(self._host), hello, agreed.encode(), ready=True))
-        return known
+            agreed = revision if revision in HANDSHAKES else HANDSHAKES[-1]
+            session = self._add_session(Known(outer, caller, Handing(self._host), hello, agreed.encode(), ready=True))
+        return session
 
     def is_anothers(self, outer: str, caller: Caller) -> bool:
-        known = self._known.get(outer)
-        return known is not None and known.caller.name != caller.name
+        session = self._register.get(outer)
+        return session is not None and session.caller.name != caller.name
 
-    def ready(self, inner: str, version: str, tell: Callable[[], Awaitable[None]]) -> None:
-        """The SDK has taken a client's word that it is initialized; `tell` says that its tools have changed."""
-        known = self._known.by_inner(inner)
-        if known is not None:
-            known.version, known.ready = version.encode(), True
-            known.tell = tell
-            self._hear(known)
+    def ready(self, inner: str, version: str, notify: Callable[[], Awaitable[None]]) -> None:
+        """Mark a session of the SDK as initialized. `notify` tells its client about changed tools."""
+        session = self._register.by_inner(inner)
+        if session is not None:
+            session.version, session.ready = version.encode(), True
+            session.tell = notify
+            self._update_tool_list(session)
 
-    async def introduce(self, known: Known) -> bool:
-        """Let the SDK know of a session, if it does not; False if it will not have it."""
-        async with known.introducing:
-            if known.inner:
+    async def introduce(self, session: Known) -> bool:
+        """Introduce a session to the SDK, if the SDK does not know it. Return False if the SDK refuses."""
+        async with session.introducing:
+            if session.inner:
                 return True
-            hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": known.hello}
-            first = await self._engine.ask("POST", hello, known.caller)
-            if not first.session_id:
+            hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": session.hello}
+            answer = await self._engine.ask("POST", hello, session.caller)
+            if not answer.session_id:
                 return False
-            self._known.introduced(known, first.session_id)
-            if known.ready:
-                named = ((SESSION, known.inner.encode()), (VERSION, known.version))
-                await self._engine.ask("POST", {"jsonrpc": "2.0", "method": INITIALIZED}, known.caller, *named)
+            self._register.introduced(session, answer.session_id)
+            if session.ready:
+                headers = ((SESSION, session.inner.encode()), (VERSION, session.version))
+                await self._engine.ask("POST", {"jsonrpc": "2.0", "method": INITIALIZED}, session.caller, *headers)
             return True
 
     @contextlib.contextmanager
-    def listening(self, known: Known) -> Iterator[None]:
-        """While its client has a stream open: what it missed before, it hears now."""
-        known.streams += 1
-        self._hear(known)
+    def listening(self, session: Known) -> Iterator[None]:
+        """Count an open stream of the client. The client gets the notifications that it missed without a stream."""
+        session.streams += 1
+        self._update_tool_list(session)
         try:
             yield
         finally:
-            known.streams -= 1
-            self._hear(known)
+            session.streams -= 1
+            self._update_tool_list(session)
 
-    def _hear(self, known: Known) -> None:
-        if known.listing is not None:
-            known.listing.tell = known.tell if known.streams else None
-            self._listings.changed(known.listing)
+    def _update_tool_list(self, session: Known) -> None:
+        if session.listing is not None:
+            session.listing.tell = session.tell if session.streams else None
+            self._listings.changed(session.listing)
 
-    def end(self, known: Known) -> None:
-        """Its client has ended it: its id is void."""
-        self._forget(known)
-        self._known.end(known)
+    def end(self, session: Known) -> None:
+        """End a session by its client's wish: the id is no longer valid."""
+        self._forget_session(session)
+        self._register.end(session)
 
-    def hang_up(self, known: Known | None) -> None:
-        """Forget a session; if its client still is there, its id brings it back."""
-        if known is None or self._known.get(known.outer) is not known:
+    def hang_up(self, session: Known | None) -> None:
+        """Forget a session. The client's next call with the id starts the session again."""
+        if session is None or self._register.get(session.outer) is not session:
             return
-        self._forget(known)
-        if known.inner:
-            named = (SESSION, known.inner.encode())
-            task = asyncio.ensure_future(self._engine.ask("DELETE", None, known.caller, named))
+        self._forget_session(session)
+        if session.inner:
+            header = (SESSION, session.inner.encode())
+            task = asyncio.ensure_future(self._engine.ask("DELETE", None, session.caller, header))
             task.add_done_callback(lambda done: done.exception())
 
     def hang_up_on(self, matches: Callable[[Known], bool]) -> None:
-        for known in self._known:
-            if matches(known):
-                self.hang_up(known)
+        for session in self._register:
+            if matches(session):
+                self.hang_up(session)
 
     def stop(self) -> None:
-        if self._reaping is not None:
-            self._reaping.cancel()
-        for known in self._known:
-            self._forget(known)
+        if self._idle_check is not None:
+            self._idle_check.cancel()
+        for session in self._register:
+            self._forget_session(session)
 
-    def _forget(self, known: Known) -> None:
-        self._known.drop(known)
-        if known.listing is not None:
-            self._listings.drop(known.listing)
+    def _forget_session(self, session: Known) -> None:
+        self._register.drop(session)
+        if session.listing is not None:
+            self._listings.drop(session.listing)
 
-    def _add(self, known: Known) -> Known:
-        if self._reaping is None or self._reaping.done():
-            self._reaping = asyncio.create_task(self._reap())
-        known.listing = Listing(lambda: self._host.anew(known.caller), None)
-        self._listings.add(known.listing)
-        return self._known.add(known)
+    def _add_session(self, session: Known) -> Known:
+        if self._idle_check is None or self._idle_check.done():
+            self._idle_check = asyncio.create_task(self._end_idle_sessions_regularly())
+        session.listing = Listing(lambda: self._host.anew(session.caller), None)
+        self._listings.add(session.listing)
+        return self._register.add(session)
 
-    async def _reap(self) -> None:
-        """While there are sessions: end those whose clients have been silent for long."""
-        while len(self._known):
+    async def _end_idle_sessions_regularly(self) -> None:
+        """End idle sessions at intervals, until no session is left."""
+        while len(self._register):
             await asyncio.sleep(limits.mcp_reap_seconds)
             self.reap(time.monotonic())
 
     def reap(self, now: float) -> None:
-        """End the sessions that are idle by then."""
-        self.hang_up_on(lambda known: known.is_idle(now))
+        """End the sessions that are idle at a time."""
+        self.hang_up_on(lambda session: session.is_idle(now))

@@ -1,7 +1,8 @@
-"""The server's side of `maestro mcp`: one pipe, whose lines are messages, and whose process says whose it is.
+"""The server's part of `maestro mcp`: a pipe of messages, one per line. The pipe's process identifies the caller.
 
-The relay at the other end writes out what it is told and says so, which is what makes mail read. It outlives the
-server: then it comes again, names what it had sent before, and nothing is done twice.
+The relay at the other end writes the answers out and confirms them, which makes the shown mail read. The relay
+outlives the server. After a restart the relay connects again and names the requests that it has sent before, so that
+no request is carried out twice.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ NAME = "MAESTRO_MCP_NAME"
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a pipe comes from."""
+    """The process, directory and environment behind a pipe."""
 
     peer: Peer | None
     directory: str
@@ -49,9 +50,9 @@ class Origin:
 
 
 class PipeLine:
-    """A pipe, as the engine sees it."""
+    """The connection of a pipe, as the engine sees it."""
 
-    gone: asyncio.Event | None = None  # what is under way is cancelled when the pipe ends
+    gone: asyncio.Event | None = None  # the end of the pipe cancels running calls
 
     def __init__(self, host: Host, origin: Origin, *, hang_up: Callable[[], None]) -> None:
         self.updates: Updates | None = None
@@ -61,52 +62,54 @@ class PipeLine:
         self._origin = origin
         self._hang_up = hang_up
         self._nonce = origin.environment.get(NONCE, "")
-        self._resent = _ids(origin.environment.get(RESENT, ""))
-        self._registering = asyncio.Lock()
+        self._resent_ids = _parse_ids(origin.environment.get(RESENT, ""))
+        self._registration_lock = asyncio.Lock()
 
     async def caller(self, client: str) -> Caller:
-        """Who a pipe belongs to: its token's session, the session that its process descends from, or a new one for
-        the agent that started it. The person's own token is the person."""
+        """Return the caller of the pipe: the session of its token, the session above its process, or a new session.
+
+        An agent that the person started by hand gets a new session. The person's own token is the person.
+        """
         token = self._origin.environment.get(TOKEN, "")
         caller = await self._host.identify(token=token, peer=self._origin.peer)
         if token or caller.role is not Role.PERSON or not client:
             return caller
-        async with self._registering:
+        async with self._registration_lock:
             caller = await self._host.identify(token="", peer=self._origin.peer)
-            return await self._registered(caller, client) if caller.role is Role.PERSON else caller
+            return await self._register_agent(caller, client) if caller.role is Role.PERSON else caller
 
     async def known_caller(self) -> Caller:
-        """Who it belongs to as things are; nobody is registered for that."""
+        """Return the caller of the pipe without registering a new session."""
         return await self.caller("")
 
     def listed(self, caller: Caller) -> None:
         if self.listing is not None:
             self.listing.told(caller)
 
-    async def _registered(self, person: Caller, client: str) -> Caller:
-        """An agent that was started by hand: it is the process that started the pipe."""
+    async def _register_agent(self, person: Caller, client: str) -> Caller:
+        """Register an agent that the person started by hand. The agent is the process that started the pipe."""
         tool = tool_of(client) or None
         environment = self._origin.environment
         arrival = Arrival(
             self._origin.peer,
             self._origin.directory,
-            name=environment.get(NAME) or tool or _name(client),
+            name=environment.get(NAME) or tool or _session_name(client),
             tool=tool,
-            mode=_mode(environment.get(MODE, "")),
+            mode=_parse_mode(environment.get(MODE, "")),
         )
         return await arrived(self._host, person, arrival)
 
     def order(self, request_id: int | str | None, name: str, arguments: Mapping[str, Any], client: str) -> Order:
-        told = self._origin.environment.get(WAIT_SECONDS, "")
+        given_seconds = self._origin.environment.get(WAIT_SECONDS, "")
         key = ""
         if self._nonce and request_id is not None:
-            said = msgspec.json.encode([request_id, name, arguments], order="deterministic")
-            key = f"mcp-{self._nonce[:64]}-{hashlib.sha256(said).hexdigest()[:32]}"
+            call = msgspec.json.encode([request_id, name, arguments], order="deterministic")
+            key = f"mcp-{self._nonce[:64]}-{hashlib.sha256(call).hexdigest()[:32]}"
         return Order(
             key=key,
-            seconds_max=patience(client, told),
+            seconds_max=patience(client, given_seconds),
             directory=self._origin.directory,
-            again=request_id in self._resent,
+            again=request_id in self._resent_ids,
         )
 
     def shown(self, request_id: int | str | None, receipt: str, caller: Caller) -> None:
@@ -118,7 +121,7 @@ class PipeLine:
 
 
 class Stdio:
-    """Serves pipes."""
+    """The server of all pipes."""
 
     def __init__(self, host: Host, short: Short, engine: LazyEngine, listings: Listings) -> None:
         self._host = host
@@ -127,39 +130,39 @@ class Stdio:
         self._listings = listings
 
     async def serve(self, pipe: Pipe, origin: Origin) -> None:
-        """One pipe, until its input ends."""
+        """Serve one pipe until its input ends."""
         task = asyncio.current_task()
         assert task is not None
-        line = PipeLine(self._host, origin, hang_up=lambda: _cancel(task))
-        talk = Talk(self._host, pipe, line, self._short, self._engine)
-        line.listing = Listing(line.known_caller, talk.tools_changed)
+        connection = PipeLine(self._host, origin, hang_up=lambda: _cancel_task(task))
+        stdio_session = Talk(self._host, pipe, connection, self._short, self._engine)
+        connection.listing = Listing(connection.known_caller, stdio_session.tools_changed)
         try:
-            with self._listings.keep(line.listing):
-                await talk.run()
+            with self._listings.keep(connection.listing):
+                await stdio_session.run()
         finally:
-            if line.updates is not None:
-                line.updates.close()
+            if connection.updates is not None:
+                connection.updates.close()
 
 
-def _cancel(task: asyncio.Task[Any]) -> None:
+def _cancel_task(task: asyncio.Task[Any]) -> None:
     task.cancel()
 
 
-def _name(client: str) -> str:
-    """What a client calls itself, as a session can be called."""
-    said = re.sub(r"[^A-Za-z0-9._-]+", "-", client)[: limits.name_chars_max - 8].strip("._-")
-    return said if said and said not in RESERVED else "assistant"
+def _session_name(client: str) -> str:
+    """Return a client's name in the form of a session's name."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", client)[: limits.name_chars_max - 8].strip("._-")
+    return name if name and name not in RESERVED else "assistant"
 
 
-def _mode(said: str) -> Mode:
+def _parse_mode(text: str) -> Mode:
     try:
-        return Mode(said) if said else Mode.EXECUTE
+        return Mode(text) if text else Mode.EXECUTE
     except ValueError:
-        raise errors.Invalid(f"{said!r} is no mode.", hint=f"One of: {', '.join(Mode)}.") from None
+        raise errors.Invalid(f"{text!r} is not a mode.", hint=f"One of: {', '.join(Mode)}.") from None
 
 
-def _ids(said: str) -> frozenset[int | str]:
-    """The requests that a relay had sent before."""
+def _parse_ids(text: str) -> frozenset[int | str]:
+    """Return the ids of the requests that the relay has sent before."""
     with contextlib.suppress(msgspec.DecodeError):
-        return frozenset(msgspec.json.decode(said or "[]", type=list[int | str]))
+        return frozenset(msgspec.json.decode(text or "[]", type=list[int | str]))
     return frozenset()

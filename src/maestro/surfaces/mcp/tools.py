@@ -1,7 +1,7 @@
-"""What tools there are, as data: which operations each stands for, and which of their fields it shows.
+"""The MCP tools as data: the operations behind each tool, and the fields of the operations that the tool shows.
 
-A tool groups what belongs together, because every tool costs its readers tokens in every turn. What is rare is left
-to the command. Who may call what is said by the operations alone: a tool offers whatever of it the caller may.
+A tool groups related operations, because every tool costs a model tokens in every turn. Rare operations are available
+only as commands. The operations decide who may call them: a tool offers only the uses that its caller may call.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from maestro.operations import (
 )
 from maestro.operations.base import Effect, Operation
 
-_QUICK = frozenset({Effect.READ, Effect.SCAN, Effect.WRITE})
+_QUICK_EFFECTS = frozenset({Effect.READ, Effect.SCAN, Effect.WRITE})
 
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """One operation as a tool offers it: by an action, by an argument that is given, or because there is no other."""
+    """One operation of a tool, which a call chooses by its action or by a given argument."""
 
     operation: Operation
-    shows: tuple[str, ...] = ()  # its arguments
+    shows: tuple[str, ...] = ()  # the arguments of the use
     action: str = ""
     given: str = ""
-    names: Mapping[str, str] = field(default_factory=dict)  # arguments that are not called like their fields
+    names: Mapping[str, str] = field(default_factory=dict)  # fields by argument, where the two names differ
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    is_wait: bool = False  # it does nothing but wait, so that it can be asked again
-    waits_with: str = ""  # the argument that makes it wait
-    is_quick: bool | None = None  # else its effect says it
+    is_wait: bool = False  # the operation only waits, so a client may repeat it
+    waits_with: str = ""  # the argument that makes the operation wait
+    is_quick: bool | None = None  # None: the operation's effect decides
 
     @property
     def quick(self) -> bool:
-        return self.operation.effect in _QUICK if self.is_quick is None else self.is_quick
+        return self.operation.effect in _QUICK_EFFECTS if self.is_quick is None else self.is_quick
 
     def field_of(self, argument: str) -> str:
         return self.names.get(argument, argument)
@@ -61,23 +61,25 @@ class Tool:
     name: str
     description: str
     uses: tuple[Use, ...]
-    says: Mapping[str, str] = field(default_factory=dict)  # of arguments; those that speak for themselves have none
-    lists: frozenset[str] = frozenset()  # arguments whose values are listed
-    leads: bool = False  # for those who lead others
+    says: Mapping[str, str] = field(
+        default_factory=dict
+    )  # descriptions of arguments; a self-explanatory argument has none
+    lists: frozenset[str] = frozenset()  # arguments whose values stand in the schema
+    leads: bool = False  # hidden from workers
 
     def uses_for(self, caller: Caller) -> tuple[Use, ...]:
-        """What of it a caller may call."""
+        """Return the uses that a caller may call."""
         if self.leads and caller.role is Role.WORKER and not any(u.operation.name in caller.allow for u in self.uses):
             return ()
         return tuple(use for use in self.uses if may_call(caller, use.operation.name, use.operation.callers))
 
 
-def _task(operation: Operation, action: str, *shows: str, **names: str) -> Use:
+def _use_by_id(operation: Operation, action: str, *shows: str, **names: str) -> Use:
     return Use(operation, ("id", *shows), action=action, names=names)
 
 
-_LETTER = ("subject", "message", "type", "priority", "task", "attach")
-_PAGE = ("limit", "cursor")
+_MESSAGE_ARGUMENTS = ("subject", "message", "type", "priority", "task", "attach")
+_PAGE_ARGUMENTS = ("limit", "cursor")
 
 WHOAMI = Tool(
     "whoami",
@@ -87,12 +89,12 @@ WHOAMI = Tool(
 INBOX = Tool(
     "inbox",
     "Read your unread mail, most urgent first.",
-    (Use(mail.INBOX, ("all", "task", *_PAGE), is_quick=True),),
-    says={"all": "Also read mail.", "cursor": "Of the last answer."},
+    (Use(mail.INBOX, ("all", "task", *_PAGE_ARGUMENTS), is_quick=True),),
+    says={"all": "Include read mail.", "cursor": "From the last answer."},
 )
 WAIT = Tool(
     "wait",
-    "Block until mail comes. Or, if given, until tasks, sessions or an ask are so far.",
+    "Wait for mail, or for the given tasks, sessions or ask.",
     (
         Use(tasks.WAIT, ("tasks", "until", "timeout"), given="tasks", names={"tasks": "ids"}, is_wait=True),
         Use(
@@ -104,9 +106,9 @@ WAIT = Tool(
     says={
         "timeout": "Seconds.",
         "until": "completed, ready (tasks), any-change, or a session status.",
-        "count": "So many messages.",
-        "ask": "Its id.",
-        "cursor": "Of the last answer.",
+        "count": "Number of messages.",
+        "ask": "An ask's id.",
+        "cursor": "From the last answer.",
     },
 )
 SEND = Tool(
@@ -119,8 +121,8 @@ SEND = Tool(
             given="reply_to",
             names={"reply_to": "id"},
         ),
-        Use(mail.BROADCAST, ("scope", *_LETTER), given="scope"),
-        Use(mail.SEND, ("to", *_LETTER)),
+        Use(mail.BROADCAST, ("scope", *_MESSAGE_ARGUMENTS), given="scope"),
+        Use(mail.SEND, ("to", *_MESSAGE_ARGUMENTS)),
     ),
     says={
         "to": "Names: a session, project, @member, vc#12 (a task), coordinator, human.",
@@ -132,36 +134,36 @@ SEND = Tool(
 )
 MAIL = Tool(
     "mail",
-    "More about mail. status: how far it came with each recipient. claim: take a conversation of the project's box.",
+    "More about mail. status: its state for each recipient. claim: take a thread of the project's mailbox.",
     (
-        _task(mail.SHOW, "show"),
-        _task(mail.THREAD, "thread"),
+        _use_by_id(mail.SHOW, "show"),
+        _use_by_id(mail.THREAD, "thread"),
         Use(mail.ACK, ("id",), action="ack", names={"id": "ids"}),
-        _task(mail.CLAIM, "claim"),
-        _task(mail.RELEASE, "release"),
-        _task(mail.STATUS, "status"),
-        Use(mail.SENT, _PAGE, action="sent"),
-        Use(mail.SEARCH, ("query", *_PAGE), action="search", is_quick=True),
-        _task(mail.ATTACHMENT, "attachment"),
+        _use_by_id(mail.CLAIM, "claim"),
+        _use_by_id(mail.RELEASE, "release"),
+        _use_by_id(mail.STATUS, "status"),
+        Use(mail.SENT, _PAGE_ARGUMENTS, action="sent"),
+        Use(mail.SEARCH, ("query", *_PAGE_ARGUMENTS), action="search", is_quick=True),
+        _use_by_id(mail.ATTACHMENT, "attachment"),
     ),
-    says={"id": "Of a message or attachment.", "query": "Words."},
+    says={"id": "Of a message or attachment.", "query": "Words to search for."},
 )
 TASKS = Tool(
     "tasks",
-    "Look at tasks. ready: what can be started now. show: one whole.",
+    "Read tasks. ready: tasks that can start now. show: one task in full.",
     (
-        Use(tasks.READY, ("parent", *_PAGE), action="ready"),
-        Use(tasks.LIST, ("status", "mine", *_PAGE), action="list"),
-        _task(tasks.SHOW, "show"),
+        Use(tasks.READY, ("parent", *_PAGE_ARGUMENTS), action="ready"),
+        Use(tasks.LIST, ("status", "mine", *_PAGE_ARGUMENTS), action="list"),
+        _use_by_id(tasks.SHOW, "show"),
         Use(tasks.TREE, ("id",), action="tree"),
-        _task(tasks.CHILDREN, "children"),
-        Use(tasks.BLOCKED, _PAGE, action="blocked"),
-        _task(mail.OF_TASK, "mail"),
-        _task(documents.LIST, "documents"),
-        _task(documents.SHOW, "document"),
-        _task(documents.GATE, "gate"),
+        _use_by_id(tasks.CHILDREN, "children"),
+        Use(tasks.BLOCKED, _PAGE_ARGUMENTS, action="blocked"),
+        _use_by_id(mail.OF_TASK, "mail"),
+        _use_by_id(documents.LIST, "documents"),
+        _use_by_id(documents.SHOW, "document"),
+        _use_by_id(documents.GATE, "gate"),
     ),
-    says={"id": "Of a task (vc#12, #12), document or gate.", "mine": "Those you hold."},
+    says={"id": "Of a task (vc#12, #12), document or gate.", "mine": "Tasks you hold."},
 )
 TASK_CREATE = Tool(
     "task_create",
@@ -186,53 +188,55 @@ TASK_CREATE = Tool(
     says={
         "depends_on": "Tasks it waits on.",
         "found_in": "The task during which you found it.",
-        "accept": "What must hold.",
+        "accept": "Conditions that must hold.",
         "gates": "Commands that must pass.",
     },
     lists=frozenset({"priority"}),
 )
 TASK_UPDATE = Tool(
     "task_update",
-    "Move or change a task. start claims it. text is the summary, reason or document. depend: let it wait on others.",
+    "Move or change a task. start claims it. text is the summary, reason or document. depend: wait on other tasks.",
     (
-        _task(tasks.START, "start"),
-        _task(tasks.COMPLETE, "complete", "text", text="summary"),
-        _task(tasks.BLOCK, "block", "text", text="reason"),
-        _task(tasks.UNBLOCK, "unblock"),
-        _task(tasks.RELEASE, "release"),
-        _task(tasks.FAIL, "fail", "text", text="reason"),
-        _task(documents.ADD, "document", "title", "text", text="content"),
-        _task(tasks.EDIT, "edit", "title", "description", "priority", "stage", "parent", "member", "accept", "gates"),
-        _task(tasks.DEPEND, "depend", "on", "remove"),
-        _task(tasks.REJECT, "reject", "text", text="reason"),
-        _task(tasks.CANCEL, "cancel", "text", text="reason"),
-        _task(tasks.REOPEN, "reopen"),
-        _task(tasks.REMOVE, "delete"),
+        _use_by_id(tasks.START, "start"),
+        _use_by_id(tasks.COMPLETE, "complete", "text", text="summary"),
+        _use_by_id(tasks.BLOCK, "block", "text", text="reason"),
+        _use_by_id(tasks.UNBLOCK, "unblock"),
+        _use_by_id(tasks.RELEASE, "release"),
+        _use_by_id(tasks.FAIL, "fail", "text", text="reason"),
+        _use_by_id(documents.ADD, "document", "title", "text", text="content"),
+        _use_by_id(
+            tasks.EDIT, "edit", "title", "description", "priority", "stage", "parent", "member", "accept", "gates"
+        ),
+        _use_by_id(tasks.DEPEND, "depend", "on", "remove"),
+        _use_by_id(tasks.REJECT, "reject", "text", text="reason"),
+        _use_by_id(tasks.CANCEL, "cancel", "text", text="reason"),
+        _use_by_id(tasks.REOPEN, "reopen"),
+        _use_by_id(tasks.REMOVE, "delete"),
     ),
 )
 ISSUES = Tool(
     "issues",
-    "What projects ask of each other. open: ask another project (to). agents: who is online there.",
+    "Issues between projects. open: ask another project (to). agents: who is online there.",
     (
         Use(issues.OPEN, ("to", "title", "message", "found_in", "blocks", "attach"), action="open"),
-        Use(issues.LIST, ("opened", *_PAGE), action="list"),
-        _task(issues.SHOW, "show"),
-        _task(issues.REPLY, "reply", "message", "attach"),
-        _task(issues.CLAIM, "claim"),
-        _task(issues.CLOSE, "close", "message"),
-        _task(issues.REOPEN, "reopen"),
+        Use(issues.LIST, ("opened", *_PAGE_ARGUMENTS), action="list"),
+        _use_by_id(issues.SHOW, "show"),
+        _use_by_id(issues.REPLY, "reply", "message", "attach"),
+        _use_by_id(issues.CLAIM, "claim"),
+        _use_by_id(issues.CLOSE, "close", "message"),
+        _use_by_id(issues.REOPEN, "reopen"),
         Use(agents.LIST, ("to",), action="agents", names={"to": "project"}),
     ),
     says={
         "id": "beads#12.",
         "blocks": "Your tasks that wait on it.",
-        "opened": "Those you opened elsewhere.",
+        "opened": "Issues you opened elsewhere.",
         "attach": "Text files.",
     },
 )
 REPORT = Tool(
     "report",
-    "Tell your coordinator how it goes; it moves the task you hold, or the one named.",
+    "Report to your coordinator. A report moves the task you hold, or the named task.",
     (
         Use(tasks.REPORT, ("id", "kind", "text"), given="id"),
         Use(sessions.REPORT, ("kind", "text")),
@@ -242,38 +246,38 @@ REPORT = Tool(
 )
 ASK = Tool(
     "ask",
-    "Ask the person something; the answer comes as mail. wait: block for it.",
+    "Ask the person a question; the answer comes as mail. wait: block until the answer.",
     (
         Use(asks.WITHDRAW, ("withdraw",), given="withdraw", names={"withdraw": "id"}),
         Use(asks.CREATE, ("title", "message", "kind", "choice", "task", "wait", "timeout"), waits_with="wait"),
     ),
-    says={"choice": "Answers to choose from.", "withdraw": "The id of an ask to take back.", "timeout": "Seconds."},
+    says={"choice": "Answers to choose from.", "withdraw": "Id of an ask to withdraw.", "timeout": "Seconds."},
     lists=frozenset({"kind"}),
 )
 SESSIONS = Tool(
     "sessions",
-    "Look at agents and act on your own. prompt tells a running agent something now.",
+    "Read sessions and control your own. prompt: push text to a running agent now.",
     (
-        Use(sessions.LIST, ("active", "siblings", "my_workers", "status", *_PAGE), action="list"),
-        _task(sessions.SHOW, "show"),
-        _task(sessions.EXPLAIN, "explain"),
+        Use(sessions.LIST, ("active", "siblings", "my_workers", "status", *_PAGE_ARGUMENTS), action="list"),
+        _use_by_id(sessions.SHOW, "show"),
+        _use_by_id(sessions.EXPLAIN, "explain"),
         Use(terminals.LOGS, ("id", "tail"), action="logs", fixed={"tail": 60}),
-        _task(spawning.PROMPT, "prompt", "text"),
-        _task(spawning.INTERRUPT, "interrupt"),
-        _task(spawning.STOP, "stop"),
-        _task(spawning.RESUME, "resume"),
+        _use_by_id(spawning.PROMPT, "prompt", "text"),
+        _use_by_id(spawning.INTERRUPT, "interrupt"),
+        _use_by_id(spawning.STOP, "stop"),
+        _use_by_id(spawning.RESUME, "resume"),
         Use(sessions.ADOPT, ("id",), action="adopt", names={"id": "ids"}),
     ),
     says={"id": "Name or id.", "tail": "Lines."},
 )
 PEOPLE = Tool(
     "members",
-    "Members and teams that sessions take on.",
+    "Members and teams for sessions.",
     (
         Use(members.LIST, (), action="list"),
-        _task(members.SHOW, "show"),
+        _use_by_id(members.SHOW, "show"),
         Use(teams.LIST, (), action="teams"),
-        _task(teams.SHOW, "team"),
+        _use_by_id(teams.SHOW, "team"),
     ),
 )
 SPAWN = Tool(
@@ -304,28 +308,28 @@ SPAWN = Tool(
         ),
     ),
     says={
-        "subject": "Its directive on one line.",
-        "message": "What it is to do.",
+        "subject": "Its directive in one line.",
+        "message": "The work to do.",
         "reference": "Tasks for background.",
-        "worktree": "A checkout and branch of its own.",
-        "words": "A program as the agent.",
+        "worktree": "Its own checkout and branch.",
+        "words": "Command to run as the agent.",
     },
     lists=frozenset({"mode", "permission"}),
     leads=True,
 )
 RUN = Tool(
     "run",
-    "Work off a task and all below it with sessions.",
+    "Complete a task and its subtasks with sessions.",
     (
         Use(
             runs.START,
             ("task", "strategy", "max_parallel", "attempts", "member", "tool", "worktree", "words"),
             action="start",
         ),
-        _task(runs.SHOW, "show"),
-        Use(runs.LIST, _PAGE, action="list"),
-        _task(runs.STOP, "stop"),
-        _task(runs.RESUME, "resume"),
+        _use_by_id(runs.SHOW, "show"),
+        Use(runs.LIST, _PAGE_ARGUMENTS, action="list"),
+        _use_by_id(runs.STOP, "stop"),
+        _use_by_id(runs.RESUME, "resume"),
     ),
     says={"id": "A run's id."},
     lists=frozenset({"strategy"}),
@@ -333,12 +337,12 @@ RUN = Tool(
 )
 WORKTREES = Tool(
     "worktrees",
-    "Checkouts of sessions: what changed, merging, removing.",
+    "Checkouts of sessions: diff, merge, remove.",
     (
-        Use(worktrees.LIST, _PAGE, action="list"),
-        _task(worktrees.DIFF, "diff"),
-        _task(worktrees.MERGE, "merge", "into"),
-        _task(worktrees.REMOVE, "remove", "keep_branch"),
+        Use(worktrees.LIST, _PAGE_ARGUMENTS, action="list"),
+        _use_by_id(worktrees.DIFF, "diff"),
+        _use_by_id(worktrees.MERGE, "merge", "into"),
+        _use_by_id(worktrees.REMOVE, "remove", "keep_branch"),
     ),
     says={"id": "A session.", "into": "A branch."},
     leads=True,

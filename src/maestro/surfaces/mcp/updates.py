@@ -1,7 +1,7 @@
-"""Tells one client which of its watched resources have changed.
+"""Notify one client of changes in its watched resources.
 
-One task per client, and nobody else waits for it: a client that does not read what it is told is let go after a
-while. What happens meanwhile is one entry per resource, however often it happens.
+Each client has its own task, so a slow client delays no other client. A client that does not read its notifications
+is disconnected after a while. Many changes of a resource in the meantime cause one notification.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ Tell = Callable[[str], Awaitable[None]]
 
 
 class Updates:
-    """One client's watched resources, and the task that tells it of them."""
+    """The watched resources of one client, and the task that sends the notifications."""
 
     def __init__(self, host: Host, caller: Caller, *, stalled: Callable[[], None]) -> None:
         self._host = host
         self._caller = caller
-        self._stalled = stalled
+        self._on_stalled = stalled
         self._topics: dict[str, Topic] = {}
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, topic: Topic, tell: Tell) -> None:
         self._topics[topic.uri] = topic
         if self._task is None or self._task.done():
-            # Listening begins here and now: what happens before the task runs is not missed.
-            listening = self._host.listen(self._caller)
-            listener = listening.__enter__()
-            self._task = asyncio.create_task(self._tell_all(listener, tell))
-            self._task.add_done_callback(lambda task: listening.__exit__(None, None, None))
+            # The subscription starts at once, so that no event is missed before the task runs.
+            subscription = self._host.listen(self._caller)
+            listener = subscription.__enter__()
+            self._task = asyncio.create_task(self._send_notifications(listener, tell))
+            self._task.add_done_callback(lambda task: subscription.__exit__(None, None, None))
 
     def unwatch(self, uri: str) -> None:
         self._topics.pop(uri, None)
@@ -50,26 +50,26 @@ class Updates:
             self._task.cancel()
             self._task = None
 
-    async def _tell_all(self, listener: Listener, tell: Tell) -> None:
+    async def _send_notifications(self, listener: Listener, tell: Tell) -> None:
         try:
             async for uri in changes(self._host, self._caller, listener, self._topics):
                 async with asyncio.timeout(limits.mcp_stalled_seconds):
                     await tell(uri)
         except TimeoutError:
-            log.info("a client of %s does not read what it is told: its session ends", self._caller.name)
-            self._stalled()
+            log.info("a client of %s does not read its notifications: its MCP session ends", self._caller.name)
+            self._on_stalled()
 
 
 async def changes(host: Host, caller: Caller, listener: Listener, topics: Mapping[str, Topic]) -> AsyncIterator[str]:
-    """Addresses of what has changed, without end."""
+    """Yield the addresses of changed resources, without end."""
     boxes = host.boxes(caller)
     while True:
         await listener.wait()
-        missed = listener.lagging
+        has_missed_events = listener.lagging
         events = listener.take()
-        known = list(topics.values())
-        dirty = {topic.uri for topic in known} if missed else set()
+        watched = list(topics.values())
+        uris = {topic.uri for topic in watched} if has_missed_events else set()
         for event in events:
-            dirty |= resources.changed(event, known, boxes)
-        for uri in sorted(dirty):
+            uris |= resources.changed(event, watched, boxes)
+        for uri in sorted(uris):
             yield uri

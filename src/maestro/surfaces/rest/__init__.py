@@ -1,1 +1,1 @@
-"""HTTP under /api, derived from the registry: JSON in, JSON out, and the log as server-sent events."""
+"""The REST surface under /api, derived from the registry: JSON, and the event log as server-sent events."""

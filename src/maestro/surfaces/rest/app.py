@@ -1,4 +1,4 @@
-"""The ASGI application for /api: find the operation, read the request, call, answer."""
+"""The ASGI application for /api: find the operation, read the request, call the operation, send the answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
 _OPENAPI = "/api/openapi.json"
-_NOTHING = Request()
+_EMPTY_REQUEST = Request()
 
 
 class Rest:
@@ -44,118 +44,121 @@ class Rest:
         self._openapi = _encode(document(shapes, version=version))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request. Errors become answers here, whatever raised them."""
+        """Serve one request. Turn every exception into an answer."""
         extra: tuple[tuple[bytes, bytes], ...] = ()
         try:
-            status, body = await self._answer(scope, receive, send)
-        except WrongVerb as wrong:
-            status, body = 405, _encode(errors.Invalid(f"Use one of: {wrong}.").as_dict())
-            extra = ((b"allow", str(wrong).encode()),)
+            status, body = await self._serve_request(scope, receive, send)
+        except WrongVerb as wrong_verb:
+            status, body = (
+                405,
+                _encode(errors.Invalid(f"The path does not accept this method. Use one of: {wrong_verb}.").as_dict()),
+            )
+            extra = ((b"allow", str(wrong_verb).encode()),)
         except errors.MaestroError as error:
             REFUSALS.note(error)
             status, body = status_of(type(error)), _encode(error.as_dict())
         except asyncio.CancelledError:
             raise
         except Exception as problem:
-            # The one handler for what nobody foresaw: logged whole, told in brief.
+            # The only handler of unexpected exceptions: the log gets the traceback, the client a short message.
             fault = REFUSALS.fault_of(problem)
             if fault is None:
                 log.exception("%s %s failed", scope["method"], scope["path"])
-                fault = errors.MaestroError("Internal error; the server's log has it.")
+                fault = errors.MaestroError("Internal error. The server's log has the details.")
             status, body = status_of(type(fault)), _encode(fault.as_dict())
         if body is not None:
-            await _send(send, status, body, extra)
+            await _send_answer(send, status, body, extra)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> tuple[int, bytes | None]:
+    async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> tuple[int, bytes | None]:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         self._guard.check(scope["headers"])
         if scope["path"] == _OPENAPI and scope["method"] == "GET":
             return 200, self._openapi
         raw_path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
         shape, params = self._router.find(scope["method"], raw_path)
-        caller = await self._caller(headers)
+        caller = await self._identify_caller(headers)
         connections.admit(scope)
         if not may_call(caller, shape.operation.name, shape.operation.callers):
-            # Said before a body is taken in; the dispatcher would say the same.
-            await self._app.call(shape.operation, _NOTHING, caller=caller)
-        body = await _body(receive, headers) if shape.has_body else b""
+            # Refuse before the body is read. The dispatcher raises the same error as for the full request.
+            await self._app.call(shape.operation, _EMPTY_REQUEST, caller=caller)
+        body = await _read_body(receive, headers) if shape.has_body else b""
         request = shape.read(params, scope["query_string"], body)
         if shape.operation is server.EVENTS and events.wanted(headers):
             await events.serve(self._app, shape.operation, request, caller, headers, receive, send)
             return 200, None
-        answer = await self._call(shape, request, caller, headers, receive)
+        answer = await self._call_operation(shape, request, caller, headers, receive)
         receipt = getattr(answer, "receipt", "")
         if not receipt:
             return 200, _encode(answer)
-        await _send(send, 200, _encode(answer), ())
-        # Handed over; whether it was taken in, the next call's cursor says.
-        handed = mail_shapes.Confirm(receipt=receipt, step=Step.DELIVERED, via="http")
-        with contextlib.suppress(errors.MaestroError):  # the answer is out; not to know that it is harms nobody
-            await self._app.call(mail.CONFIRM, handed, caller=caller)
+        await _send_answer(send, 200, _encode(answer), ())
+        # The mail is delivered. The cursor of the next call confirms that the client has read it.
+        confirmation = mail_shapes.Confirm(receipt=receipt, step=Step.DELIVERED, via="http")
+        with contextlib.suppress(errors.MaestroError):  # the answer is sent; unconfirmed mail is only offered again
+            await self._app.call(mail.CONFIRM, confirmation, caller=caller)
         return 200, None
 
-    async def _call(
+    async def _call_operation(
         self, shape: Shape, request: Any, caller: Caller, headers: dict[bytes, bytes], receive: Receive
     ) -> Any:
         key = headers.get(b"idempotency-key", b"").decode("latin-1")
         call = self._app.call(shape.operation, request, caller=caller, key=key)
         if shape.operation.effect is not Effect.ACTION:
             return await call
-        return await _unless_gone(call, receive)
+        return await _await_while_connected(call, receive)
 
-    async def _caller(self, headers: dict[bytes, bytes]) -> Caller:
-        """Over TCP only a token says who is calling, and there must be one."""
-        given = headers.get(b"authorization")
-        if given is None:
-            raise errors.NotAuthenticated(hint="Send it as `Authorization: Bearer …`; see docs/http.md.")
-        scheme, _, token = given.decode("latin-1").partition(" ")
+    async def _identify_caller(self, headers: dict[bytes, bytes]) -> Caller:
+        """Return the caller of a token. Over TCP every request needs a token."""
+        authorization = headers.get(b"authorization")
+        if authorization is None:
+            raise errors.NotAuthenticated(hint="Send the token as `Authorization: Bearer …`; see docs/http.md.")
+        scheme, _, token = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise errors.NotAuthenticated("Send the token as `Authorization: Bearer …`.")
         return await self._app.identify(token=token.strip(), peer=None)
 
 
-async def _unless_gone(call: Any, receive: Receive) -> Any:
-    """A wait ends when its client has gone."""
+async def _await_while_connected(call: Any, receive: Receive) -> Any:
+    """Return the result of a call; cancel the call when its client closes the connection."""
     work = asyncio.ensure_future(call)
     gone = asyncio.ensure_future(events.gone(receive))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
-            raise errors.TimedOut("The client has gone.")
+            raise errors.TimedOut("The client has closed the connection.")
         return work.result()
     finally:
         work.cancel()
         gone.cancel()
 
 
-async def _body(receive: Receive, headers: dict[bytes, bytes]) -> bytes:
-    kind = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
-    if kind != b"application/json":
+async def _read_body(receive: Receive, headers: dict[bytes, bytes]) -> bytes:
+    content_type = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
+    if content_type != b"application/json":
         raise errors.Invalid("The body must be JSON: content-type application/json.")
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise errors.Invalid("The request ended before its body did.")
+        raise errors.Invalid("The request ended before its body was complete.")
     if not message.get("more_body"):
-        return _bounded(message.get("body", b""))
+        return _require_size(message.get("body", b""))
     parts, size = [message.get("body", b"")], len(message.get("body", b""))
     while message.get("more_body"):
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise errors.Invalid("The request ended before its body did.")
+            raise errors.Invalid("The request ended before its body was complete.")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > limits.body_bytes_max:
-            raise errors.TooLarge(f"A request has at most {limits.body_bytes_max} bytes.")
+            raise errors.TooLarge(f"The request is too large: a body has at most {limits.body_bytes_max} bytes.")
     return b"".join(parts)
 
 
-def _bounded(body: bytes) -> bytes:
+def _require_size(body: bytes) -> bytes:
     if len(body) > limits.body_bytes_max:
-        raise errors.TooLarge(f"A request has at most {limits.body_bytes_max} bytes.")
+        raise errors.TooLarge(f"The request is too large: a body has at most {limits.body_bytes_max} bytes.")
     return body
 
 
-async def _send(send: Send, status: int, body: bytes, extra: tuple[tuple[bytes, bytes], ...]) -> None:
+async def _send_answer(send: Send, status: int, body: bytes, extra: tuple[tuple[bytes, bytes], ...]) -> None:
     headers = [_JSON, (b"content-length", str(len(body)).encode()), *extra]
     start: Message = {"type": "http.response.start", "status": status, "headers": headers}
     await send(start)

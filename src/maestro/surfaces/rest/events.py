@@ -1,4 +1,4 @@
-"""The log as server-sent events: each carries its place, and `Last-Event-ID` goes on from there."""
+"""The event log as server-sent events. Each has its sequence number, and `Last-Event-ID` continues after a number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEADERS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-sto
 
 
 def wanted(headers: dict[bytes, bytes]) -> bool:
-    """Whether the client asked for a stream."""
+    """Return whether the client asks for a stream."""
     return b"text/event-stream" in headers.get(b"accept", b"")
 
 
@@ -34,36 +34,36 @@ async def serve(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Stream until the client goes."""
-    resumed = _resumed(request, headers)
-    # Whatever is wrong with the request is said before the stream begins; afterwards it could only end.
-    await app.call(operation, msgspec.structs.replace(resumed, since=0, follow=False, limit=1), caller=caller)
-    items = app.stream(operation, resumed, caller=caller)
+    """Stream events until the client closes the connection."""
+    stream_request = _resume_request(request, headers)
+    # Errors of the request are raised before the stream starts: a started stream cannot report an error.
+    await app.call(operation, msgspec.structs.replace(stream_request, since=0, follow=False, limit=1), caller=caller)
+    items = app.stream(operation, stream_request, caller=caller)
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-    pump = asyncio.create_task(_pump(items, send))
-    left = asyncio.create_task(gone(receive))
+    sender = asyncio.create_task(_send_items(items, send))
+    disconnect = asyncio.create_task(gone(receive))
     try:
-        await asyncio.wait({pump, left}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({sender, disconnect}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (pump, left):
+        for task in (sender, disconnect):
             task.cancel()
-        await asyncio.gather(pump, left, return_exceptions=True)
+        await asyncio.gather(sender, disconnect, return_exceptions=True)
     await send({"type": "http.response.body", "body": b""})
 
 
-def _resumed(request: Any, headers: dict[bytes, bytes]) -> Any:
-    """A stream always follows; a client that comes back says where it was."""
+def _resume_request(request: Any, headers: dict[bytes, bytes]) -> Any:
+    """Return the request of a stream. A client that connects again names the last event it has."""
     last = headers.get(b"last-event-id", b"").decode("latin-1").strip()
     if last and not (last.isascii() and last.isdigit() and len(last) <= 18):
-        raise errors.Invalid("Last-Event-ID must be the id of an event.")
+        raise errors.Invalid("Last-Event-ID is not valid: send the id of an event.")
     since = int(last) if last else request.since
     return msgspec.structs.replace(request, since=since, follow=True)
 
 
-async def _pump(items: AsyncIterator[Any], send: Send) -> None:
-    """Send what comes; a comment now and then keeps the connection from looking dead."""
+async def _send_items(items: AsyncIterator[Any], send: Send) -> None:
+    """Send items as they arrive, and a comment at intervals, so that the connection does not look dead."""
     following = items.__aiter__()
-    waiting: asyncio.Future[Any] = asyncio.ensure_future(_next(following))
+    waiting: asyncio.Future[Any] = asyncio.ensure_future(_next_item(following))
     try:
         while True:
             done, _ = await asyncio.wait({waiting}, timeout=limits.sse_ping_seconds)
@@ -73,24 +73,24 @@ async def _pump(items: AsyncIterator[Any], send: Send) -> None:
             item = waiting.result()
             if item is None:
                 return
-            await send({"type": "http.response.body", "body": _line(item), "more_body": True})
-            waiting = asyncio.ensure_future(_next(following))
+            await send({"type": "http.response.body", "body": _encode_event(item), "more_body": True})
+            waiting = asyncio.ensure_future(_next_item(following))
     finally:
         waiting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await waiting
 
 
-async def _next(items: AsyncIterator[Any]) -> Any:
+async def _next_item(items: AsyncIterator[Any]) -> Any:
     return await anext(items, None)
 
 
 async def gone(receive: Receive) -> None:
-    """Until the client has closed the connection."""
+    """Wait until the client has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _line(item: Any) -> bytes:
+def _encode_event(item: Any) -> bytes:
     kind = item.kind if isinstance(item, Event) else "resync"
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (item.seq, kind.encode(), _encode(item))

@@ -1,4 +1,4 @@
-"""Refuses requests that a web page somewhere could have made a browser send here."""
+"""Refuse requests that a foreign web page could make a browser send to this server."""
 
 from __future__ import annotations
 
@@ -10,47 +10,49 @@ from maestro.core import errors
 Headers = Iterable[tuple[bytes, bytes]]
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-_REMEMBERED_MAX = 100
-_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?")
+_CHECKED_HOSTS_MAX = 100
+_HOST_PATTERN = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?")
 
 
 class Guard:
-    """Checks `Host` and `Origin`."""
+    """A check of the headers `Host` and `Origin`."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """`hosts` are the names under which the server may be called, besides loopback's."""
+        """Allow the names of loopback, and `hosts` as further names of the server."""
         self._names = _LOOPBACK | {host.strip().lower() for host in hosts if host.strip()}
-        self._good: dict[bytes, tuple[bytes, ...]] = {}  # hosts that were checked before, with their origins
+        self._checked_hosts: dict[
+            bytes, tuple[bytes, ...]
+        ] = {}  # origins by `Host` header, for hosts that passed the check
 
     def check(self, headers: Headers) -> None:
-        """Refuse a host that is not this server's (DNS rebinding), another page's origin, and doubled headers."""
+        """Refuse a foreign host (DNS rebinding), the origin of a foreign page, and repeated headers."""
         host = origin = None
         for name, value in headers:
             if name == b"host":
-                host = _only(host, value, "Host")
+                host = _require_single(host, value, "Host")
             elif name == b"origin":
-                origin = _only(origin, value, "Origin")
+                origin = _require_single(origin, value, "Origin")
         host = host or b""
-        origins = self._good.get(host) or self._origins_of(host)
+        origins = self._checked_hosts.get(host) or self._origins_of(host)
         if origin is not None and origin.lower() not in origins:
-            raise errors.NotPermitted("Requests from other web pages are refused.")
+            raise errors.NotPermitted("The request comes from a web page of another server, and is refused.")
 
     def _origins_of(self, given: bytes) -> tuple[bytes, ...]:
-        """Return the origins of pages of this server, called under a host; refuse a host that is not the server's."""
+        """Return the origins of this server's pages under a host; refuse a host that is not the server's."""
         host = given.decode("latin-1").lower()
-        found = _HOST.fullmatch(host)
-        name = (found[1] or found[2]) if found else ""
+        match = _HOST_PATTERN.fullmatch(host)
+        name = (match[1] or match[2]) if match else ""
         if name not in self._names:
-            raise errors.NotPermitted(f"Host {host!r} is not this server's.")
+            raise errors.NotPermitted(f"{host!r} is not a host name of this server.")
         # The server itself speaks plain HTTP; a name that the person allowed may stand for a proxy with TLS.
         schemes = ("http",) if name in _LOOPBACK else ("http", "https")
         origins = tuple(f"{scheme}://{host}".encode("latin-1") for scheme in schemes)
-        if len(self._good) < _REMEMBERED_MAX:
-            self._good[given] = origins
+        if len(self._checked_hosts) < _CHECKED_HOSTS_MAX:
+            self._checked_hosts[given] = origins
         return origins
 
 
-def _only(before: bytes | None, value: bytes, name: str) -> bytes:
+def _require_single(before: bytes | None, value: bytes, name: str) -> bytes:
     if before is not None:
         raise errors.NotPermitted(f"The request has two {name} headers.")
     return value

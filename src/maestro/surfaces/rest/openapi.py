@@ -1,4 +1,4 @@
-"""OpenAPI 3.1 from the registry."""
+"""Generate the OpenAPI 3.1 document from the registry of operations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from maestro.operations.server import EVENTS
 from maestro.surfaces.rest.shapes import Shape
 from maestro.surfaces.rest.statuses import status_of
 
-_REF = "#/components/schemas/{name}"
-_ALWAYS = (errors.Invalid, errors.NotAuthenticated, errors.NotPermitted, errors.StorageFailed)
-_WRITES = (errors.TooLarge, errors.KeyReused, errors.StorageFull)
+_SCHEMA_REF = "#/components/schemas/{name}"
+_COMMON_ERRORS = (errors.Invalid, errors.NotAuthenticated, errors.NotPermitted, errors.StorageFailed)
+_WRITE_ERRORS = (errors.TooLarge, errors.KeyReused, errors.StorageFull)
 
 
 class Error(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong, what is allowed, and what to do next."""
+    """An error: its code, its message, and a hint for the next step."""
 
     code: str
     message: str
@@ -29,17 +29,17 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(shapes: Sequence[Shape], *, version: str) -> dict[str, Any]:
-    """The whole description."""
+    """Return the OpenAPI document."""
     types: list[Any] = [Error]
     for shape in shapes:
         types += [shape.operation.response, shape.path, shape.rest]
-    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
+    schemas, components = msgspec.json.schema_components(types, ref_template=_SCHEMA_REF)
     by_type = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for shape in shapes:
         route = shape.operation.http
-        paths.setdefault(route.path, {})[route.verb.lower()] = _operation(shape, by_type, components)
-    used = {name: schema for name, schema in components.items() if not name.endswith("Path")}
+        paths.setdefault(route.path, {})[route.verb.lower()] = _describe_operation(shape, by_type, components)
+    used_schemas = {name: schema for name, schema in components.items() if not name.endswith("Path")}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -50,11 +50,11 @@ def document(shapes: Sequence[Shape], *, version: str) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "security": [{"token": []}],
         "paths": paths,
-        "components": {"schemas": used, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "components": {"schemas": used_schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
 
 
-def _operation(shape: Shape, by_type: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _describe_operation(shape: Shape, by_type: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
     operation = shape.operation
     described: dict[str, Any] = {
         "operationId": operation.name,
@@ -71,11 +71,11 @@ def _operation(shape: Shape, by_type: dict[Any, Any], components: dict[str, Any]
     else:
         described["parameters"] += _parameters(shape.rest, components, "query")
     if operation.effect is Effect.WRITE:
-        described["parameters"].append(_KEY)
+        described["parameters"].append(_KEY_PARAMETER)
     return described
 
 
-_KEY = {
+_KEY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
@@ -84,14 +84,14 @@ _KEY = {
 }
 
 
-def _parameters(struct: type[msgspec.Struct], components: dict[str, Any], place: str) -> list[dict[str, Any]]:
+def _parameters(struct: type[msgspec.Struct], components: dict[str, Any], location: str) -> list[dict[str, Any]]:
     schema = components.get(struct.__name__, {})
     required = set(schema.get("required", ()))
     return [
         {
             "name": name,
-            "in": place,
-            "required": place == "path" or name in required,
+            "in": location,
+            "required": location == "path" or name in required,
             "schema": _without_null(described),
         }
         for name, described in schema.get("properties", {}).items()
@@ -99,7 +99,7 @@ def _parameters(struct: type[msgspec.Struct], components: dict[str, Any], place:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter that may be missing is left out, never sent as null."""
+    """Return a parameter's schema without null: a client omits an optional parameter instead of sending null."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
         return {**choices[0], **({"description": schema["description"]} if "description" in schema else {})}
@@ -108,19 +108,19 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _responses(shape: Shape, success: dict[str, Any]) -> dict[str, Any]:
     operation = shape.operation
-    good: dict[str, Any] = {"application/json": {"schema": success}}
+    success_content: dict[str, Any] = {"application/json": {"schema": success}}
     if operation is EVENTS:
-        good["text/event-stream"] = {"schema": {"type": "string"}}
-    kinds = [*_ALWAYS, *operation.errors, *(_WRITES if shape.has_body else ())]
+        success_content["text/event-stream"] = {"schema": {"type": "string"}}
+    kinds = [*_COMMON_ERRORS, *operation.errors, *(_WRITE_ERRORS if shape.has_body else ())]
     if operation.effect is Effect.ACTION:
         kinds.append(errors.TimedOut)
     failures: dict[str, list[str]] = {}
     for kind in kinds:
         failures.setdefault(str(status_of(kind)), []).append(kind.code)
-    described = {"200": {"description": "Done.", "content": good}}
+    described = {"200": {"description": "Done.", "content": success_content}}
     for status, codes in sorted(failures.items()):
         described[status] = {
             "description": ", ".join(sorted(set(codes))),
-            "content": {"application/json": {"schema": {"$ref": _REF.format(name="Error")}}},
+            "content": {"application/json": {"schema": {"$ref": _SCHEMA_REF.format(name="Error")}}},
         }
     return described

@@ -1,4 +1,4 @@
-"""Finds the operation for a verb and path: a walk down a tree, its length that of the path."""
+"""Find the operation for a verb and a path, in a tree of path segments."""
 
 from __future__ import annotations
 
@@ -8,60 +8,62 @@ from urllib.parse import unquote
 from maestro.core import errors
 from maestro.surfaces.rest.shapes import Shape
 
-_ANY = "{}"
+_PARAMETER = "{}"
 
 
-class _Node:
+class _PathNode:
     def __init__(self) -> None:
-        self.below: dict[str, _Node] = {}
+        self.below: dict[str, _PathNode] = {}
         self.shapes: dict[str, Shape] = {}
 
 
 class Router:
-    """Every route there is."""
+    """The routes of all operations."""
 
     def __init__(self, shapes: Iterable[Shape]) -> None:
-        self._root = _Node()
+        self._root = _PathNode()
         for shape in shapes:
             node = self._root
             for part in shape.operation.http.path.strip("/").split("/"):
-                node = node.below.setdefault(_ANY if part.startswith("{") else part, _Node())
+                node = node.below.setdefault(_PARAMETER if part.startswith("{") else part, _PathNode())
             assert shape.operation.http.verb not in node.shapes, f"two operations at {shape.operation.http}"
             node.shapes[shape.operation.http.verb] = shape
 
     def find(self, verb: str, raw_path: str) -> tuple[Shape, dict[str, str]]:
-        """The operation, and the values in its path."""
-        node, values = self._walk(raw_path)
+        """Return the operation's shape, and the values in the path."""
+        node, values = self._find_node(raw_path)
         shape = node.shapes.get(verb)
         if shape is None:
             raise WrongVerb(sorted(node.shapes))
         names = shape.operation.http.parameters
         return shape, dict(zip(names, values, strict=True))
 
-    def _walk(self, raw_path: str) -> tuple[_Node, list[str]]:
+    def _find_node(self, raw_path: str) -> tuple[_PathNode, list[str]]:
         node, values = self._root, []
         for part in raw_path.strip("/").split("/"):
             below = node.below.get(part)
             if below is None:
-                below = node.below.get(_ANY)
-                values.append(_decoded(part))
+                below = node.below.get(_PARAMETER)
+                values.append(_decode_segment(part))
             if below is None:
-                raise errors.NotFound(f"There is nothing at {raw_path}.", hint="See /api/openapi.json.")
+                raise errors.NotFound(
+                    f"No operation has the path {raw_path}.", hint="/api/openapi.json lists the paths."
+                )
             node = below
         if not node.shapes:
-            raise errors.NotFound(f"There is nothing at {raw_path}.", hint="See /api/openapi.json.")
+            raise errors.NotFound(f"No operation has the path {raw_path}.", hint="/api/openapi.json lists the paths.")
         return node, values
 
 
 class WrongVerb(Exception):
-    """The path is known, but not with this verb."""
+    """The path has operations, but not for the verb of the request."""
 
     def __init__(self, allowed: list[str]) -> None:
         self.allowed = allowed
         super().__init__(", ".join(allowed))
 
 
-def _decoded(part: str) -> str:
+def _decode_segment(part: str) -> str:
     try:
         return unquote(part, errors="strict")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The one mapping from errors to HTTP statuses."""
+"""The mapping from errors to HTTP statuses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATUSES: dict[type[errors.MaestroError], int] = {
 
 
 def status_of(kind: type[errors.MaestroError]) -> int:
-    """A class's status: its own, or that of the nearest above it."""
+    """Return the status of an error class, or of its nearest base class with a status."""
     for ancestor in kind.__mro__:
         if ancestor in _STATUSES:
             return _STATUSES[ancestor]

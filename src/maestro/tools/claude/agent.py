@@ -1,5 +1,5 @@
-"""Claude Code: how it is started. What is the session's own comes in flags and files of its folder; the user's login,
-settings, hooks, MCP servers and CLAUDE.md apply as they do without Maestro.
+"""The tool Claude Code: its launch. Session settings come in flags and in files of the session's folder. The user's
+login, settings, hooks, MCP servers and CLAUDE.md apply as without Maestro.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from maestro.tools.hooks import wiring
 
 _SYSTEM, _MCP, _SETTINGS = "claude-system-prompt.md", "claude-mcp.json", "claude-settings.json"
 _INBOX, _PROMPT = "in.sock", "claude-prompt.md"
-_WORD_BYTES_MAX = 100_000  # of one word of a command line; the system takes little more
+_ARGUMENT_BYTES_MAX = 100_000  # of one argument; the operating system takes little more
 _ESCAPE = "\x1b"
 _SERVER = "maestro"
-# Maestro's own commands and tools are never asked for: what a session may do there, the server decides.
-_ALWAYS = (f"mcp__{_SERVER}", "Bash(maestro:*)")
-_READING = ("Read", "Glob", "Grep")
+# Maestro's own commands and tools need no permission from Claude: the Maestro server decides about each call.
+_MAESTRO_TOOLS = (f"mcp__{_SERVER}", "Bash(maestro:*)")
+_READING_TOOLS = ("Read", "Glob", "Grep")
 
 
 class Claude:
-    """`claude -p`, fed with stream-json and kept running; or the program in a terminal, with an inbox beside it."""
+    """Claude Code: `claude -p` with stream-json, kept running; or `claude` in a terminal, with a messaging socket."""
 
     name = "claude"
     aliases: tuple[str, ...] = ("claude-code",)
@@ -47,12 +47,12 @@ class Claude:
     def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
         chosen = levels.of(self.name, start.home)
         folder = Path(start.folder)
-        words = _words(start, chosen, folder)
+        arguments = _common_arguments(start, chosen, folder)
         if start.driver is Driver.TERMINAL:
             hooks = wiring.in_terminal(self.name, start.hook)
-            return _in_terminal(start, folder, chosen.program, words, hooks, environment)
+            return _launch_in_terminal(start, folder, chosen.program, arguments, hooks, environment)
         hooks = wiring.beside_protocol(self.name, start.hook, url=environment.get("MAESTRO_SERVER_URL", ""))
-        return _by_protocol(start, folder, chosen.program, words, hooks, environment)
+        return _launch_with_protocol(start, folder, chosen.program, arguments, hooks, environment)
 
     def prompt(self, text: str) -> bytes | None:
         return None
@@ -61,64 +61,78 @@ class Claude:
         return self.abilities.reach
 
 
-def _words(start: Start, chosen: levels.Levels, folder: Path) -> list[str]:
-    """What both drivers are started with, and the files that it names."""
+def _common_arguments(start: Start, chosen: levels.Levels, folder: Path) -> list[str]:
+    """Return the arguments of both drivers, and write the files that they name."""
     (folder / _SYSTEM).write_text(start.system_prompt, encoding="utf-8")
-    (folder / _MCP).write_text(json.dumps({"mcpServers": {_SERVER: _server(start)}}), encoding="utf-8")
-    words = ["--append-system-prompt-file", str(folder / _SYSTEM), "--mcp-config", str(folder / _MCP)]
-    words += ["--settings", str(folder / _SETTINGS)]
-    words += ["--allowedTools", ",".join([*_ALWAYS, *_READING]), *chosen.permissions[start.permission]]
+    (folder / _MCP).write_text(json.dumps({"mcpServers": {_SERVER: _mcp_server(start)}}), encoding="utf-8")
+    arguments = ["--append-system-prompt-file", str(folder / _SYSTEM), "--mcp-config", str(folder / _MCP)]
+    arguments += ["--settings", str(folder / _SETTINGS)]
+    arguments += [
+        "--allowedTools",
+        ",".join([*_MAESTRO_TOOLS, *_READING_TOOLS]),
+        *chosen.permissions[start.permission],
+    ]
     model = chosen.model_for(start.model)
-    words += ["--model", model] if model else []
-    words += skills.as_plugin(start.skills, start.folder)
-    return [*words, *(["--resume", start.resumes] if start.resumes else []), *start.words]
+    arguments += ["--model", model] if model else []
+    arguments += skills.as_plugin(start.skills, start.folder)
+    return [*arguments, *(["--resume", start.resumes] if start.resumes else []), *start.words]
 
 
-def _by_protocol(
-    start: Start, folder: Path, program: str, words: list[str], hooks: wiring.Groups, environment: Mapping[str, str]
+def _launch_with_protocol(
+    start: Start,
+    folder: Path,
+    program: str,
+    arguments: list[str],
+    hooks: wiring.Groups,
+    environment: Mapping[str, str],
 ) -> Launch:
     (folder / _SETTINGS).write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
-    spoken = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-    spoken += ["--replay-user-messages", "--permission-prompt-tool", "stdio"]
+    protocol_flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    protocol_flags += ["--replay-user-messages", "--permission-prompt-tool", "stdio"]
     return Launch(
-        words=[program, *spoken, *words],
+        words=[program, *protocol_flags, *arguments],
         environment={"DISABLE_AUTOUPDATER": "1", **environment},
         terminal=False,
         conversation="claude",
-        opening={"prompt": start.task_prompt, "directory": start.directory, "allow": _allowed(start)}
+        opening={"prompt": start.task_prompt, "directory": start.directory, "allow": _allowed_patterns(start)}
         | {"rest": start.rest},
     )
 
 
-def _in_terminal(
-    start: Start, folder: Path, program: str, words: list[str], hooks: wiring.Groups, environment: Mapping[str, str]
+def _launch_in_terminal(
+    start: Start,
+    folder: Path,
+    program: str,
+    arguments: list[str],
+    hooks: wiring.Groups,
+    environment: Mapping[str, str],
 ) -> Launch:
-    # What Maestro puts into its inbox is for it: without that word it would ask the person about each message, in the
-    # modes that ask about nothing else.
+    # `crossSessionInbound` accepts messages on the socket. Without it, Claude would ask the person about each
+    # message, even in modes without other asks.
     settings = {"hooks": hooks, "crossSessionInbound": "accept"}
     (folder / _SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
     inbox = sockets.short(Path(environment.get("TMPDIR") or folder) / _INBOX, start.session_id)
     prompt = start.task_prompt
-    if len(prompt.encode()) > _WORD_BYTES_MAX:
+    if len(prompt.encode()) > _ARGUMENT_BYTES_MAX:
         (folder / _PROMPT).write_text(prompt, encoding="utf-8")
-        prompt = f"Your task is in {folder / _PROMPT}: read all of it, then carry it out."
+        prompt = f"Your task is in {folder / _PROMPT}: read the whole file, then carry out the task."
     return Launch(
-        words=[program, *words, "--messaging-socket-path", str(inbox), "--", prompt],
-        # The person who starts an agent in a folder trusts that folder; the question would come to a terminal at
-        # which nobody sits.
+        words=[program, *arguments, "--messaging-socket-path", str(inbox), "--", prompt],
+        # A person who starts an agent in a folder trusts the folder. Claude would ask about trust in a terminal that
+        # no person watches.
         environment={"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_SANDBOXED": "1", **environment},
         inbox={"path": str(inbox), "spelt_by": "maestro.tools.claude.inbox"},
         interrupt=_ESCAPE,
     )
 
 
-def _server(start: Start) -> dict[str, object]:
-    # It hands its MCP servers the session's own variables, token and all. Without the last word the model would have
-    # to search for the tools before it sees them.
-    program, *words = start.mcp
-    return {"type": "stdio", "command": program, "args": words, "alwaysLoad": True}
+def _mcp_server(start: Start) -> dict[str, object]:
+    # Claude passes its MCP servers the session's variables, including the token. Without `alwaysLoad` the model would
+    # have to search for the tools first.
+    program, *arguments = start.mcp
+    return {"type": "stdio", "command": program, "args": arguments, "alwaysLoad": True}
 
 
-def _allowed(start: Start) -> list[str]:
-    # Its own mode for that is refused to root, and asks at its first start: so it asks, and is answered at once.
+def _allowed_patterns(start: Start) -> list[str]:
+    # Claude refuses its own bypass mode to root, and asks at the first start. So Claude asks, and the policy allows.
     return ["*"] if start.permission is Permission.FULL else start.allow

@@ -1,9 +1,9 @@
-"""Claude Code over stream-json: a line of JSON per message, both ways (`-p --input-format stream-json`).
+"""The conversation with Claude Code over stream-json: a line of JSON per message (`-p --input-format stream-json`).
 
-A prompt has a uuid that the program hands back: `command_lifecycle` when it is queued and taken up, the message
-itself when it is put into the conversation, also in the middle of a turn, after the tool call that runs. The model
-has it with the next thing it says. What is a command of the program itself (`/compact`) no model answers: that is
-done when its turn ends.
+Each prompt has a uuid that the program hands back: in `command_lifecycle` when the prompt is queued and started, and
+with the message itself when the prompt enters the conversation. That can happen during a turn, after a tool call. The
+model has read the prompt when its next output arrives. No model answers a command of the program (`/compact`): such a
+prompt is confirmed when its turn ends.
 """
 
 from __future__ import annotations
@@ -33,128 +33,132 @@ from maestro.tools.happenings import (
 
 _NO_MODEL = "<synthetic>"
 _LIMIT = "rate_limit"
-_COMMAND = "<command-name>"  # what it hands back instead of the words that it took for one of its own commands
-_GONE = "No conversation found"
+_COMMAND = "<command-name>"  # begins the replay of a prompt that Claude runs as its own command
+_UNKNOWN_CONVERSATION = "No conversation found"
 _RESULT_CHARS_MAX = 2_000
-_REFUSED = "The person who was asked said no."
+_REFUSED = "The person denied the request."
 
 
 class ClaudeConversation(Conversation):
-    """One `claude -p` that stays."""
+    """The conversation with one running `claude -p`."""
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
-        self._prompts: dict[str, Prompt] = {}  # by uuid, what was said and is not in the conversation
-        self._seen: list[str] = []  # put into the conversation; the model has not spoken since
-        self._commands: set[str] = set()  # of these, what the program itself carries out
-        self._conversation = ""  # as it was last called: another after `/clear`
-        self._requests = 0
-        self._is_limited = False  # the last request was one too many
-        self._reset_at: float | None = None  # when there will be room for more, if its provider says so
+        self._sent_prompts: dict[str, Prompt] = {}  # by uuid: sent, but not yet in the conversation
+        self._unconfirmed_prompts: list[str] = []  # in the conversation, but without later output of the model
+        self._program_commands: set[str] = set()  # unconfirmed prompts that Claude runs as its own commands
+        self._conversation_id = ""  # Claude's id of the conversation; `/clear` changes it
+        self._request_count = 0
+        self._is_limited = False  # the last request to the provider hit a rate limit
+        self._reset_at: float | None = None  # when the rate limit ends, if the provider reports a time
         self._cost_usd = 0.0
 
     def begin(self) -> None:
-        self._request({"subtype": "initialize"})
+        self._send_request({"subtype": "initialize"})
         self.say(Prompt(START, self.opening.prompt))
 
     def interrupt(self) -> None:
-        self._request({"subtype": "interrupt"})
+        self._send_request({"subtype": "interrupt"})
 
     @property
     def is_idle(self) -> bool:
-        return super().is_idle and not self._prompts  # what it has queued becomes a turn of its own
+        return super().is_idle and not self._sent_prompts  # a queued prompt becomes a turn of its own
 
-    def _request(self, request: dict[str, Any]) -> None:
-        self._requests += 1
-        self._write({"type": "control_request", "request_id": f"maestro-{self._requests}", "request": request})
+    def _send_request(self, request: dict[str, Any]) -> None:
+        self._request_count += 1
+        self._write_message(
+            {"type": "control_request", "request_id": f"maestro-{self._request_count}", "request": request}
+        )
 
-    def _tell(self, prompt: Prompt) -> None:
-        # Never the same twice: one that a resumed conversation has seen would be passed over.
-        known = str(uuid.uuid4())
-        self._prompts[known] = prompt
+    def _send_prompt(self, prompt: Prompt) -> None:
+        # A new uuid each time: a resumed conversation skips a uuid that it has seen before.
+        prompt_uuid = str(uuid.uuid4())
+        self._sent_prompts[prompt_uuid] = prompt
         content = [{"type": "text", "text": prompt.text}]
-        self._write({"type": "user", "uuid": known, "message": {"role": "user", "content": content}})
-        self._start()
+        self._write_message({"type": "user", "uuid": prompt_uuid, "message": {"role": "user", "content": content}})
+        self._start_turn()
 
-    def _start(self) -> None:
+    def _start_turn(self) -> None:
         if not self.busy:
             self.busy = True
-            self._note(TurnStarted())
+            self._emit(TurnStarted())
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _handle_message(self, message: dict[str, Any]) -> None:
         match message.get("type"):
             case "assistant":
-                self._start()
-                self._spoke(message)
+                self._start_turn()
+                self._handle_assistant(message)
             case "user":
-                self._heard(message)
+                self._handle_user(message)
             case "result":
-                self._finished(message)
+                self._handle_result(message)
             case "control_request":
-                self._asked(message)
+                self._handle_control_request(message)
             case "control_cancel_request":
-                self._ask_gone(str(message.get("request_id")))
+                self._withdraw_ask(str(message.get("request_id")))
             case "command_lifecycle" if message.get("state") == "started":
-                self._start()
+                self._start_turn()
             case "rate_limit_event":
-                self._limit(message.get("rate_limit_info") or {})
+                self._handle_rate_limit(message.get("rate_limit_info") or {})
             case _:
                 pass
 
-    def _spoke(self, message: dict[str, Any]) -> None:
+    def _handle_assistant(self, message: dict[str, Any]) -> None:
         if (message.get("message") or {}).get("model") == _NO_MODEL:
-            # The program itself, in the place of a model that could not be reached: the result says it again.
+            # Claude itself writes this message when the model cannot be reached. The result repeats the error.
             self._is_limited = self._is_limited or message.get("error") == _LIMIT
             return
-        if message.get("session_id", self._conversation) != self._conversation:
-            self._conversation = str(message["session_id"])
-            self._note(Began(self._conversation))
-        self._note(*(TakenIn(prompt) for prompt in self._seen))
-        self._seen = []
-        for block in _blocks(message):
+        if message.get("session_id", self._conversation_id) != self._conversation_id:
+            self._conversation_id = str(message["session_id"])
+            self._emit(Began(self._conversation_id))
+        self._emit(*(TakenIn(prompt) for prompt in self._unconfirmed_prompts))
+        self._unconfirmed_prompts = []
+        for block in _content_blocks(message):
             if block.get("type") == "text":
-                self._note(Said(f"{block.get('text', '')}\n"))
+                self._emit(Said(f"{block.get('text', '')}\n"))
             elif block.get("type") == "tool_use":
-                self._note(Said(f"→ {_call(str(block.get('name')), block.get('input') or {})}\n"))
+                self._emit(Said(f"→ {_describe_call(str(block.get('name')), block.get('input') or {})}\n"))
 
-    def _heard(self, message: dict[str, Any]) -> None:
+    def _handle_user(self, message: dict[str, Any]) -> None:
         if message.get("isReplay"):
-            prompt = self._prompts.pop(str(message.get("uuid")), None)
+            prompt = self._sent_prompts.pop(str(message.get("uuid")), None)
             if prompt is not None:
-                self._seen.append(prompt.id)
-                if _text((message.get("message") or {}).get("content")).startswith(_COMMAND):
-                    self._commands.add(prompt.id)
-                self._note(echo(prompt))
+                self._unconfirmed_prompts.append(prompt.id)
+                if _content_text((message.get("message") or {}).get("content")).startswith(_COMMAND):
+                    self._program_commands.add(prompt.id)
+                self._emit(echo(prompt))
             return
-        for block in _blocks(message):
+        for block in _content_blocks(message):
             if block.get("type") == "tool_result":
-                self._note(Said(f"{_shortened(_text(block.get('content')))}\n"))
+                self._emit(Said(f"{_shorten_text(_content_text(block.get('content')))}\n"))
 
-    def _finished(self, message: dict[str, Any]) -> None:
-        failed = bool(message.get("is_error"))
-        problem = str(message.get("result") or "; ".join(map(str, message.get("errors") or ()))) if failed else ""
-        interrupted = failed and not problem
-        if _GONE in problem and not self._conversation:
-            self._note(Began(""))  # it ends now; the next start is a new conversation
+    def _handle_result(self, message: dict[str, Any]) -> None:
+        has_failed = bool(message.get("is_error"))
+        problem = str(message.get("result") or "; ".join(map(str, message.get("errors") or ()))) if has_failed else ""
+        interrupted = has_failed and not problem
+        if _UNKNOWN_CONVERSATION in problem and not self._conversation_id:
+            self._emit(Began(""))  # Claude ends now; the next start begins a new conversation
         total = message.get("total_cost_usd")
         cost = None
         if isinstance(total, int | float):
             cost, self._cost_usd = max(float(total) - self._cost_usd, 0.0), float(total)
         usage = message.get("usage") or {}
-        done = [prompt for prompt in self._seen if prompt in self._commands]
-        if done and not failed:
-            self._note(*(TakenIn(prompt) for prompt in done), Said(f"{message.get('result') or 'done'}\n"))
-        self._seen = []  # a turn that failed: nobody knows that the model has it
-        self._commands.clear()
-        if failed and self._is_limited:
-            self._limited(self._reset_at, problem)
+        finished_commands = [prompt for prompt in self._unconfirmed_prompts if prompt in self._program_commands]
+        if finished_commands and not has_failed:
+            self._emit(
+                *(TakenIn(prompt) for prompt in finished_commands), Said(f"{message.get('result') or 'done'}\n")
+            )
+        self._unconfirmed_prompts = []  # after a failed turn it is unknown whether the model has read the prompts
+        self._program_commands.clear()
+        if has_failed and self._is_limited:
+            self._emit_rate_limit(self._reset_at, problem)
         self._is_limited, self._reset_at = False, None
-        self._ended(
+        self._end_turn(
             TurnEnded(
                 Usage(
-                    input_tokens=_number(usage, "input_tokens") + _number(usage, "cache_creation_input_tokens"),
-                    output_tokens=_number(usage, "output_tokens"),
-                    cached_tokens=_number(usage, "cache_read_input_tokens"),
+                    input_tokens=_int_value(usage, "input_tokens") + _int_value(usage, "cache_creation_input_tokens"),
+                    output_tokens=_int_value(usage, "output_tokens"),
+                    cached_tokens=_int_value(usage, "cache_read_input_tokens"),
                     cost_usd=cost,
                     model=next(iter(message.get("modelUsage") or {}), ""),
                 ),
@@ -163,32 +167,32 @@ class ClaudeConversation(Conversation):
             )
         )
 
-    def _limit(self, told: dict[str, Any]) -> None:
-        until = told.get("resetsAt")
-        if told.get("status") == "rejected" and isinstance(until, int | float):  # else it is a warning
+    def _handle_rate_limit(self, limit: dict[str, Any]) -> None:
+        until = limit.get("resetsAt")
+        if limit.get("status") == "rejected" and isinstance(until, int | float):  # other statuses are warnings
             self._is_limited, self._reset_at = True, float(until)
 
-    # What it asks
+    # Asks
 
-    def _asked(self, message: dict[str, Any]) -> None:
+    def _handle_control_request(self, message: dict[str, Any]) -> None:
         request, ask = message.get("request") or {}, str(message.get("request_id"))
         if request.get("subtype") != "can_use_tool":
             return
         tool, given = str(request.get("tool_name")), request.get("input") or {}
         if asks := question(tool, given):
-            self._ask(Asked(ask, QUESTION, asks.title, asks.text, asks.choices), (True, given))
+            self._open_ask(Asked(ask, QUESTION, asks.title, asks.text, asks.choices), (True, given))
             return
         asked = Asked(
             ask=ask,
             what=PERMISSION,
-            title=_call(tool, given),
+            title=_describe_call(tool, given),
             text=json.dumps(given, ensure_ascii=False, indent=1),
             choices=(ALLOW, DENY),
             actions=(action(tool, given),),
         )
-        self._ask(asked, (False, given))
+        self._open_ask(asked, (False, given))
 
-    def _answer(self, ask: str, kept: Any, choice: str) -> None:
+    def _send_answer(self, ask: str, kept: Any, choice: str) -> None:
         is_question, given = kept
         answer: dict[str, Any]
         if is_question and choice != PUT_ASIDE:
@@ -198,33 +202,33 @@ class ClaudeConversation(Conversation):
         else:
             answer = {"behavior": "deny", "message": _REFUSED}
         response = {"subtype": "success", "request_id": ask, "response": answer}
-        self._write({"type": "control_response", "response": response})
+        self._write_message({"type": "control_response", "response": response})
 
 
-def _call(tool: str, given: dict[str, Any]) -> str:
-    said = given.get("command") or next((given[name] for name in FILES if given.get(name)), "")
-    return f"{tool}: {_shortened(str(said))}" if said else tool
+def _describe_call(tool: str, given: dict[str, Any]) -> str:
+    detail = given.get("command") or next((given[name] for name in FILES if given.get(name)), "")
+    return f"{tool}: {_shorten_text(str(detail))}" if detail else tool
 
 
-def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _content_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = (message.get("message") or {}).get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content or () if isinstance(block, dict)]
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(str(block.get("text", "")) for block in content or () if isinstance(block, dict))
 
 
-def _shortened(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return text if len(text) <= _RESULT_CHARS_MAX else f"{text[:_RESULT_CHARS_MAX]}…"
 
 
-def _number(found: dict[str, Any], name: str) -> int:
-    value = found.get(name)
+def _int_value(values: dict[str, Any], name: str) -> int:
+    value = values.get(name)
     return int(value) if isinstance(value, int | float) else 0
 
 

@@ -1,8 +1,8 @@
-"""Claude's messaging socket: how a message is put to a session in a terminal, beside its keyboard.
+"""Claude's messaging socket: encodes a message for a session in a terminal.
 
-One connection per message. It joins a running turn after the tool call that runs, starts one if there is none, and
-waits behind an open dialog; half-typed text stays. Nothing is answered there: that a message has come in is told by
-the program's hooks, or its transcript.
+Each message needs its own connection. A message joins a running turn after the current tool call, or starts a turn,
+and waits behind an open dialog; half-typed text stays. The socket gives no answer: the program's hooks or its
+transcript confirm a message.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import uuid
 
 
 def message(text: str) -> bytes:
-    """What to write to the socket."""
-    said = {
+    """Return the bytes to write to the socket."""
+    message = {
         "msgV": 1,
         "msg_id": str(uuid.uuid4()),
         "type": "user",
         "message": {"role": "user", "content": text},
         "priority": "next",
     }
-    return json.dumps(said, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

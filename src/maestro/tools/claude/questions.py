@@ -1,4 +1,4 @@
-"""What Claude asks its user with a tool of its own, and an answer as it takes it."""
+"""Questions that Claude asks its user with the tool AskUserQuestion, and answers in Claude's format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TOOL = "AskUserQuestion"
 
 
 def question(tool: str, given: dict[str, Any]) -> Question | None:
-    """The question that a tool call is, if it is one."""
+    """Return the question of a tool call, or None for other tools."""
     questions = given.get("questions")
     if tool != TOOL or not isinstance(questions, list) or not questions:
         return None
@@ -18,6 +18,6 @@ def question(tool: str, given: dict[str, Any]) -> Question | None:
 
 
 def answered(given: dict[str, Any], said: str) -> dict[str, Any]:
-    """The tool call as it is to be carried out."""
-    names = [str(one.get("question")) for one in given["questions"]]
+    """Return the input of the tool call with the answers."""
+    names = [str(question.get("question")) for question in given["questions"]]
     return {**given, "answers": dict(zip(names, answers(given["questions"], said), strict=True))}

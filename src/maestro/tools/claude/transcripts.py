@@ -1,4 +1,4 @@
-"""The file in which Claude keeps a conversation: a line of JSON per thing said, appended."""
+"""Claude's record file of a conversation: a line of JSON per message, appended."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from maestro.tools.happenings import Usage
 
-_WAITS = b'"type":"queue-operation"'
+_QUEUED = b'"type":"queue-operation"'
 _NO_MODEL = "<synthetic>"
 
 
 def used(kept: bytes) -> Usage | None:
-    """What the model took, by a piece of the file; None if it says nothing of that.
+    """Return the model's usage from a piece of the file, or None if the piece has no usage.
 
-    An answer of several blocks is kept in several lines, each with the usage of all of it: the last one counts.
+    An answer of several blocks has several lines, each with the usage of the whole answer: the last line counts.
     """
     answers: dict[str, dict[str, Any]] = {}
     for line in kept.splitlines():
@@ -29,18 +29,18 @@ def used(kept: bytes) -> Usage | None:
     if not answers:
         return None
     return Usage(
-        input_tokens=_sum(answers, "input_tokens") + _sum(answers, "cache_creation_input_tokens"),
-        output_tokens=_sum(answers, "output_tokens"),
-        cached_tokens=_sum(answers, "cache_read_input_tokens"),
+        input_tokens=_sum_usage(answers, "input_tokens") + _sum_usage(answers, "cache_creation_input_tokens"),
+        output_tokens=_sum_usage(answers, "output_tokens"),
+        cached_tokens=_sum_usage(answers, "cache_read_input_tokens"),
         model=str(next(reversed(answers.values())).get("model") or ""),
     )
 
 
 def said(kept: bytes) -> str:
-    """All that is in the conversation by it: not what only waits to be taken up."""
-    lines = [line for line in kept.splitlines() if _WAITS not in line]
+    """Return the text of a piece of the file, without queued messages, which are not yet in the conversation."""
+    lines = [line for line in kept.splitlines() if _QUEUED not in line]
     return b"\n".join(lines).decode("utf-8", "replace")
 
 
-def _sum(answers: dict[str, dict[str, Any]], name: str) -> int:
-    return sum(int(one["usage"].get(name) or 0) for one in answers.values())
+def _sum_usage(answers: dict[str, dict[str, Any]], name: str) -> int:
+    return sum(int(answer["usage"].get(name) or 0) for answer in answers.values())

@@ -1,7 +1,7 @@
-"""What codex asks: as a person can read it, and in the words that policies match.
+"""Codex's requests for permission and questions: as asks for the person, with actions that policies match.
 
-It tells beside a command what it makes of it (`commandActions`), for people to read: of `ls | xargs rm` that is `ls`.
-So only the command itself counts. Which files it wants to change it has told before, with the change.
+Codex also sends an interpretation of a command (`commandActions`) for people: for `ls | xargs rm` it is `ls`. So only
+the command itself counts. Codex names the files of a change earlier, with the change.
 """
 
 from __future__ import annotations
@@ -21,71 +21,72 @@ MORE = "item/permissions/requestApproval"
 ELICITATION = "mcpServer/elicitation/request"
 PERMISSIONS = (COMMAND, FILES, MORE, ELICITATION)
 
-# A model may name a shell of its own: elsewhere it can be any program.
+# The model may name any shell. Only shells in system directories are known to be shells.
 _SHELL = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew|/run/current-system/sw)?/bin/)?(?:ba|da|z)?sh")
-_RUNS = ("-c", "-lc")
-_A_COMMAND = "command"
+_RUN_FLAGS = ("-c", "-lc")
+_COMMAND_KIND = "command"
 
 
 def permission(ask: str, method: str, params: dict[str, Any], changed: tuple[str, ...] = ()) -> Asked:
-    """`changed`: the files, where it wants to change some."""
-    why = str(params.get("reason") or params.get("message") or "")
+    """Return the ask for a permission request. `changed` names the files of a file change."""
+    reason = str(params.get("reason") or params.get("message") or "")
     if method == COMMAND:
-        title, actions = _run(params)
+        title, actions = _describe_command(params)
     elif method == FILES:
-        title, actions = _change(changed, str(params.get("grantRoot") or ""))
+        title, actions = _describe_change(changed, str(params.get("grantRoot") or ""))
     elif method == ELICITATION:
         server = str(params.get("serverName") or "")
-        title, actions = f"{server}: {why}" if why else server, (f"tool:{server}",)
+        title, actions = f"{server}: {reason}" if reason else server, (f"tool:{server}",)
     else:
         wanted = json.dumps(params.get("permissions") or {}, ensure_ascii=False)
         title, actions = f"more permissions: {wanted}", ("tool:permissions",)
-    text = f"{title}\n\n{why}" if why else title
+    text = f"{title}\n\n{reason}" if reason else title
     return Asked(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), actions=actions)
 
 
 def command(given: str) -> str:
-    """What a shell is told to run, if that is all there is to it; anything else as it stands."""
+    """Return the script of a plain `sh -c SCRIPT`; every other command unchanged."""
     try:
-        words = shlex.split(given)
+        arguments = shlex.split(given)
     except ValueError:
         return given
-    if len(words) == 3 and _SHELL.fullmatch(words[0]) and words[1] in _RUNS:
-        return words[2]
+    if len(arguments) == 3 and _SHELL.fullmatch(arguments[0]) and arguments[1] in _RUN_FLAGS:
+        return arguments[2]
     return given
 
 
 def files(item: dict[str, Any]) -> tuple[str, ...]:
-    """All that a change touches: where a file moves to as well."""
-    found: dict[str, None] = {}
+    """Return all files that a change touches, including the new path of a moved file."""
+    paths: dict[str, None] = {}
     for change in item.get("changes") or ():
         kind = change.get("kind")
         moves_to = kind.get("move_path") if isinstance(kind, dict) else None
-        found |= dict.fromkeys(str(path) for path in (change.get("path"), moves_to) if path)
-    return tuple(found)
+        paths |= dict.fromkeys(str(path) for path in (change.get("path"), moves_to) if path)
+    return tuple(paths)
 
 
 def question(ask: str, params: dict[str, Any]) -> Asked:
-    found = questions.asked(params.get("questions") or [{}])
-    return Asked(ask=ask, what=QUESTION, title=found.title, text=found.text, choices=found.choices)
+    merged = questions.asked(params.get("questions") or [{}])
+    return Asked(ask=ask, what=QUESTION, title=merged.title, text=merged.text, choices=merged.choices)
 
 
 def answers(params: dict[str, Any], said: str) -> dict[str, Any]:
-    """As it takes them; none where nobody gives one."""
+    """Return answers in Codex's format; empty if the person does not answer."""
     asked = params.get("questions") or []
     if said == PUT_ASIDE or not asked:
         return {"answers": {}}
-    names = [str(one.get("id")) for one in asked]
-    found = zip(names, questions.answers(asked, said), strict=True)
-    return {"answers": {name: {"answers": [answer]} for name, answer in found}}
+    names = [str(question.get("id")) for question in asked]
+    answers_by_name = zip(names, questions.answers(asked, said), strict=True)
+    return {"answers": {name: {"answers": [answer]} for name, answer in answers_by_name}}
 
 
-def _run(params: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """It asks the same way to type into a command that runs, or for a host. No pattern for commands means that."""
+def _describe_command(params: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return title and actions. Codex also asks this way for input to a running command and for network access, which
+    patterns for commands must not allow."""
     run, host = command(str(params.get("command") or "")), params.get("networkApprovalContext")
     if host:
         return f"network: {host.get('protocol')} {host.get('host')}, for: {run}", ("tool:network",)
-    if params.get("kind", _A_COMMAND) != _A_COMMAND or not run:
+    if params.get("kind", _COMMAND_KIND) != _COMMAND_KIND or not run:
         return f"{params.get('kind')}: {run}", ("tool:write_stdin",)
     more = params.get("additionalPermissions")
     if more:
@@ -93,10 +94,10 @@ def _run(params: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     return f"shell: {run}", (f"shell:{run}",)
 
 
-def _change(changed: tuple[str, ...], root: str) -> tuple[str, tuple[str, ...]]:
-    """One of which it is not known what it touches is no change of files that a pattern could name."""
+def _describe_change(changed: tuple[str, ...], root: str) -> tuple[str, tuple[str, ...]]:
+    """Return title and actions. A change without known files must not match a pattern for files."""
     title = f"edit: {', '.join(changed)}" if changed else "change files"
     actions = tuple(f"edit:{file}" for file in changed) or ("tool:fileChange",)
     if not root:
         return title, actions
-    return f"{title} (and from now on all in {root})", (*actions, f"edit:{root}/*")
+    return f"{title} (and all later changes in {root})", (*actions, f"edit:{root}/*")

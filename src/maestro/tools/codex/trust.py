@@ -1,4 +1,4 @@
-"""Which folders codex trusts in one session: what it would write into the user's settings is in its command line."""
+"""Folders that Codex trusts in a session. Flags on the command line replace entries in the user's settings."""
 
 from __future__ import annotations
 
@@ -11,41 +11,43 @@ from typing import Any
 
 from maestro.system.small_files import read_small
 
-_POINTS = "gitdir:"
+_POINTER_PREFIX = "gitdir:"
 
 
 def flags(folder: Path, directory: str, environment: Mapping[str, str], *, writes: bool) -> list[str]:
-    """The session's own folder, for its hooks are there. And where it works: if it may write there, codex trusts it
-    and notes that for good; so it is told already, unless the user has decided."""
+    """Return the flags that trust the session's folder, which holds its hooks, and the working directory.
+
+    Codex trusts a working directory with write access anyway, and stores the trust in the user's settings. The flag
+    avoids the entry. A directory that the user has decided about gets no flag."""
     trusted = [str(folder)]
-    if writes and not _is_decided(directory, _decided(environment)):
+    if writes and not _is_user_projects(directory, _user_projects(environment)):
         trusted.append(directory)
-    entries = ",".join(f'{json.dumps(one, ensure_ascii=False)}={{trust_level="trusted"}}' for one in trusted)
+    entries = ",".join(f'{json.dumps(path, ensure_ascii=False)}={{trust_level="trusted"}}' for path in trusted)
     return ["-c", f"projects={{{entries}}}"]
 
 
-def _decided(environment: Mapping[str, str]) -> Mapping[str, Any]:
-    """What the user's own settings say."""
+def _user_projects(environment: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the projects in the user's Codex settings."""
     home = environment.get("CODEX_HOME") or str(Path(environment.get("HOME") or "~").expanduser() / ".codex")
     try:
-        told = tomllib.loads((Path(home) / "config.toml").read_text(encoding="utf-8"))
+        settings = tomllib.loads((Path(home) / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}  # it has none, or codex says itself what is wrong with it
-    found = told.get("projects")
-    return found if isinstance(found, dict) else {}
+        return {}  # no settings, or broken settings, which Codex reports itself
+    projects = settings.get("projects")
+    return projects if isinstance(projects, dict) else {}
 
 
-def _is_decided(directory: str, decided: Mapping[str, Any]) -> bool:
-    return any(str(place) in decided for place in _places(Path(directory)))
+def _is_user_projects(directory: str, decided: Mapping[str, Any]) -> bool:
+    return any(str(path) in decided for path in _decision_paths(Path(directory)))
 
 
-def _places(directory: Path) -> Iterator[Path]:
-    """What a decision about a folder is kept under: itself, or the top of its repository."""
+def _decision_paths(directory: Path) -> Iterator[Path]:
+    """Yield the paths under which Codex stores a decision about a folder: itself and the top of its repository."""
     yield directory
-    top = next((place for place in (directory, *directory.parents) if (place / ".git").exists()), None)
+    top = next((path for path in (directory, *directory.parents) if (path / ".git").exists()), None)
     if top is None:
         return
     yield top
-    pointer = os.fsdecode(read_small(str(top / ".git")) or b"")  # of a worktree; in a repository it is a folder
-    if pointer.startswith(_POINTS):
-        yield from Path(pointer.removeprefix(_POINTS).strip()).parents[2:3]  # REPOSITORY/.git/worktrees/NAME
+    pointer = os.fsdecode(read_small(str(top / ".git")) or b"")  # a file in a worktree; a folder in a main checkout
+    if pointer.startswith(_POINTER_PREFIX):
+        yield from Path(pointer.removeprefix(_POINTER_PREFIX).strip()).parents[2:3]  # REPOSITORY/.git/worktrees/NAME

@@ -1,4 +1,4 @@
-"""What a tool call of gemini's would do: in the words that policies match, and how far it reaches."""
+"""The action of a Gemini tool call, in the form that policies match, and the scope of the call."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from maestro.tools.hooks.base import Touch
 
 OUR_SERVER = "maestro"
 _SHELL = "run_shell_command"
-_EDITS = ("write_file", "replace")
-# These look, or keep notes of the model's own. A question to the person is one they see.
-_LOOKS = frozenset(
+_EDITING_TOOLS = ("write_file", "replace")
+# These tools read, or keep notes of the model. `ask_user` shows its question to the person.
+_READING_TOOLS = frozenset(
     {"read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"}
     | {"get_internal_docs", "list_mcp_resources", "write_todos", "update_topic", "complete_task", "ask_user"}
 )
@@ -20,15 +20,16 @@ _LOOKS = frozenset(
 def action(tool: str, given: Mapping[str, Any]) -> str:
     if tool == _SHELL:
         return f"shell:{given.get('command', '')}"
-    if tool in _EDITS:
+    if tool in _EDITING_TOOLS:
         return f"edit:{given.get('file_path', '')}"
     return f"tool:{tool}"
 
 
 def touch(tool: str, server: str) -> Touch:
-    """`server` is the MCP server that the tool is of. What a session may do at Maestro, Maestro decides."""
+    """Return the scope of a tool call. `server` is its MCP server. Maestro's own tools count as harmless, because the
+    Maestro server decides about each call."""
     if server:
         return Touch.NOTHING if server == OUR_SERVER and tool.startswith(f"mcp_{OUR_SERVER}_") else Touch.ANYTHING
-    if tool in _LOOKS:
+    if tool in _READING_TOOLS:
         return Touch.NOTHING
-    return Touch.A_FILE if tool in _EDITS else Touch.ANYTHING
+    return Touch.A_FILE if tool in _EDITING_TOOLS else Touch.ANYTHING

@@ -1,8 +1,8 @@
-"""What a tool call of gemini's would do, from what its protocol tells: in the words that policies match.
+"""The actions of a Gemini tool call over its protocol, in the form that policies match.
 
-A title is for people, and the model writes in it what it likes (a prompt, a text to be replaced, an argument called
-`command`). So it counts for a shell alone, where it is the command. Which tool it is, the call's id begins with: the
-name under which the program found it.
+A title is for people, and the model can write any text into it (a prompt, a replacement, an argument `command`). So
+the title counts only for a shell call, where it is the command. The call's id begins with the program's name of the
+tool.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 _SHELL, _FILES = "execute", ("edit", "delete", "move")
-_COUNTED = re.compile(r"-[0-9]{13}-[0-9]+$")  # the time and a number, where its model gave the call no id
+_GENERATED_ENDING = re.compile(r"-[0-9]{13}-[0-9]+$")  # time and number, if the model gave the call no id
 
 
 def actions(call: dict[str, Any]) -> tuple[str, ...]:
-    """All that must be allowed for it to be made."""
-    kind, files = call.get("kind"), tuple(dict.fromkeys(_files(call)))
+    """Return all actions that must be allowed for the call."""
+    kind, files = call.get("kind"), tuple(dict.fromkeys(_file_paths(call)))
     if kind == _SHELL and call.get("title"):
         return (f"shell:{call['title']}",)
     if kind in _FILES and files:
@@ -26,23 +26,23 @@ def actions(call: dict[str, Any]) -> tuple[str, ...]:
 
 
 def tool(call: dict[str, Any]) -> str:
-    """Its name; empty if that is not told."""
-    known = str(call.get("toolCallId") or "")
-    counted = _COUNTED.search(known)
-    return known[: counted.start()] if counted else known.rpartition("__")[0]
+    """Return the name of the tool, or '' if unknown."""
+    call_id = str(call.get("toolCallId") or "")
+    ending = _GENERATED_ENDING.search(call_id)
+    return call_id[: ending.start()] if ending else call_id.rpartition("__")[0]
 
 
 def title(call: dict[str, Any]) -> str:
-    """What it is about, as a person is told of it."""
-    said = str(call.get("title") or "")
+    """Return a description of the call for the person."""
+    call_title = str(call.get("title") or "")
     if call.get("kind") == _SHELL:
-        return f"shell: {said}"
-    named = tool(call) or "a tool"
-    files = ", ".join(dict.fromkeys(_files(call))) if call.get("kind") in _FILES else ""
-    return ": ".join(one for one in (named, files or said) if one)
+        return f"shell: {call_title}"
+    name = tool(call) or "a tool"
+    files = ", ".join(dict.fromkeys(_file_paths(call))) if call.get("kind") in _FILES else ""
+    return ": ".join(part for part in (name, files or call_title) if part)
 
 
-def _files(call: dict[str, Any]) -> Iterator[str]:
-    for place in [*(call.get("locations") or ()), *(call.get("content") or ())]:
-        if isinstance(place, dict) and place.get("path"):
-            yield str(place["path"])
+def _file_paths(call: dict[str, Any]) -> Iterator[str]:
+    for entry in [*(call.get("locations") or ()), *(call.get("content") or ())]:
+        if isinstance(entry, dict) and entry.get("path"):
+            yield str(entry["path"])

@@ -1,7 +1,7 @@
-"""A home of gemini's for one session: the user's own, by links, but for the settings, which are theirs and ours.
+"""A home folder of Gemini for a session: links to the user's files, and settings of the user and Maestro together.
 
-The program has no flag for settings of one run. Whatever it writes goes where it would go without us, through the
-links; what it writes anew in the place of a link, or of its settings, stays with the session.
+Gemini has no flag for settings of a single run. Its writes go through the links, as without Maestro. A file that
+Gemini writes in the place of a link, and its settings file, stay with the session.
 """
 
 from __future__ import annotations
@@ -18,92 +18,99 @@ from maestro.tools.gemini.actions import OUR_SERVER
 from maestro.tools.hooks.wiring import Groups
 
 _FOLDER, _SETTINGS = ".gemini", "settings.json"
-_OF_MACS = "/Library/Application Support/GeminiCli/settings.json"
-_SYSTEM = (
+_MACOS_SETTINGS = "/Library/Application Support/GeminiCli/settings.json"
+_SYSTEM_SETTINGS = (
     "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
-    _OF_MACS if sys.platform == "darwin" else "/etc/gemini-cli/settings.json",
+    _MACOS_SETTINGS if sys.platform == "darwin" else "/etc/gemini-cli/settings.json",
 )
-_HOOK = "maestro"  # what our hooks are called there
-_MARK = "\ufeff"
-# It hands its servers none of these by itself. Where their values stand, they are put in when it starts.
-_PASSED = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL")
+_HOOK = "maestro"  # the name of Maestro's hooks in the settings
+_BYTE_ORDER_MARK = "\ufeff"
+# Gemini does not pass these to its MCP servers by itself. It replaces `$NAME` by the value at its start.
+_MCP_VARIABLES = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL")
 
 
 def theirs(environment: Mapping[str, str]) -> Path:
-    """Where the user's own settings are."""
+    """Return the folder of the user's own settings."""
     return Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~").expanduser() / _FOLDER
 
 
 def lay(place: Path, own: Path, settings: Mapping[str, Any]) -> None:
-    """Makes such a home, or brings it up to date: links to all that is in their folder, and settings."""
+    """Create or update a session's home folder: links to all files in the user's folder, and the settings."""
     folder = place / _FOLDER
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = {one.name: one.absolute() for one in own.iterdir()} if own.is_dir() else {}
+    targets = {file.name: file.absolute() for file in own.iterdir()} if own.is_dir() else {}
     for link in folder.iterdir():
         if link.is_symlink():
             link.unlink()
-    for name, target in found.items():
+    for name, target in targets.items():
         if name != _SETTINGS and not (folder / name).exists():
             (folder / name).symlink_to(target)
     (folder / _SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Settings as people write them, comments included; nothing if there are none."""
+    """Return the settings in a file, which may have comments; {} if the file does not exist."""
     try:
-        text = file.read_text(encoding="utf-8").lstrip(_MARK)
-        found = jsonc.Document(text).root.data() if text.strip() else {}
+        text = file.read_text(encoding="utf-8").lstrip(_BYTE_ORDER_MARK)
+        values = jsonc.Document(text).root.data() if text.strip() else {}
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, jsonc.Unreadable) as error:
-        raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Gemini could not read it either.") from error
-    if not isinstance(found, dict):
-        raise errors.Invalid(f"{file} cannot be used: it holds no settings.", hint="Gemini could not read it either.")
-    return found
+        raise errors.Invalid(
+            f"{file} cannot be used: {error}.", hint="Correct the file; Gemini cannot read it either."
+        ) from error
+    if not isinstance(values, dict):
+        raise errors.Invalid(
+            f"{file} cannot be used: the file is not a JSON object.",
+            hint="Correct the file; Gemini cannot read it either.",
+        )
+    return values
 
 
 def settings(own: Path, hooks: Groups, server: list[str]) -> dict[str, Any]:
-    """The user's, with what a session in a terminal needs."""
-    found = read(own / _SETTINGS)
-    made = {name: list(groups) for name, groups in _under(found, "hooks").items() if isinstance(groups, list)}
+    """Return the user's settings with Maestro's hooks, MCP server and options for a session in a terminal."""
+    user_settings = read(own / _SETTINGS)
+    all_hooks = {
+        name: list(groups) for name, groups in _subsection(user_settings, "hooks").items() if isinstance(groups, list)
+    }
     for event, groups in hooks.items():
-        made[event] = [*made.get(event, ()), *groups]
-    off = _under(found, "hooksConfig").get("disabled")
-    switched_off = [one for one in off if one != _HOOK] if isinstance(off, list) else []
-    passed = {name: f"${name}" for name in _PASSED}
-    ours = {"command": server[0], "args": server[1:], "env": passed, "trust": True}
-    tools = _under(found, "tools")
+        all_hooks[event] = [*all_hooks.get(event, ()), *groups]
+    disabled = _subsection(user_settings, "hooksConfig").get("disabled")
+    still_disabled = [name for name in disabled if name != _HOOK] if isinstance(disabled, list) else []
+    variables = {name: f"${name}" for name in _MCP_VARIABLES}
+    own_server = {"command": server[0], "args": server[1:], "env": variables, "trust": True}
+    tools = _subsection(user_settings, "tools")
     return {
-        **found,
-        "hooks": made,
-        "hooksConfig": {**_under(found, "hooksConfig"), "enabled": True, "disabled": switched_off},
-        "mcpServers": {**_under(found, "mcpServers"), OUR_SERVER: ours},
-        # Both are needed for a command that ends to start a turn.
-        "tools": {**tools, "shell": {**_under(tools, "shell"), "backgroundCompletionBehavior": "inject"}},
-        "experimental": {**_under(found, "experimental"), "modelSteering": True},
-        "general": {**_under(found, "general"), "enableAutoUpdate": False},
+        **user_settings,
+        "hooks": all_hooks,
+        "hooksConfig": {**_subsection(user_settings, "hooksConfig"), "enabled": True, "disabled": still_disabled},
+        "mcpServers": {**_subsection(user_settings, "mcpServers"), OUR_SERVER: own_server},
+        # `inject` and `modelSteering` together let the end of a background command start a turn.
+        "tools": {**tools, "shell": {**_subsection(tools, "shell"), "backgroundCompletionBehavior": "inject"}},
+        "experimental": {**_subsection(user_settings, "experimental"), "modelSteering": True},
+        "general": {**_subsection(user_settings, "general"), "enableAutoUpdate": False},
     }
 
 
 def may_leave_asking_to_us(own: Path, directory: str, environment: Mapping[str, str]) -> bool:
-    """Whether the program can be told to ask nobody, because our hook before each tool does: not if settings that
-    count more than the session's own say something about hooks, or if that mode is not to be had."""
-    name, usual = _SYSTEM
-    for file in (Path(directory) / _FOLDER / _SETTINGS, Path(environment.get(name) or usual)):
+    """Tell whether Gemini can run without dialogs, because Maestro's hook before each tool call asks. Not if settings
+    with a higher priority than the session's configure hooks, or if settings forbid the mode."""
+    name, default = _SYSTEM_SETTINGS
+    for file in (Path(directory) / _FOLDER / _SETTINGS, Path(environment.get(name) or default)):
         try:
-            found = read(file)
+            values = read(file)
         except errors.Invalid:
             return False
-        if "hooksConfig" in found or _forbids(found):
+        if "hooksConfig" in values or _is_yolo_forbidden(values):
             return False
-    return not _forbids(read(own / _SETTINGS))
+    return not _is_yolo_forbidden(read(own / _SETTINGS))
 
 
-def _forbids(found: Mapping[str, Any]) -> bool:
-    is_secure = bool(_under(found, "admin").get("secureModeEnabled"))
-    return is_secure or bool(_under(found, "security").get("disableYoloMode"))
+def _is_yolo_forbidden(user_settings: Mapping[str, Any]) -> bool:
+    is_secure = bool(_subsection(user_settings, "admin").get("secureModeEnabled"))
+    return is_secure or bool(_subsection(user_settings, "security").get("disableYoloMode"))
 
 
-def _under(found: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = found.get(name)
+def _subsection(section: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = section.get(name)
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""The file in which gemini keeps a talk: a line of JSON per thing said, and again when more of it is known."""
+"""Gemini's record file of a conversation: a line of JSON per message, repeated when a message changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from maestro.tools.happenings import Usage
 
 
 def used(kept: bytes) -> Usage | None:
-    """What the model took, by a piece of the file; None if it says nothing of that."""
+    """Return the model's usage from a piece of the file, or None if the piece has no usage."""
     answers: dict[str, dict[str, Any]] = {}
     for line in kept.splitlines():
         if b'"tokens"' not in line:
@@ -22,14 +22,14 @@ def used(kept: bytes) -> Usage | None:
             answers[str(message.get("id"))] = message
     if not answers:
         return None
-    cached = _sum(answers, "cached")
+    cached = _sum_tokens(answers, "cached")
     return Usage(
-        input_tokens=_sum(answers, "input") - cached,
-        output_tokens=_sum(answers, "output") + _sum(answers, "thoughts"),
+        input_tokens=_sum_tokens(answers, "input") - cached,
+        output_tokens=_sum_tokens(answers, "output") + _sum_tokens(answers, "thoughts"),
         cached_tokens=cached,
         model=str(next(reversed(answers.values())).get("model") or ""),
     )
 
 
-def _sum(answers: dict[str, dict[str, Any]], name: str) -> int:
-    return sum(int(one["tokens"].get(name) or 0) for one in answers.values())
+def _sum_tokens(answers: dict[str, dict[str, Any]], name: str) -> int:
+    return sum(int(answer["tokens"].get(name) or 0) for answer in answers.values())

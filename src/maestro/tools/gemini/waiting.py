@@ -1,8 +1,8 @@
-"""How gemini's model waits for Maestro: its program listens to nobody but the keyboard, but the end of a command that
-runs in the background starts a turn, or joins the one that runs.
+"""How Gemini's model waits for mail. Gemini takes input only from the keyboard, but the end of a background command
+starts a turn or joins the running turn.
 
-What such a command prints comes to the model as words of the user, on one line and cut at 5,000 characters. So it
-says little: the mail stands beside it, as the program's hooks put it there.
+The model gets the output of such a command as a text of the user, on one line and cut at 5,000 characters. So the
+command prints only a notice; Gemini's hooks add the mail.
 """
 
 from __future__ import annotations
@@ -14,42 +14,44 @@ _PIPE = "in"
 
 
 def pipe(folder: str) -> str:
-    """Where the command waits."""
+    """Return the path of the pipe from which the command reads."""
     return str(Path(folder) / _PIPE)
 
 
 class Waiter:
-    """A plain `cat`, for the program runs nothing with a substitution in it."""
+    """Waits with a plain `cat`, because Gemini runs no command with a substitution."""
 
     def command(self, folder: str) -> str:
         return f"cat {shlex.quote(pipe(folder))}"
 
     def told(self, folder: str) -> str:
-        """What it is told at its start."""
+        """Return the instructions about waiting, for the first prompt."""
         return (
             "<waiting>\n"
-            "When you have nothing to do, Maestro wakes you through a command that waits in the background. Start it "
-            f"before anything else: {_call(self.command(folder))}. It ends when something has come for you; what "
-            "that is stands beside it. Then start it again first, in the same way, and keep one of it running for "
-            "as long as you work. Never wait for it, read from it, or speak of it.\n"
+            "When you are idle, Maestro wakes you through a command that waits in the background. Start the command "
+            f"before anything else: {_tool_call(self.command(folder))}. The command ends when mail has arrived; the "
+            "mail stands beside its output. Then first start the command again in the same way. Keep one running "
+            "as long as you work. Never wait for the command, read its output yourself, or mention it.\n"
             "</waiting>"
         )
 
     def owed(self, folder: str) -> str:
         return (
-            "Maestro: nothing waits for what may come for you. Before you stop, start it again: "
-            f"{_call(self.command(folder))}. Then stop, with no more than a word."
+            "Maestro: the command that waits for your mail does not run. Before you stop, start it again: "
+            f"{_tool_call(self.command(folder))}. Then stop, with a one-word answer at most."
         )
 
     def knock(self, messages: int) -> str:
-        came = (
-            "a message has come for you. It stands" if messages == 1 else f"{messages} messages have come. They stand"
+        arrival = (
+            "a message has arrived for you. It stands"
+            if messages == 1
+            else f"{messages} messages have arrived. They stand"
         )
         return (
-            f"Maestro: {came} in the context of this turn, with whom it is from. Start the command that waits for "
-            "Maestro again first; then act on what has come."
+            f"Maestro: {arrival} in the context of this turn, with the sender. First start the command that waits "
+            "for Maestro again; then act on the mail."
         )
 
 
-def _call(command: str) -> str:
+def _tool_call(command: str) -> str:
     return f"run_shell_command with command `{command}` and is_background true"

@@ -1,4 +1,4 @@
-"""What the agent programs' hooks say and understand, one file a program. Pure: payloads in, answers out.
+"""The hook dialects of the agent programs, a file per program. Pure: payloads in, answers out.
 
-Each program has its own names for the same few moments, and its own shapes for an answer; nobody else knows them.
+Each program has its own names for the same few moments, and its own formats of answers. No other package knows them.
 """

@@ -1,4 +1,4 @@
-"""The moments that every program's hooks come down to, what can be answered, and what a program's dialect offers."""
+"""The common form of all programs' hooks: moments, events, replies, and the interface of a dialect."""
 
 from __future__ import annotations
 
@@ -13,28 +13,39 @@ from maestro.tools.happenings import Usage
 
 _ASKED_CHARS_MAX = 300
 _DETAILS_CHARS_MAX = 6_000
-# Of a tool's arguments, those that tell a person what it is about; the first that is there.
-_TELLING = ("command", "file_path", "filePath", "path", "url", "query", "toolName", "prompt", "description", "title")
+# Arguments of a tool call that describe it best to a person; the first one present is shown.
+_DESCRIBING_ARGUMENTS = (
+    "command",
+    "file_path",
+    "filePath",
+    "path",
+    "url",
+    "query",
+    "toolName",
+    "prompt",
+    "description",
+    "title",
+)
 
 
 class Moment(enum.Enum):
-    """What a hook tells, whatever it is called."""
+    """The moment at which a hook fires, independent of the program's name for the event."""
 
-    STARTS = "starts"  # a conversation begins, or begins anew
+    STARTS = "starts"  # a conversation starts or starts again
     PROMPT = "prompt"
     BEFORE_TOOL = "before tool"
     AFTER_TOOL = "after tool"
-    MODEL = "model"  # the model is about to be asked: whatever came before is in that request
+    MODEL = "model"  # the program calls the model: the call contains everything before this moment
     STOP = "stop"
-    FAILS = "fails"  # it stops because its model could not be asked
-    ASKS = "asks"  # it wants to be allowed something
-    WAITS = "waits"  # it tells the person that it waits for them
+    FAILS = "fails"  # the turn stops because the model could not be called
+    ASKS = "asks"  # the program asks for a permission
+    WAITS = "waits"  # the program notifies the person that it waits
     COMPACTS = "compacts"
     ENDS = "ends"
 
 
 class Beginning(enum.Enum):
-    """Why a conversation starts."""
+    """The reason why a conversation starts."""
 
     NEW = "new"
     RESUMED = "resumed"
@@ -43,15 +54,15 @@ class Beginning(enum.Enum):
 
 
 class Touch(enum.Enum):
-    """How far a tool call reaches."""
+    """The scope of a tool call: what it can change."""
 
-    NOTHING = "nothing"  # it looks, or is one of Maestro's own
-    A_FILE = "a file"  # it changes the one that its action names
+    NOTHING = "nothing"  # the call only reads, or calls Maestro
+    A_FILE = "a file"  # the call changes the file that its action names
     ANYTHING = "anything"
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What an agent asks its user, and the tool call that it is."""
+    """A question of an agent to its user, and the input of the tool call that asks."""
 
     title: str
     text: str
@@ -60,58 +71,58 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
-    """One firing of a hook, in words that fit all programs."""
+    """An event of a hook, in a form that fits all programs."""
 
     tool: str
     event: str
     moment: Moment
     directory: str = ""
-    is_aside: bool = False  # told by a helper that the agent itself started: what is said there does not reach it
+    is_aside: bool = False  # from a subagent of the program: a reply does not reach the main agent
     beginning: Beginning = Beginning.NEW
-    asked: str = ""  # what it wants to do, or is waiting for
-    details: str = ""  # all of that, for whoever is to allow it
-    call: str = ""  # and what tells it from another: a digest of the tool and all it is called with
-    action: str = ""  # the same, in the words that policies match (`shell:git push`)
-    # Of a tool call by which its program asks nobody: whether it may be made is decided here.
+    asked: str = ""  # the tool call, or the reason for waiting, on one line
+    details: str = ""  # the whole input of the tool call, for the person who decides
+    call: str = ""  # the identity of the tool call: a digest of the tool and its whole input
+    action: str = ""  # the tool call in the form that policies match (`shell:git push`)
+    # Set for a tool call of a program without dialogs: Maestro's reply decides whether the call may run.
     is_gate: bool = False
     touch: Touch = Touch.ANYTHING
-    question: Question | None = None  # where what it asks is no permission
-    conversation: str = ""  # what the program itself calls its conversation
-    prompt: str = ""  # of a prompt: what was said
-    transcript: str = ""  # the file in which the program keeps the conversation
-    problem: str = ""  # why a turn could not go on
-    is_limited: bool = False  # because its provider takes no more just now
-    needs_person: bool = True  # of one that waits: an open dialog, not just silence
-    is_final: bool = True  # of one that ends: the program ends with it
-    tells_models: bool = False  # whether this program says when its model is asked
+    question: Question | None = None  # set if the ask is a question, not a permission
+    conversation: str = ""  # the program's own id of the conversation
+    prompt: str = ""  # the text of a prompt
+    transcript: str = ""  # the program's record file of the conversation
+    problem: str = ""  # the error that ended a turn
+    is_limited: bool = False  # the error is a rate limit of the provider
+    needs_person: bool = True  # for WAITS: a dialog is open; False: the program is only idle
+    is_final: bool = True  # for ENDS: the program ends too
+    tells_models: bool = False  # whether the program fires a hook for each call of its model
 
 
 class Kind(enum.Enum):
-    """What can be said to a hook."""
+    """The kinds of replies to a hook."""
 
     NOTHING = "nothing"
-    CONTEXT = "context"  # for the model to know
-    REFUSE = "refuse"  # the tool call, with the reason
-    GO_ON = "go on"  # instead of stopping, with what to look at
+    CONTEXT = "context"  # a text for the model
+    REFUSE = "refuse"  # refuses the tool call, with the reason
+    GO_ON = "go on"  # keeps the agent from stopping, with a text for the model
     ALLOW = "allow"
     DENY = "deny"
-    ANSWER = "answer"  # to a question
+    ANSWER = "answer"  # answers a question
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What is said to a hook; `receipt` names the mail in it."""
+    """The reply to a hook. `receipt` names the mail in the text."""
 
     kind: Kind = Kind.NOTHING
     text: str = ""
     receipt: str = ""
-    question: Question | None = None  # that this answers
+    question: Question | None = None  # the question that the reply answers
 
 
 NOTHING = Reply()
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """What the programs send, as far as anyone here cares. The rest may be large, and is never decoded."""
+    """The used fields of a hook's payload. The other fields may be large and are never decoded."""
 
     cwd: str = ""
     session_id: str | None = None
@@ -125,61 +136,61 @@ class Payload(msgspec.Struct, frozen=True):
     trigger: str = ""
     tool_name: str = ""
     tool_input: msgspec.Raw = msgspec.Raw(b"")
-    mcp_context: dict[str, Any] | None = None  # gemini, of a tool that an MCP server has
+    mcp_context: dict[str, Any] | None = None  # Gemini: the MCP server of a tool
     notification_type: str = ""
     message: str = ""
-    details: msgspec.Raw = msgspec.Raw(b"")  # gemini, of what it waits for
+    details: msgspec.Raw = msgspec.Raw(b"")  # Gemini: the details of a notification
     agent_id: str = ""
-    maestro_test: str = ""  # a self-test: nobody's agent, and nothing is to follow from it
+    maestro_test: str = ""  # set in a self-test: the event belongs to no agent and has no effects
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A piece of a program's own record of a conversation."""
+    """The content of a piece of a program's record file."""
 
-    usage: Usage | None = None  # what its model took
-    text: str = ""  # in which everything stands that has come in
+    usage: Usage | None = None  # the usage of the model
+    text: str = ""  # contains every prompt that has entered the conversation
 
 
 class Dialect(Protocol):
-    """One program's hooks."""
+    """The hook dialect of a program."""
 
     tool: str
-    # The events to connect, and how long the program should wait for each, in seconds.
+    # The events to connect, with the seconds that the program waits for each hook.
     events: Mapping[str, int]
-    # The event that stands for a request for permission: it waits for as long as a person takes.
+    # The event of a permission request: its hook waits until the person answers.
     asks: str
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
         """Return the folder in which the program keeps its settings and its records of conversations."""
 
     def read(self, event: str, payload: Payload) -> Happening | None:
-        """What an event means; None if nothing follows from it."""
+        """Return the event in its common form, or None if the event has no effect."""
 
     def recorded(self, kept: bytes) -> Recorded:
-        """What a piece of the program's record of a conversation says."""
+        """Return usage and text of a piece of the program's record file."""
 
     def spell(self, event: str, reply: Reply) -> dict[str, Any] | None:
-        """An answer as the program wants it; None to say nothing."""
+        """Return a reply in the program's format, or None for an empty answer."""
 
 
-_decode = msgspec.json.Decoder(Payload).decode
+_decode_payload = msgspec.json.Decoder(Payload).decode
 
 
 def decode(raw: bytes) -> Payload:
-    """A payload; msgspec.DecodeError if it is none."""
+    """Return a payload, or raise msgspec.DecodeError."""
     try:
-        return _decode(raw)
-    except (UnicodeDecodeError, RecursionError) as error:  # half a character, or a nest without end
+        return _decode_payload(raw)
+    except (UnicodeDecodeError, RecursionError) as error:  # broken UTF-8, or nested too deep
         raise msgspec.DecodeError(str(error)) from None
 
 
 def wanted(payload: Payload) -> str:
-    """A tool call on one line, as a person is told of it."""
+    """Return a description of a tool call on one line, for a person."""
     return described(payload.tool_name, bytes(payload.tool_input))
 
 
 def arguments(payload: Payload) -> dict[str, Any]:
-    """What a tool is called with; nothing if that cannot be read."""
+    """Return the input of a tool call; {} if the input cannot be decoded."""
     try:
         given = msgspec.json.decode(payload.tool_input) if payload.tool_input else {}
     except msgspec.DecodeError:
@@ -188,14 +199,14 @@ def arguments(payload: Payload) -> dict[str, Any]:
 
 
 def details(payload: Payload) -> str:
-    """All that a tool is called with, as it can be read; cut where it is very long, which is said."""
+    """Return the whole input of a tool call as readable text. A very long text is cut, with a note."""
     try:
         text = msgspec.json.format(bytes(payload.tool_input), indent=1).decode() if payload.tool_input else ""
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
     text = text.replace("\\n", "\n")
     left = len(text) - _DETAILS_CHARS_MAX
-    return text if left <= 0 else f"{text[:_DETAILS_CHARS_MAX]}\n… and {left} characters more"
+    return text if left <= 0 else f"{text[:_DETAILS_CHARS_MAX]}\n… and {left} more characters"
 
 
 def call(payload: Payload) -> str:
@@ -203,15 +214,15 @@ def call(payload: Payload) -> str:
 
 
 def described(name: str, raw: bytes) -> str:
-    """What something is called, and what of its details says most."""
+    """Return a name with the most descriptive of its details, on one line."""
     try:
         given = msgspec.json.decode(raw) if raw else {}
     except msgspec.DecodeError:
         given = {}
     detail = ""
     if isinstance(given, dict):
-        named = (given.get(key) for key in _TELLING)
-        detail = next((value for value in named if isinstance(value, str) and value), "")
+        candidates = (given.get(key) for key in _DESCRIBING_ARGUMENTS)
+        detail = next((value for value in candidates if isinstance(value, str) and value), "")
         if isinstance(given.get("command"), list):
             detail = " ".join(map(str, given["command"]))
         detail = detail or (msgspec.json.encode(given).decode() if given else "")
@@ -220,5 +231,5 @@ def described(name: str, raw: bytes) -> str:
 
 
 def context(event: str, text: str) -> dict[str, Any]:
-    """How all three take something to know."""
+    """Return a text for the model, in the format of all three programs."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}

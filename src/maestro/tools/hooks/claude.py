@@ -1,4 +1,4 @@
-"""Claude Code's hooks, tried with 2.1.325."""
+"""The hook dialect of Claude Code, tested with 2.1.325."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOMENTS = {
     "SessionEnd": Moment.ENDS,
 }
 _LIMIT = "rate_limit"
-_STAYS = frozenset({"clear", "resume"})  # reasons after which the same process goes on
+_NOT_FINAL = frozenset({"clear", "resume"})  # reasons after which the process continues
 
 
 class Claude:
@@ -49,8 +49,8 @@ class Claude:
     asks = "PermissionRequest"
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
-        usual = Path(environment.get("HOME") or "~").expanduser() / ".claude"
-        return environment.get("CLAUDE_CONFIG_DIR") or str(usual)
+        default = Path(environment.get("HOME") or "~").expanduser() / ".claude"
+        return environment.get("CLAUDE_CONFIG_DIR") or str(default)
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)
@@ -58,7 +58,7 @@ class Claude:
             return None
         is_dialog = payload.notification_type != "idle_prompt"
         given = arguments(payload) if moment is Moment.ASKS else {}
-        asks = question(payload.tool_name, given)
+        asked_question = question(payload.tool_name, given)
         return Happening(
             tool=self.tool,
             event=event,
@@ -70,14 +70,16 @@ class Claude:
             details=details(payload) if moment is Moment.ASKS else "",
             call=call(payload) if moment is Moment.ASKS else "",
             action=action(payload.tool_name, given),
-            question=Question(asks.title, asks.text, asks.choices, given) if asks else None,
+            question=Question(asked_question.title, asked_question.text, asked_question.choices, given)
+            if asked_question
+            else None,
             conversation=payload.session_id or "",
             prompt=str(payload.prompt or ""),
             transcript=payload.transcript_path or "",
             problem=str(payload.last_assistant_message or payload.error) if moment is Moment.FAILS else "",
             is_limited=payload.error == _LIMIT,
             needs_person=is_dialog,
-            is_final=payload.reason not in _STAYS,
+            is_final=payload.reason not in _NOT_FINAL,
             tells_models=True,
         )
 
@@ -89,23 +91,25 @@ class Claude:
 
 
 def spell(event: str, reply: Reply) -> dict[str, Any] | None:
-    """These shapes are codex's too."""
+    """Return a reply in the format of Claude, which is also the format of Codex."""
     match reply.kind:
         case Kind.CONTEXT:
             return context(event, reply.text)
         case Kind.REFUSE:
-            refused = {"permissionDecision": "deny", "permissionDecisionReason": reply.text}
-            return {"hookSpecificOutput": {"hookEventName": event, **refused}}
+            refusal = {"permissionDecision": "deny", "permissionDecisionReason": reply.text}
+            return {"hookSpecificOutput": {"hookEventName": event, **refusal}}
         case Kind.GO_ON:
             return {"decision": "block", "reason": reply.text}
         case Kind.ALLOW:
-            return _decided(event, {"behavior": "allow"})
+            return _permission_decision(event, {"behavior": "allow"})
         case Kind.ANSWER if reply.question is not None:
-            return _decided(event, {"behavior": "allow", "updatedInput": answered(reply.question.given, reply.text)})
+            return _permission_decision(
+                event, {"behavior": "allow", "updatedInput": answered(reply.question.given, reply.text)}
+            )
         case Kind.DENY:
-            return _decided(event, {"behavior": "deny", "message": reply.text})
+            return _permission_decision(event, {"behavior": "deny", "message": reply.text})
     return None
 
 
-def _decided(event: str, decision: dict[str, Any]) -> dict[str, Any]:
+def _permission_decision(event: str, decision: dict[str, Any]) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "decision": decision}}

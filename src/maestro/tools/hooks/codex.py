@@ -1,4 +1,4 @@
-"""Codex's hooks, tried with 0.166.0. It skips those that its person has not reviewed, and says nothing of it."""
+"""The hook dialect of Codex, tested with 0.166.0. Codex silently skips hooks that the person has not reviewed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _MOMENTS = {
     "PostCompact": Moment.COMPACTS,
     "SessionEnd": Moment.ENDS,
 }
-_STAYS = frozenset({"clear", "resume"})
-_LAST_SECONDS = 3  # it waits no longer for the last one, and complains if told otherwise
+_NOT_FINAL = frozenset({"clear", "resume"})
+_END_SECONDS = 3  # Codex waits no longer for SessionEnd, and rejects a larger value
 
 
 class Codex:
     tool = "codex"
-    events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10) | {"SessionEnd": _LAST_SECONDS}
+    events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10) | {"SessionEnd": _END_SECONDS}
     asks = "PermissionRequest"
 
     def own_folder(self, environment: Mapping[str, str]) -> str:
-        usual = Path(environment.get("HOME") or "~").expanduser() / ".codex"
-        return environment.get("CODEX_HOME") or str(usual)
+        default = Path(environment.get("HOME") or "~").expanduser() / ".codex"
+        return environment.get("CODEX_HOME") or str(default)
 
     def read(self, event: str, payload: Payload) -> Happening | None:
         moment = _MOMENTS.get(event)
@@ -47,7 +47,7 @@ class Codex:
             asked=wanted(payload),
             details=details(payload) if moment is Moment.ASKS else "",
             call=call(payload) if moment is Moment.ASKS else "",
-            is_final=payload.reason not in _STAYS,
+            is_final=payload.reason not in _NOT_FINAL,
         )
 
     def recorded(self, kept: bytes) -> Recorded:

@@ -1,8 +1,8 @@
-"""Gemini CLI's hooks, tried with 0.61.0.
+"""The hook dialect of Gemini CLI, tested with 0.61.0.
 
-It has no hook for permissions: where it is told to ask nobody, the one before each tool stands for that. It ignores
-claude's way to refuse a tool (the tool would run), takes silence for consent, and fires PreCompress before every
-question to its model, whether it then compresses or not.
+Gemini has no hook for permissions: if it runs without dialogs, the hook before each tool call decides. Gemini ignores
+Claude's format of a refusal (the tool would run), takes an empty answer for consent, and fires PreCompress before
+every call of its model, even if it does not compress.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _MOMENTS = {
     "Notification": Moment.WAITS,
     "SessionEnd": Moment.ENDS,
 }
-_STAYS = frozenset({"clear"})
-_NO_WORD = ("", "[no response text]")  # of its model: it could not be asked, or was cut short
-_UNANSWERED = "Its model has said nothing."
+_NOT_FINAL = frozenset({"clear"})
+_EMPTY_ANSWERS = ("", "[no response text]")  # the model could not be called, or its answer was cut
+_UNANSWERED = "The model gave no answer."
 
 
 class Gemini:
@@ -60,7 +60,7 @@ class Gemini:
             return None
         if moment is Moment.MODEL and payload.trigger == "manual":
             moment = Moment.COMPACTS
-        if moment is Moment.STOP and payload.prompt_response in _NO_WORD:
+        if moment is Moment.STOP and payload.prompt_response in _EMPTY_ANSWERS:
             moment = Moment.FAILS
         is_gate = moment is Moment.BEFORE_TOOL
         return Happening(
@@ -80,7 +80,7 @@ class Gemini:
             prompt=str(payload.prompt or ""),
             transcript=payload.transcript_path or "",
             problem=_UNANSWERED if moment is Moment.FAILS else "",
-            is_final=payload.reason not in _STAYS,
+            is_final=payload.reason not in _NOT_FINAL,
             tells_models=True,
         )
 

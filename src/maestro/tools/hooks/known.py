@@ -1,4 +1,4 @@
-"""Every program whose hooks are understood, by name."""
+"""All hook dialects by the name of the tool."""
 
 from __future__ import annotations
 

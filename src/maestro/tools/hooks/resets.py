@@ -1,4 +1,4 @@
-"""When a provider takes more again, from the words in which a program tells its person."""
+"""Finds the end of a rate limit in a program's message to the person."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def reset_at(text: str, now: datetime) -> datetime | None:
-    """The next time that a text names ("resets 10:01am (UTC)", "resets Nov 18 at 10am (UTC)"); None if it names none.
-    It is given to the minute, and meant is the end of that."""
-    found = _CLOCK.search(text)
-    if found is None or not 1 <= int(found["hour"]) <= 12:
+    """Return the next time that a text names ("resets 10:01am (UTC)", "resets Nov 18 at 10am (UTC)"), or None.
+    The text has no seconds, so the end of the minute counts."""
+    match = _CLOCK.search(text)
+    if match is None or not 1 <= int(match["hour"]) <= 12:
         return None
     try:
-        zone = ZoneInfo(found["zone"]) if found["zone"] and found["zone"] != "UTC" else UTC
-        here = now.astimezone(zone)
-        hour = int(found["hour"]) % 12 + (12 if found["half"] == "pm" else 0)
-        named = here.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
-        if found["month"]:
-            named = named.replace(month=_MONTHS.index(found["month"]) + 1, day=int(found["day"]))
-    except (ValueError, KeyError):  # no such zone, day or month
+        zone = ZoneInfo(match["zone"]) if match["zone"] and match["zone"] != "UTC" else UTC
+        local_now = now.astimezone(zone)
+        hour = int(match["hour"]) % 12 + (12 if match["half"] == "pm" else 0)
+        named = local_now.replace(hour=hour, minute=int(match["minute"] or 0), second=0, microsecond=0)
+        if match["month"]:
+            named = named.replace(month=_MONTHS.index(match["month"]) + 1, day=int(match["day"]))
+    except (ValueError, KeyError):  # an unknown zone, day or month
         return None
     end = named + timedelta(minutes=1)
-    if end <= here:
-        end = end.replace(year=end.year + 1) if found["month"] else end + timedelta(days=1)
+    if end <= local_now:
+        end = end.replace(year=end.year + 1) if match["month"] else end + timedelta(days=1)
     return end.astimezone(UTC)

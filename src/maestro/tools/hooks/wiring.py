@@ -1,4 +1,4 @@
-"""Hooks as they stand in a program's settings: each event with a command, or with an address for claude."""
+"""The hooks section of a program's settings: each event with a command, or with a URL for Claude."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 from maestro.tools.hooks import known
 
 Groups = dict[str, list[dict[str, Any]]]
-_UNITS = {"gemini": 1_000}  # it counts milliseconds, the others seconds
-_NAMED = {"gemini": {"name": "maestro"}}
-_NOT_OVER_HTTP = frozenset({"SessionStart"})  # claude refuses
-# Its protocol tells these already. A permission that both ask for would be asked for twice.
-_TOLD_BY_PROTOCOL = frozenset({"PermissionRequest", "Notification", "SessionEnd"})
+_TIMEOUT_UNITS = {"gemini": 1_000}  # Gemini counts milliseconds, the other programs seconds
+_HOOK_NAMES = {"gemini": {"name": "maestro"}}
+_NOT_OVER_HTTP = frozenset({"SessionStart"})  # Claude refuses HTTP hooks for this event
+# The protocol reports these events already. With hooks too, a permission would be asked twice.
+_REPORTED_BY_PROTOCOL = frozenset({"PermissionRequest", "Notification", "SessionEnd"})
 
-_HELD_SECONDS = 24 * 3600
-_EVERY_TOOL = frozenset({"gemini"})  # whose hook for permissions fires before each of them
-# It takes a hook that cannot be run, or is killed with it, for consent, unless that says so and ends with this code.
-_STAYS = "trap : TERM HUP INT; "
-_OR_REFUSED = " || { echo 'Maestro could not be asked whether this is allowed.' >&2; exit 2; }"
+_PERMISSION_SECONDS = 24 * 3600
+_GATED_TOOLS = frozenset({"gemini"})  # programs whose permission hook fires before each tool call
+# Gemini takes a hook that cannot run or is killed for consent, unless the hook writes an error and exits with code 2.
+_IGNORE_SIGNALS = "trap : TERM HUP INT; "
+_OR_REFUSE = " || { echo 'Maestro could not be asked whether this is allowed.' >&2; exit 2; }"
 
 
 def by_command(tool: str, command: Callable[[str], str], *, seconds: Mapping[str, int] | None = None) -> Groups:
-    """Every event of a program, with the command for each. `seconds` are other patiences than the usual."""
-    patience = {**known.DIALECTS[tool].events, **(seconds or {})}
+    """Return every event of a program with its command. `seconds` overrides the timeouts of single events."""
+    timeouts = {**known.DIALECTS[tool].events, **(seconds or {})}
     return {
-        event: _group({"type": "command", "command": command(event)}, patience[event], tool)
+        event: _group({"type": "command", "command": command(event)}, timeouts[event], tool)
         for event in known.DIALECTS[tool].events
     }
 
 
 def over_http(url: str, command: Callable[[str], str], *, seconds: Mapping[str, int] | None = None) -> Groups:
-    """Claude's events over HTTP, with the session's token from its environment; the others by command."""
+    """Return Claude's events over HTTP, with the session's token from the environment; SessionStart by command."""
     groups = by_command("claude", command, seconds=seconds)
-    patience = {**known.DIALECTS["claude"].events, **(seconds or {})}
+    timeouts = {**known.DIALECTS["claude"].events, **(seconds or {})}
     for event in groups.keys() - _NOT_OVER_HTTP:
         address = {
             "type": "http",
@@ -42,37 +42,38 @@ def over_http(url: str, command: Callable[[str], str], *, seconds: Mapping[str, 
             "headers": {"Authorization": "Bearer $MAESTRO_TOKEN"},
             "allowedEnvVars": ["MAESTRO_TOKEN"],
         }
-        groups[event] = _group(address, patience[event], "claude")
+        groups[event] = _group(address, timeouts[event], "claude")
     return groups
 
 
 def beside_protocol(tool: str, command: Sequence[str], *, url: str = "") -> Groups:
-    """The events of a program that is spoken with over its protocol; `command` is the one that takes a tool and an
-    event, and `url` the server's, if it has one."""
+    """Return the events of a program that Maestro controls over its protocol. `command` takes a tool and an event.
+    `url` is the server's URL, or ''."""
 
-    def words(event: str) -> str:
+    def command_line(event: str) -> str:
         return shlex.join([*command, tool, event])
 
-    groups = over_http(url, words) if url and tool == "claude" else by_command(tool, words)
-    return {event: group for event, group in groups.items() if event not in _TOLD_BY_PROTOCOL}
+    groups = over_http(url, command_line) if url and tool == "claude" else by_command(tool, command_line)
+    return {event: group for event, group in groups.items() if event not in _REPORTED_BY_PROTOCOL}
 
 
 def in_terminal(tool: str, command: Sequence[str], *, gates: bool = True) -> Groups:
-    """The events of a program in a terminal that Maestro started: all of them, by command. Nothing else tells how it
-    stands, and the address for HTTP may be another one after the server's next start. What stands for a request for
-    permission waits for as long as a person takes, also while there is no server; `gates` is whether it needs to
-    where that is every tool call."""
+    """Return all events of a program that Maestro started in a terminal, by command.
+
+    No other source reports the state of the conversation, and the HTTP address may change at the server's next start.
+    The hook of a permission request waits until the person answers, also while no server runs. `gates` is False if
+    a hook that fires before every tool call need not wait."""
     dialect = known.DIALECTS[tool]
-    every = tool in _EVERY_TOOL
-    held = dialect.asks if gates or not every else ""
+    is_gated = tool in _GATED_TOOLS
+    waiting_event = dialect.asks if gates or not is_gated else ""
 
-    def words(event: str) -> str:
-        patient = ["--patient"] if event == held else []
+    def command_line(event: str) -> str:
+        patient = ["--patient"] if event == waiting_event else []
         line = shlex.join([*command, *patient, tool, event])
-        return f"{_STAYS}{line}{_OR_REFUSED}" if every and event == held else line
+        return f"{_IGNORE_SIGNALS}{line}{_OR_REFUSE}" if is_gated and event == waiting_event else line
 
-    return by_command(tool, words, seconds={held: _HELD_SECONDS} if held else {})
+    return by_command(tool, command_line, seconds={waiting_event: _PERMISSION_SECONDS} if waiting_event else {})
 
 
 def _group(hook: dict[str, Any], seconds: int, tool: str) -> list[dict[str, Any]]:
-    return [{"hooks": [{**_NAMED.get(tool, {}), **hook, "timeout": seconds * _UNITS.get(tool, 1)}]}]
+    return [{"hooks": [{**_HOOK_NAMES.get(tool, {}), **hook, "timeout": seconds * _TIMEOUT_UNITS.get(tool, 1)}]}]

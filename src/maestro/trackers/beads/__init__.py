@@ -1,1 +1,4 @@
-"""Beads, through its program `bd`: generations, commands and shapes are pure; `program.py` alone runs it."""
+"""The tracker Beads, through its program `bd`.
+
+Only `program.py` runs `bd`; commands, generations and shapes are pure.
+"""

@@ -1,4 +1,4 @@
-"""The words of each `bd` command. Pure. Only flags that every generation has; texts never look like flags."""
+"""The arguments of each `bd` command. Pure. Uses only flags of every generation; texts never look like flags."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from maestro.trackers.base import NewIssue
 PROGRAM = "bd"
 LABEL = "maestro"
 _PRIORITIES = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: 3}
-# What would have bd look at another project, speak for someone else, or answer in another form.
-_FOREIGN = ("BEADS_", "BD_", "MAESTRO_")
+# Variables that would let bd use another project's database, another actor, or another output format.
+_FOREIGN_PREFIXES = ("BEADS_", "BD_", "MAESTRO_")
 
 
 def environment(outer: Mapping[str, str], *, folder: str, actor: str) -> dict[str, str]:
-    """Of one call: this project's database, in this name. Every generation reads one of the names of each."""
-    kept = {name: value for name, value in outer.items() if not name.startswith(_FOREIGN)}
-    names = {"BEADS_ACTOR": actor, "BD_ACTOR": actor} if actor else {}
-    return kept | {"BEADS_DIR": folder, "BD_JSON_ENVELOPE": "1", "NO_COLOR": "1"} | names
+    """Return the environment of one call: this project's database, and the actor.
+
+    Each generation of `bd` reads one of the two variables for the actor.
+    """
+    kept = {name: value for name, value in outer.items() if not name.startswith(_FOREIGN_PREFIXES)}
+    actor_variables = {"BEADS_ACTOR": actor, "BD_ACTOR": actor} if actor else {}
+    return kept | {"BEADS_DIR": folder, "BD_JSON_ENVELOPE": "1", "NO_COLOR": "1"} | actor_variables
 
 
 def version() -> list[str]:
@@ -30,7 +33,7 @@ def issues() -> list[str]:
 
 
 def closed_issues() -> list[str]:
-    """In newer generations `bd list` tells only what is open."""
+    """List closed issues: in newer generations plain `bd list` lists only open issues."""
     return [*issues(), "--status", "closed"]
 
 
@@ -43,8 +46,8 @@ def comments(ref: str) -> list[str]:
 
 
 def create(new: NewIssue) -> list[str]:
-    words = ["create", "--json", "-t", "task", "-p", str(_PRIORITIES[new.priority]), "-l", LABEL]
-    return [*words, "--external-ref", new.outside_ref, "-d", new.description, "--", new.title]
+    command = ["create", "--json", "-t", "task", "-p", str(_PRIORITIES[new.priority]), "-l", LABEL]
+    return [*command, "--external-ref", new.outside_ref, "-d", new.description, "--", new.title]
 
 
 def comment(ref: str, text: str, *, actor: str) -> list[str]:
@@ -76,5 +79,5 @@ def rename(ref: str, title: str) -> list[str]:
 
 
 def agent_environment(name: str) -> dict[str, str]:
-    """Of an agent in a project with Beads: `bd mail` is `maestro mail`, and bd knows it by the name it has here."""
+    """Return variables for an agent: `bd mail` runs `maestro mail`, and bd uses the agent's name in Maestro."""
     return {"BEADS_MAIL_DELEGATE": "maestro mail", "BEADS_ACTOR": name, "BD_ACTOR": name}

@@ -1,4 +1,4 @@
-"""Which `bd` one has met, and what that changes. Every project may have another one. Pure."""
+"""Recognise the version of `bd`, and what this version can do. Each project may use another version. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class Generation(msgspec.Struct, frozen=True):
-    """A version of `bd`, and what can be relied on with it."""
+    """A version of `bd` and its abilities."""
 
     version: tuple[int, int, int]
 
     @property
     def counts_comments(self) -> bool:
-        """Whether `bd list` tells how many comments each issue has; before, only a look tells."""
+        """Return whether `bd list` shows the number of comments; in older versions only `bd show` does."""
         return self.version >= (0, 50, 0)
 
     def __str__(self) -> str:
@@ -25,14 +25,14 @@ class Generation(msgspec.Struct, frozen=True):
 
 
 def generation(text: str) -> Generation | None:
-    """From what `bd version` prints: `bd version 0.50.3 (dev)`, or JSON with a version in it."""
-    found = _VERSION.search(text)
-    if found is None:
+    """Read the version from the output of `bd version`: `bd version 0.50.3 (dev)`, or JSON with a version."""
+    match = _VERSION.search(text)
+    if match is None:
         return None
-    major, minor, patch = (int(part or 0) for part in found.groups())
+    major, minor, patch = (int(part or 0) for part in match.groups())
     return Generation((major, minor, patch))
 
 
 def is_too_old(found: Generation) -> bool:
-    """Before comments and JSON everywhere there is nothing to work with."""
+    """Return whether the version lacks comments or JSON output, which Maestro needs."""
     return found.version[:2] < OLDEST

@@ -1,4 +1,4 @@
-"""The one place that runs `bd`: one call, with an end to its time, its output and its children."""
+"""Run `bd`. Each call is bounded in time and output, and ends with all its child processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER = ".beads"
 
 
 class Program:
-    """`bd` in one checkout."""
+    """The program `bd` in one checkout."""
 
     def __init__(self, checkout: str, *, program: str, seconds_max: float) -> None:
         self._checkout = checkout
@@ -25,10 +25,10 @@ class Program:
         self._seconds_max = seconds_max
 
     async def run(self, words: Sequence[str], *, actor: str = "") -> Printed:
-        """One call to its end, or to the end of its time: then all it started is ended too."""
+        """Run one command to its end. After the time limit the program and its child processes are killed."""
         folder = Path(self._checkout, FOLDER)
         if not folder.is_dir():
-            raise Unreachable(f"There is no {FOLDER} in {self._checkout}.")
+            raise Unreachable(f"{self._checkout} has no folder {FOLDER}.")
         environment = commands.environment(os.environ, folder=str(folder), actor=actor)
         try:
             process = await subprocesses.start(
@@ -43,10 +43,12 @@ class Program:
         except OSError as error:
             raise Unreachable(f"{self._program} cannot be started: {error.strerror or error}.") from error
         except ValueError as error:
-            raise Refused(f"It cannot be an argument: {error}.") from error  # a text with a zero in it
+            raise Refused(
+                f"A text cannot be an argument of bd: {error}."
+            ) from error  # such as a text with a null byte
         try:
             async with asyncio.timeout(self._seconds_max):
-                out, err = await asyncio.gather(_read(process.stdout), _read(process.stderr))
+                out, err = await asyncio.gather(_read_output(process.stdout), _read_output(process.stderr))
                 code = await process.wait()
         except TimeoutError:
             raise Unreachable(f"`bd {words[0]}` has not answered within {self._seconds_max:g} s.") from None
@@ -56,7 +58,7 @@ class Program:
         return Printed(code, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
-async def _read(stream: asyncio.StreamReader | None) -> bytes:
+async def _read_output(stream: asyncio.StreamReader | None) -> bytes:
     assert stream is not None
     kept = bytearray()
     while data := await stream.read(64 * 1024):

@@ -1,7 +1,8 @@
-"""What `bd` prints, read as plain values. Pure. Each trap that some generation sets is met here, and named.
+"""Read the output of `bd` into plain values. Pure. The differences between the generations of `bd` are handled here.
 
-Lists and single things come bare, or in an envelope (`BD_JSON_ENVELOPE`, and from 2.0 on by itself); `show`, `update`
-and `close` give a list of one; a comment's id is a number or a text; errors are JSON on either stream, or words.
+Lists and single objects come bare or in an envelope (with `BD_JSON_ENVELOPE`, and always from 2.0 on). `show`,
+`update` and `close` print a list of one issue. A comment's id is a number or a text. Errors are JSON on either
+stream, or plain text.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _STATES = {
     "closed": State.CLOSED,
     "tombstone": State.CLOSED,
 }
-# Issues that Beads and what runs on it keep for themselves.
-_HELPERS = frozenset({"message", "molecule", "gate", "event", "wisp", "agent", "role", "slot", "rig"})
+# Types of issues that Beads and programs based on Beads keep for their own use.
+_INTERNAL_TYPES = frozenset({"message", "molecule", "gate", "event", "wisp", "agent", "role", "slot", "rig"})
 _PRIORITIES = (Priority.CRITICAL, Priority.HIGH, Priority.NORMAL, Priority.LOW)
-_WORDS_MAX = 500
+_COMPLAINT_CHARS_MAX = 500
 
 
 class Printed(msgspec.Struct, frozen=True):
-    """How one call came out."""
+    """The result of one call: exit code and output."""
 
     code: int
     out: str
@@ -45,7 +46,7 @@ class _Comment(msgspec.Struct):
 
 
 class _Issue(msgspec.Struct):
-    """The fields of an issue that we rely on. All but its id may be missing; kinds and states are plain text."""
+    """The fields of an issue that Maestro uses. All but the id may be missing; types and states are plain text."""
 
     id: str
     title: str = ""
@@ -63,111 +64,112 @@ class _Issue(msgspec.Struct):
 
 
 def issues(printed: Printed) -> list[TrackerIssue]:
-    """Of `list`. Without issues it prints an empty list or null; nothing at all is no answer."""
+    """Return the issues of `list`. Without issues `bd` prints an empty list or null; no output is no answer."""
     if not printed.out.strip():
-        raise Unreachable("bd listed nothing, not even that there is nothing.")
-    return [_issue(one) for one in _issues(printed)]
+        raise Unreachable("bd list printed no output, not even an empty list.")
+    return [_tracker_issue(issue) for issue in _decode_issues(printed)]
 
 
 def looked(printed: Printed) -> tuple[list[Looked], list[str]]:
-    """Of `show`; and whose comments it left out, because they are many."""
-    found = _issues(printed)
-    short = [one.id for one in found if len(one.comments or []) < (one.comment_count or 0)]
-    return [Looked(issue=_issue(one), comments=_comments(one.comments or [])) for one in found], short
+    """Return the issues of `show`, and the ids of issues whose comments `bd` left out because of their number."""
+    found = _decode_issues(printed)
+    incomplete = [issue.id for issue in found if len(issue.comments or []) < (issue.comment_count or 0)]
+    complete = [Looked(issue=_tracker_issue(issue), comments=_comments(issue.comments or [])) for issue in found]
+    return complete, incomplete
 
 
 def comments(printed: Printed) -> list[Comment]:
-    """Of `comments`: a list, or null where there are none."""
-    data = _data(printed)
+    """Return the comments of `comments`, which prints null for an issue without comments."""
+    data = _decode_output(printed)
     try:
         return _comments(msgspec.convert(data if data is not None else [], list[_Comment]))
     except msgspec.ValidationError as error:
-        raise _not_understood(printed, error) from error
+        raise _unreadable_output(printed, error) from error
 
 
 def changed(printed: Printed, ref: str = "") -> TrackerIssue | None:
-    """Of a command that changes an issue: the issue as it then is, or nothing if it was not said."""
+    """Return the issue that a changing command printed, or None if the command printed no issue."""
     if not printed.out.strip():
         return None
-    found = [one for one in _issues(printed) if not ref or one.id == ref]
-    return _issue(found[0]) if found else None
+    found = [issue for issue in _decode_issues(printed) if not ref or issue.id == ref]
+    return _tracker_issue(found[0]) if found else None
 
 
 def complaint(printed: Printed) -> str:
-    """What a call complained of: JSON on one of both streams, or plain words; notices of other things left out."""
+    """Return the error that a call printed: JSON on either stream, or plain text without notices and warnings."""
     for text in (printed.err, printed.out):
         for line in (text, *text.splitlines()):
-            found = _error_in(line)
-            if found:
-                return found
-    words = [line for line in printed.err.splitlines() if line.strip() and not _is_notice(line)]
-    return " ".join(words)[:_WORDS_MAX] or f"it ended with {printed.code} and said nothing"
+            error = _error_in(line)
+            if error:
+                return error
+    lines = [line for line in printed.err.splitlines() if line.strip() and not _is_notice(line)]
+    return " ".join(lines)[:_COMPLAINT_CHARS_MAX] or f"bd ended with code {printed.code} and printed no error"
 
 
 def _error_in(text: str) -> str:
     try:
-        said = msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return ""
-    if isinstance(said, dict) and isinstance(said.get("data"), dict):
-        said = said["data"] if "error" in said["data"] else said
-    error = said.get("error") if isinstance(said, dict) else None
-    return str(error)[:_WORDS_MAX] if error else ""
+    if isinstance(value, dict) and isinstance(value.get("data"), dict):
+        value = value["data"] if "error" in value["data"] else value
+    error = value.get("error") if isinstance(value, dict) else None
+    return str(error)[:_COMPLAINT_CHARS_MAX] if error else ""
 
 
 def _is_notice(line: str) -> bool:
-    said = line.lower()
-    return "deprecat" in said or said.startswith(("warning", "notice", "hint", "note"))
+    text = line.lower()
+    return "deprecat" in text or text.startswith(("warning", "notice", "hint", "note"))
 
 
-def _issues(printed: Printed) -> list[_Issue]:
-    data = _data(printed)
+def _decode_issues(printed: Printed) -> list[_Issue]:
+    data = _decode_output(printed)
     if data is None:
         return []
     try:
         return msgspec.convert(data if isinstance(data, list) else [data], list[_Issue])
     except msgspec.ValidationError as error:
-        raise _not_understood(printed, error) from error
+        raise _unreadable_output(printed, error) from error
 
 
-def _data(printed: Printed) -> Any:
-    """The JSON that was printed, out of its envelope; nothing is nothing."""
+def _decode_output(printed: Printed) -> Any:
+    """Return the printed JSON without its envelope; None for empty output."""
     if not printed.out.strip():
         return None
     try:
-        said = msgspec.json.decode(printed.out)
+        value = msgspec.json.decode(printed.out)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise _not_understood(printed, error) from error
-    if isinstance(said, dict) and "data" in said and "schema_version" in said:
-        said = said["data"]
-    # Some generations print what went wrong where others print the answer.
-    return None if isinstance(said, dict) and "error" in said and "id" not in said else said
+        raise _unreadable_output(printed, error) from error
+    if isinstance(value, dict) and "data" in value and "schema_version" in value:
+        value = value["data"]
+    # Some generations print errors on the stream on which other generations print the answer.
+    return None if isinstance(value, dict) and "error" in value and "id" not in value else value
 
 
-def _not_understood(printed: Printed, error: Exception) -> Unreachable:
-    return Unreachable(f"bd answered what we do not understand ({error}): {printed.out.strip()[:100]!r}")
+def _unreadable_output(printed: Printed, error: Exception) -> Unreachable:
+    return Unreachable(f"Maestro does not understand the output of bd ({error}): {printed.out.strip()[:100]!r}")
 
 
-def _issue(one: _Issue) -> TrackerIssue:
-    who = one.assignee or None
-    state = _STATES.get(one.status, State.STARTED if who else State.OPEN)
-    reason = one.close_reason or ""
+def _tracker_issue(issue: _Issue) -> TrackerIssue:
+    assignee = issue.assignee or None
+    state = _STATES.get(issue.status, State.STARTED if assignee else State.OPEN)
+    reason = issue.close_reason or ""
     if state is State.BLOCKED:
-        reason = f"It is {one.status} in the tracker."
-    count = "" if one.comment_count is None else str(one.comment_count)
+        reason = f"The issue is {issue.status} in the tracker."
+    count = "" if issue.comment_count is None else str(issue.comment_count)
     return TrackerIssue(
-        ref=one.id,
-        title=one.title,
-        description=one.description or "",
-        stand=Stand(state, who if state is State.STARTED else None),
-        priority=_PRIORITIES[min(max(one.priority, 0), len(_PRIORITIES) - 1)],
-        by=one.created_by or "",
+        ref=issue.id,
+        title=issue.title,
+        description=issue.description or "",
+        stand=Stand(state, assignee if state is State.STARTED else None),
+        priority=_PRIORITIES[min(max(issue.priority, 0), len(_PRIORITIES) - 1)],
+        by=issue.created_by or "",
         reason=reason,
-        outside_ref=one.external_ref or "",
-        stamp=f"{one.updated_at}/{one.status}/{who or ''}/{count}",
-        is_work=(one.issue_type or "task") not in _HELPERS,
+        outside_ref=issue.external_ref or "",
+        stamp=f"{issue.updated_at}/{issue.status}/{assignee or ''}/{count}",
+        is_work=(issue.issue_type or "task") not in _INTERNAL_TYPES,
     )
 
 
-def _comments(found: list[_Comment]) -> list[Comment]:
-    return [Comment(author=one.author, text=one.text) for one in found]
+def _comments(decoded: list[_Comment]) -> list[Comment]:
+    return [Comment(author=comment.author, text=comment.text) for comment in decoded]

@@ -1,4 +1,4 @@
-"""Beads behind the interface: each intent as a command, each answer checked for what it must hold."""
+"""Beads behind the tracker interface. Each method runs a `bd` command and checks the printed issue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maestro.trackers.beads.shapes import Printed
 
 
 class Beads:
-    """The issues of one checkout."""
+    """The tracker Beads of one checkout."""
 
     kind = Kind.BEADS
 
@@ -25,32 +25,34 @@ class Beads:
 
     async def version(self) -> str:
         printed = await self._program.run(commands.version())
-        found = generations.generation(printed.out)
-        if printed.code != 0 or found is None:
-            raise Unreachable(f"bd does not say which version it is: {shapes.complaint(printed)}")
-        if generations.is_too_old(found):
-            raise Unreachable(f"bd {found} is too old: {'.'.join(map(str, generations.OLDEST))} or newer is needed.")
-        self.stamps_tell_comments = found.counts_comments
-        return str(found)
+        generation = generations.generation(printed.out)
+        if printed.code != 0 or generation is None:
+            raise Unreachable(f"bd does not say which version it has: {shapes.complaint(printed)}")
+        if generations.is_too_old(generation):
+            oldest = ".".join(map(str, generations.OLDEST))
+            raise Unreachable(f"bd {generation} is too old: install bd {oldest} or newer.")
+        self.stamps_tell_comments = generation.counts_comments
+        return str(generation)
 
     async def issues(self, *, closed: bool = False) -> list[TrackerIssue]:
-        found = {one.ref: one for one in shapes.issues(await self._whole(commands.issues()))}
+        found = {issue.ref: issue for issue in shapes.issues(await self._run_or_fail(commands.issues()))}
         if closed:
-            found |= {one.ref: one for one in shapes.issues(await self._whole(commands.closed_issues()))}
+            printed = await self._run_or_fail(commands.closed_issues())
+            found |= {issue.ref: issue for issue in shapes.issues(printed)}
         return list(found.values())
 
     async def look(self, refs: Sequence[str]) -> list[Looked]:
         found: list[Looked] = []
-        for at in range(0, len(refs), limits.tracker_look_max):
-            found += await self._look(refs[at : at + limits.tracker_look_max])
+        for start in range(0, len(refs), limits.tracker_look_max):
+            found += await self._show_issues(refs[start : start + limits.tracker_look_max])
         return found
 
     async def create(self, new: NewIssue) -> TrackerIssue:
         printed = await self._program.run(commands.create(new), actor=new.actor)
-        made = shapes.changed(printed) if printed.code == 0 else None
-        if made is None:
+        created = shapes.changed(printed) if printed.code == 0 else None
+        if created is None:
             raise Refused(shapes.complaint(printed))
-        return made
+        return created
 
     async def comment(self, ref: str, text: str, *, actor: str) -> None:
         printed = await self._program.run(commands.comment(ref, text, actor=actor), actor=actor)
@@ -58,40 +60,45 @@ class Beads:
             raise Refused(shapes.complaint(printed))
 
     async def claim(self, ref: str, *, actor: str) -> TrackerIssue:
-        """A claim that was lost ends with 0 and prints nothing (until 1.0): only the issue itself, with the actor
-        as its assignee, is a claim. One's own, made before, is one too."""
+        """Claim the issue. An earlier claim of the same actor counts too.
+
+        Until 1.0 a failed claim ends with code 0 and prints no issue. Therefore only an issue with the actor as its
+        assignee proves the claim.
+        """
         printed = await self._program.run(commands.claim(ref), actor=actor)
-        won = shapes.changed(printed, ref) if printed.code == 0 else None
-        if won is None or won.stand != Stand(State.STARTED, actor):
+        issue = shapes.changed(printed, ref) if printed.code == 0 else None
+        if issue is None or issue.stand != Stand(State.STARTED, actor):
             found = await self.look([ref])
-            won = found[0].issue if found else None
-        if won is None:
+            issue = found[0].issue if found else None
+        if issue is None:
             raise Refused(shapes.complaint(printed))
-        if won.stand != Stand(State.STARTED, actor):
-            if won.stand.state is State.OPEN:
+        if issue.stand != Stand(State.STARTED, actor):
+            if issue.stand.state is State.OPEN:
                 raise Refused(shapes.complaint(printed))
-            raise Taken(won)
-        return won
+            raise Taken(issue)
+        return issue
 
     async def release(self, ref: str, *, actor: str) -> TrackerIssue:
-        return await self._change(ref, commands.release(ref), actor, State.OPEN)
+        return await self._change_issue(ref, commands.release(ref), actor, State.OPEN)
 
     async def block(self, ref: str, *, actor: str) -> TrackerIssue:
-        return await self._change(ref, commands.block(ref), actor, State.BLOCKED)
+        return await self._change_issue(ref, commands.block(ref), actor, State.BLOCKED)
 
     async def close(self, ref: str, *, reason: str, actor: str) -> TrackerIssue:
-        return await self._change(ref, commands.close(ref, reason=reason), actor, State.CLOSED)
+        return await self._change_issue(ref, commands.close(ref, reason=reason), actor, State.CLOSED)
 
     async def reopen(self, ref: str, *, actor: str) -> TrackerIssue:
-        return await self._change(ref, commands.reopen(ref), actor, State.OPEN)
+        return await self._change_issue(ref, commands.reopen(ref), actor, State.OPEN)
 
     async def rename(self, ref: str, title: str, *, actor: str) -> TrackerIssue:
-        return await self._change(ref, commands.rename(ref, title), actor, None)
+        return await self._change_issue(ref, commands.rename(ref, title), actor, None)
 
-    async def _change(self, ref: str, words: Sequence[str], actor: str, state: State | None) -> TrackerIssue:
-        """Done if the issue says so, whatever the command's code was: to close what is closed is an error in some
-        generations and none in others."""
-        printed = await self._program.run(words, actor=actor)
+    async def _change_issue(self, ref: str, command: Sequence[str], actor: str, state: State | None) -> TrackerIssue:
+        """Run a command that changes an issue. The change counts if the issue then has the state.
+
+        The exit code does not decide: closing a closed issue is an error in some generations only.
+        """
+        printed = await self._program.run(command, actor=actor)
         now = shapes.changed(printed, ref) if printed.code == 0 else None
         if now is None or (state is not None and now.stand.state is not state):
             found = await self.look([ref])
@@ -100,30 +107,33 @@ class Beads:
             raise Refused(shapes.complaint(printed))
         return now
 
-    async def _whole(self, words: Sequence[str]) -> Printed:
-        printed = await self._program.run(words)
+    async def _run_or_fail(self, command: Sequence[str]) -> Printed:
+        printed = await self._program.run(command)
         if printed.code != 0:
             raise Unreachable(shapes.complaint(printed))
         return printed
 
-    async def _look(self, refs: Sequence[str]) -> list[Looked]:
-        """That one of several is not there makes `show` fail in some generations, keeps the others from being shown
-        in some, and is not said at all in others: what is told counts, and who is missing is missing."""
+    async def _show_issues(self, refs: Sequence[str]) -> list[Looked]:
+        """Return the printed issues; issues that are not printed count as missing.
+
+        With a missing issue among several, `show` fails in some generations, prints no issue at all in others, and
+        leaves the missing issue out without a message in the rest. Therefore a failed list is split and read again.
+        """
         printed = await self._program.run(commands.look(refs))
-        some, short = shapes.looked(printed)
-        if printed.code != 0 and not some:
+        issues, incomplete = shapes.looked(printed)
+        if printed.code != 0 and not issues:
             if len(refs) > 1:
                 half = len(refs) // 2
-                return [*await self._look(refs[:half]), *await self._look(refs[half:])]
+                return [*await self._show_issues(refs[:half]), *await self._show_issues(refs[half:])]
             if not _is_missing(printed):
                 raise Unreachable(shapes.complaint(printed))
-        return [await self._with_comments(one) if one.issue.ref in short else one for one in some]
+        return [await self._with_comments(issue) if issue.issue.ref in incomplete else issue for issue in issues]
 
-    async def _with_comments(self, one: Looked) -> Looked:
-        said: list[Comment] = shapes.comments(await self._whole(commands.comments(one.issue.ref)))
-        return msgspec.structs.replace(one, comments=said)
+    async def _with_comments(self, looked: Looked) -> Looked:
+        comments: list[Comment] = shapes.comments(await self._run_or_fail(commands.comments(looked.issue.ref)))
+        return msgspec.structs.replace(looked, comments=comments)
 
 
 def _is_missing(printed: Printed) -> bool:
-    said = shapes.complaint(printed).lower()
-    return "not found" in said or "no issue" in said or "no such issue" in said
+    text = shapes.complaint(printed).lower()
+    return "not found" in text or "no issue" in text or "no such issue" in text

@@ -286,7 +286,7 @@ def test_who_keeps_writing_wins(target: Target, records: Records) -> None:
 def test_the_entry_of_someone_else_is_kept_and_said_so(target: Target, records: Records) -> None:
     before = JSON["someone's own maestro"]
     target.path.write_text(before)
-    assert "stays as it is" in changes.connecting(target, records).notes[0]
+    assert "is not changed" in changes.connecting(target, records).notes[0]
     connect(target, records)
     target.path.write_text(target.path.read_text() + "\n")
     disconnect(target, records)

@@ -194,7 +194,7 @@ async def test_what_a_lost_context_held_is_shown_again(agent: Agent, beginning: 
 async def test_long_mail_is_begun_and_not_shown_twice(agent: Agent) -> None:
     sent = await agent.world.send(None, "claude", message="x" * 15_000)
     told = await agent.fires(Moment.AFTER_TOOL)
-    assert "cut short" in told.text and len(told.text) < 9_000
+    assert "(shortened;" in told.text and len(told.text) < 9_000
     await agent.fires(Moment.STOP)
     assert await agent.receipt(sent) == ("delivered", "hook"), "its whole body did not come out"
     assert await agent.fires(Moment.AFTER_TOOL) is NOTHING

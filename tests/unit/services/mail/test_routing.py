@@ -180,17 +180,17 @@ async def test_mail_for_the_departed_goes_up_step_by_step_and_says_why(world: Wo
 
     assert await goes() == (worker.name, None)
     await world.end(worker, "failed")
-    assert await goes() == (boss.name, "w has ended (failed); it goes to boss")
+    assert await goes() == (boss.name, "w has ended (failed); the message goes to boss")
     await world.end(boss, "lost")
-    assert await goes() == (top.name, "w has ended (failed); it goes to top")
+    assert await goes() == (top.name, "w has ended (failed); the message goes to top")
     await world.join("other-w", under=heir)
     await world.store.write(lambda tx: tx.sessions.succeed(boss.name, successor_id=heir.name))
-    assert await goes() == (heir.name, "w has ended (failed); it goes to heir")
+    assert await goes() == (heir.name, "w has ended (failed); the message goes to heir")
     await world.end(heir)
     assert (await goes())[0] == top.name  # the successor's own coordinator
     await world.end(top)
     box, reason = await goes()
-    assert box == HUMAN and reason == "w has ended (failed), and nobody above it is there"
+    assert box == HUMAN and reason == "w has ended (failed), and no session above it is active"
 
 
 async def test_a_coordinator_that_was_succeeded_is_its_successor_to_its_workers(world: World) -> None:

@@ -85,7 +85,7 @@ async def test_mail_to_the_departed_tells_its_sender_where_it_went(world: World)
     worker = await world.join("w", under=boss)
     await world.end(worker, "completed")
     (one,) = (await world.send(None, "w", subject="Still there?")).deliveries
-    assert (one.box, one.reason) == (boss.name, "w has ended (completed); it goes to boss")
+    assert (one.box, one.reason) == (boss.name, "w has ended (completed); the message goes to boss")
     received = await world.unread(boss)
     assert [message.reason for message in received if message.subject == "Still there?"] == [one.reason]
 

@@ -49,7 +49,10 @@ async def test_the_first_to_claim_has_it_and_the_rest_no_longer_see_it(world: Wo
     assert await world.subjects(one) == ["Crash"] and await world.subjects(two) == []
     with pytest.raises(errors.Conflict) as refused:
         await claim(world, two, sent)
-    assert "one has this conversation" in refused.value.message and refused.value.data["claimed_by"] == one.name
+    assert (
+        "one has already claimed this thread" in refused.value.message
+        and refused.value.data["claimed_by"] == one.name
+    )
     assert (await claim(world, one, sent)).claimed_by == one.name  # once more changes nothing
     assert [event.kind for event in await world.log()].count("thread.claimed") == 1
 
@@ -114,7 +117,7 @@ async def test_who_only_sent_it_does_not_take_it_from_those_whom_it_is_for(world
     asker = await world.join("asker", project=OTHER)
     one = await world.join("one")
     sent = await world.send(asker, "vc", "human", subject="Help")  # to several: mail, no issue
-    with pytest.raises(errors.NotPermitted, match="come to you") as refused:
+    with pytest.raises(errors.NotPermitted, match="received no message of this thread") as refused:
         await claim(world, asker, sent)
     assert "mail status" in refused.value.hint
     assert await world.subjects(one) == ["Help"]

@@ -116,7 +116,7 @@ async def test_nothing_in_time_is_a_timeout_that_tells_of_a_silent_coordinator(w
     world.clock.advance(limits.session_lease_alone_seconds + 1)
     with pytest.raises(errors.TimedOut) as refused:
         await wait(world, worker, timeout=10)
-    assert "boss was last heard of at 12:00:00 UTC; it is idle" in refused.value.hint
+    assert "boss was last heard of at 12:00:00 UTC; its status is idle" in refused.value.hint
 
 
 async def test_only_what_is_wanted_ends_a_wait(world: World) -> None:

@@ -45,7 +45,7 @@ class Runner:
 
     async def ask(self, session_id: str, **request: Any) -> dict[str, Any]:
         if self.is_away:
-            raise errors.Conflict("Its runner does not answer.")
+            raise errors.Conflict("The runner of session ses_1 does not answer.")
         self.asked.append(request)
         if request["do"] == "state":
             return {"ok": True, "listens": self.listens}

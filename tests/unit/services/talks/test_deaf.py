@@ -28,7 +28,9 @@ async def test_its_sender_is_told_while_it_works(deaf: Talking, word: str) -> No
         )
     sent = await deaf.world.send(None, "w")
     (one,) = sent.deliveries
-    assert one.note == "w is at work, and its program lets nothing in before its turn is over: it is told then"
+    assert one.note == (
+        "w is busy, and its program takes messages only between turns. w gets the message at the end of the turn."
+    )
     assert await notes(deaf, sent) == [one.note]
 
 

@@ -30,7 +30,7 @@ Terminal = Any
 
 
 async def test_what_is_said_before_its_first_word_is_held_and_shown_with_it(terminal: Terminal) -> None:
-    with pytest.raises(errors.NotConfirmed, match="has not been heard of yet"):
+    with pytest.raises(errors.NotConfirmed, match="has sent no event yet"):
         await terminal.prompt("Hurry up.")
     await terminal.fire(Moment.STARTS)
     shown = await terminal.fire(Moment.PROMPT, prompt="Begin.", conversation="c1")

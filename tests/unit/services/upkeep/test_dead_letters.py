@@ -40,7 +40,7 @@ async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) ->
     await world.read(boss)
     assert await settle(world) == 1
     (one,) = await world.unread(boss)
-    assert (one.subject, one.priority, one.reason) == ("left", "critical", "w has ended (failed); it goes to boss")
+    assert (one.subject, one.priority, one.reason) == ("left", "critical", "w has ended (failed); the message goes to boss")
     assert await world.states(left) == {worker.name: "expired", boss.name: "sent"}
     assert await world.states(read) == {worker.name: "read"}
     (expired,) = [d for d in await world.store.read(lambda tx: tx.deliveries.of_message(2)) if d.box == worker.name]
@@ -131,7 +131,7 @@ async def test_it_goes_on_again_when_that_one_ends_too(world: World) -> None:
         HUMAN: "sent",
     }
     (one,) = [message for message in await world.unread() if message.subject == "left"]
-    assert one.reason == "top has ended (stopped), and nobody above it is there"
+    assert one.reason == "top has ended (stopped), and no session above it is active"
 
 
 async def test_a_successor_gets_what_lay_there(world: World) -> None:

@@ -48,13 +48,13 @@ async def test_json_is_indented_for_a_terminal(cli: Any, app: Any) -> None:
 async def test_an_empty_list_says_so_beside_the_output(cli: Any, app: Any) -> None:
     app.answers["task.list"] = TaskList(tasks=[])
     ended = await cli.run("task list")
-    assert (ended.code, ended.out, ended.err) == (0, "", "no tasks here\n")
+    assert (ended.code, ended.out, ended.err) == (0, "", "no tasks\n")
 
 
 async def test_more_pages_are_pointed_to(cli: Any, app: Any) -> None:
     app.answers["task.list"] = TaskList(tasks=[make_task()], cursor="abc")
     ended = await cli.run("task list")
-    assert ended.err == "there is more: --cursor abc\n"
+    assert ended.err == "more results: --cursor abc\n"
 
 
 async def test_warnings_go_to_standard_error(cli: Any, app: Any) -> None:
@@ -158,7 +158,7 @@ async def test_events_in_json_are_one_object_a_line(cli: Any, app: Any) -> None:
 
 async def test_a_full_page_of_events_says_how_to_go_on(cli: Any, app: Any) -> None:
     app.answers["events.list"] = [event(1), event(2)]
-    assert (await cli.run("events --limit 2")).err == "there may be more: --since 2\n"
+    assert (await cli.run("events --limit 2")).err == "more events may exist: --since 2\n"
     assert (await cli.run("events --limit 3")).err == ""
 
 

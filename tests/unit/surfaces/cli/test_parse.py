@@ -149,7 +149,7 @@ def test_an_unknown_flag_is_answered_with_the_nearest_and_the_usage(flag: str, n
 
 
 def test_an_argument_written_as_a_flag_is_explained() -> None:
-    assert "TITLE is an argument" in refused("task", "create", "--title", "x").message
+    assert "write TITLE as an argument" in refused("task", "create", "--title", "x").message
 
 
 def test_words_without_quotes_are_explained() -> None:

@@ -96,7 +96,7 @@ async def test_project_show_outside_a_checkout_says_why(cli: Any, app: Any) -> N
 
 async def test_two_projects_are_one_too_many(cli: Any) -> None:
     ended = await cli.run("project show one --project other")
-    assert ended.code == 2 and "Two projects" in ended.err
+    assert ended.code == 2 and "names two projects" in ended.err
 
 
 async def test_whoever_may_not_call_is_told_so_and_nothing_is_registered(cli: Any, app: Any) -> None:

@@ -113,13 +113,21 @@ async def test_a_wait_lasts_no_longer_than_its_client_does(calls: Calls, team: t
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("tasks", {}, "Say an action. (invalid)\nYou may: ready, list, show"),
-        ("tasks", {"action": "fly"}, "tasks has no action 'fly'. (invalid)\nYou may: ready, list"),
-        ("task_update", {"action": "cancel", "id": "vc#1"}, "with action cancel. (not_permitted)\nYou may: start"),
+        ("tasks", {}, "tasks needs an action. (invalid)\nYour actions are: ready, list, show"),
+        ("tasks", {"action": "fly"}, "tasks has no action 'fly'. (invalid)\nYour actions are: ready, list"),
+        (
+            "task_update",
+            {"action": "cancel", "id": "vc#1"},
+            "with action cancel. (not_permitted)\nYour actions are: start",
+        ),
         ("tasks", {"action": "show"}, "id is missing."),
-        ("inbox", {"colour": 1}, "inbox has no argument 'colour'. (invalid)\nIt takes: all, task, limit, cursor."),
+        (
+            "inbox",
+            {"colour": 1},
+            "inbox has no argument 'colour'. (invalid)\nThe arguments are: all, task, limit, cursor.",
+        ),
         ("tasks", {"action": "ready", "mine": True}, "tasks with action ready has no argument 'mine'."),
-        ("whoami", {"x": 1}, "It takes no arguments."),
+        ("whoami", {"x": 1}, "The call takes no arguments."),
         ("send", {"to": "w", "subject": "s", "message": "m", "type": "shout"}, "One of: assignment"),
         ("report", {"kind": "progress"}, "text is missing."),
         ("inbox", {"limit": "many"}, "limit is not valid"),
@@ -159,7 +167,7 @@ async def test_the_same_key_does_it_once(calls: Calls, team: tuple[Caller, Calle
 async def test_what_cannot_be_told_twice_is_not_done_again(calls: Calls, team: tuple[Caller, Caller]) -> None:
     order = Order(again=True)
     stopped = await calls.call("sessions", {"action": "stop", "id": "w"}, team[0], order)
-    assert stopped.is_error and "nobody knows how far it came" in stopped.text
+    assert stopped.is_error and "The result of the call is not known" in stopped.text
     assert not (await calls.call("wait", {"timeout": 0.01}, team[0], order)).is_error
 
 
@@ -180,4 +188,4 @@ async def test_a_bug_is_an_answer_too(server: Server, team: tuple[Caller, Caller
         raise KeyError("x")
 
     answer = await Calls(server, words=broken, hints=str).call("inbox", {}, team[1])
-    assert answer == Answer("Internal error (KeyError); the server's log has it.", is_error=True)
+    assert answer == Answer("Internal error (KeyError). The server's log has the details.", is_error=True)

@@ -112,12 +112,12 @@ def test_a_complaint_is_found_wherever_it_stands(said: Printed) -> None:
 
 
 def test_a_notice_alone_is_no_complaint() -> None:
-    assert "said nothing" in shapes.complaint(Printed(3, "", "warning: something else"))
+    assert "printed no error" in shapes.complaint(Printed(3, "", "warning: something else"))
 
 
 @pytest.mark.parametrize("out", ["bd: command not found", "[1, 2]", '[{"title": "no id"}]', '"text"', "[{"])
 def test_what_makes_no_sense_is_said_so(out: str) -> None:
-    with pytest.raises(Unreachable, match="do not understand"):
+    with pytest.raises(Unreachable, match="does not understand"):
         shapes.issues(Printed(0, out))
 
 

@@ -16,7 +16,7 @@ SELECT {ask} FROM {asks} WHERE a.id = :id;
 SELECT {ask} FROM {asks} WHERE a.message_id = :message_id AND a.status = 'open' LIMIT 1;
 
 -- name: asks_open
--- What waits for the person, oldest first.
+-- Return the open asks of all projects, oldest first.
 SELECT {ask} FROM {asks} WHERE a.status = 'open' AND a.id > :after ORDER BY a.id LIMIT :limit;
 
 -- name: asks_page
@@ -33,22 +33,22 @@ SELECT {ask} FROM {asks} WHERE a.session_id = :session_id AND a.status = 'open' 
 SELECT count(*) FROM asks WHERE session_id = :session_id AND status = 'open';
 
 -- name: asks_count_below
--- The open questions of all sessions with the same parent.
+-- Count the open asks of all sessions with the same parent.
 SELECT count(*) FROM asks a JOIN sessions s ON s.id = a.session_id
  WHERE a.status = 'open' AND s.parent_id = :parent_id;
 
 -- name: ask_set_call
--- The tool call that a hook asks leave for.
+-- Set the tool call for which a hook asks permission.
 UPDATE asks SET call_digest = :digest WHERE id = :id;
 
 -- name: asks_of_call
--- The asks of a session about one tool call, the newest first.
+-- Return the asks of a session about a tool call, newest first.
 SELECT {ask} FROM {asks}
  WHERE a.session_id = :session_id AND a.call_digest = :digest AND a.status IN ('open', 'answered')
  ORDER BY a.id DESC LIMIT :limit;
 
 -- name: asks_of_calls_open
--- The open asks of a session that its hooks opened.
+-- Return the open asks of a session that its hooks opened.
 SELECT {ask} FROM {asks}
  WHERE a.session_id = :session_id AND a.status = 'open' AND a.call_digest IS NOT NULL ORDER BY a.id LIMIT :limit;
 
@@ -59,7 +59,7 @@ UPDATE asks SET answer_message_id = :message_id WHERE id = :id;
 SELECT answer_message_id FROM asks WHERE id = :id;
 
 -- name: ask_close
--- Answered or withdrawn, once. Whoever was told that it is open is to be told that it no longer is.
+-- Close an open ask as answered or withdrawn. If the person was notified of the ask, the close is to be notified too.
 UPDATE asks SET status = :status, answer = :answer, answered_by = :by, answered_at = :at,
                 notified_at = CASE WHEN notified_at IS NULL THEN :at END
  WHERE id = :id AND status = 'open';

@@ -1,11 +1,11 @@
 -- name: gate_insert
--- What a gate said.
+-- Insert the result of a gate.
 INSERT INTO gate_results (id, task_id, session_id, command, passed, exit_code, seconds, output, blob, created_at,
                           sandbox)
 VALUES (:id, :task_id, :session_id, :command, :passed, :exit_code, :seconds, :output, :blob, :created_at, :sandbox);
 
 -- name: gates_of_task
--- What gates said about a task, newest first.
+-- Return the gate results of a task, newest first.
 SELECT id, task_id, session_id, command, passed, exit_code, seconds, created_at, sandbox FROM gate_results
  WHERE task_id = :task_id ORDER BY id DESC LIMIT :limit;
 
@@ -13,8 +13,9 @@ SELECT id, task_id, session_id, command, passed, exit_code, seconds, created_at,
 SELECT task_id, output, blob FROM gate_results WHERE id = :id;
 
 -- name: tasks_in_review
--- Tasks whose gates are to be run, or whose branch is to be merged. What a person handed in is the person's to
--- accept; a parent got here because its children are done, whoever holds it.
+-- Return the tasks whose gates must run, or whose branch must be merged. A task that the person handed in is left
+-- out: the person accepts it. A parent is included with any holder: the end of its last child moved the parent into
+-- review.
 SELECT {task_in_list} FROM {tasks}
  WHERE t.status = 'in_review' AND t.archived = 0
    AND (t.holder IS NULL OR t.holder IN (SELECT id FROM sessions)

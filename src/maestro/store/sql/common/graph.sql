@@ -1,5 +1,5 @@
 -- name: edge_insert
--- One task waits on another; a second time changes nothing.
+-- Let a task wait on another task. An existing edge stays as it is.
 INSERT INTO task_dependencies (task_id, depends_on_id) VALUES (:task_id, :depends_on_id)
 ON CONFLICT (task_id, depends_on_id) DO NOTHING;
 
@@ -13,27 +13,27 @@ DELETE FROM task_dependencies WHERE task_id = :task_id;
 SELECT count(*) FROM task_dependencies WHERE task_id = :task_id;
 
 -- name: edges_of
--- What each of several tasks waits on, as one sees it at a glance.
+-- Return the dependencies of several tasks, with the columns for a short display.
 SELECT d.task_id, p.name, t.number, t.status FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
  WHERE d.task_id IN (SELECT value FROM json_each(:ids)) ORDER BY d.task_id, t.number;
 
 -- name: dependencies_of
--- What a task waits on.
+-- Return the tasks that a task waits on.
 SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
  WHERE d.task_id = :task_id ORDER BY t.number LIMIT :limit;
 
 -- name: blockers_of
--- What a task still waits on.
+-- Return the unfinished tasks that a task waits on.
 SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.depends_on_id = t.id
  WHERE d.task_id = :task_id AND t.status <> 'completed' ORDER BY t.number LIMIT :limit;
 
 -- name: dependants_of
--- What waits on a task.
+-- Return the tasks that wait on a task.
 SELECT {task_in_list} FROM {tasks} JOIN task_dependencies d ON d.task_id = t.id
  WHERE d.depends_on_id = :task_id ORDER BY t.number LIMIT :limit;
 
 -- name: blockers_shift
--- Everything that waits on a task has one open blocker less (or more, when the task was reopened).
+-- Decrease the open blockers of all tasks that wait on a task (or increase them, when the task was reopened).
 UPDATE tasks SET open_blockers = open_blockers + :by
  WHERE id IN (SELECT task_id FROM task_dependencies WHERE depends_on_id = :task_id)
 RETURNING id;
@@ -42,13 +42,13 @@ RETURNING id;
 UPDATE tasks SET open_blockers = open_blockers + :by WHERE id = :id;
 
 -- name: waits_on
--- Edges downwards: dependencies, and a parent waits on its children.
+-- Return the edges downwards: the dependencies, and the children of a parent, on which the parent waits.
 SELECT t.id, t.rank FROM task_dependencies d JOIN tasks t ON t.id = d.depends_on_id WHERE d.task_id = :id
 UNION ALL
 SELECT t.id, t.rank FROM tasks t WHERE t.parent_id = :id;
 
 -- name: waited_on_by
--- Edges upwards: dependants, and a child is waited on by its parent.
+-- Return the edges upwards: the dependants, and the parent of a child, which waits on the child.
 SELECT t.id, t.rank FROM task_dependencies d JOIN tasks t ON t.id = d.task_id WHERE d.depends_on_id = :id
 UNION ALL
 SELECT t.id, t.rank FROM tasks c JOIN tasks t ON t.id = c.parent_id WHERE c.id = :id;
@@ -66,27 +66,27 @@ SELECT max(rank) FROM tasks WHERE rank < :rank;
 UPDATE tasks SET rank = :rank WHERE id = :id;
 
 -- name: ranks_spread
--- Gives every task a rank with room on both sides, in the order they have.
+-- Give every task a new rank with room on both sides, in the present order.
 UPDATE tasks SET rank = fresh.place * :step
   FROM (SELECT id, row_number() OVER (ORDER BY rank) AS place FROM tasks) AS fresh
  WHERE tasks.id = fresh.id;
 
 -- name: stage_has_open
--- Whether a stage of one scope (a parent's children, or a project's roots) has an open task.
+-- Test whether a stage of a scope (the children of a parent, or the roots of a project) has an open task.
 SELECT 1 FROM tasks
  WHERE project_id = :project_id AND parent_id IS :parent_id AND stage = :stage
    AND status IN ('todo', 'in_progress', 'in_review', 'blocked', 'failed') LIMIT 1;
 
 -- name: stage_hold
--- Holds the tasks of a stage back, or lets them go; answers with those that changed.
+-- Hold back or release the tasks of a stage; return the changed tasks.
 UPDATE tasks SET stage_held = :held
  WHERE project_id = :project_id AND parent_id IS :parent_id AND stage = :stage AND stage_held = 1 - :held
 RETURNING id;
 
 -- name: stage_used
--- Whether any task of a project is in a stage.
+-- Test whether a task of a project is in a stage.
 SELECT 1 FROM tasks WHERE project_id = :project_id AND stage = :stage LIMIT 1;
 
 -- name: stage_scopes
--- The parents (none for the roots) under which a project has tasks in stages.
+-- Return the parents (NULL for the roots) under which a project has tasks in stages.
 SELECT DISTINCT parent_id FROM tasks WHERE project_id = :project_id AND stage IS NOT NULL;

@@ -1,10 +1,10 @@
 -- name: hook_answer_put
--- A hook's answer with mail went out.
+-- Record that a hook's answer with mail was sent.
 INSERT INTO hook_answers (session_id, receipt, at) VALUES (:session_id, :receipt, :at)
 ON CONFLICT (session_id, receipt) DO NOTHING;
 
 -- name: hook_answers_of
--- The answers of which nobody knows yet whether the agent's model saw them.
+-- Return the receipts of answers that the agent's model may not have seen.
 SELECT receipt FROM hook_answers WHERE session_id = :session_id ORDER BY at, receipt LIMIT :limit;
 
 -- name: hook_answer_drop

@@ -24,7 +24,7 @@ SELECT {link} FROM {links} WHERE w.project_id = :project_id ORDER BY l.name, w.n
 SELECT {link} FROM {links} WHERE l.project_id = :project_id ORDER BY o.name, w.name, l.name LIMIT :limit;
 
 -- name: link_find
--- What a name means: in one's own checkout before the others of the project.
+-- Return the project that a name means. The checkout itself comes before other checkouts of the project.
 SELECT l.project_id FROM workspaces w JOIN project_links l ON l.workspace_id = w.id
  WHERE l.name = :name AND (w.id = :workspace_id OR w.project_id = :project_id)
  ORDER BY w.id = :workspace_id DESC, w.id LIMIT 1;

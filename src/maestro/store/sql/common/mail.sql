@@ -16,8 +16,9 @@ messages m LEFT JOIN projects sp ON sp.id = m.project_id
    AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
    AND (:sender_kind IS NULL OR m.sender_kind = :sender_kind)
 
--- A claim counts among those who could take it: an issue's in the receiving project, not among those who opened it.
 -- fragment: is_offered_to_reader
+-- The claim of a thread hides its messages from other readers. The claim of an issue's thread counts only in the
+-- project that received the issue, not in the project that opened the issue.
 (c.holder IS NULL OR c.holder = :reader OR (t.from_project_id IS NOT NULL AND d.box <> t.project_id))
    AND m.sender <> :reader
 
@@ -30,7 +31,7 @@ deliveries d JOIN messages m ON m.seq = d.message_seq LEFT JOIN projects sp ON s
 d.box, d.status, d.via, d.by, d.reason, d.delivered_at, d.read_at, d.acknowledged_at, d.expired_at
 
 -- name: message_insert
--- A message; its place comes from the one writer.
+-- Insert a message. The one writer assigns the sequence number.
 INSERT INTO messages (seq, id, thread_id, parent_id, project_id, type, priority, subject, body, blob, bytes, task_id, sender,
                       sender_kind, sender_title, sender_address, human, recipients, scope, hops, attachments, created_at)
 VALUES (:seq, :id, :thread_id, :parent_id, :project_id, :type, :priority, :subject, :body, :blob, :bytes, :task_id, :sender,
@@ -40,7 +41,7 @@ VALUES (:seq, :id, :thread_id, :parent_id, :project_id, :type, :priority, :subje
 SELECT coalesce(max(seq), 0) FROM messages;
 
 -- name: delivery_insert
--- One recipient; a box that has the message already keeps what it has.
+-- Insert a delivery. A mailbox that has the message already keeps its delivery.
 INSERT INTO deliveries (box, message_seq, priority, type, project_id, reason)
 VALUES (:box, :message_seq, :priority, :type, :project_id, :reason) ON CONFLICT (box, message_seq) DO NOTHING;
 
@@ -51,7 +52,7 @@ SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source} WHERE m.id = 
 SELECT id, sender, project_id FROM messages WHERE seq = :seq;
 
 -- name: messages_of_thread
--- A conversation from its beginning.
+-- Return the messages of a thread, oldest first.
 SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source}
  WHERE m.thread_id = :thread_id AND m.seq > :after ORDER BY m.seq LIMIT :limit;
 
@@ -59,12 +60,12 @@ SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source}
 SELECT {message}, '', 0 FROM {message_source} WHERE m.thread_id = :thread_id ORDER BY m.seq DESC LIMIT 1;
 
 -- name: messages_of_task
--- All mail of a task, newest first.
+-- Return all mail of a task, newest first.
 SELECT {message}, m.body, m.blob IS NOT NULL FROM {message_source}
  WHERE m.task_id = :task_id AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
 
 -- name: messages_of_sender
--- What one has sent, newest first.
+-- Return the messages of a sender, newest first.
 SELECT {message}, substr(m.body, 1, :body_chars), (m.blob IS NOT NULL OR length(m.body) > :body_chars) FROM {message_source}
  WHERE m.sender = :sender AND m.seq < :before ORDER BY m.seq DESC LIMIT :limit;
 
@@ -73,26 +74,26 @@ SELECT {message}, substr(m.body, 1, :body_chars), (m.blob IS NOT NULL OR length(
  WHERE m.seq IN (SELECT value FROM json_each(:seqs)) ORDER BY m.seq DESC;
 
 -- name: thread_of_task
--- Where a task's conversation began.
+-- Return the thread of the first message about a task.
 SELECT thread_id FROM messages WHERE task_id = :task_id ORDER BY seq LIMIT 1;
 
 -- name: message_is_visible
--- Whether a message came from a project or went to it.
+-- Test whether a message was sent from a project or delivered in the project.
 SELECT 1 FROM messages m WHERE m.id = :id AND (m.project_id = :project_id OR EXISTS
   (SELECT 1 FROM deliveries d WHERE d.message_seq = m.seq AND d.project_id = :project_id));
 
 -- name: inbox_open
--- What is still to be offered from a box, most urgent first.
+-- Return the messages of a mailbox that are still to be offered, most urgent first.
 SELECT {received}, 0 FROM {received_source}
  WHERE d.box = :box AND d.open = 1 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
 
 -- name: inbox_begun
--- What is too long for a list: its beginning has been shown.
+-- Return the messages that are too long for a list and of which only the beginning was shown.
 SELECT {received}, 1 FROM {received_source}
  WHERE d.box = :box AND d.open = 2 AND {is_wanted} ORDER BY d.priority, d.message_seq LIMIT :limit;
 
 -- name: inbox_open_shared
--- The same from a box that several look into: without what this one has been shown, or someone else has claimed.
+-- The same for a shared mailbox: without messages that the reader was shown or that another reader has claimed.
 SELECT {received}, 0 FROM {received_source}
  WHERE d.box = :box AND d.open = 1 AND {is_wanted} AND {is_offered_to_reader}
    AND NOT EXISTS (SELECT 1 FROM shared_reads r
@@ -106,19 +107,19 @@ SELECT {received}, 1 FROM shared_reads r JOIN {received_source}
  ORDER BY d.priority, d.message_seq LIMIT :limit;
 
 -- name: inbox_all
--- Everything that ever came to a box, newest first.
+-- Return all messages of a mailbox, newest first.
 SELECT {received}, d.open = 2 FROM {received_source}
  WHERE d.box = :box AND d.message_seq < :before
    AND d.type = coalesce(:type, d.type) AND d.priority <= :priority AND (:task_id IS NULL OR m.task_id = :task_id)
  ORDER BY d.message_seq DESC LIMIT :limit;
 
 -- name: inbox_has
--- Whether something from this urgency up is to be offered.
+-- Test whether a message with this priority or a higher one is to be offered.
 SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority <= :priority LIMIT 1;
 
 -- name: inbox_count
--- How much is to be offered, as far as anyone wants to count. The priority leads to the index of what is open: by the
--- box alone, all that it ever held would be looked through.
+-- Count the messages to be offered, up to a limit. The condition on the priority selects the index of open
+-- deliveries: by the mailbox alone, all deliveries of the mailbox would be visited.
 SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE box = :box AND open = 1 AND priority >= 0
                       UNION ALL SELECT 1 FROM deliveries WHERE box = :box AND open = 2 AND priority >= 0
                       LIMIT :limit) AS some;
@@ -140,7 +141,7 @@ SELECT {delivery} FROM deliveries d WHERE d.message_seq = :message_seq ORDER BY 
 SELECT {delivery} FROM deliveries d WHERE d.box = :box AND d.message_seq = :message_seq;
 
 -- name: delivery_deliver
--- It was handed over; only the first time counts.
+-- Mark a delivery as delivered. Only the first time counts.
 UPDATE deliveries SET status = 'delivered', via = :via, by = :by, delivered_at = :at
  WHERE box = :box AND message_seq = :message_seq AND status = 'sent';
 
@@ -158,19 +159,19 @@ UPDATE deliveries SET status = 'expired', via = :via, reason = :reason, expired_
  WHERE box = :box AND message_seq = :message_seq AND status IN ('sent', 'delivered');
 
 -- name: delivery_close
--- No longer offered, whatever its state.
+-- Stop offering a delivery, in any state.
 UPDATE deliveries SET open = 0 WHERE box = :box AND message_seq = :message_seq AND open <> 0;
 
 -- name: delivery_begin
 UPDATE deliveries SET open = 2 WHERE box = :box AND message_seq = :message_seq AND open = 1;
 
 -- name: shared_read_insert
--- What was shown whole stays so.
+-- Record that a session was shown a message. A message that was shown completely stays so.
 INSERT INTO shared_reads (session_id, box, message_seq, at, begun) VALUES (:session_id, :box, :message_seq, :at, :begun)
 ON CONFLICT (session_id, box, message_seq) DO UPDATE SET begun = min(begun, excluded.begun);
 
 -- name: thread_claim
--- The first to claim a conversation owns it.
+-- Claim a thread. Only the first claim of a thread succeeds.
 INSERT INTO thread_claims (thread_id, holder, at) VALUES (:thread_id, :holder, :at) ON CONFLICT (thread_id) DO NOTHING;
 
 -- name: thread_holder
@@ -180,16 +181,16 @@ SELECT holder FROM thread_claims WHERE thread_id = :thread_id;
 DELETE FROM thread_claims WHERE thread_id = :thread_id AND holder = :holder;
 
 -- name: thread_unsee
--- A conversation is on offer again, also to those who had passed it by.
+-- Offer the messages of a thread again, also to sessions that were shown the messages before.
 DELETE FROM shared_reads WHERE message_seq IN (SELECT seq FROM messages WHERE thread_id = :thread_id);
 
 -- name: thread_boxes
--- Where messages of a conversation are still offered.
+-- Return the mailboxes from which messages of a thread are still offered.
 SELECT DISTINCT d.box FROM messages m JOIN deliveries d ON d.message_seq = m.seq
  WHERE m.thread_id = :thread_id AND d.open <> 0 LIMIT :limit;
 
 -- name: thread_is_in_box
--- Whether anything of a conversation ever came to a box.
+-- Test whether a message of a thread was ever delivered to a mailbox.
 SELECT 1 FROM messages m JOIN deliveries d ON d.message_seq = m.seq
  WHERE m.thread_id = :thread_id AND d.box = :box LIMIT 1;
 
@@ -213,21 +214,21 @@ SELECT indexed_to, (SELECT coalesce(max(seq), 0) FROM messages) FROM search_stat
 UPDATE search_state SET indexed_to = :indexed_to;
 
 -- name: search_unindexed
--- The next messages whose words are not known yet, with the projects they concern.
+-- Return the next messages that are not in the index, with the projects of sender and recipients.
 SELECT m.seq, coalesce(m.project_id, '') || ' ' || coalesce(
          (SELECT group_concat(DISTINCT d.project_id) FROM deliveries d WHERE d.message_seq = m.seq), ''),
        m.subject, m.body, m.blob
   FROM messages m WHERE m.seq > :after ORDER BY m.seq LIMIT :limit;
 
 -- name: search_known
--- The words of messages that are about to go, as they were indexed.
+-- Return the texts of messages as they were indexed, before the messages are deleted.
 SELECT m.seq, coalesce(m.project_id, '') || ' ' || coalesce(
          (SELECT group_concat(DISTINCT d.project_id) FROM deliveries d WHERE d.message_seq = m.seq), ''),
        m.subject, m.body, m.blob
   FROM messages m WHERE m.seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: messages_old
--- Messages from before a time that nobody is still to be offered; the newest always stays.
+-- Return messages from before a time. The newest message always stays.
 SELECT m.seq, m.id FROM messages m
  WHERE m.seq < (SELECT max(seq) FROM messages) AND m.seq > :after AND m.created_at < :before
  ORDER BY m.seq LIMIT :limit;
@@ -242,7 +243,7 @@ DELETE FROM deliveries WHERE message_seq = :message_seq;
 DELETE FROM shared_reads WHERE message_seq = :message_seq;
 
 -- name: message_delete_claim
--- The last message of a conversation takes its claim along.
+-- Delete the claim of a thread with the thread's last message.
 DELETE FROM thread_claims
  WHERE thread_id = (SELECT thread_id FROM messages WHERE seq = :message_seq)
    AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.thread_id = thread_claims.thread_id AND m.seq <> :message_seq);

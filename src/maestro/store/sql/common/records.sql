@@ -1,4 +1,4 @@
--- Documents, sessions, the event log and idempotency keys.
+-- Documents, the event log and idempotency keys.
 
 -- fragment: document
 d.id, d.task_id, d.title, d.file_name, d.bytes, d.sha256, d.by, d.created_at
@@ -7,7 +7,7 @@ d.id, d.task_id, d.title, d.file_name, d.bytes, d.sha256, d.by, d.created_at
 e.seq, e.at, e.project, e.kind, e.version, e.actor, e.subject, e.data
 
 -- name: document_insert
--- A document of a task.
+-- Insert a document of a task.
 INSERT INTO documents (id, task_id, title, file_name, bytes, sha256, body, blob, by, created_at)
 VALUES (:id, :task_id, :title, :file_name, :bytes, :sha256, :body, :blob, :by, :created_at);
 
@@ -24,7 +24,7 @@ SELECT {document} FROM documents d WHERE d.task_id = :task_id ORDER BY d.id LIMI
 SELECT count(*) FROM documents WHERE task_id = :task_id;
 
 -- name: bytes_since
--- What sessions have stored since a moment, by project. Ids are in the order of time, and an index has them.
+-- Return the bytes that sessions have stored since a time, by project. Ids are ordered by time and indexed.
 SELECT project_id, sum(bytes) FROM (
   SELECT s.project_id, d.bytes FROM documents d JOIN sessions s ON s.id = d.by WHERE d.id >= :first_document
   UNION ALL
@@ -36,7 +36,7 @@ SELECT project_id, sum(bytes) FROM (
 ) AS stored WHERE project_id IS NOT NULL GROUP BY project_id;
 
 -- name: blobs_named
--- Every file beside the database that a row names, each once.
+-- Return the name of every content file that a row refers to, without repetitions.
 SELECT blob FROM documents WHERE blob IS NOT NULL
 UNION SELECT blob FROM messages WHERE blob IS NOT NULL
 UNION SELECT blob FROM gate_results WHERE blob IS NOT NULL
@@ -49,12 +49,12 @@ UNION ALL SELECT 1 FROM gate_results WHERE blob = :blob
 UNION ALL SELECT 1 FROM attachments WHERE blob = :blob LIMIT 1;
 
 -- name: event_append
--- A line of the log. Its number comes from the one writer, in commit order.
+-- Insert an event. The one writer assigns the sequence number, in commit order.
 INSERT INTO events (seq, at, project, kind, version, actor, subject, data)
 VALUES (:seq, :at, :project, :kind, :version, :actor, :subject, :data);
 
 -- name: events_after
--- The log from after a place on.
+-- Return the events after a sequence number.
 SELECT {event} FROM events e WHERE e.seq > :after ORDER BY e.seq LIMIT :limit;
 
 -- name: events_after_in_project
@@ -64,12 +64,13 @@ SELECT {event} FROM events e WHERE e.seq > :after AND e.project = :project ORDER
 SELECT {event} FROM events e WHERE e.seq > :after AND e.subject = :subject ORDER BY e.seq LIMIT :limit;
 
 -- name: events_about
--- Of several subjects, in the order of the log: looked for by subject, for they are few among many.
+-- Return the events about several subjects, in the order of the log. The search goes by subject, because a few
+-- subjects have few of the events.
 SELECT {event} FROM json_each(:subjects) s CROSS JOIN events e
  WHERE e.subject = s.value AND e.seq > :after ORDER BY e.seq LIMIT :limit;
 
 -- name: events_newest_of_subject
--- What was last told of it, of some kinds.
+-- Return the last event of some kinds about a subject.
 SELECT {event} FROM events e
  WHERE e.subject = :subject AND e.kind IN (SELECT value FROM json_each(:kinds)) ORDER BY e.seq DESC LIMIT 1;
 
@@ -80,7 +81,7 @@ SELECT coalesce(max(seq), 0) FROM events;
 SELECT min(seq) FROM events;
 
 -- name: events_prune
--- Lets the oldest lines go, a bounded number at a time; the last line always stays, to tell where the log is.
+-- Delete a bounded number of the oldest events. The last event always stays, to keep the end of the log known.
 DELETE FROM events WHERE seq < (SELECT max(seq) FROM events) AND seq IN
   (SELECT seq FROM (SELECT seq, at FROM events ORDER BY seq LIMIT :limit) AS oldest WHERE at < :before);
 

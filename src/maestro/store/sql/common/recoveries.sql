@@ -2,7 +2,7 @@
 r.session_id, r.step, r.due_at, r.tries, r.resumed_at, r.adopter_id, r.ask_id
 
 -- name: recovery_put
--- What is to be done about a session next.
+-- Store the next recovery step of a session.
 INSERT INTO recoveries (session_id, step, due_at, tries, resumed_at, adopter_id, ask_id)
 VALUES (:session_id, :step, :due_at, :tries, :resumed_at, :adopter_id, :ask_id)
 ON CONFLICT (session_id) DO UPDATE
@@ -13,7 +13,7 @@ ON CONFLICT (session_id) DO UPDATE
 SELECT {recovery} FROM recoveries r WHERE r.session_id = :session_id;
 
 -- name: recovery_of_ask
--- What a request to the person is about.
+-- Return the recovery that an ask is about.
 SELECT {recovery} FROM recoveries r WHERE r.ask_id = :ask_id;
 
 -- name: recoveries_due
@@ -24,5 +24,5 @@ SELECT {recovery} FROM recoveries r
 SELECT min(due_at) FROM recoveries WHERE due_at IS NOT NULL;
 
 -- name: recovery_clear
--- Nothing more is to be done; what was tried stays known.
+-- Record that no further step is due. The number of attempts stays known.
 UPDATE recoveries SET due_at = NULL, ask_id = NULL WHERE session_id = :session_id;

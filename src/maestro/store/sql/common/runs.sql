@@ -16,30 +16,30 @@ VALUES (:id, :project_id, :task_id, :strategy, :max_parallel, :attempts_max, :me
 SELECT {run} FROM runs r WHERE r.id = :id;
 
 -- name: run_move
--- From the status it was read with.
+-- Change the status of a run, only from the status with which the run was read.
 UPDATE runs SET status = :status, note = :note, ended_at = :ended_at WHERE id = :id AND status = :expected;
 
 -- name: run_resume
--- From the status it was read with; tries are counted from here.
+-- Resume a run, only from the status with which the run was read. Attempts are counted from this time on.
 UPDATE runs SET status = 'running', note = '', ended_at = NULL, resumed_at = :at WHERE id = :id AND status = :expected;
 
 -- name: run_note
--- What a run that goes on has to say; nothing is changed if it said so before.
+-- Set the note of a live run. Changes no row if the note is the same.
 UPDATE runs SET note = :note WHERE id = :id AND status = 'running' AND note <> :note;
 
 -- name: runs_live
 SELECT {run} FROM runs r WHERE r.status = 'running' AND r.id > :after ORDER BY r.id LIMIT :limit;
 
 -- name: runs_page
--- A project's runs, newest first.
+-- Return a page of a project's runs, newest first.
 SELECT {run} FROM runs r WHERE r.project_id = :project_id AND r.id < :before ORDER BY r.id DESC LIMIT :limit;
 
 -- name: run_of_task
--- The run that works off a task now.
+-- Return the live run of a task.
 SELECT {run} FROM runs r WHERE r.task_id = :task_id AND r.status = 'running' LIMIT 1;
 
 -- name: run_last_of_task
--- The run that works off a task, or did so last.
+-- Return the live run of a task, or else the last run of the task.
 SELECT {run} FROM runs r WHERE r.task_id = :task_id ORDER BY r.id DESC LIMIT 1;
 
 -- name: attempt_insert
@@ -58,7 +58,7 @@ SELECT {attempt} FROM attempts a
  WHERE a.run_id = :run_id AND a.task_id IN (SELECT value FROM json_each(:tasks)) ORDER BY a.task_id, a.number;
 
 -- name: attempts_adrift
--- Those that go on though their task was deleted.
+-- Return the attempts without an outcome whose task was deleted.
 SELECT {attempt} FROM attempts a
  WHERE a.run_id = :run_id AND a.outcome IS NULL AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = a.task_id);
 
@@ -79,22 +79,22 @@ below (id, depth) AS (
                              WHERE c.parent_id = t.id AND c.status NOT IN ('completed', 'cancelled'))))
 
 -- name: tasks_below
--- What there is to do in a tree: every task without children, and each parent that is open though nothing below it
--- is. That one waits for its own gates, did not pass them, or was left with nothing but cancelled children.
+-- Return the work in a tree of tasks: every task without children, and every open parent without open tasks below.
+-- Such a parent waits for its gates, failed its gates, or has only cancelled children.
 WITH RECURSIVE {below}
 SELECT {task_in_list} FROM {tasks}
  WHERE (t.id = :id OR t.id IN (SELECT id FROM below)) AND {is_work}
  ORDER BY t.number LIMIT :limit;
 
 -- name: tasks_at_work
--- What a run is at.
+-- Return the tasks with an open attempt of a run.
 SELECT {task_in_list} FROM {tasks} JOIN attempts a ON a.task_id = t.id
  WHERE a.run_id = :run_id AND a.outcome IS NULL
  ORDER BY t.number;
 
 -- name: tasks_to_begin
--- What of a tree could be begun, most urgent first. Looked for from below: few tasks are ready at a time, and most of
--- a large tree is done, or waits.
+-- Return the tasks of a tree that can be started, most urgent first. The search goes from ready tasks upwards: few
+-- tasks are ready at a time, and most tasks of a large tree are done or wait.
 SELECT {task_in_list} FROM {tasks}
  WHERE t.project_id = :project_id AND t.status = 'todo' AND t.open_blockers = 0 AND t.stage_held = 0
    AND t.archived = 0 AND {is_work}
@@ -108,7 +108,7 @@ SELECT {task_in_list} FROM {tasks}
  ORDER BY t.priority, t.number LIMIT :limit;
 
 -- name: tasks_found_below
--- What was discovered while working on a tree, and does not belong to it.
+-- Return the tasks outside of a tree that were found during the work on the tree.
 WITH RECURSIVE {below}
 SELECT {task_in_list} FROM {tasks}
  WHERE (t.found_in = :id OR t.found_in IN (SELECT id FROM below)) AND t.id NOT IN (SELECT id FROM below)

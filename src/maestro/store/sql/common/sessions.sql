@@ -11,7 +11,7 @@ sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN workspaces w ON w.id
 EXISTS (SELECT 1 FROM recoveries r WHERE r.session_id = s.id AND r.due_at IS NOT NULL AND r.step = 'resume')
 
 -- name: session_insert
--- A new session; only the hash of its token is kept.
+-- Insert a session. Only the hash of the session's token is stored.
 INSERT INTO sessions (id, project_id, workspace_id, name, mode, status, parent_id, human, pid, pid_started, token_hash,
                       lease_until, created_at, updated_at, member_id, tool, task_ids, status_source, status_at, seen_at,
                       grant_level)
@@ -23,53 +23,53 @@ VALUES (:id, :project_id, :workspace_id, :name, :mode, :status, :parent_id, :hum
 SELECT {session} FROM {sessions} WHERE s.id = :id;
 
 -- name: session_caller
--- All that is needed to know a session as a caller.
+-- Return a live session with the columns of a caller.
 SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.id = :id AND s.ended_at IS NULL;
 
 -- name: session_caller_ever
--- The same of a session that may have ended: a run that it started keeps its rights.
+-- The same for a session that may have ended: a run keeps the rights of the session that started the run.
 SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.id = :id;
 
 -- name: session_set_grant
--- Also of a session that has ended: runs that it started keep its rights.
+-- Set the grant of a session, live or ended: a run keeps the rights of the session that started the run.
 UPDATE sessions SET grant_level = :grant_level WHERE id = :id;
 
 -- name: session_caller_by_token
--- The same by its token, which is void once the session has ended.
+-- The same by token. The token of an ended session is void.
 SELECT {session}, s.member_id, m.allow, m.deny FROM {sessions} WHERE s.token_hash = :token_hash AND s.ended_at IS NULL;
 
 -- name: sessions_ids_after
--- The ids of all sessions, ended ones too: they can be resumed.
+-- Return the ids of all sessions. Ended sessions are included, because they can be resumed.
 SELECT s.id FROM sessions s WHERE s.id > :after ORDER BY s.id LIMIT :limit;
 
 -- name: session_set_token
--- The session's former token is void from now on.
+-- Replace the token of a session. The former token is void.
 UPDATE sessions SET token_hash = :token_hash WHERE id = :id;
 
 -- name: session_by_name
 SELECT {session} FROM {sessions} WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NULL;
 
 -- name: session_ended_by_name
--- The last session of a name, once no live one has it.
+-- Return the last session with a name that no live session has.
 SELECT {session} FROM {sessions}
  WHERE s.project_id = :project_id AND s.name = :name AND s.ended_at IS NOT NULL ORDER BY s.id DESC LIMIT 1;
 
 -- name: sessions_with_process
--- Every process that is or was a session, to know callers by ancestry.
+-- Return the process of every session, live or ended, to recognise callers by their ancestor processes.
 SELECT s.id, s.pid, s.pid_started FROM sessions s WHERE s.pid IS NOT NULL ORDER BY s.created_at, s.id;
 
 -- name: sessions_with_runner
--- The runner of every session whose program has not ended: an orphan of the program is a child of its runner.
+-- Return the runner of every session whose program has not ended: an orphan of the program is a child of the runner.
 SELECT w.session_id, w.runner_pid, w.runner_started FROM spawns w
  WHERE w.ended_at IS NULL AND w.runner_pid IS NOT NULL ORDER BY w.created_at;
 
 -- name: sessions_live_processes
--- The processes of live sessions, to be watched.
+-- Return the processes of live sessions. The server watches these processes.
 SELECT s.id, s.pid, s.pid_started FROM sessions s
  WHERE s.pid IS NOT NULL AND s.ended_at IS NULL ORDER BY s.created_at DESC LIMIT :limit;
 
 -- name: session_route
--- What decides where mail for a session goes.
+-- Return the columns that decide where mail for a session goes.
 SELECT s.id, s.project_id, s.name, s.ended_at, s.successor_id, s.parent_id, s.status, {resumes}, s.tool
   FROM sessions s WHERE s.id = :id;
 
@@ -90,7 +90,7 @@ SELECT {session} FROM {sessions}
  WHERE s.project_id = :project_id AND s.workspace_id = :workspace_id ORDER BY s.id DESC LIMIT 1;
 
 -- name: sessions_children
--- The live sessions under a parent.
+-- Return the live sessions under a parent.
 SELECT {session} FROM {sessions}
  WHERE s.parent_id = :parent_id AND s.ended_at IS NULL AND s.id > :after ORDER BY s.id LIMIT :limit;
 
@@ -99,7 +99,7 @@ SELECT {session} FROM {sessions}
  WHERE s.parent_id = :parent_id AND s.id > :after ORDER BY s.id LIMIT :limit;
 
 -- name: sessions_count_registered
--- The live sessions under a parent that were registered, not spawned.
+-- Count the live sessions under a parent that were registered, not spawned.
 SELECT count(*) FROM (SELECT 1 FROM sessions s
                        WHERE s.parent_id = :parent_id AND s.ended_at IS NULL
                          AND NOT EXISTS (SELECT 1 FROM spawns w WHERE w.session_id = s.id)
@@ -109,15 +109,15 @@ SELECT count(*) FROM (SELECT 1 FROM sessions s
 SELECT count(*) FROM sessions WHERE ended_at IS NULL;
 
 -- name: sessions_live_anywhere
--- In any project; also those that have ended and will be started again.
+-- Return the live sessions of all projects, and the ended sessions that will be started again.
 SELECT {session} FROM {sessions} WHERE s.ended_at IS NULL OR {resumes} ORDER BY s.id LIMIT :limit;
 
 -- name: session_ids_live
--- Every live session of a project.
+-- Return all live sessions of a project.
 SELECT id, name FROM sessions WHERE project_id = :project_id AND ended_at IS NULL ORDER BY id LIMIT :limit;
 
 -- name: session_ids_below
--- Every live session below one, at any depth: also past one that has ended.
+-- Return all live sessions below a session at any depth, also below an ended session.
 WITH RECURSIVE below (id, depth) AS (
   SELECT :id, 0
   UNION
@@ -134,14 +134,14 @@ SELECT id, name FROM sessions
 SELECT id, name FROM sessions WHERE member_id = :member_id AND ended_at IS NULL ORDER BY id LIMIT :limit;
 
 -- name: session_ids_of_teammates
--- Live sessions of members that share a team with one.
+-- Return the live sessions of members that share a team with a member.
 SELECT DISTINCT s.id, s.name
   FROM team_members mine JOIN team_members theirs ON theirs.team_id = mine.team_id
   JOIN sessions s ON s.member_id = theirs.member_id
  WHERE mine.member_id = :member_id AND s.ended_at IS NULL ORDER BY s.id LIMIT :limit;
 
 -- name: sessions_due
--- Live sessions whose lease has run out.
+-- Return the live sessions whose lease has run out.
 SELECT {session} FROM {sessions}
  WHERE s.lease_until <= :at AND s.ended_at IS NULL ORDER BY s.lease_until LIMIT :limit;
 
@@ -149,17 +149,17 @@ SELECT {session} FROM {sessions}
 SELECT min(lease_until) FROM sessions WHERE ended_at IS NULL;
 
 -- name: sessions_renew
--- Signs of life. Without a process that speaks for it, a session may be silent for longer.
+-- Renew leases after signs of life. A session without a recorded process gets a longer lease.
 UPDATE sessions
    SET lease_until = max(lease_until, :at + CASE WHEN pid IS NULL THEN :lease_alone ELSE :lease END), seen_at = :at
  WHERE id IN (SELECT value FROM json_each(:ids)) AND ended_at IS NULL;
 
 -- name: session_shorten
--- Its process is gone: what is left of its lease is short.
+-- Shorten the lease of a session whose process is gone.
 UPDATE sessions SET lease_until = min(lease_until, :lease_until) WHERE id = :id AND ended_at IS NULL;
 
 -- name: session_defer
--- Look again later: something still speaks for it.
+-- Extend the lease of a session that still shows a sign of life.
 UPDATE sessions SET lease_until = :lease_until WHERE id = :id AND ended_at IS NULL;
 
 -- name: session_status
@@ -179,14 +179,14 @@ UPDATE sessions SET status = :status, status_source = :source, status_at = :at, 
  WHERE id = :id AND ended_at IS NULL;
 
 -- name: session_lost_by_token
--- A session that was called lost, by its token: nobody has ended it.
+-- Return a session with the status lost by its token: no caller has ended the session.
 SELECT {session} FROM {sessions} WHERE s.token_hash = :token_hash AND s.status = 'lost' AND s.pid IS NULL;
 
 -- name: session_revive
 UPDATE sessions SET ended_at = NULL, name = :name, mail_settled = 0 WHERE id = :id AND status = 'lost';
 
 -- name: session_restart
--- Started again: the same session, with a process still to come.
+-- Make an ended session live again for a new start. Its new process is recorded later.
 UPDATE sessions
    SET ended_at = NULL, name = :name, status = 'spawning', status_source = 'process', status_at = :at,
        status_until = NULL, pid = NULL, pid_started = NULL, lease_until = :lease_until, seen_at = :at, updated_at = :at,
@@ -194,18 +194,18 @@ UPDATE sessions
  WHERE id = :id AND ended_at IS NOT NULL;
 
 -- name: signals_clear
--- What was said of an earlier life says nothing of this one.
+-- Delete the signals of an earlier start: they say nothing about the present start.
 DELETE FROM session_signals WHERE session_id = :session_id;
 
 -- name: session_adopt
 UPDATE sessions SET parent_id = :parent_id, updated_at = :at WHERE id = :id AND ended_at IS NULL;
 
 -- name: session_succeed
--- Who goes on for a session.
+-- Set the session that continues the work of a session.
 UPDATE sessions SET successor_id = :successor_id WHERE id = :id;
 
 -- name: sessions_unsettled
--- Ended sessions whose unread mail has not gone on yet; of those that are started again it stays.
+-- Return the ended sessions whose unread mail was not handed on. A session that will be started again keeps its mail.
 SELECT {session} FROM {sessions}
  WHERE s.ended_at IS NOT NULL AND s.mail_settled = 0 AND NOT {resumes} ORDER BY s.ended_at LIMIT :limit;
 

@@ -3,7 +3,7 @@ w.session_id, w.tool, w.words, w.model, w.permission, w.strategy, w.template, w.
 w.runner_started, w.exit_code, w.exit_signal, w.tail, w.created_at, w.ended_at, w.epoch, w.has_older_runner
 
 -- name: spawn_insert
--- How a session is started; written before its program is.
+-- Insert a spawn. The row is written before the program starts.
 INSERT INTO spawns (session_id, tool, words, model, permission, strategy, template, directory, manifest, run_id,
                     created_at)
 VALUES (:session_id, :tool, :words, :model, :permission, :strategy, :template, :directory, :manifest, :run_id,
@@ -16,12 +16,12 @@ SELECT {spawn} FROM spawns w WHERE w.session_id = :session_id;
 SELECT manifest FROM spawns WHERE session_id = :session_id;
 
 -- name: spawns_live
--- Those whose program has not been heard to end.
+-- Return the spawns without a recorded end of the program.
 SELECT {spawn} FROM spawns w WHERE w.ended_at IS NULL AND w.created_at > :after ORDER BY w.created_at LIMIT :limit;
 
 -- name: spawns_dismissed
--- Those of runs whose try is over, or whose run is (one that was started again by hand is whoever's did that), and
--- those that have ended on record alone. Who is lost may speak again.
+-- Return running programs without work: the attempt or the run of the session has ended, or the session is recorded
+-- as ended. Left out: sessions that were started again by hand, and lost sessions, which may call again.
 SELECT session_id, run_id, outcome, ended_at FROM (
   SELECT w.session_id, w.run_id, a.outcome, a.ended_at, w.created_at
     FROM spawns w JOIN attempts a ON a.session_id = w.session_id JOIN runs r ON r.id = a.run_id
@@ -43,18 +43,18 @@ UPDATE spawns SET runner_pid = :runner_pid, runner_started = :runner_started
  WHERE session_id = :session_id AND epoch = :epoch AND has_older_runner = 1 AND ended_at IS NULL;
 
 -- name: spawn_ended
--- How its program ended; only the first word counts, and only of the present start.
+-- Record how the program of the present start ended. Only the first report counts.
 UPDATE spawns SET exit_code = :exit_code, exit_signal = :exit_signal, tail = :tail, ended_at = :ended_at
  WHERE session_id = :session_id AND epoch = :epoch AND ended_at IS NULL;
 
 -- name: spawn_restart
--- To be started once more: whoever ran it before no longer speaks for it.
+-- Reset a spawn for a new start. The runner of an earlier start no longer counts.
 UPDATE spawns SET epoch = epoch + 1, manifest = :manifest, runner_pid = NULL, runner_started = NULL,
                   has_older_runner = 0, exit_code = NULL, exit_signal = NULL, tail = NULL, ended_at = NULL
  WHERE session_id = :session_id;
 
 -- name: spawns_below
--- How many spawned sessions of a coordinator are live.
+-- Count the live spawned sessions of a coordinator.
 SELECT count(*) FROM sessions s JOIN spawns w ON w.session_id = s.id
  WHERE s.parent_id = :parent_id AND s.ended_at IS NULL;
 
@@ -63,5 +63,5 @@ SELECT count(*) FROM sessions s JOIN spawns w ON w.session_id = s.id
  WHERE s.project_id = :project_id AND s.ended_at IS NULL;
 
 -- name: session_process
--- The process that a session is.
+-- Set the process of a session.
 UPDATE sessions SET pid = :pid, pid_started = :pid_started WHERE id = :id AND ended_at IS NULL;

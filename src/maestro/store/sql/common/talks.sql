@@ -3,7 +3,7 @@ t.session_id, t.allow, t.rest, t.conversation, t.turn, t.epoch, t.heard, t.parke
 t.record, t.turn_at
 
 -- name: talk_insert
--- A session that will be spoken with.
+-- Insert the conversation with the program of a session.
 INSERT INTO talks (session_id, allow, rest, conversation, turn, epoch, heard, parked_until, reminded, driver, teller)
 VALUES (:session_id, :allow, :rest, NULL, :turn, 1, 0, NULL, 0, :driver, :teller);
 
@@ -11,12 +11,12 @@ VALUES (:session_id, :allow, :rest, NULL, :turn, 1, 0, NULL, 0, :driver, :teller
 SELECT {talk} FROM talks t WHERE t.session_id = :session_id;
 
 -- name: talk_hear
--- A numbered word of a runner, taken in once; those of an earlier start are over.
+-- Record the number of a runner's event, once. Events of an earlier start do not count.
 UPDATE talks SET epoch = :epoch, heard = :heard
  WHERE session_id = :session_id AND (epoch < :epoch OR (epoch = :epoch AND heard < :heard));
 
 -- name: talk_heard
--- How far the program's record of the conversation was read, where hooks tell of it.
+-- Record how far the program's transcript of the conversation was read, where hooks report the conversation.
 UPDATE talks SET record = :record, heard = :heard WHERE session_id = :session_id;
 
 -- name: talk_turn
@@ -29,14 +29,14 @@ UPDATE talks SET turn_at = :at WHERE session_id = :session_id;
 UPDATE talks SET conversation = :conversation WHERE session_id = :session_id;
 
 -- name: talk_park
--- Until when it is left alone; NULL: no longer.
+-- Set the time until which the conversation is left alone; NULL to end the pause.
 UPDATE talks SET parked_until = :until WHERE session_id = :session_id;
 
 -- name: talk_reminded
 UPDATE talks SET reminded = :reminded WHERE session_id = :session_id;
 
 -- name: talks_idle
--- Conversations that wait for something to do, of sessions that live.
+-- Return the idle conversations of live sessions.
 SELECT {talk} FROM talks t JOIN sessions s ON s.id = t.session_id
  WHERE t.turn = 'idle' AND s.ended_at IS NULL AND t.session_id > :after
  ORDER BY t.session_id LIMIT :limit;
@@ -55,7 +55,7 @@ SELECT ask_id, session_id, epoch, asked_as FROM tool_asks
  WHERE session_id = :session_id AND epoch = :epoch AND asked_as = :asked_as;
 
 -- name: tool_asks_decided
--- What a tool still waits for although it was answered, or whose session has ended.
+-- Return the tool asks that are answered or withdrawn, and whose tool still waits for the decision.
 SELECT k.ask_id, k.session_id, k.epoch, k.asked_as
   FROM tool_asks k JOIN asks a ON a.id = k.ask_id
  WHERE a.status <> 'open' ORDER BY k.ask_id LIMIT :limit;
@@ -77,7 +77,7 @@ ON CONFLICT (session_id) DO UPDATE
 DELETE FROM wakes WHERE session_id = :session_id;
 
 -- name: usage_add
--- More turns, or more of the last one.
+-- Add usage: more turns, or more tokens of the last turn.
 INSERT INTO usage (session_id, task_id, turns, input_tokens, output_tokens, cached_tokens, cost_micros)
 VALUES (:session_id, :task_id, :turns, :input_tokens, :output_tokens, :cached_tokens, :cost_micros)
 ON CONFLICT (session_id, task_id) DO UPDATE

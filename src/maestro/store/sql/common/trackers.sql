@@ -42,7 +42,8 @@ SELECT {mirror} FROM tracker_issues m WHERE m.project_id = :project_id AND m.ref
 SELECT {mirror} FROM tracker_issues m WHERE m.project_id = :project_id ORDER BY m.task_id LIMIT :limit;
 
 -- name: mirrors_dirty
--- What is still to be told, in the order in which it was opened; without what the tracker has just refused.
+-- Return the issues with changes for the tracker, in the order of their creation, without those that the tracker has
+-- just refused.
 SELECT {mirror} FROM tracker_issues m
  WHERE m.project_id = :project_id AND m.dirty <> 0 AND coalesce(m.retry_at, 0) <= :at
  ORDER BY m.task_id LIMIT :limit;
@@ -51,7 +52,8 @@ SELECT {mirror} FROM tracker_issues m
 SELECT 1 FROM tracker_issues WHERE project_id = :project_id AND dirty <> 0 AND trying <> 0 LIMIT 1;
 
 -- name: mirrors_waiting
--- How many issues are still to be told about, how many of them the tracker refuses, and when the first is due again.
+-- Return the number of issues with changes for the tracker, the number of refused ones, and the time of the next
+-- attempt.
 SELECT count(*), coalesce(sum(failures > 0), 0), min(retry_at) FROM tracker_issues
  WHERE project_id = :project_id AND dirty <> 0;
 
@@ -63,14 +65,14 @@ SELECT {mirror} FROM tracker_issues m
 SELECT count(*) FROM tracker_issues WHERE project_id = :project_id AND ref IS NOT NULL;
 
 -- name: mirror_touch
--- Something happened to an issue here: it is to be told, if it is one.
+-- Mark a changed task as dirty, if the task is an issue of the project.
 INSERT INTO tracker_issues (task_id, project_id, title, stamp, dirty, trying, telling, said_seq, problem, failures)
 SELECT i.task_id, k.project_id, '', '', 1, 0, '', 0, '', 0
   FROM issues i JOIN tasks k ON k.id = i.task_id WHERE i.task_id = :task_id AND k.project_id = :project_id
 ON CONFLICT (task_id) DO UPDATE SET dirty = 1;
 
 -- name: mirrors_touch_all
--- After a gap in the log every issue that is open here may have something to be told.
+-- Mark all open issues as dirty: after a gap in the log, each may have changes for the tracker.
 INSERT INTO tracker_issues (task_id, project_id, title, stamp, dirty, trying, telling, said_seq, problem, failures)
 SELECT i.task_id, k.project_id, '', '', 1, 0, '', 0, '', 0
   FROM issues i JOIN tasks k ON k.id = i.task_id

@@ -3,7 +3,7 @@ w.session_id, w.project_id, w.repository, w.path, w.branch, w.base_commit, w.mer
 w.removed_at, w.created_at, w.conflict_task_id
 
 -- name: worktree_insert
--- Anew, if a session is started again whose worktree was removed.
+-- Insert a worktree, or replace the removed worktree of a session that is started again.
 INSERT OR REPLACE INTO worktrees (session_id, project_id, repository, path, branch, base_commit, merges_into, created_at)
 VALUES (:session_id, :project_id, :repository, :path, :branch, :base_commit, :merges_into, :created_at);
 
@@ -15,8 +15,8 @@ SELECT {worktree} FROM worktrees w
  WHERE w.project_id = :project_id AND w.removed_at IS NULL AND w.session_id > :after ORDER BY w.session_id LIMIT :limit;
 
 -- name: worktrees_done_with
--- Of sessions that have ended for good: merged into their run's branch, or their program never ran (127: not found).
--- While their run goes on only those that ended before some time.
+-- Return the worktrees of finally ended sessions: merged into the branch of the run, or with a program that never ran
+-- (127: not found). While the run goes on, only those of sessions that ended before a time.
 SELECT {worktree} FROM worktrees w JOIN sessions s ON s.id = w.session_id JOIN spawns p ON p.session_id = s.id
   LEFT JOIN runs r ON r.id = p.run_id
  WHERE w.removed_at IS NULL AND w.session_id > :after AND s.ended_at IS NOT NULL AND NOT {resumes}
@@ -29,11 +29,11 @@ SELECT {worktree} FROM worktrees w JOIN sessions s ON s.id = w.session_id JOIN s
 UPDATE worktrees SET merged_into = :into, merged_at = :at WHERE session_id = :session_id;
 
 -- name: worktree_conflicts
--- Its branch could not be merged; a task is to mend that.
+-- Set the task that resolves the merge conflict of a worktree's branch.
 UPDATE worktrees SET conflict_task_id = :task_id WHERE session_id = :session_id;
 
 -- name: worktree_mended_by
--- Whose branch a task is to mend.
+-- Return the worktree whose merge conflict a task resolves.
 SELECT {worktree} FROM worktrees w WHERE w.conflict_task_id = :task_id LIMIT 1;
 
 -- name: worktree_removed

@@ -1,4 +1,4 @@
-"""Agents as text: who is there, since when not, and what each works on."""
+"""Render agents as text: their presence, their sessions and the tasks that they work on."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _HEAD = ["AGENT", "IS", "SESSION", "STATUS", "SEEN", "WORKS ON"]
 
 def agent_list(value: AgentList, view: View) -> Rendered:
     if not value.agents:
-        return Rendered(notes=["nobody is online" if not value.reached else "no agents yet"])
-    notes = ["there are more: --limit N"] if value.truncated else []
-    return Rendered(listed([_row(one) for one in value.agents], _HEAD, view), notes)
+        return Rendered(notes=["no agent is online" if not value.reached else "no agents yet"])
+    notes = ["more agents exist: --limit N shows them"] if value.truncated else []
+    return Rendered(listed([_agent_row(agent) for agent in value.agents], _HEAD, view), notes)
 
 
-def _row(one: Agent) -> list[str]:
+def _agent_row(agent: Agent) -> list[str]:
     return [
-        line(one.address or one.project),
-        paint(one.presence, _COLORS[one.presence]),
-        line(one.name or ""),
-        one.status or "",
-        f"seen {when(one.last_seen)}" if one.last_seen else "never seen",
-        ", ".join(f"{line(work.ref)} {line(work.title)}" for work in one.works_on),
+        line(agent.address or agent.project),
+        paint(agent.presence, _COLORS[agent.presence]),
+        line(agent.name or ""),
+        agent.status or "",
+        f"seen {when(agent.last_seen)}" if agent.last_seen else "never seen",
+        ", ".join(f"{line(work.ref)} {line(work.title)}" for work in agent.works_on),
     ]

@@ -1,4 +1,4 @@
-"""Every type of answer with its renderer, and a plain one for those that have none."""
+"""Map every type of answer to its renderer, and render other types with a plain renderer."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def render(answer: Any, view: View) -> Rendered:
-    """An answer as text."""
+    """Render an answer as text."""
     for kind in type(answer).__mro__:
         if kind in RENDERERS:
             return RENDERERS[kind](answer, view)
@@ -162,25 +162,25 @@ def render(answer: Any, view: View) -> Rendered:
 
 
 def render_next(last: Any, answer: Any, view: View) -> Rendered:
-    """An answer that follows another one: where that tells more, only what has changed."""
+    """Render an answer that follows another answer. Of a run, render only the changes."""
     if isinstance(answer, run_ops.RunView) and isinstance(last, run_ops.RunView):
         return runs.changed(last, answer)
     return render(answer, view)
 
 
 def plain(answer: Any, view: View) -> Rendered:
-    """Names and values, for a type that nobody has drawn yet."""
-    found = msgspec.to_builtins(answer)
-    if not isinstance(found, dict):
-        return Rendered(f"{line(_said(found))}\n")
-    return Rendered(pairs((line(name), line(_said(value))) for name, value in found.items()))
+    """Render names and values, for a type without a renderer."""
+    builtins = msgspec.to_builtins(answer)
+    if not isinstance(builtins, dict):
+        return Rendered(f"{line(_value_text(builtins))}\n")
+    return Rendered(pairs((line(name), line(_value_text(value))) for name, value in builtins.items()))
 
 
 def as_json(answer: Any, *, pretty: bool = False) -> bytes:
-    """An answer as JSON, with the newline that ends it."""
+    """Encode an answer as JSON, with a newline at the end."""
     data = _encoder.encode(answer)
     return (msgspec.json.format(data, indent=2) if pretty else data) + b"\n"
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else _encoder.encode(value).decode()

@@ -1,4 +1,4 @@
-"""What agents ask, as text."""
+"""Render asks as text."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ def ask(value: Ask, view: View) -> Rendered:
         ]
     )
     text = f"\n{indented(value.text, '| ')}\n" if value.text else ""
-    choices = "".join(f"  {place}. {line(choice)}\n" for place, choice in enumerate(value.choices, 1))
-    step = [f"answer: maestro ask answer {value.id} …"] if value.status is Status.OPEN else []
-    return Rendered(f"{value.id}  {value.kind}  {paint(line(value.title), 'bold')}\n{facts}{text}{choices}", step)
+    choices = "".join(f"  {number}. {line(choice)}\n" for number, choice in enumerate(value.choices, 1))
+    notes = [f"answer: maestro ask answer {value.id} …"] if value.status is Status.OPEN else []
+    return Rendered(f"{value.id}  {value.kind}  {paint(line(value.title), 'bold')}\n{facts}{text}{choices}", notes)
 
 
 def ask_list(value: AskList, view: View) -> Rendered:
-    return Rendered(table(value.asks), more(value.cursor) if value.asks else ["nobody needs you"])
+    return Rendered(table(value.asks), more(value.cursor) if value.asks else ["no open asks"])
 
 
-def table(found: list[Ask]) -> str:
-    """One line for each request."""
+def table(asks: list[Ask]) -> str:
+    """Return one line for each ask."""
     rows = [
         [
-            one.id,
-            when(one.created_at),
-            paint(one.kind, "red" if one.kind is Kind.PERMISSION else "yellow"),
-            line(one.asked_by),
-            line(one.title) + _outcome(one),
+            ask.id,
+            when(ask.created_at),
+            paint(ask.kind, "red" if ask.kind is Kind.PERMISSION else "yellow"),
+            line(ask.asked_by),
+            line(ask.title) + _ask_outcome(ask),
         ]
-        for one in found
+        for ask in asks
     ]
     return aligned(rows)
 
 
-def _outcome(one: Ask) -> str:
-    """What can be answered, or what was."""
-    if one.status is Status.ANSWERED:
-        return paint(f"  answered: {line(one.answer or '')}", "dim")
-    if one.status is Status.WITHDRAWN:
+def _ask_outcome(ask: Ask) -> str:
+    """Return the choices of an open ask, or the answer to a closed one."""
+    if ask.status is Status.ANSWERED:
+        return paint(f"  answered: {line(ask.answer or '')}", "dim")
+    if ask.status is Status.WITHDRAWN:
         return paint("  withdrawn", "dim")
-    return f"  [{' / '.join(map(line, one.choices))}]" if one.choices else ""
+    return f"  [{' / '.join(map(line, ask.choices))}]" if ask.choices else ""

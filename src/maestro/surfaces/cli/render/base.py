@@ -1,4 +1,4 @@
-"""What a renderer gives, and what several of them need."""
+"""The result of a renderer, and helpers that several renderers share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro.surfaces.cli.render.style import View, aligned, line, paint
 
 @dataclass(frozen=True)
 class Rendered:
-    """An answer in its parts: what was asked for, and what else there is to say."""
+    """A rendered answer: `out` for standard output, `notes` for standard error."""
 
     out: str | bytes = ""
     notes: list[str] = field(default_factory=list)
@@ -22,12 +22,12 @@ Renderer = Callable[[Any, View], Rendered]
 
 
 def when(at: datetime | None) -> str:
-    """A time to the second, in UTC, as RFC 3339 has it."""
+    """Format a time to the second, in UTC, by RFC 3339."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
 
 
 def size(count: int) -> str:
-    """A number of bytes, for people."""
+    """Format a number of bytes for people."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:
@@ -37,16 +37,16 @@ def size(count: int) -> str:
 
 
 def pairs(rows: Iterable[tuple[str, str | None]], *, indent: str = "") -> str:
-    """Names and values below each other; what has no value is left out."""
+    """Render names and values as aligned lines. Leave out names without a value."""
     return aligned(((paint(name, "dim"), value) for name, value in rows if value), indent=indent)
 
 
 def more(cursor: str | None) -> list[str]:
-    """The note that a list goes on."""
-    return [f"there is more: --cursor {line(cursor)}"] if cursor else []
+    """Return the note that a list continues on a next page."""
+    return [f"more results: --cursor {line(cursor)}"] if cursor else []
 
 
 def listed(rows: list[list[str]], head: list[str], view: View) -> str:
-    """A table; its heading is for people, so that scripts find data on the first line."""
+    """Render a table. Only a terminal gets the heading, so that scripts find data on the first line."""
     heading = [[paint(title, "dim") for title in head]] if view.tty else []
     return aligned([*heading, *rows])

@@ -1,4 +1,4 @@
-"""Documents and reports as text; a document's content as the bytes that it is."""
+"""Render documents, reports and evidence as text, and a document's content as unchanged bytes."""
 
 from __future__ import annotations
 
@@ -19,51 +19,67 @@ def document(value: Document, view: View) -> Rendered:
 
 def document_list(value: DocumentList, view: View) -> Rendered:
     if not value.documents:
-        return Rendered(notes=["no documents here"])
-    return Rendered(listed([_row(one) for one in value.documents], _HEAD, view), more(value.cursor))
+        return Rendered(notes=["no documents"])
+    return Rendered(
+        listed([_document_row(document) for document in value.documents], _HEAD, view), more(value.cursor)
+    )
 
 
 def content(value: DocumentContent | AttachmentContent | GateOutput, view: View) -> Rendered:
-    """The very bytes, for whatever reads them; a terminal gets them as text that cannot command it."""
+    """Return the unchanged bytes. A terminal gets text without control characters instead."""
     if not view.tty:
         return Rendered(value.content)
     if b"\0" in value.content:
-        return Rendered(notes=[f"this is no text ({size(len(value.content))}): send it to a file with > FILE"])
+        return Rendered(
+            notes=[f"the content is not text ({size(len(value.content))}): write it to a file with > FILE"]
+        )
     text = body(value.content.decode(errors="replace"))
     return Rendered(text if text.endswith("\n") else text + "\n")
 
 
-def evidence(found: list[GateResult]) -> str:
-    """What gates said, newest first."""
-    if not found:
+def evidence(results: list[GateResult]) -> str:
+    """Render the results of gates, newest first."""
+    if not results:
         return ""
     rows = [
         [
-            one.id,
-            paint("passed", "green") if one.passed else paint("failed", "red"),
-            f"{one.seconds:.1f} s",
-            line(one.command),
-            f"sandbox: {line(one.sandbox)}",
-            when(one.created_at),
+            result.id,
+            paint("passed", "green") if result.passed else paint("failed", "red"),
+            f"{result.seconds:.1f} s",
+            line(result.command),
+            f"sandbox: {line(result.sandbox)}",
+            when(result.created_at),
         ]
-        for one in found
+        for result in results
     ]
     return f"\n{paint('evidence', 'dim')}\n" + aligned(rows, indent="  ")
 
 
-def reports(found: list[Report]) -> str:
-    """What was said about a task, whole."""
-    if not found:
+def reports(reports: list[Report]) -> str:
+    """Render the reports on a task in full."""
+    if not reports:
         return ""
-    said = [f"  {when(one.created_at)}  {one.kind}  {line(one.by)}\n{indented(one.text, '    ')}\n" for one in found]
-    return f"\n{paint('reports', 'dim')}\n" + "".join(said)
+    parts = [
+        f"  {when(report.created_at)}  {report.kind}  {line(report.by)}\n{indented(report.text, '    ')}\n"
+        for report in reports
+    ]
+    return f"\n{paint('reports', 'dim')}\n" + "".join(parts)
 
 
-def attached(found: list[Document], view: View) -> str:
-    if not found:
+def attached(documents: list[Document], view: View) -> str:
+    if not documents:
         return ""
-    return f"\n{paint('documents', 'dim')}\n" + aligned([_row(one) for one in found], indent="  ")
+    return f"\n{paint('documents', 'dim')}\n" + aligned(
+        [_document_row(document) for document in documents], indent="  "
+    )
 
 
-def _row(one: Document) -> list[str]:
-    return [one.id, size(one.bytes), line(one.title), line(one.file_name), line(one.by), when(one.created_at)]
+def _document_row(document: Document) -> list[str]:
+    return [
+        document.id,
+        size(document.bytes),
+        line(document.title),
+        line(document.file_name),
+        line(document.by),
+        when(document.created_at),
+    ]

@@ -1,4 +1,4 @@
-"""Agents' hooks as text: when each fired last, and what went wrong."""
+"""Render the hooks of agents as text: the time of the last call and the last problem."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _HEAD = ["TOOL", "HOOK", "FIRED", "LAST PROBLEM"]
 
 def hook_list(value: HookList, view: View) -> Rendered:
     if not value.hooks:
-        return Rendered(notes=["no hook has fired yet; maestro connect claude|codex|gemini"])
-    return Rendered(listed([_row(one) for one in value.hooks], _HEAD, view))
+        return Rendered(notes=["no hook has fired yet: maestro connect claude|codex|gemini sets the hooks up"])
+    return Rendered(listed([_firing_row(firing) for firing in value.hooks], _HEAD, view))
 
 
-def _row(one: Firing) -> list[str]:
-    fired = when(one.fired_at) if one.fired_at else "never"
-    problem = f"{when(one.problem_at)} {line(one.problem)}" if one.problem and one.problem_at else ""
-    return [line(one.tool), line(one.event), fired, problem]
+def _firing_row(firing: Firing) -> list[str]:
+    fired = when(firing.fired_at) if firing.fired_at else "never"
+    problem = f"{when(firing.problem_at)} {line(firing.problem)}" if firing.problem and firing.problem_at else ""
+    return [line(firing.tool), line(firing.event), fired, problem]

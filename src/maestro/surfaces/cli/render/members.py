@@ -1,4 +1,4 @@
-"""Members and teams as text."""
+"""Render members and teams as text."""
 
 from __future__ import annotations
 
@@ -10,65 +10,71 @@ from maestro.operations.teams import ChangedTeam, Colleague, TeamDetail, TeamLis
 from maestro.surfaces.cli.render.base import Rendered, listed, more, pairs, when
 from maestro.surfaces.cli.render.style import View, aligned, indented, line, paint
 
-_NONE = "–"  # a cell with nothing in it: the next one stays in its column
+_NONE = "–"  # fills an empty cell and keeps the next cell in the right column
 
 
 def member(value: Member, view: View) -> Rendered:
-    return Rendered(_head(value) + pairs([*_facts(value), *_made(value)], indent="  "))
+    return Rendered(_member_headline(value) + pairs([*_member_facts(value), *_creation_fact(value)], indent="  "))
 
 
 def changed_member(value: ChangedMember, view: View) -> Rendered:
-    return Rendered(member(value, view).out, _warnings(value.warnings))
+    return Rendered(member(value, view).out, _warning_notes(value.warnings))
 
 
 def member_list(value: MemberList, view: View) -> Rendered:
     if not value.members:
-        return Rendered(notes=["no members here: `maestro member create NAME --role ROLE` makes one"])
+        return Rendered(notes=["no members yet: `maestro member create NAME --role ROLE` creates a member"])
     rows = [
-        [_name(one), one.tool or _NONE, line(one.model or _NONE), one.id, line(one.role)] for one in value.members
+        [_name_with_state(member), member.tool or _NONE, line(member.model or _NONE), member.id, line(member.role)]
+        for member in value.members
     ]
     return Rendered(listed(rows, ["NAME", "TOOL", "MODEL", "ID", "ROLE"], view), more(value.cursor))
 
 
 def member_detail(value: MemberDetail, view: View) -> Rendered:
-    """One member whole: nothing is cut."""
+    """Render one member in full."""
     teams = [f"{line(name)} (leads)" if name in value.leads else line(name) for name in value.teams]
-    sessions = [f"{line(one.name)} ({one.id})" for one in value.sessions]
-    rows = [*_facts(value), ("teams", ", ".join(teams)), ("sessions", ", ".join(sessions)), *_made(value)]
+    sessions = [f"{line(session.name)} ({session.id})" for session in value.sessions]
+    rows = [
+        *_member_facts(value),
+        ("teams", ", ".join(teams)),
+        ("sessions", ", ".join(sessions)),
+        *_creation_fact(value),
+    ]
     identity = f"\n{indented(value.identity)}\n" if value.identity else ""
-    return Rendered(_head(value) + pairs(rows, indent="  ") + identity)
+    return Rendered(_member_headline(value) + pairs(rows, indent="  ") + identity)
 
 
 def team(value: Team, view: View) -> Rendered:
-    return Rendered(f"{line(value.name)}  {value.id}  {_who(value)}\n")
+    return Rendered(f"{line(value.name)}  {value.id}  {_member_names(value)}\n")
 
 
 def changed_team(value: ChangedTeam, view: View) -> Rendered:
-    return Rendered(team(value, view).out, _warnings(value.warnings))
+    return Rendered(team(value, view).out, _warning_notes(value.warnings))
 
 
 def team_list(value: TeamList, view: View) -> Rendered:
     if not value.teams:
-        return Rendered(notes=["no teams here: `maestro team create NAME --member MEMBER` makes one"])
-    rows = [[line(one.name), one.id, _who(one)] for one in value.teams]
+        return Rendered(notes=["no teams yet: `maestro team create NAME --member MEMBER` creates a team"])
+    rows = [[line(team.name), team.id, _member_names(team)] for team in value.teams]
     return Rendered(listed(rows, ["NAME", "ID", "MEMBERS"], view), more(value.cursor))
 
 
 def team_detail(value: TeamDetail, view: View) -> Rendered:
-    facts = [("id", value.id), ("leader", line(value.leader or "")), *_made(value)]
-    roster = [_colleague(one) for one in value.roster]
+    facts = [("id", value.id), ("leader", line(value.leader or "")), *_creation_fact(value)]
+    roster = [_roster_row(colleague) for colleague in value.roster]
     members = f"\n{paint('members', 'dim')}\n{aligned(roster, indent='  ')}" if roster else ""
-    notes = [] if roster else ["nobody is in it"]
+    notes = [] if roster else ["the team has no members"]
     return Rendered(f"{paint(line(value.name), 'bold')}\n{pairs(facts, indent='  ')}{members}", notes)
 
 
-def _head(value: Member) -> str:
+def _member_headline(value: Member) -> str:
     avatar = f"  {line(value.avatar)}" if value.avatar else ""
     archived = paint("  (archived)", "dim") if value.archived else ""
     return f"{paint(line(value.name), 'bold')}{avatar}{archived}\n"
 
 
-def _facts(value: Member) -> list[tuple[str, str | None]]:
+def _member_facts(value: Member) -> list[tuple[str, str | None]]:
     return [
         ("role", line(value.role)),
         ("mail", line(value.mail_id)),
@@ -76,35 +82,35 @@ def _facts(value: Member) -> list[tuple[str, str | None]]:
         ("tool", value.tool),
         ("model", line(value.model or "")),
         ("permission", value.permission),
-        ("skills", _names(value.skills)),
-        ("allow", _names(value.allow)),
-        ("deny", _names(value.deny)),
+        ("skills", _joined_names(value.skills)),
+        ("allow", _joined_names(value.allow)),
+        ("deny", _joined_names(value.deny)),
     ]
 
 
-def _made(value: Member | Team) -> list[tuple[str, str | None]]:
+def _creation_fact(value: Member | Team) -> list[tuple[str, str | None]]:
     return [("created", f"{when(value.created_at)} by {line(value.created_by)}")]
 
 
-def _name(value: Member) -> str:
+def _name_with_state(value: Member) -> str:
     return line(value.name) + (paint(" (archived)", "dim") if value.archived else "")
 
 
-def _who(value: Team) -> str:
-    """Everyone in a team, its leader first."""
-    others = [name for name in value.members if name != value.leader]
-    led = [f"{value.leader} (leads)"] if value.leader else []
-    return _names([*led, *others]) or "nobody"
+def _member_names(value: Team) -> str:
+    """Return the names of a team's members, the leader first."""
+    members = [name for name in value.members if name != value.leader]
+    leader = [f"{value.leader} (leads)"] if value.leader else []
+    return _joined_names([*leader, *members]) or "no members"
 
 
-def _colleague(one: Colleague) -> list[str]:
-    name = f"{line(one.name)}  {line(one.avatar)}" if one.avatar else line(one.name)
-    return [name, one.tool or _NONE, line(one.model or _NONE), line(one.role)]
+def _roster_row(colleague: Colleague) -> list[str]:
+    name = f"{line(colleague.name)}  {line(colleague.avatar)}" if colleague.avatar else line(colleague.name)
+    return [name, colleague.tool or _NONE, line(colleague.model or _NONE), line(colleague.role)]
 
 
-def _names(names: Sequence[str]) -> str:
+def _joined_names(names: Sequence[str]) -> str:
     return ", ".join(map(line, names))
 
 
-def _warnings(warnings: list[str]) -> list[str]:
+def _warning_notes(warnings: list[str]) -> list[str]:
     return [f"warning: {line(warning)}" for warning in warnings]

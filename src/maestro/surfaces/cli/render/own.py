@@ -1,4 +1,4 @@
-"""What the surface answers itself, as text: the list of commands, and the board."""
+"""Render the answers of the command's own commands as text: the list of commands and the board."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def command(value: CommandInfo, view: View) -> Rendered:
 
 
 def command_list(value: CommandList, view: View) -> Rendered:
-    rows = [[f"maestro {one.command}".strip(), one.summary] for one in value.commands]
+    rows = [[f"maestro {command.command}".strip(), command.summary] for command in value.commands]
     return Rendered(aligned(rows))
 
 
@@ -29,12 +29,15 @@ def board(value: Board, view: View) -> Rendered:
         parts.append(f"tasks: {counts(value.project.tasks)}\n")
     for name, found in (("in progress", value.in_progress), ("ready", value.ready)):
         if found:
-            said = [tasks.standing(task) for task in found]
-            parts.append(f"\n{paint(name, 'dim')}\n{tasks.table(found, view, notes=said, head=False)}")
+            notes_of_tasks = [tasks.standing(task) for task in found]
+            parts.append(f"\n{paint(name, 'dim')}\n{tasks.table(found, view, notes=notes_of_tasks, head=False)}")
     if value.runs:
         parts.append(f"\n{paint('runs', 'dim')}\n{runs.table(value.runs)}")
     if value.troubled:
-        rows = [[line(one.name), sessions.status_word(one.status), when(one.status_at)] for one in value.troubled]
+        rows = [
+            [line(session.name), sessions.status_word(session.status), when(session.status_at)]
+            for session in value.troubled
+        ]
         parts.append(f"\n{paint('sessions', 'dim')}\n{aligned(rows)}")
-    notes = [] if value.project else ["no project here"]
+    notes = [] if value.project else ["this directory belongs to no project"]
     return Rendered("".join(parts), [*notes, *(f"next: {step}" for step in value.next)])

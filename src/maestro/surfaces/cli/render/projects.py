@@ -1,4 +1,4 @@
-"""Projects and their checkouts as text."""
+"""Render projects and their checkouts as text."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from maestro.surfaces.cli.render.tasks import status_word
 
 
 def project(value: Project, view: View) -> Rendered:
-    return Rendered(_head(value) + _facts(value))
+    return Rendered(_project_headline(value) + _project_facts(value))
 
 
 def project_list(value: ProjectList, view: View) -> Rendered:
     if not value.projects:
-        return Rendered(notes=["no projects yet: `maestro init` in a checkout registers one"])
-    called = {one.project_id: one for one in value.links}
-    rows = [[line(one.name), line(one.key), one.id, _known_by(called.get(one.id))] for one in value.projects]
+        return Rendered(notes=["no projects yet: `maestro init` in a checkout registers a project"])
+    link_by_project = {link.project_id: link for link in value.links}
+    rows = [
+        [line(project.name), line(project.key), project.id, _known_by(link_by_project.get(project.id))]
+        for project in value.projects
+    ]
     return Rendered(listed(rows, ["NAME", "KEY", "ID", "KNOWN BY"], view), more(value.cursor))
 
 
 def linked(value: Linked, view: View) -> Rendered:
     notes = [line(note) for note in value.notes]
     if not value.links:
-        return Rendered(notes=[*notes, "no other project has a name here"])
-    rows = [[line(one.name), line(one.key), line(one.source), line(one.path)] for one in value.links]
+        return Rendered(notes=[*notes, "this project has no names for other projects"])
+    rows = [[line(link.name), line(link.key), line(link.source), line(link.path)] for link in value.links]
     return Rendered(listed(rows, ["NAME", "KEY", "KNOWN BY", "PATH"], view), notes)
 
 
@@ -37,17 +40,18 @@ def _known_by(link: Link | None) -> str:
 
 
 def detail(value: ProjectDetail, view: View) -> Rendered:
-    parts = [_head(value), _facts(value)]
+    parts = [_project_headline(value), _project_facts(value)]
     if value.workspaces:
-        rows = [_workspace(one) for one in value.workspaces]
+        rows = [_workspace_fact(workspace) for workspace in value.workspaces]
         parts.append(f"\n{paint('checkouts', 'dim')}\n" + pairs(rows, indent="  "))
     if value.tracker is not Kind.BUILTIN:
-        told = line(value.tracker) + (f"; {line(value.tracker_problem)}" if value.tracker_problem else "")
-        parts.append(f"\n{paint('tracker', 'dim')}\n  {told} (maestro tracker status)\n")
-    for title, found in (("other projects", value.links), ("called by others", value.called)):
-        if found:
+        tracker = line(value.tracker) + (f"; {line(value.tracker_problem)}" if value.tracker_problem else "")
+        parts.append(f"\n{paint('tracker', 'dim')}\n  {tracker} (maestro tracker status)\n")
+    for title, links in (("other projects", value.links), ("called by others", value.called)):
+        if links:
             rows = [
-                (f"{line(one.name)} ({line(one.of)})", f"{line(one.key)}, by {line(one.source)}") for one in found
+                (f"{line(link.name)} ({line(link.of)})", f"{line(link.key)}, by {line(link.source)}")
+                for link in links
             ]
             parts.append(f"\n{paint(title, 'dim')}\n" + pairs(rows, indent="  "))
     if value.tasks:
@@ -56,35 +60,35 @@ def detail(value: ProjectDetail, view: View) -> Rendered:
 
 
 def place(value: Place, view: View) -> Rendered:
-    where = _workspace(value.workspace)
+    workspace = _workspace_fact(value.workspace)
     return Rendered(
-        f"{_head(value.project)}{pairs([('key', line(value.project.key)), where], indent='  ')}",
+        f"{_project_headline(value.project)}{pairs([('key', line(value.project.key)), workspace], indent='  ')}",
         [line(note) for note in value.notes],
     )
 
 
 def counts(tasks: dict[str, int]) -> str:
-    """How many tasks stand where."""
+    """Return the number of tasks in each status."""
     ready = f" ({tasks['ready']} {status_word('ready')})" if tasks.get("ready") else ""
-    found = [
+    parts = [
         f"{count} {status_word(status)}{ready if status == Status.TODO else ''}"
         for status, count in tasks.items()
         if count and status != "ready"
     ]
-    return ", ".join(found) or "none"
+    return ", ".join(parts) or "none"
 
 
-def _head(value: Project) -> str:
+def _project_headline(value: Project) -> str:
     return f"{paint(line(value.name), 'bold')}\n"
 
 
-def _facts(value: Project) -> str:
+def _project_facts(value: Project) -> str:
     return pairs(
         [
             ("key", line(value.key)),
             ("id", value.id),
             ("stages", ", ".join(map(line, value.stages))),
-            ("inbound", line(value.inbound) + ("" if value.replies_reopen else "; replies reopen nothing")),
+            ("inbound", line(value.inbound) + ("" if value.replies_reopen else "; replies do not reopen issues")),
             ("sandbox", ", ".join(map(line, [value.sandbox, *value.caches]))),
             ("created", when(value.created_at)),
         ],
@@ -92,5 +96,5 @@ def _facts(value: Project) -> str:
     )
 
 
-def _workspace(value: Workspace) -> tuple[str, str]:
+def _workspace_fact(value: Workspace) -> tuple[str, str]:
     return line(value.address), line(value.path)

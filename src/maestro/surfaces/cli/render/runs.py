@@ -1,4 +1,4 @@
-"""Runs as text: a line for each, and a picture of one."""
+"""Render runs as text: one line for each run, and the picture of a single run."""
 
 from __future__ import annotations
 
@@ -16,40 +16,48 @@ _rows_max = 60
 
 
 def run(value: Run, view: View) -> Rendered:
-    return Rendered(f"{_words(value)}\n")
+    return Rendered(f"{_run_summary(value)}\n")
 
 
 def run_list(value: ops.RunList, view: View) -> Rendered:
     return Rendered(table(value.runs), more(value.cursor) if value.runs else ["no runs yet"])
 
 
-def table(found: Sequence[ops.RunInList]) -> str:
-    """One line for each run."""
+def table(runs: Sequence[ops.RunInList]) -> str:
+    """Return one line for each run."""
     return aligned(
-        [one.id, line(one.task), line(one.title), _status(one), one.strategy, when(one.created_at), line(one.note)]
-        for one in found
+        [
+            run.id,
+            line(run.task),
+            line(run.title),
+            _painted_status(run),
+            run.strategy,
+            when(run.created_at),
+            line(run.note),
+        ]
+        for run in runs
     )
 
 
 def run_view(value: ops.RunView, view: View) -> Rendered:
-    """The run and its graph."""
+    """Render the run and its task graph."""
     lines = picture(value, at=datetime.now(UTC), columns=view.width, rows=0 if not view.tty else _rows_max)
-    found = [f"found on the way: {line(one.ref)}  {one.status}  {line(one.title)}" for one in value.found]
-    return Rendered("\n".join([_words(value), *lines, *found]) + "\n")
+    discovered = [f"discovered: {line(task.ref)}  {task.status}  {line(task.title)}" for task in value.found]
+    return Rendered("\n".join([_run_summary(value), *lines, *discovered]) + "\n")
 
 
 def changed(before: ops.RunView, after: ops.RunView) -> Rendered:
-    """What is different now, one line a task."""
+    """Render the changes since `before`, one line for each task."""
     lines = list(changes(before, after).values())
     if after.status is not before.status or (after.note and after.note != before.note):
-        lines.append(f"{_words(after)}  {line(after.note)}".rstrip())
-        lines += [where] if (where := landed(after)) else []
-    return Rendered("".join(f"{each}\n" for each in lines))
+        lines.append(f"{_run_summary(after)}  {line(after.note)}".rstrip())
+        lines += [location] if (location := landed(after)) else []
+    return Rendered("".join(f"{text}\n" for text in lines))
 
 
-def _words(value: Run) -> str:
-    return f"{value.id}  {_status(value)}  {value.strategy}"
+def _run_summary(value: Run) -> str:
+    return f"{value.id}  {_painted_status(value)}  {value.strategy}"
 
 
-def _status(value: Run) -> str:
+def _painted_status(value: Run) -> str:
     return paint(value.status, _COLORS.get(value.status, ""))

@@ -1,4 +1,4 @@
-"""The server itself as text: its state, its settings, and the lines of its log."""
+"""Render the server as text: state, settings, recovery report and events."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _FATES = {
     Fate.ALIVE: "found alive",
     Fate.RESUMED: "started again",
     Fate.RESUMING: "about to be started again",
-    Fate.LOST: "lost (maestro session resume NAME)",
-    Fate.REDONE: "lost; their runs try again",
-    Fate.ENDED: "ended meanwhile",
-    Fate.UNHEARD: "not heard of yet",
+    Fate.LOST: "lost (start again with: maestro session resume NAME)",
+    Fate.REDONE: "lost (their runs start new attempts)",
+    Fate.ENDED: "ended while no server ran",
+    Fate.UNHEARD: "silent until now",
 }
-# Said by the event's own columns.
+# The columns of the event's line show these fields.
 _SHOWN_ELSEWHERE = ("ref",)
 
 
@@ -58,87 +58,97 @@ def status(value: ServerStatus, view: View) -> Rendered:
 
 
 def stopped(value: Stopped, view: View) -> Rendered:
-    left = {0: "", 1: "; 1 session goes on"}.get(value.sessions, f"; {value.sessions} sessions go on")
-    return Rendered(f"the server stops (pid {value.pid}){left}\n")
+    remaining = {0: "", 1: "; 1 session keeps running"}.get(
+        value.sessions, f"; {value.sessions} sessions keep running"
+    )
+    return Rendered(f"the server stops (pid {value.pid}){remaining}\n")
 
 
 def recovery(value: Recovery, view: View) -> Rendered:
-    """What was running, in a few lines; nothing if nothing was."""
-    lines = ["the machine was restarted meanwhile"] if value.rebooted else []
-    for fate, words in _FATES.items():
-        found = [one for one in value.sessions if one.fate is fate]
+    """Render the sessions and runs that the server found at the start."""
+    lines = ["the machine was restarted while no server ran"] if value.rebooted else []
+    for fate, description in _FATES.items():
+        found = [session for session in value.sessions if session.fate is fate]
         if found:
-            many = "1 session" if len(found) == 1 else f"{len(found)} sessions"
-            lines.append(f"{many} {words}: {_names(found)}")
-    lines += [_found_run(run) for run in value.runs]
+            count = "1 session" if len(found) == 1 else f"{len(found)} sessions"
+            lines.append(f"{count} {description}: {_session_names(found)}")
+    lines += [_found_run_line(run) for run in value.runs]
     if not lines:
-        return Rendered(notes=["nothing was running"])
-    return Rendered("".join(f"{one}\n" for one in lines))
+        return Rendered(notes=["no session or run was active"])
+    return Rendered("".join(f"{text}\n" for text in lines))
 
 
-def _names(found: list[FoundSession]) -> str:
-    shown = ", ".join(line(one.name) for one in found[:_NAMES_SHOWN])
-    return f"{shown} and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else shown
+def _session_names(sessions: list[FoundSession]) -> str:
+    shown = ", ".join(line(session.name) for session in sessions[:_NAMES_SHOWN])
+    return f"{shown} and {len(sessions) - _NAMES_SHOWN} more" if len(sessions) > _NAMES_SHOWN else shown
 
 
-def _found_run(run: FoundRun) -> str:
-    how = "goes on" if run.status is RunStatus.RUNNING else f"is {run.status}"
+def _found_run_line(run: FoundRun) -> str:
+    state = "continues" if run.status is RunStatus.RUNNING else f"is {run.status}"
     tasks = "1 task" if run.tasks == 1 else f"{run.tasks} tasks"
-    return f"{run.id} of {line(run.task)} {how}: {run.completed} of {tasks} completed"
+    return f"{run.id} of {line(run.task)} {state}: {run.completed} of {tasks} completed"
 
 
 def backup(value: BackupDone, view: View) -> Rendered:
     files = "1 file" if value.blobs == 1 else f"{value.blobs} files"
     verified = f"verified in {value.verification_ms:.0f} ms"
-    shown = f"{line(value.file)}  ({size(value.bytes)}, with {files} from beside the database; {verified})\n"
-    return Rendered(shown, [*_unsound("missing", value.missing), *_unsound("damaged", value.damaged)])
+    shown = f"{line(value.file)}  ({size(value.bytes)}, with {files} from the blobs directory; {verified})\n"
+    return Rendered(
+        shown, [*_unsound_file_notes("missing", value.missing), *_unsound_file_notes("damaged", value.damaged)]
+    )
 
 
-def _unsound(state: str, files: list[str]) -> list[str]:
-    """Name each file that is not in a backup as it should be."""
+def _unsound_file_notes(state: str, files: list[str]) -> list[str]:
+    """Return a note for each file that is missing or damaged in a backup."""
     return [f"{state}: blobs/{line(file[:2])}/{line(file)}" for file in files]
 
 
 def settings(value: Settings, view: View) -> Rendered:
     if not value.settings:
         return Rendered(notes=["no settings"])
-    notes = ["it counts once the server starts again: maestro down"] if value.counts_after_restart else []
-    return Rendered(pairs((line(name), line(_setting(one))) for name, one in value.settings.items()), notes)
+    notes = (
+        ["the setting takes effect when the server starts again: maestro down, maestro up"]
+        if value.counts_after_restart
+        else []
+    )
+    return Rendered(
+        pairs((line(name), line(_setting_text(setting))) for name, setting in value.settings.items()), notes
+    )
 
 
 def event(value: Event, view: View) -> Rendered:
-    """seq, time, kind, what it is about, by whom, and the rest."""
+    """Render an event on one line: sequence number, time, kind, subject, actor and data."""
     about = line(str(value.data.get("ref") or value.subject))
-    rest = {name: one for name, one in value.data.items() if name not in _SHOWN_ELSEWHERE}
-    said = f"  {paint(line(_compact(rest)), 'dim')}" if rest else ""
+    fields = {name: field for name, field in value.data.items() if name not in _SHOWN_ELSEWHERE}
+    data = f"  {paint(line(_compact_json(fields)), 'dim')}" if fields else ""
     kind = paint(line(value.kind), "cyan")
-    return Rendered(f"{value.seq}  {when(value.at)}  {kind}  {about}  {line(value.actor)}{said}\n")
+    return Rendered(f"{value.seq}  {when(value.at)}  {kind}  {about}  {line(value.actor)}{data}\n")
 
 
 def event_list(value: EventList, view: View) -> Rendered:
     if not value.events:
         return Rendered(notes=["no events"])
-    return Rendered("".join(str(event(one, view).out) for one in value.events), more(value.cursor))
+    return Rendered("".join(str(event(each, view).out) for each in value.events), more(value.cursor))
 
 
 def resync(value: Resync, view: View) -> Rendered:
-    """The log no longer reaches back: the tasks as they stand take the place of what is gone."""
-    whole = "all" if value.complete else "not all"
+    """Render the present tasks, which replace events that the log no longer holds."""
+    extent = "all tasks" if value.complete else "not all tasks"
     lines = [
-        f"{value.seq}  resync  the log begins at {value.horizon}; "
-        f"{len(value.tasks)} tasks as they stand ({whole} of them):\n"
+        f"{value.seq}  resync  the log starts at {value.horizon}; "
+        f"{len(value.tasks)} tasks in their present state ({extent}):\n"
     ]
     for task in value.tasks:
-        words = (line(str(task.get(name, ""))) for name in ("ref", "status", "title"))
-        lines.append("    " + "  ".join(words) + "\n")
+        cells = (line(str(task.get(name, ""))) for name in ("ref", "status", "title"))
+        lines.append("    " + "  ".join(cells) + "\n")
     return Rendered("".join(lines))
 
 
-def _setting(value: Any) -> str:
-    """Also one that is empty is shown: how else would anyone know that it is there?"""
-    return value if isinstance(value, str) and value else _compact(value)
+def _setting_text(value: Any) -> str:
+    """Return a setting as text, an empty text as `""`: people must see that the setting exists."""
+    return value if isinstance(value, str) and value else _compact_json(value)
 
 
-def _compact(value: Any) -> str:
-    """JSON on one line, with what is not ASCII as it is."""
+def _compact_json(value: Any) -> str:
+    """Return JSON on one line, with non-ASCII characters unescaped."""
     return json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))

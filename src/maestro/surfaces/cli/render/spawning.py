@@ -1,4 +1,4 @@
-"""Spawned sessions, prompts, transcripts and templates as text."""
+"""Render spawned sessions, prompts, transcripts, tools and templates as text."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from maestro.surfaces.cli.render.sessions import status_word
 from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
 from maestro.text import terminal_text
 
-_ABLE = {
+_ABILITIES = {
     "prompt_while_busy": "takes prompts while busy",
-    "wakes_when_idle": "wakes when idle",
+    "wakes_when_idle": "accepts pushes when idle",
     "asks_permission": "asks for permission",
-    "tells_usage": "tells its usage",
-    "resumes": "goes on with earlier conversations",
+    "tells_usage": "reports its usage",
+    "resumes": "resumes earlier conversations",
     "takes_skills": "takes skills as files",
     "confirms_prompts": "confirms prompts",
-    "exit_means_done": "is done when it ends",
+    "exit_means_done": "completes its tasks when it exits",
 }
 
 
@@ -30,7 +30,7 @@ def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
         parts = [value.system_prompt or "", value.task_prompt or ""]
         return Rendered(
             body("\n".join(parts)),
-            [f"a dry run: nothing was started (permission {value.permission}, grant {value.grant})"],
+            [f"dry run: no session was started (permission {value.permission}, grant {value.grant})"],
         )
     facts = pairs(
         [
@@ -43,8 +43,8 @@ def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
         ],
         indent="  ",
     )
-    told = f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}\n{facts}"
-    return Rendered(told, [line(warning) for warning in value.warnings])
+    text = f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}\n{facts}"
+    return Rendered(text, [line(warning) for warning in value.warnings])
 
 
 def prompts(value: ops.Prompts, view: View) -> Rendered:
@@ -56,12 +56,12 @@ def manifest(value: Manifest, view: View) -> Rendered:
 
 
 def logs(value: Logs, view: View) -> Rendered:
-    """The text of a terminal, as lines that can be read; nothing in it commands this one."""
+    """Render the text of a terminal as plain lines, without control characters."""
     lines = terminal_text.Lines()
     text = lines.take(value.text) + lines.rest()
     if not text:
-        return Rendered("", [f"{line(value.name)} has shown nothing"])
-    return Rendered(body(text), ["there is more: --limit shows it"] if value.truncated else [])
+        return Rendered("", [f"{line(value.name)} has no output yet"])
+    return Rendered(body(text), ["the output is longer: --limit N shows more"] if value.truncated else [])
 
 
 def terminal(value: AgentTerminal, view: View) -> Rendered:
@@ -69,21 +69,24 @@ def terminal(value: AgentTerminal, view: View) -> Rendered:
 
 
 def tool_list(value: ToolList, view: View) -> Rendered:
-    """One line a tool, and below it what it can do."""
+    """Render a line for each tool, with the tool's abilities."""
     rows = []
-    for one in value.tools:
-        able = [words for field, words in _ABLE.items() if getattr(one, field)]
+    for tool in value.tools:
+        abilities = [ability for field, ability in _ABILITIES.items() if getattr(tool, field)]
         rows.append(
             [
-                paint(line(one.name), "bold"),
-                f"driven by {', '.join(one.drivers)}; reaches Maestro by {one.reach.value}; {', '.join(able)}",
+                paint(line(tool.name), "bold"),
+                f"driven by {', '.join(tool.drivers)}; reaches Maestro by {tool.reach.value}; {', '.join(abilities)}",
             ]
         )
     return Rendered(aligned(rows))
 
 
 def template_list(value: ops.TemplateList, view: View) -> Rendered:
-    rows = [[line(one.name), line(one.summary), paint(" → ".join(one.phases), "dim")] for one in value.templates]
+    rows = [
+        [line(template.name), line(template.summary), paint(" → ".join(template.phases), "dim")]
+        for template in value.templates
+    ]
     return Rendered(aligned(rows))
 
 

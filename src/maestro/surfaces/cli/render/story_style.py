@@ -1,4 +1,4 @@
-"""How an exported page looks, in light and in dark."""
+"""The style sheet of an exported page, for light and dark displays."""
 
 STYLE = """
 :root{--ink:#1c2330;--soft:#5d6879;--line:#dfe4ea;--page:#f7f8fa;--card:#fff;--good:#1a7f4b;--bad:#c0322b;

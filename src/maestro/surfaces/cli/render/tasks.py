@@ -1,4 +1,4 @@
-"""Tasks as text: tables, the tree, one task whole, and what a move did."""
+"""Render tasks as text: tables, the tree, one task in full, and a task after a move."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TITLE_COLUMNS_MIN = 16
 
 
 def status(task: Task) -> str:
-    """The status word; `ready` where a task can be started."""
+    """Return the status word; `ready` for a task that can be started."""
     return status_word("ready" if task.ready else task.status)
 
 
@@ -34,25 +34,25 @@ def status_word(word: str) -> str:
 
 
 def table(tasks: Sequence[Task], view: View, *, notes: Sequence[str] | None = None, head: bool = True) -> str:
-    """One line for each task."""
-    said = notes if notes is not None else [standing(task) for task in tasks]
+    """Return one line for each task."""
+    notes_of_tasks = notes if notes is not None else [standing(task) for task in tasks]
     rows = [
         [line(task.ref), status(task), paint(task.priority, _PRIORITY_COLORS.get(task.priority, "")), ""]
         for task in tasks
     ]
     heading = [[paint(title, "dim") for title in _HEAD]] if view.tty and head and tasks else []
     columns = view.width and max(view.width - _columns_before_titles([*heading, *rows]), 1)
-    for row, task, note in zip(rows, tasks, said, strict=True):
+    for row, task, note in zip(rows, tasks, notes_of_tasks, strict=True):
         row[3] = titled(task.title, note, columns=columns)
     return aligned([*heading, *rows])
 
 
 def _columns_before_titles(rows: list[list[str]]) -> int:
-    return sum(max((width(row[place]) for row in rows), default=0) + 2 for place in range(3))
+    return sum(max((width(row[column]) for row in rows), default=0) + 2 for column in range(3))
 
 
 def titled(title: str, note: str, *, columns: int) -> str:
-    """A title with a note behind it; where there is no room for both, the title gives way, within reason."""
+    """Return a title with a note behind it. If both do not fit, clip the title, but not below a minimum."""
     title = line(title)
     ending = f"  ({note})" if note else ""
     if columns:
@@ -61,40 +61,42 @@ def titled(title: str, note: str, *, columns: int) -> str:
 
 
 def standing(task: Task) -> str:
-    """Who holds a task, by name where it is known; or what keeps it."""
-    said = []
+    """Return the holder of a task, by name if known, and the reason why the task waits."""
+    parts = []
     if task.holder:
-        said.append(f"held by {line(task.holder_name or task.holder)}")
+        parts.append(f"held by {line(task.holder_name or task.holder)}")
     if task.status is Status.TODO and task.open_blockers:
-        said.append(f"waits on {task.open_blockers} task{'s' if task.open_blockers > 1 else ''}")
+        parts.append(f"waits on {task.open_blockers} task{'s' if task.open_blockers > 1 else ''}")
     if task.status is Status.TODO and task.stage_held:
-        said.append(f"waits for the stage before {line(task.stage or '')}")
+        parts.append(f"waits for the stage before {line(task.stage or '')}")
     if task.reason and task.status in (Status.BLOCKED, Status.FAILED, Status.CANCELLED):
-        said.append(line(task.reason))
+        parts.append(line(task.reason))
     if task.archived:
-        said.append("archived")
-    return ", ".join(said)
+        parts.append("archived")
+    return ", ".join(parts)
 
 
 def task_list(value: ops.TaskList, view: View) -> Rendered:
-    notes = more(value.cursor) if value.tasks else ["no tasks here"]
+    notes = more(value.cursor) if value.tasks else ["no tasks"]
     return Rendered(table(value.tasks, view), notes)
 
 
 def waiting_tasks(value: ops.WaitingTasks, view: View) -> Rendered:
     if not value.tasks:
-        return Rendered(notes=["nothing is blocked"])
-    return Rendered(table(value.tasks, view, notes=[_waits(task) for task in value.tasks]), more(value.cursor))
+        return Rendered(notes=["no task is blocked"])
+    return Rendered(
+        table(value.tasks, view, notes=[_waiting_reason(task) for task in value.tasks]), more(value.cursor)
+    )
 
 
 def waited_tasks(value: ops.WaitedTasks, view: View) -> Rendered:
-    notes = [] if value.reached else ["the wait ended otherwise than it was meant to"]
+    notes = [] if value.reached else ["the wait ended without the wanted status"]
     return Rendered(table(value.tasks, view), notes)
 
 
 def moved(value: ops.MovedTask, view: View) -> Rendered:
     notes = [f"warning: {line(warning)}" for warning in value.warnings]
-    return Rendered(one_line(value) + _unblocked([ref for ref in value.unblocked if ref != value.ref]), notes)
+    return Rendered(one_line(value) + _unblocked_line([ref for ref in value.unblocked if ref != value.ref]), notes)
 
 
 def reported(value: ops.ReportedTask, view: View) -> Rendered:
@@ -111,53 +113,53 @@ def deleted(value: ops.Deleted, view: View) -> Rendered:
 
 
 def one_line(value: Task) -> str:
-    """A task after a change."""
-    said = [f"claim {value.fence}"] if value.holder else []
+    """Render a task on one line, after a change."""
+    parts = [f"claim {value.fence}"] if value.holder else []
     if value.lease_until:
-        said.append(f"lease until {when(value.lease_until)}")
-    if not value.holder and (stands := standing(value)):
-        said.append(stands)
-    ending = f"  ({', '.join(said)})" if said else ""
+        parts.append(f"lease until {when(value.lease_until)}")
+    if not value.holder and (state := standing(value)):
+        parts.append(state)
+    ending = f"  ({', '.join(parts)})" if parts else ""
     return f"{line(value.ref)} {status(value)}  {line(value.title)}{paint(ending, 'dim')}\n"
 
 
 def tree(value: ops.TaskTree, view: View) -> Rendered:
-    """Tasks below their parents; they come depth first."""
+    """Render tasks below their parents. The tasks come depth first."""
     if not value.tasks:
-        return Rendered(notes=["no tasks here"])
+        return Rendered(notes=["no tasks"])
     completed = {node.ref for node in value.tasks if node.status is Status.COMPLETED}
     lines = [
-        f"{branch}{line(node.ref)} {status(node)}  {line(node.title)}{_after(node, completed)}\n"
-        for node, branch in zip(value.tasks, _branches([node.depth for node in value.tasks]), strict=True)
+        f"{branch}{line(node.ref)} {status(node)}  {line(node.title)}{_dependency_note(node, completed)}\n"
+        for node, branch in zip(value.tasks, _branch_prefixes([node.depth for node in value.tasks]), strict=True)
     ]
-    return Rendered("".join(lines), ["the tree goes on: this is not all of it"] if value.truncated else [])
+    return Rendered("".join(lines), ["the tree is cut: it has more tasks"] if value.truncated else [])
 
 
 def detail(value: ops.TaskDetail, view: View) -> Rendered:
-    """One task with everything around it; nothing is cut."""
-    parts = [f"{paint(line(value.ref), 'bold')}  {paint(line(value.title), 'bold')}\n", _facts(value)]
+    """Render a task in full, with links, evidence, reports and documents."""
+    parts = [f"{paint(line(value.ref), 'bold')}  {paint(line(value.title), 'bold')}\n", _task_facts(value)]
     if value.description:
         parts.append(f"\n{indented(value.description)}\n")
-    parts += [_bullets("accepted when", value.accept), _bullets("gates", value.gates)]
+    parts += [_bullet_section("accepted when", value.accept), _bullet_section("gates", value.gates)]
     for name, links in (
         ("waits on", [link for link in value.blockers if link not in value.dependencies]),
         ("depends on", value.dependencies),
         ("needed by", value.dependants),
         ("children", value.children),
-        ("found on the way", value.found),
+        ("discovered", value.found),
     ):
-        parts.append(_links(name, links))
+        parts.append(_link_section(name, links))
     parts += [documents.evidence(value.evidence), documents.reports(value.reports)]
     parts.append(documents.attached(value.documents, view))
     return Rendered("".join(parts))
 
 
-def _facts(value: ops.TaskDetail) -> str:
+def _task_facts(value: ops.TaskDetail) -> str:
     claim = f"{line(value.holder_name or value.holder)} (claim {value.fence})" if value.holder else None
     return pairs(
         [
             ("status", status(value)),
-            ("waits", _waiting(value)),
+            ("waits", _blocking_facts(value)),
             ("reason", line(value.reason)),
             ("priority", value.priority),
             ("id", value.id),
@@ -178,64 +180,64 @@ def _facts(value: ops.TaskDetail) -> str:
     )
 
 
-def _waits(task: ops.WaitingTask) -> str:
-    """Why a task cannot be started."""
-    said = [f"waits {waiting}"] if (waiting := _waiting(task)) else []
+def _waiting_reason(task: ops.WaitingTask) -> str:
+    """Return why a task cannot be started."""
+    parts = [f"waits {waiting}"] if (waiting := _blocking_facts(task)) else []
     if task.status is Status.BLOCKED and task.reason:
-        said.append(line(task.reason))
-    return "; ".join(said) or standing(task)
+        parts.append(line(task.reason))
+    return "; ".join(parts) or standing(task)
 
 
-def _waiting(task: ops.WaitingTask) -> str:
-    said = [f"for stage {line(task.waits_for_stage)}"] if task.waits_for_stage else []
+def _blocking_facts(task: ops.WaitingTask) -> str:
+    parts = [f"for stage {line(task.waits_for_stage)}"] if task.waits_for_stage else []
     if task.blockers:
-        unseen = task.open_blockers - len(task.blockers)
-        refs = [f"{_short(link.ref, task.ref)} {link.status}" for link in task.blockers]
-        said.append("on " + ", ".join(refs) + (f" and {unseen} more" if unseen > 0 else ""))
-    return ", ".join(said)
+        hidden = task.open_blockers - len(task.blockers)
+        refs = [f"{_short_ref(link.ref, task.ref)} {link.status}" for link in task.blockers]
+        parts.append("on " + ", ".join(refs) + (f" and {hidden} more" if hidden > 0 else ""))
+    return ", ".join(parts)
 
 
-def _after(node: ops.TaskNode, completed: set[str]) -> str:
-    """What a task in the tree comes after; while it waits, only what is still open."""
+def _dependency_note(node: ops.TaskNode, completed: set[str]) -> str:
+    """Return the dependencies of a task in the tree; only the open ones while the task waits."""
     refs = node.depends_on
-    if waits := node.open_blockers > 0:
+    if is_waiting := node.open_blockers > 0:
         refs = [ref for ref in refs if ref not in completed]
     if not refs:
         return ""
-    shown = ",".join(_short(ref, node.ref) for ref in refs)
-    return paint(f"  ({'waits on' if waits else 'after'} {shown})", "dim")
+    shown = ",".join(_short_ref(ref, node.ref) for ref in refs)
+    return paint(f"  ({'waits on' if is_waiting else 'after'} {shown})", "dim")
 
 
-def _short(ref: str, beside: str) -> str:
-    """`#2` beside a task of the same project, `vc#2` beside another's."""
-    project = beside.partition("#")[0]
+def _short_ref(ref: str, neighbour: str) -> str:
+    """Return `#2` beside a task of the same project, `vc#2` beside a task of another project."""
+    project = neighbour.partition("#")[0]
     return line(ref.removeprefix(project) if ref.startswith(f"{project}#") else ref)
 
 
-def _branches(depths: list[int]) -> list[str]:
-    """The lines of the tree in front of each node; whether a branch goes on is known from below."""
+def _branch_prefixes(depths: list[int]) -> list[str]:
+    """Return the branch lines before each node. Works from the last node up: lower nodes tell if a branch goes on."""
     goes_on: dict[int, bool] = {}
-    found = []
+    prefixes = []
     for depth in reversed(depths):
-        own = "├─ " if goes_on.get(depth) else "└─ "
+        branch = "├─ " if goes_on.get(depth) else "└─ "
         bars = "".join("│  " if goes_on.get(above) else "   " for above in range(1, depth))
-        found.append(bars + own if depth else "")
+        prefixes.append(bars + branch if depth else "")
         goes_on = {level: on for level, on in goes_on.items() if level < depth}
         goes_on[depth] = True
-    return found[::-1]
+    return prefixes[::-1]
 
 
-def _unblocked(refs: list[str]) -> str:
+def _unblocked_line(refs: list[str]) -> str:
     return f"unblocked: {', '.join(map(line, refs))}\n" if refs else ""
 
 
-def _bullets(name: str, items: list[str]) -> str:
+def _bullet_section(name: str, items: list[str]) -> str:
     if not items:
         return ""
     return f"\n{paint(name, 'dim')}\n" + "".join(f"  - {indented(item, '    ').strip()}\n" for item in items)
 
 
-def _links(name: str, links: list[ops.TaskLink]) -> str:
+def _link_section(name: str, links: list[ops.TaskLink]) -> str:
     if not links:
         return ""
     rows = [[line(link.ref), status_word(link.status), line(link.title)] for link in links]

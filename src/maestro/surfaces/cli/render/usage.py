@@ -1,4 +1,4 @@
-"""What sessions have taken, on one line."""
+"""Render the usage of sessions on one line."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from maestro.domain.talks import Used
 
 
 def taken(used: Sequence[Used]) -> str | None:
-    """All of it together; nothing for nothing."""
+    """Return the sum of all usage, or None if `used` is empty."""
     if not used:
         return None
-    turns, told = sum(one.turns for one in used), sum(one.input_tokens + one.cached_tokens for one in used)
-    said = sum(one.output_tokens for one in used)
-    costs = [one.cost_usd for one in used if one.cost_usd is not None]
+    turns = sum(part.turns for part in used)
+    input_tokens = sum(part.input_tokens + part.cached_tokens for part in used)
+    output_tokens = sum(part.output_tokens for part in used)
+    costs = [part.cost_usd for part in used if part.cost_usd is not None]
     cost = f", ${sum(costs):.4f}" if costs else ""
-    return f"{turns} turn{'s' if turns != 1 else ''}, {told:,} tokens in, {said:,} out{cost}"
+    return f"{turns} turn{'s' if turns != 1 else ''}, {input_tokens:,} tokens in, {output_tokens:,} out{cost}"

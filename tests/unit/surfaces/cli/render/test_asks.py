@@ -37,5 +37,5 @@ def test_the_list_is_a_line_each() -> None:
     lines = finish(str(shown.out)).splitlines()
     assert [line.split()[0] for line in lines] == ["req_1", "req_2"]
     assert lines[0].endswith("parser  Which port?") and lines[1].endswith("Which port?  [allow / deny]")
-    assert shown.notes == ["there is more: --cursor req_2"]
-    assert asks.ask_list(AskList(asks=[]), PLAIN).notes == ["nobody needs you"]
+    assert shown.notes == ["more results: --cursor req_2"]
+    assert asks.ask_list(AskList(asks=[]), PLAIN).notes == ["no open asks"]

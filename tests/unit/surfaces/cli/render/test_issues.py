@@ -70,4 +70,4 @@ def test_agents() -> None:
     assert "online" in shown and "seen 2026-01-01T12:00:00Z" in shown and "vc#3 Import" in shown
     assert "never seen" in shown
     nobody = answers.render(agents.AgentList(agents=[], online=0, reached=False), View())
-    assert nobody.notes == ["nobody is online"]
+    assert nobody.notes == ["no agent is online"]

@@ -104,8 +104,8 @@ def test_the_server_signs_as_itself_and_nobody_else_can() -> None:
 
 
 def test_what_came_another_way_or_is_for_everyone_says_so() -> None:
-    rerouted = text(mail.inbox(inbox(received(reason="w has ended (failed); it goes to boss")), PLAIN))
-    assert "w has ended (failed); it goes to boss" in rerouted
+    rerouted = text(mail.inbox(inbox(received(reason="w has ended (failed); the message goes to boss")), PLAIN))
+    assert "w has ended (failed); the message goes to boss" in rerouted
     project = received(box="prj_1", thread_id="msg_t")
     assert "maestro mail claim msg_t" in text(mail.inbox(inbox(project), PLAIN))
     claimed = received(box="prj_1", claimed_by="ses_1")
@@ -114,7 +114,7 @@ def test_what_came_another_way_or_is_for_everyone_says_so() -> None:
 
 def test_a_body_that_was_cut_names_the_way_to_the_whole() -> None:
     shown = text(mail.inbox(inbox(received(id="msg_1", body="long", truncated=True)), PLAIN))
-    assert shown.endswith("  | long\n  … cut short; the whole of it: maestro mail show msg_1\n")
+    assert shown.endswith("  | long\n  … cut short; full text: maestro mail show msg_1\n")
     assert text(mail.inbox(inbox(received(body="")), PLAIN)).count("|") == 0
 
 
@@ -128,15 +128,15 @@ def test_grouped_by_conversation_the_most_urgent_first() -> None:
     )
     shown = text(mail.inbox(found, PLAIN))
     assert re.findall(r"^msg_\d", shown, re.MULTILINE) == ["msg_2", "msg_3", "msg_1", "msg_4"]
-    assert "in answer to msg_1" in shown
+    assert "reply to msg_1" in shown
     flat = inbox(*found.messages)
     assert re.findall(r"^msg_\d", text(mail.inbox(flat, PLAIN)), re.MULTILINE) == ["msg_3", "msg_1", "msg_2", "msg_4"]
 
 
 def test_an_empty_inbox_and_one_that_goes_on() -> None:
     assert mail.inbox(inbox(), PLAIN) == Rendered("", ["no mail"])
-    assert mail.inbox(inbox(received(), more=True, receipt="r1:s1"), PLAIN).notes == ["there is more: look again"]
-    assert mail.inbox(inbox(received(), more=True, cursor="2.1"), PLAIN).notes == ["there is more: --cursor 2.1"]
+    assert mail.inbox(inbox(received(), more=True, receipt="r1:s1"), PLAIN).notes == ["more mail waits: read again"]
+    assert mail.inbox(inbox(received(), more=True, cursor="2.1"), PLAIN).notes == ["more mail: --cursor 2.1"]
 
 
 def test_a_silent_coordinator_is_pointed_out() -> None:
@@ -157,10 +157,13 @@ def test_what_was_sent_and_how_far_it_came() -> None:
         thread_id="msg_1",
         subject="s",
         created_at=AT,
-        deliveries=[recipient("w", Status.SENT), recipient("x", Status.SENT, reason="y has ended; it goes to x")],
+        deliveries=[
+            recipient("w", Status.SENT),
+            recipient("x", Status.SENT, reason="y has ended; the message goes to x"),
+        ],
     )
     shown = mail.sent(sent, PLAIN)
-    assert text(shown) == "msg_1  w: sent, x: sent\n" and shown.notes == ["y has ended; it goes to x"]
+    assert text(shown) == "msg_1  w: sent, x: sent\n" and shown.notes == ["y has ended; the message goes to x"]
     many = ops.SentMail(
         id="msg_1",
         thread_id="msg_1",
@@ -203,4 +206,4 @@ def test_a_conversation_from_its_beginning() -> None:
     )
     shown = mail.thread(found, PLAIN)
     assert text(shown).startswith("Port?  msg_1\nclaimed by ses_1\n\nmsg_1  directive")
-    assert shown.notes == ["there are more messages than are shown"]
+    assert shown.notes == ["the thread has more messages than are shown"]

@@ -77,7 +77,7 @@ def test_lists_of_members() -> None:
         "ada             claude  opus  mem_1  Backend\n"
         "bob (archived)  –       –     mem_2  Tester\n"
     )  # fmt: skip
-    assert found.notes == ["there is more: --cursor bob/mem_2"]
+    assert found.notes == ["more results: --cursor bob/mem_2"]
     assert text(members.member_list(member_ops.MemberList(members=[ADA]), TTY)).startswith("NAME  TOOL")
     assert "member create" in members.member_list(member_ops.MemberList(members=[]), PLAIN).notes[0]
 
@@ -91,7 +91,9 @@ def test_a_change_says_what_to_watch_out_for() -> None:
 def test_teams() -> None:
     assert text(members.team(TEAM, PLAIN)) == "backend  tea_1  bob (leads), ada\n"
     empty = msgspec.structs.replace(TEAM, leader=None, members=[])
-    assert text(members.team_list(team_ops.TeamList(teams=[TEAM, empty]), PLAIN)).endswith("backend  tea_1  nobody\n")
+    assert text(members.team_list(team_ops.TeamList(teams=[TEAM, empty]), PLAIN)).endswith(
+        "backend  tea_1  no members\n"
+    )
     assert "team create" in members.team_list(team_ops.TeamList(teams=[]), PLAIN).notes[0]
     changed = team_ops.ChangedTeam(**msgspec.structs.asdict(TEAM), warnings=["w"])
     assert members.changed_team(changed, PLAIN).notes == ["warning: w"]
@@ -110,7 +112,7 @@ def test_a_team_with_the_roles_of_its_members() -> None:
     assert said.startswith("backend\n  id       tea_1\n  leader   bob\n")
     assert said.endswith("\nmembers\n  ada  🦉  –      –     Backend\n  bob      codex  opus  Tester\n")
     empty = members.team_detail(team_ops.TeamDetail(**msgspec.structs.asdict(TEAM), roster=[]), PLAIN)
-    assert empty.notes == ["nobody is in it"]
+    assert empty.notes == ["the team has no members"]
 
 
 def test_text_from_elsewhere_commands_no_terminal() -> None:

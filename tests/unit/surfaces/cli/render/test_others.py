@@ -54,7 +54,7 @@ def test_a_document_is_its_bytes() -> None:
 def test_a_document_on_a_terminal_is_text_or_nothing() -> None:
     assert rendered(content(b"# Notes\x1b[2J"), TTY).out == "# Notes\\x1b[2J\n"
     binary = rendered(content(b"\x00\xff"), TTY)
-    assert binary.out == "" and "no text" in binary.notes[0]
+    assert binary.out == "" and "not text" in binary.notes[0]
 
 
 def test_a_project_with_its_checkouts_and_counts() -> None:
@@ -78,7 +78,7 @@ def test_a_new_session_can_be_taken_over_by_a_shell() -> None:
     new = sessions.RegisteredSession(**msgspec.structs.asdict(SESSION), token="mst_$ecret")
     assert rendered(new).out == "export MAESTRO_SESSION_ID=ses_1\nexport MAESTRO_TOKEN='mst_$ecret'\n"
     assert rendered(new).notes == ["registered parser, execute"]
-    assert "only now" in rendered(new, TTY).notes[1]
+    assert "only once" in rendered(new, TTY).notes[1]
 
 
 def test_sessions() -> None:
@@ -101,8 +101,8 @@ def test_the_server() -> None:
     found = server.ServerStatus(version="1", pid=7, home="/data", url=None, started_at=AT, schema=1, events=9)
     assert "pid       7\n" in str(rendered(found).out) and "url" not in str(rendered(found).out)
     assert rendered(server.Stopped(pid=7)).out == "the server stops (pid 7)\n"
-    assert rendered(server.Stopped(pid=7, sessions=1)).out == "the server stops (pid 7); 1 session goes on\n"
-    assert rendered(server.Stopped(pid=7, sessions=3)).out == "the server stops (pid 7); 3 sessions go on\n"
+    assert rendered(server.Stopped(pid=7, sessions=1)).out == "the server stops (pid 7); 1 session keeps running\n"
+    assert rendered(server.Stopped(pid=7, sessions=3)).out == "the server stops (pid 7); 3 sessions keep running\n"
     assert "1.0 MiB" in str(rendered(server.BackupDone(file="/b.tar", bytes=1024**2, blobs=1)).out)
     assert rendered(server.Settings(settings={"port": 1, "human": "dana"})).out == "port   1\nhuman  dana\n"
 
@@ -114,17 +114,17 @@ def test_what_a_server_found() -> None:
         )
 
     none = server.Recovery(started_at=AT, rebooted=False, sessions=[], runs=[])
-    assert (rendered(none).out, rendered(none).notes) == ("", ["nothing was running"])
+    assert (rendered(none).out, rendered(none).notes) == ("", ["no session or run was active"])
     run = server.FoundRun(id="run_1", task="vc#2", status=RunStatus.RUNNING, completed=3, tasks=8)
     many = [session(f"w{number}", server.Fate.ALIVE) for number in range(10)]
     found = server.Recovery(
         started_at=AT, rebooted=True, sessions=[*many, session("lead", server.Fate.RESUMED)], runs=[run]
     )
     assert str(rendered(found).out).splitlines() == [
-        "the machine was restarted meanwhile",
+        "the machine was restarted while no server ran",
         "10 sessions found alive: w0, w1, w2, w3, w4, w5, w6, w7 and 2 more",
         "1 session started again: lead",
-        "run_1 of vc#2 goes on: 3 of 8 tasks completed",
+        "run_1 of vc#2 continues: 3 of 8 tasks completed",
     ]
     assert set(server.Fate) == set(_FATES)
 
@@ -139,7 +139,10 @@ def test_events() -> None:
 def test_a_resync_says_what_it_is() -> None:
     tasks = [{"ref": "vc#4", "status": "todo", "title": "Parse"}]
     text = str(rendered(server.Resync(seq=9, horizon=5, tasks=tasks, complete=False)).out)
-    assert text == "9  resync  the log begins at 5; 1 tasks as they stand (not all of them):\n    vc#4  todo  Parse\n"
+    assert (
+        text
+        == "9  resync  the log starts at 5; 1 tasks in their present state (not all tasks):\n    vc#4  todo  Parse\n"
+    )
 
 
 def test_sizes() -> None:

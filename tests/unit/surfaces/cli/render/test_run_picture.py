@@ -120,7 +120,7 @@ def test_only_what_changed_is_said_and_once() -> None:
         "vc#3  running  worker-3  Task 3",
     ]
     again = run(task(2, Status.IN_PROGRESS, attempts=2), task(3, Status.TODO, 2))
-    assert list(changes(before, again).values()) == ["vc#2  running  worker-2  try 2  Task 2"]
+    assert list(changes(before, again).values()) == ["vc#2  running  worker-2  attempt 2  Task 2"]
     assert list(changes(None, before).values()) == ["vc#2  running  worker-2  Task 2"]
 
 

@@ -30,7 +30,7 @@ def test_a_list_says_who_said_so_and_when() -> None:
     shown = sessions.session_list(ops.SessionList(sessions=[SESSION]), PLAIN)
     assert text(shown) == f"ses_1  parser  execute  needs_input  by report since {WHEN}  seen {WHEN}  @ada\n"
     heading = text(sessions.session_list(ops.SessionList(sessions=[SESSION]), View(tty=True, columns=200)))
-    assert heading.splitlines()[0].split() == ["SESSION", "NAME", "MODE", "STATUS", "SAID", "SEEN", "WHO"]
+    assert heading.splitlines()[0].split() == ["SESSION", "NAME", "MODE", "STATUS", "SOURCE", "SEEN", "AGENT"]
     assert sessions.session_list(ops.SessionList(sessions=[]), PLAIN).notes == ["no sessions"]
 
 
@@ -61,14 +61,14 @@ def test_the_evidence() -> None:
         lease_is_over=True,
         was_heard=False,
         process_lives=False,
-        verdict="Nothing speaks for it any more: it will be called lost.",
+        verdict="The session shows no sign of life any more: it will be marked as lost.",
     )
     lines = text(sessions.explanation(found, PLAIN)).splitlines()
-    assert lines[1].split() == ["lease", "is", "over", "(until", f"{WHEN})"]
-    assert lines[3].split() == ["process", "7", "is", "gone"] and lines[-1] == found.verdict
+    assert lines[1].split() == ["lease", "has", "ended", "(until", f"{WHEN})"]
+    assert lines[3].split() == ["process", "7", "has", "ended"] and lines[-1] == found.verdict
     said = [re.sub(" +", " ", line) for line in lines]
-    assert f"heartbeat idle {WHEN} counts until {WHEN} x y" in said
-    assert f"report working {WHEN} counts until it is taken back registered" in said
+    assert f"heartbeat idle {WHEN} valid until {WHEN} x y" in said
+    assert f"report working {WHEN} valid until withdrawn registered" in said
 
 
 def test_whoami_warns_of_a_silent_coordinator() -> None:

@@ -155,5 +155,5 @@ def test_one_task_whole() -> None:
 
 
 def test_nothing_to_show() -> None:
-    assert answers.render(ops.WaitingTasks(tasks=[]), View()).notes == ["nothing is blocked"]
-    assert answers.render(ops.TaskTree(tasks=[]), View()).notes == ["no tasks here"]
+    assert answers.render(ops.WaitingTasks(tasks=[]), View()).notes == ["no task is blocked"]
+    assert answers.render(ops.TaskTree(tasks=[]), View()).notes == ["no tasks"]
