@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.report import Figure
-from maestro.server.settings import Settings
+from maestro.server.settings import ServerSettings
 
 ROUNDS = 5
 SECONDS = 2.0
 CONNECTIONS = 64
 # Load is not what the limits are for: every rate and quota is set to "without limit".
 UNLIMITED = "".join(
-    f"{name} = 0\n" for name in Settings.__struct_fields__ if name.endswith(("_per_minute", "_per_day"))
+    f"{name} = 0\n" for name in ServerSettings.__struct_fields__ if name.endswith(("_per_minute", "_per_day"))
 )
 
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from maestro.domain.callers import person
+from maestro.domain.callers import person_caller
 from maestro.operations import projects
 from maestro.server import hooks, http, mcp
 from maestro.server.app import Server
@@ -27,22 +27,24 @@ async def bare(request: Request) -> JSONResponse:
 
 async def main(home: Path) -> None:
     server = Server(home)
-    app = http.Http(server, mcp.endpoint(server), hooks.endpoint(server, hooks.hooks(server)))
+    app = http.HttpApplication(
+        server, mcp.build_endpoint(server), hooks.build_endpoint(server, hooks.build_hook_answers(server))
+    )
     starlette = Starlette(routes=[Route("/bare", bare, methods=["POST"])])
 
     async def both(scope: Scope, receive: Receive, send: Send) -> None:
         await (starlette if scope["path"] == "/bare" else app)(scope, receive, send)
 
     place = await server.call(
-        projects.INIT, projects.InitProject(path=str(home), name="bench"), caller=person("bench")
+        projects.INIT, projects.InitProject(path=str(home), name="bench"), caller=person_caller("bench")
     )
-    listener = http.listen("127.0.0.1", 0)
+    listener = http.open_listener("127.0.0.1", 0)
     port = listener.getsockname()[1]
     print(
         json.dumps({"port": port, "token": (home / "token").read_text().strip(), "project": place.project.id}),
         flush=True,
     )
-    web = asyncio.create_task(http.serve(both, listener, server.stopping))  # type: ignore[arg-type]
+    web = asyncio.create_task(http.serve_http(both, listener, server.stopping))  # type: ignore[arg-type]
     await asyncio.to_thread(sys.stdin.read)
     server.stopping.set()
     await web

@@ -16,7 +16,7 @@ SECONDS = 60
 def idle() -> Figure:
     """CPU time of a real server over a minute without a request, as a share of one core."""
     with tempfile.TemporaryDirectory(prefix="maestro-idle-") as folder, LiveServer(Path(folder) / "data") as live:
-        live.command("status")
+        live.run_command("status")
         time.sleep(1)
         before = _cpu_seconds(live)
         time.sleep(SECONDS)

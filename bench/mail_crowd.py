@@ -153,7 +153,7 @@ class _Client:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.connect(str(home / SOCKET))
         fields = (frames.PROTOCOL, "native", "bench", "000", "0", str(home), f"MAESTRO_TOKEN={token}", "", *words)
-        self.socket.sendall(frames.pack(frames.REQUEST, b"".join(field.encode() + b"\0" for field in fields)))
+        self.socket.sendall(frames.pack_frame(frames.REQUEST, b"".join(field.encode() + b"\0" for field in fields)))
 
     def take_in(self) -> bool:
         """What the server says; whether it may say more."""
@@ -170,7 +170,7 @@ class _Client:
         if kind == frames.OUT:
             self.answered = time.perf_counter()
         elif kind == frames.CONFIRM:
-            self.socket.sendall(frames.pack(frames.CONFIRMED))
+            self.socket.sendall(frames.pack_frame(frames.CONFIRMED))
         elif kind == frames.EXIT:
             self.code = payload
 

@@ -14,14 +14,14 @@ from typing import Any
 from bench.report import Figure
 from bench.store import ME, open_server
 from maestro.domain.callers import Caller
-from maestro.domain.messages import Scope, Sender, SenderKind, Type
+from maestro.domain.messages import BroadcastScope, MessageType, Sender, SenderKind
 from maestro.domain.tasks import Priority
 from maestro.operations import mail, sessions
-from maestro.operations.mail_shapes import Broadcast, ReadInbox, SearchMail, SendMail
+from maestro.operations.mail_shapes import BroadcastMail, ReadInbox, SearchMail, SendMail
 from maestro.server.app import Server
-from maestro.services.mail.post import small
+from maestro.services.mail.create import inline_body
 from maestro.store.base import Tx
-from maestro.store.repositories.mail import Letter, Words
+from maestro.store.repositories.mail import NewMessage, SearchText
 
 SMALL, LARGE = 1_000, 1_000_000
 _SESSIONS = 1_000
@@ -63,24 +63,29 @@ class Mailbag:
     def _insert(self, tx: Tx, numbers: range) -> None:
         """Messages, deliveries and words; the deliveries box by box, which is how they lie on the disk."""
         found = [self._message(tx, number) for number in numbers]
-        tx.mail.add_words([(words, words.body or "") for _, words in found])
+        tx.mail.add_to_search_index([(words, words.body or "") for _, words in found])
         for box, words in sorted(found, key=lambda one: (one[0], one[1].seq)):
             tx.deliveries.insert(
-                box, words.seq, priority=Priority.NORMAL, type=Type.DIRECTIVE, project_id=self.project, reason=None
+                box,
+                words.seq,
+                priority=Priority.NORMAL,
+                type=MessageType.DIRECTIVE,
+                project_id=self.project,
+                reason=None,
             )
 
-    def _message(self, tx: Tx, number: int) -> tuple[str, Words]:
+    def _message(self, tx: Tx, number: int) -> tuple[str, SearchText]:
         box, body = self.boxes[number % len(self.boxes)], _TEXTS[number % len(_TEXTS)]
         message_id = f"msg_{number:026}"
-        letter = Letter(
+        letter = NewMessage(
             id=message_id,
             thread_id=message_id,
             parent_id=None,
             project_id=self.project,
-            type=Type.DIRECTIVE,
+            type=MessageType.DIRECTIVE,
             priority=Priority.NORMAL,
             subject="Grammar changed",
-            body=small(body),
+            body=inline_body(body),
             preview="",
             task_id=None,
             sender=_SENDER,
@@ -90,7 +95,7 @@ class Mailbag:
             attachments=0,
             created_at=tx.at,
         )
-        return box, Words(tx.mail.insert(letter), f"{self.project} {self.project}", letter.subject, body, None)
+        return box, SearchText(tx.mail.insert(letter), f"{self.project} {self.project}", letter.subject, body, None)
 
     async def send(self, chance: random.Random) -> None:
         await _call(self.server, mail.SEND, _letter_to(chance.choice(self.boxes)))
@@ -153,11 +158,11 @@ async def register(server: Server, project: str, count: int) -> list[str]:
 
 def _keep_alive(tx: Tx, session_ids: list[str]) -> None:
     for session_id in session_ids:
-        tx.sessions.defer(session_id, lease_until=tx.at + timedelta(days=1))
+        tx.sessions.defer_lease(session_id, lease_until=tx.at + timedelta(days=1))
 
 
 async def caller(server: Server, session_id: str) -> Caller:
-    found = await server.store.read(lambda tx: tx.sessions.caller(session_id), quick=True)
+    found = await server.store.read(lambda tx: tx.sessions.live_caller(session_id), quick=True)
     assert found is not None
     return found
 
@@ -183,7 +188,7 @@ async def _compare(
 
 async def _broadcast(server: Server, project: str) -> None:
     letter = {"subject": "Freeze", "message": "No more pushes.", "project": project}
-    answer = await _call(server, mail.BROADCAST, Broadcast(scope=Scope.ALL, **letter))
+    answer = await _call(server, mail.BROADCAST, BroadcastMail(scope=BroadcastScope.ALL, **letter))
     assert len(answer.deliveries) == _SESSIONS
 
 

@@ -7,7 +7,7 @@ import time
 
 from bench.report import Figure
 from maestro.domain import manifests
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 from maestro.prompts import templates
 from maestro.prompts.compose import system_prompt, task_prompt
 from maestro.testing.manifests import make_large_manifest
@@ -33,12 +33,12 @@ def composing() -> Figure:
 
 
 def _batch() -> float:
-    template = templates.packaged().choose(Mode.COORDINATE, "dag")
+    template = templates.packaged_templates().choose_template(SessionMode.COORDINATE, "dag")
     took = []
     for _ in range(ROUNDS):
         begun = time.thread_time()
-        manifest = make_large_manifest(Mode.COORDINATE, tasks=TASKS, members=MEMBERS, description=DESCRIPTION)
-        manifests.encode(manifest)
+        manifest = make_large_manifest(SessionMode.COORDINATE, tasks=TASKS, members=MEMBERS, description=DESCRIPTION)
+        manifests.encode_manifest(manifest)
         system_prompt(manifest, template)
         task_prompt(manifest)
         took.append(time.thread_time() - begun)

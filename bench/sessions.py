@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.report import Figure
 from bench.yard import Yard, cpu_seconds, resident_mb, yard
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 SPAWNS = 30
 CRASHES = 20
@@ -58,12 +58,12 @@ def crashing() -> Figure:
 
 def _crash(here: Yard) -> float:
     session_id = here.spawn("sleep", "600")["id"]
-    until(lambda: _runner(here, session_id), what="the runner")
+    wait_until(lambda: _runner(here, session_id), what="the runner")
     agent = here.note(session_id)["agent"]
     seq = here.get("/api/status")["events"]
     began = time.perf_counter()
     os.kill(agent, signal.SIGKILL)
-    until(lambda: _ended(here, session_id, seq), what="the line in the log")
+    wait_until(lambda: _ended(here, session_id, seq), what="the line in the log")
     return time.perf_counter() - began
 
 
@@ -71,7 +71,7 @@ def idling() -> list[Figure]:
     """A hundred sessions whose agents sleep: the server's and all runners' CPU time, and the largest runner."""
     with yard() as here:
         sessions = [here.spawn("sleep", "600") for _ in range(IDLE_SESSIONS)]
-        runners = [until(lambda one=one: _runner(here, one["id"]), what="a runner") for one in sessions]
+        runners = [wait_until(lambda one=one: _runner(here, one["id"]), what="a runner") for one in sessions]
         pids = [here.server_pid(), *runners]
         time.sleep(5)
         before = sum(map(cpu_seconds, pids))
@@ -96,8 +96,8 @@ def stopping() -> Figure:
             words = [kinds[number % len(kinds)] for number in range(first, first + AT_ONCE)]
             sessions = [here.spawn("sh", "-c", script)["id"] for script in words]
             for one in sessions:
-                until(lambda one=one: _runner(here, one), what="a runner")
-            stops = [here.shop.live.begin("session", "stop", one, cwd=here.repo) for one in sessions]
+                wait_until(lambda one=one: _runner(here, one), what="a runner")
+            stops = [here.shop.live.start_command("session", "stop", one, cwd=here.repo) for one in sessions]
             for stop in stops:
                 stop.communicate(timeout=60)
         seconds = time.perf_counter() - began
@@ -134,7 +134,7 @@ def _ended(here: Yard, session_id: str, seq: int) -> bool:
 
 
 def _runner(here: Yard, session_id: str) -> int | None:
-    path = here.shop.folder(session_id) / "runner.json"
+    path = here.shop.runner_folder(session_id) / "runner.json"
     return int(here.note(session_id)["runner"]) if path.exists() else None
 
 

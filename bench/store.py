@@ -16,12 +16,12 @@ from pathlib import Path
 
 from bench.report import Figure
 from maestro.core import errors
-from maestro.domain.callers import person
+from maestro.domain.callers import person_caller
 from maestro.operations import projects, tasks
 from maestro.operations.task_shapes import CreateTask, DependTask, ReadyTasks
 from maestro.server.app import Server
 
-ME = person("bench")
+ME = person_caller("bench")
 _keys = itertools.count()
 
 

@@ -42,7 +42,7 @@ class Yard:
 
     def note(self, session_id: str) -> dict[str, Any]:
         """Who a runner and its agent are, once it has written that down."""
-        found: dict[str, Any] = json.loads((self.shop.folder(session_id) / "runner.json").read_bytes())
+        found: dict[str, Any] = json.loads((self.shop.runner_folder(session_id) / "runner.json").read_bytes())
         return found
 
     def _call(self, method: str, path: str, body: str | None) -> Any:

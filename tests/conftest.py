@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro.domain.callers import Caller, person
+from maestro.domain.callers import Caller, person_caller
 from maestro.operations import projects as project_ops
 from maestro.operations import sessions as session_ops
 from maestro.server.app import Server
@@ -58,7 +58,7 @@ async def server(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Server]:
 @pytest.fixture
 def dana() -> Caller:
     """The person."""
-    return person("dana")
+    return person_caller("dana")
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ async def vc(server: Server, dana: Caller, make_repo: Callable[..., Path]) -> st
     """The id of a registered project `vc`."""
     path = str(make_repo("vc"))
     place = await server.call(project_ops.LOCATE, project_ops.LocateProject(path=path), caller=dana)
-    assert isinstance(place, project_ops.Place)
+    assert isinstance(place, project_ops.ProjectLocation)
     return place.project.id
 
 
@@ -93,7 +93,7 @@ def join(server: Server, dana: Caller, vc: str) -> Callable[..., object]:
     """Registers a session and gives its caller."""
 
     async def register(name: str, *, mode: str = "execute", project: str = "") -> Caller:
-        request = session_ops.RegisterSession(project=project or vc, name=name, mode=session_ops.Mode(mode))
+        request = session_ops.RegisterSession(project=project or vc, name=name, mode=session_ops.SessionMode(mode))
         registered = await server.call(session_ops.REGISTER, request, caller=dana)
         return await server.identify(token=registered.token, peer=None)
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from maestro.server.settings import Settings
+from maestro.server.settings import ServerSettings
 from maestro.testing.live import LiveServer
 
 PROGRAMS = Path(sys.executable).parent
 LOAD = Path(__file__).resolve().parent.parent / "load.py"
 # A tree of another age has other limits: every rate and quota that this tree can set is set to "without limit".
-LIMITS = tuple(name for name in Settings.__struct_fields__ if name.endswith(("_per_minute", "_per_day")))
+LIMITS = tuple(name for name in ServerSettings.__struct_fields__ if name.endswith(("_per_minute", "_per_day")))
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     home.mkdir()
     work.mkdir()
     yield Room(home, work)
-    stray_processes.end("HOME", str(home))
+    stray_processes.kill_marked("HOME", str(home))
 
 
 @pytest.fixture

@@ -41,11 +41,11 @@ class Person:
         self._console = console
 
     def sees(self, text: str) -> None:
-        self._console.until_drawn(text)
+        self._console.wait_for_screen_text(text)
 
     def types(self, text: str) -> None:
-        self._console.type(text.encode())
-        self._console.look_for(_KEYS_SECONDS)
+        self._console.type_keys(text.encode())
+        self._console.read_output_for(_KEYS_SECONDS)
 
     def sends(self, text: str = "") -> None:
         self.types(text)
@@ -53,16 +53,16 @@ class Person:
 
     def answers(self, key: str) -> None:
         """A dialog takes no keys in its first moment: they may have been meant for what was there before."""
-        self._console.look_for(_DIALOG_SECONDS)
+        self._console.read_output_for(_DIALOG_SECONDS)
         self.types(key)
 
     def leaves(self) -> None:
-        self._console.type(DETACH)
-        assert self._console.wait() == 0
+        self._console.type_keys(DETACH)
+        assert self._console.wait_for_exit() == 0
 
     def ends_it(self) -> None:
         self.sends("/quit")
-        self._console.wait()
+        self._console.wait_for_exit()
 
 
 @contextmanager

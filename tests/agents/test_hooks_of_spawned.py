@@ -21,7 +21,7 @@ pytestmark = pytest.mark.agents
 
 DRIVEN = [way for way in WAYS if way != ("gemini", "protocol")]
 AT_ONCE = 25  # gemini asks its model whether it goes in circles after thirty turns, and after five alike
-MANY = AT_ONCE * rounds.count(1, full=4)
+MANY = AT_ONCE * rounds.round_count(1, full=4)
 
 
 @pytest.fixture(params=DRIVEN, ids="-".join)
@@ -211,5 +211,5 @@ def test_hooks_that_nobody_reviewed_are_not_run(on: Stage) -> None:
 
 def connect(on: Stage) -> None:
     """The person has connected this program too, so that it has each hook twice, also the one for permissions."""
-    done = on.live.command("connect", on.tool)
+    done = on.live.run_command("connect", on.tool)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()

@@ -16,7 +16,7 @@ from scripted_model import Say, ScriptedModel, Seen, Shell
 
 from maestro.server.secrets import Secrets
 from maestro.testing.live import LiveServer
-from maestro.tools.hooks import wiring
+from maestro.tools import hook_settings
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(120)]
 Step = Any
@@ -33,7 +33,7 @@ def claude(live: LiveServer, room: Room, api: httpx.Client, model: ScriptedModel
         url = model.script("claude", *steps)
         program.settle(room, url)
         settings = room.home / "hooks.json"
-        hooks = wiring.over_http(live.url, lambda event: "true", seconds={"PermissionRequest": 60})
+        hooks = hook_settings.hooks_over_http(live.url, lambda event: "true", timeouts={"PermissionRequest": 60})
         settings.write_text(json.dumps({"hooks": hooks}))
         launch = program.launch(room, url, "Go ahead.")
         words = [launch.words[0], "--settings", str(settings), *launch.words[1:]]

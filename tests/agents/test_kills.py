@@ -34,7 +34,7 @@ def way() -> Way:
     return "every", "protocol"
 
 
-@pytest.mark.parametrize("seed", range(1, 1 + rounds.count(1, full=3)))
+@pytest.mark.parametrize("seed", range(1, 1 + rounds.round_count(1, full=3)))
 def test_twenty_conversations_outlive_the_server(on: Stage, seed: int) -> None:
     (on.room.work / "busy.sh").write_text("for i in $(seq 20); do sleep 0.1; done\n")
     on.model.script("every", Say("Hello."), Shell("sh busy.sh"), *[Say("I see."), Shell("sh busy.sh")] * 50)

@@ -76,7 +76,7 @@ def test_half_typed_words_stay_through_mail_and_prompts(on: Stage) -> None:
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_what_a_person_goes_on_typing_stays_whole_through_all_that_is_pushed(on: Stage) -> None:
-    tries = rounds.count(8, full=67)  # in full some two hundred over the three programs
+    tries = rounds.round_count(8, full=67)  # in full some two hundred over the three programs
     worker = at_rest(on, *[Say("I have read it.")] * (3 * tries))
     typed = ""
     with at_keyboard(on.folder(worker)) as keyboard:

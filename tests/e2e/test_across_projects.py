@@ -29,19 +29,19 @@ class World:
 
     def ask(self, folder: Path, *words: str) -> Any:
         """The person, in a checkout."""
-        done = self.live.command(*words, "--json", cwd=folder)
+        done = self.live.run_command(*words, "--json", cwd=folder)
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)
 
     def start(self, name: str, folder: Path, *words: str) -> subprocess.Popen[bytes]:
         program = [sys.executable, str(AGENTS / f"{name}.py"), *words]
-        started = self.live.begin(program=program, cwd=folder)
+        started = self.live.start_command(program=program, cwd=folder)
         self.agents.append(started)
         return started
 
     def heard(self, folder: Path, kind: str) -> None:
         """Returns once something has happened in a checkout's project."""
-        follow = self.live.begin("events", "--follow", "--since", "0", "--kind", kind, "--json", cwd=folder)
+        follow = self.live.start_command("events", "--follow", "--since", "0", "--kind", kind, "--json", cwd=folder)
         assert follow.stdout is not None
         last = threading.Timer(SECONDS_MAX, follow.kill)
         last.start()
@@ -68,7 +68,9 @@ def world(live: LiveServer, make_repo: Callable[..., Path]) -> Iterator[World]:
 
 def told(world: World, folder: Path, project: str) -> list[str]:
     """What happened to issues, as a project's own log says."""
-    done = world.live.command("events", "--since", "0", "--project", project, "--limit", "500", "--json", cwd=folder)
+    done = world.live.run_command(
+        "events", "--since", "0", "--project", project, "--limit", "500", "--json", cwd=folder
+    )
     kinds = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
     return [kind for kind in kinds if kind.startswith("issue.")]
 
@@ -81,9 +83,9 @@ def test_an_issue_from_its_discovery_to_its_end(world: World) -> None:
     finder = world.start("finder", world.vc)
     world.heard(world.vc, "issue.opened")
     world.heard(world.vc, "task.dependency_added")
-    nobody = world.live.command("agent", "list", "--project", "beads", "--online", cwd=world.vc)
+    nobody = world.live.run_command("agent", "list", "--project", "beads", "--online", cwd=world.vc)
     assert nobody.returncode == 1, nobody.stdout
-    assert world.live.command("task", "start", "#2", cwd=world.vc).returncode == 5  # it waits on beads#1
+    assert world.live.run_command("task", "start", "#2", cwd=world.vc).returncode == 5  # it waits on beads#1
 
     world.live.kill()
     world.live.start()
@@ -99,7 +101,7 @@ def test_an_issue_from_its_discovery_to_its_end(world: World) -> None:
     second = (world.start("finder", world.vc), world.start("keeper", world.beads))
     for agent in second:
         world.ends(agent)
-    waited = world.live.command("task", "wait", "#2", "--until", "ready", "--timeout", "30s", cwd=world.vc)
+    waited = world.live.run_command("task", "wait", "#2", "--until", "ready", "--timeout", "30s", cwd=world.vc)
     assert waited.returncode == 0, waited.stderr
     world.live.stop()
     world.live.start()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from maestro.docs.generate import generated
+from maestro.docs.generate import generated_files
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", sorted(generated()))
+@pytest.mark.parametrize("name", sorted(generated_files()))
 def test_a_generated_file_is_up_to_date(name: str) -> None:
-    assert (ROOT / name).read_text() == generated()[name], "run `make docs`"
+    assert (ROOT / name).read_text() == generated_files()[name], "run `make docs`"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from maestro.domain.events import Kind
-from maestro.domain.tasks import MOVES, TRANSITIONS, Status
+from maestro.domain.events import EventKind
+from maestro.domain.tasks import MOVES, TRANSITIONS, TaskStatus
 from maestro.operations.base import Effect
 from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
-from maestro.server.bindings import bindings
+from maestro.server.bindings import build_bindings
 from maestro.store import statements
 
 ROOT = Path(__file__).parents[2]
@@ -18,18 +18,20 @@ SOURCE = ROOT / "src" / "maestro"
 
 
 async def test_each_operation_is_bound_exactly_once(server: Server) -> None:
-    bound = bindings(server)
+    bound = build_bindings(server)
     assert set(bound) == set(REGISTRY)
     source = (SOURCE / "server" / "bindings.py").read_text()
     assert len(re.findall(r"\w+_ops\.\w+\.name: ", source)) == len(REGISTRY)
     for name, operation in REGISTRY.items():
-        assert (bound[name].stream is not None) == (operation.effect is Effect.STREAM)
+        assert (bound[name].stream_answers is not None) == (operation.effect is Effect.STREAM)
 
 
 def test_no_two_operations_share_a_route_or_a_command() -> None:
     routes = [(operation.http.verb, operation.http.path) for operation in REGISTRY.values()]
     assert len(set(routes)) == len(routes)
-    commands = [words for o in REGISTRY.values() if o.command for words in (o.command.words, *o.command.aliases)]
+    commands = [
+        words for o in REGISTRY.values() if o.command for words in (o.command.command_path, *o.command.aliases)
+    ]
     assert len(set(commands)) == len(commands)
 
 
@@ -39,7 +41,7 @@ def test_every_operation_says_what_it_does() -> None:
         if operation.command:
             assert operation.examples, f"{operation.name} has no example"
             assert all(example.startswith("maestro ") for example in operation.examples)
-        for name in operation.http.parameters:
+        for name in operation.http.path_parameters:
             assert name in operation.request.__struct_fields__
 
 
@@ -51,7 +53,7 @@ def test_every_statement_is_used_and_every_used_one_is_there() -> None:
 
 def test_every_kind_of_event_is_written_somewhere() -> None:
     python = "\n".join(path.read_text() for path in SOURCE.rglob("*.py") if path.name != "events.py")
-    for kind in Kind:
+    for kind in EventKind:
         assert f"Kind.{kind.name}" in python, f"nothing logs {kind.value}"
 
 
@@ -71,4 +73,4 @@ def test_the_transition_table_the_moves_and_the_docs_agree() -> None:
         for move, table in TRANSITIONS.items()
     }
     assert drawn == real
-    assert all(status.value in page for status in Status)
+    assert all(status.value in page for status in TaskStatus)

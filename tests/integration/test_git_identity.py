@@ -12,9 +12,9 @@ import pytest
 
 from maestro.core import limits
 from maestro.core.errors import Invalid, MaestroError, NotFound, NotPermitted, TimedOut, TooLarge
-from maestro.domain.identity import Checkout, Identity, identify
+from maestro.domain.identity import Checkout, ProjectIdentity, identify_project
 from maestro.git import git_program
-from maestro.git.fingerprint import Fingerprint, fingerprint
+from maestro.git.fingerprint import Fingerprint, take_fingerprint
 
 VC = "github.com/steveyegge/vc"
 URL = "git@github.com:steveyegge/vc.git"
@@ -66,12 +66,12 @@ async def checkout(path: Path) -> Checkout:
     return found
 
 
-async def project(path: Path, *, prefer: str = "origin") -> Identity:
-    return identify(await checkout(path), prefer=prefer)
+async def project(path: Path, *, prefer: str = "origin") -> ProjectIdentity:
+    return identify_project(await checkout(path), prefer=prefer)
 
 
 def seen(path: Path) -> Fingerprint:
-    found = fingerprint(str(path))
+    found = take_fingerprint(str(path))
     assert found is not None
     return found
 
@@ -111,7 +111,7 @@ async def test_insteadof_counts_and_pushinsteadof_does_not(place: Path) -> None:
     root = repository(place / "vc", remote="gh:steveyegge/vc")
     found = await checkout(root)
     assert found.remotes == {"origin": "https://github.com/steveyegge/vc"}
-    assert identify(found).key == VC
+    assert identify_project(found).key == VC
 
 
 async def test_no_password_gets_into_the_facts(place: Path) -> None:
@@ -119,7 +119,7 @@ async def test_no_password_gets_into_the_facts(place: Path) -> None:
     sh("remote", "add", "broken", "https://dave:secret/more@github.com/vc", cwd=root)
     found = await checkout(root)
     assert "secret" not in repr(found)
-    assert identify(found).key == VC
+    assert identify_project(found).key == VC
 
 
 async def test_a_fork_follows_the_setting(place: Path) -> None:
@@ -185,7 +185,7 @@ async def test_an_ssh_nickname_is_the_host_it_stands_for(place: Path) -> None:
     ],
 )
 def test_plain_names_are_read_from_the_ssh_configuration(config: str, hosts: dict[str, str]) -> None:
-    assert git_program.ssh_hosts(config) == hosts
+    assert git_program.parse_ssh_hosts(config) == hosts
 
 
 # Kinds of checkouts
@@ -198,7 +198,7 @@ async def test_linked_worktrees_are_workspaces_of_one_project(place: Path, remot
     sh("worktree", "add", "-q", "-b", "dave", str(linked), cwd=root)
     found = await checkout(linked)
     assert (found.toplevel, found.common_dir) == (str(linked), f"{root}/.git")
-    assert identify(found) == await project(root)
+    assert identify_project(found) == await project(root)
     assert seen(linked).toplevel == str(linked)
 
 
@@ -221,7 +221,7 @@ async def test_a_submodule_is_a_project_of_its_own(place: Path) -> None:
     sh("submodule", "--quiet", "add", str(beads), "libs/beads", cwd=root)
     inner = await checkout(root / "libs" / "beads")
     assert inner.superproject == str(root)
-    assert identify(inner).key == f"file:{beads}"
+    assert identify_project(inner).key == f"file:{beads}"
     assert (await checkout(root)).superproject is None
     assert (await project(root)).key == VC
     assert seen(root / "libs" / "beads").toplevel == inner.toplevel
@@ -232,7 +232,7 @@ async def test_a_shallow_clone_is_of_its_remote_and_without_one_of_its_path(plac
     sh("clone", "-q", "--depth", "1", f"file://{hub}", str(place / "vc"), cwd=place)
     found = await checkout(place / "vc")
     assert found.is_shallow
-    assert identify(found).key == f"file:{hub}"
+    assert identify_project(found).key == f"file:{hub}"
     sh("remote", "remove", "origin", cwd=place / "vc")
     assert (await project(place / "vc")).key == f"path:{place}/vc"
 
@@ -243,7 +243,7 @@ async def test_a_bare_repository_and_folders_inside_it(place: Path) -> None:
     for path in (bare, bare / "refs", bare / "objects"):
         found = await checkout(path)
         assert (found.toplevel, found.common_dir) == (str(bare), str(bare))
-        assert identify(found).name == "vc"
+        assert identify_project(found).name == "vc"
         assert seen(path).toplevel == str(bare)
 
 
@@ -251,7 +251,7 @@ async def test_inside_a_git_directory_the_checkout_around_it_counts(place: Path)
     root = repository(place / "vc", remote=URL)
     for path in (root / ".git", root / ".git" / "hooks"):
         found = await checkout(path)
-        assert (found.toplevel, identify(found).key) == (str(root), VC)
+        assert (found.toplevel, identify_project(found).key) == (str(root), VC)
         assert seen(path).toplevel == str(root)
 
 
@@ -334,32 +334,32 @@ async def test_a_root_that_takes_too_long_gives_way_to_the_path(place: Path, mon
 
 async def test_outside_of_any_repository_there_is_no_checkout(place: Path) -> None:
     assert await git_program.checkout_at(str(place)) is None
-    assert fingerprint(str(place)) is None
+    assert take_fingerprint(str(place)) is None
 
 
 async def test_a_git_folder_that_is_none_is_no_repository(place: Path) -> None:
     (place / ".git").mkdir()
     assert await git_program.checkout_at(str(place)) is None
-    assert fingerprint(str(place)) is None
+    assert take_fingerprint(str(place)) is None
 
 
 async def test_a_deleted_directory_is_named(place: Path) -> None:
     with pytest.raises(NotFound, match="gone"):
         await git_program.checkout_at(str(place / "gone"))
-    assert fingerprint(str(place / "gone")) is None
+    assert take_fingerprint(str(place / "gone")) is None
 
 
 async def test_a_file_is_no_directory(place: Path) -> None:
     (place / "file").write_text("")
     with pytest.raises(NotFound):
         await git_program.checkout_at(str(place / "file"))
-    assert fingerprint(str(place / "file")) is None
+    assert take_fingerprint(str(place / "file")) is None
 
 
 async def test_a_null_byte_is_refused(place: Path) -> None:
     with pytest.raises(Invalid):
         await git_program.checkout_at(f"{place}\0")
-    assert fingerprint(f"{place}\0") is None
+    assert take_fingerprint(f"{place}\0") is None
 
 
 @pytest.mark.skipif(IS_ROOT, reason="root may enter everything")
@@ -419,9 +419,9 @@ async def test_a_branch_that_leads_nowhere_leaves_the_path(place: Path) -> None:
 
 async def test_output_comes_back_and_failure_is_an_error(place: Path) -> None:
     root = repository(place / "vc")
-    assert await git_program.run("symbolic-ref", "HEAD", cwd=str(root)) == "refs/heads/main\n"
+    assert await git_program.run_git("symbolic-ref", "HEAD", cwd=str(root)) == "refs/heads/main\n"
     with pytest.raises(MaestroError, match=r"git cat-file: .*nothing") as failed:
-        await git_program.run("cat-file", "-t", "nothing", cwd=str(root))
+        await git_program.run_git("cat-file", "-t", "nothing", cwd=str(root))
     assert failed.value.data == {"exit_code": 128}
 
 
@@ -433,21 +433,21 @@ async def test_output_without_bounds_is_refused_and_never_cut(
     monkeypatch.setattr(limits, "git_output_bytes_max", 10_000)
     to = "" if stream == "out" else " >&2"
     few, many = (f"alias.say=!head -c {count} /dev/zero{to}; true" for count in (10_000, 10_001))
-    assert len(await git_program.run("-c", few, "say", cwd=str(repo))) == (10_000 if stream == "out" else 0)
+    assert len(await git_program.run_git("-c", few, "say", cwd=str(repo))) == (10_000 if stream == "out" else 0)
     with pytest.raises(TooLarge, match="10000 bytes"):
-        await git_program.run("-c", many, "say", cwd=str(repo))
+        await git_program.run_git("-c", many, "say", cwd=str(repo))
 
 
 async def test_git_that_prints_without_end_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = repository(place / "vc")
     monkeypatch.setattr(limits, "git_output_bytes_max", 10_000)
     with pytest.raises(TooLarge):
-        await git_program.run("-c", "alias.say=!yes", "say", cwd=str(repo), timeout_seconds=60)
+        await git_program.run_git("-c", "alias.say=!yes", "say", cwd=str(repo), timeout_seconds=60)
 
 
 async def test_no_password_gets_into_an_error(place: Path) -> None:
     with pytest.raises(MaestroError) as failed:
-        await git_program.run("ls-remote", "https://dave:secret@localhost:1/vc", cwd=str(place))
+        await git_program.run_git("ls-remote", "https://dave:secret@localhost:1/vc", cwd=str(place))
     assert "secret" not in str(failed.value.as_dict())
 
 
@@ -463,7 +463,7 @@ async def test_a_variable_of_a_hook_does_not_lead_astray(place: Path, monkeypatc
 
 def test_git_runs_in_a_clean_environment() -> None:
     caller = {"GIT_DIR": "x", "GIT_CONFIG_KEY_0": "k", "GIT_SSH_COMMAND": "s", "LC_ALL": "de_DE", "PATH": "p"}
-    assert git_program.environment(caller) == {
+    assert git_program.clean_environment(caller) == {
         "GIT_CONFIG_KEY_0": "k",
         "GIT_SSH_COMMAND": "s",
         "PATH": "p",
@@ -493,13 +493,13 @@ def put_first_on_path(place: Path, script: str, monkeypatch: pytest.MonkeyPatch)
 async def test_time_that_runs_out_ends_git_and_its_children(place: Path, endless: Path) -> None:
     everything_said = asyncio.create_task(asyncio.to_thread(endless.read_text))
     with pytest.raises(TimedOut, match="git status"):
-        await git_program.run("status", cwd=str(place), timeout_seconds=1)
+        await git_program.run_git("status", cwd=str(place), timeout_seconds=1)
     async with asyncio.timeout(20):
         assert await everything_said == "started\n"  # a pipe ends when nobody holds it any more
 
 
 async def test_a_cancelled_caller_ends_git_too(place: Path, endless: Path) -> None:
-    asked = asyncio.create_task(git_program.run("status", cwd=str(place)))
+    asked = asyncio.create_task(git_program.run_git("status", cwd=str(place)))
     with await asyncio.to_thread(endless.open) as pipe:
         assert await asyncio.to_thread(pipe.readline) == "started\n"
         asked.cancel()

@@ -12,19 +12,19 @@ import pytest
 
 from maestro.testing.live import LiveServer
 
-THIN = "from maestro.client.thin import main; main()"
+THIN = "from maestro.client.main import main; main()"
 
 
 @pytest.fixture
 def project(live: LiveServer, tmp_path: Path) -> Path:
     folder = tmp_path / "vc"
     folder.mkdir()
-    assert live.command("init", cwd=folder).returncode == 0
+    assert live.run_command("init", cwd=folder).returncode == 0
     return folder
 
 
 def whoami(live: LiveServer, folder: Path, **env: str) -> tuple[int, dict[str, str]]:
-    done = live.command("whoami", "--json", cwd=folder, env=env)
+    done = live.run_command("whoami", "--json", cwd=folder, env=env)
     return done.returncode, json.loads(done.stdout or done.stderr)
 
 
@@ -33,7 +33,7 @@ def test_the_same_user_is_the_person(live: LiveServer, project: Path) -> None:
 
 
 def test_a_token_makes_a_session_and_a_wrong_one_makes_nobody(live: LiveServer, project: Path) -> None:
-    made = json.loads(live.command("session", "register", "--name", "w", "--json", cwd=project).stdout)
+    made = json.loads(live.run_command("session", "register", "--name", "w", "--json", cwd=project).stdout)
     assert whoami(live, project, MAESTRO_TOKEN=made["token"])[1]["role"] == "worker"
     code, refused = whoami(live, project, MAESTRO_TOKEN="mst_wrong")
     assert (code, refused["code"]) == (4, "not_authenticated")
@@ -55,7 +55,9 @@ def test_an_agents_process_without_its_token_is_still_that_agent(live: LiveServe
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    registered = live.command("session", "register", "--name", "w", "--pid", str(agent.pid), "--json", cwd=project)
+    registered = live.run_command(
+        "session", "register", "--name", "w", "--pid", str(agent.pid), "--json", cwd=project
+    )
     session = json.loads(registered.stdout)
     out, _ = agent.communicate(b"\n", timeout=30)
     assert json.loads(out)["session"]["id"] == session["id"]
@@ -90,5 +92,5 @@ def test_another_user_is_nobody(live: LiveServer, project: Path) -> None:
 def test_a_session_never_starts_a_server(tmp_path: Path) -> None:
     idle = LiveServer(tmp_path / "none")
     for env in ({"MAESTRO_TOKEN": "mst_x"}, {"MAESTRO_SESSION_ID": "ses_x"}, {"MAESTRO_SOCKET": "/nowhere/s"}):
-        assert idle.command("task", "list", cwd=tmp_path, env=env).returncode == 8
+        assert idle.run_command("task", "list", cwd=tmp_path, env=env).returncode == 8
     assert not (tmp_path / "none").exists()

@@ -20,11 +20,11 @@ Maestro = Callable[..., "subprocess.CompletedProcess[bytes]"]
 def elsewhere(live: LiveServer, make_repo: Callable[..., Path]) -> tuple[Maestro, Path, dict[str, str]]:
     """The command in a checkout whose project the server knows by its remote."""
     repo = make_repo("vc")
-    assert live.command("init", cwd=repo).returncode == 0
+    assert live.run_command("init", cwd=repo).returncode == 0
     env = {"MAESTRO_HOME": "/nowhere", "MAESTRO_SERVER_URL": live.url, "MAESTRO_TOKEN": live.token}
 
     def maestro(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
-        return live.command(*words, cwd=repo, env=env | options.pop("env", {}), **options)  # type: ignore[arg-type, operator]
+        return live.run_command(*words, cwd=repo, env=env | options.pop("env", {}), **options)  # type: ignore[arg-type, operator]
 
     return maestro, repo, env
 
@@ -53,7 +53,7 @@ def test_following_ends_with_ctrl_c(elsewhere: tuple[Maestro, Path, dict[str, st
         [
             sys.executable,
             "-c",
-            "from maestro.client.thin import main; main()",
+            "from maestro.client.main import main; main()",
             "events",
             "--follow",
             "--since",
@@ -74,5 +74,5 @@ def test_following_ends_with_ctrl_c(elsewhere: tuple[Maestro, Path, dict[str, st
 def test_nobody_there_is_exit_8(tmp_path: Path) -> None:
     nowhere = LiveServer(tmp_path / "none")
     for url in ("http://127.0.0.1:9", "nonsense"):
-        done = nowhere.command("task", "list", cwd=tmp_path, env={"MAESTRO_SERVER_URL": url})
+        done = nowhere.run_command("task", "list", cwd=tmp_path, env={"MAESTRO_SERVER_URL": url})
         assert done.returncode == 8, done.stderr

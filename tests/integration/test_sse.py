@@ -15,7 +15,7 @@ from maestro.testing.live import LiveServer
 def project(live: LiveServer, tmp_path: Path) -> Path:
     folder = tmp_path / "vc"
     folder.mkdir()
-    assert live.command("init", cwd=folder).returncode == 0
+    assert live.run_command("init", cwd=folder).returncode == 0
     return folder
 
 
@@ -24,13 +24,13 @@ def headers(live: LiveServer, **more: str) -> dict[str, str]:
 
 
 def test_it_goes_on_from_the_last_event_and_then_live(live: LiveServer, project: Path) -> None:
-    live.command("task", "create", "first", cwd=project)
+    live.run_command("task", "create", "first", cwd=project)
     with httpx.stream(
         "GET", f"{live.url}/api/events", headers=headers(live, **{"Last-Event-ID": "2"}), timeout=20
     ) as feed:
         lines = (line.removeprefix("data: ") for line in feed.iter_lines() if line.startswith("data: "))
         assert [json.loads(next(lines))["seq"] for _ in range(2)] == [3, 4]
-        live.command("task", "create", "second", cwd=project)
+        live.run_command("task", "create", "second", cwd=project)
         assert json.loads(next(lines))["data"]["title"] == "second"
 
 

@@ -17,10 +17,10 @@ from maestro.testing.workshop import Workshop
 @pytest.fixture
 async def port(server: Server) -> AsyncIterator[int]:
     """Serve HTTP on a free port of loopback; limits can be changed as long as the server runs."""
-    listener = http.listen("127.0.0.1", 0)
-    tools, hooked = mcp.endpoint(server), hooks.hooks(server)
-    pages = http.Http(server, tools, hooks.endpoint(server, hooked))
-    serving = asyncio.create_task(http.serve(pages, listener, server.stopping))
+    listener = http.open_listener("127.0.0.1", 0)
+    tools, hooked = mcp.build_endpoint(server), hooks.build_hook_answers(server)
+    pages = http.HttpApplication(server, tools, hooks.build_endpoint(server, hooked))
+    serving = asyncio.create_task(http.serve_http(pages, listener, server.stopping))
     yield listener.getsockname()[1]
     server.stopping.set()
     await tools.stop()
@@ -30,8 +30,8 @@ async def port(server: Server) -> AsyncIterator[int]:
 def _workshop(live: LiveServer, repo: Path) -> Workshop:
     made = Workshop(live, repo)
     (repo / "README").write_text("hello\n")
-    made.git("add", "-A")
-    made.git("commit", "-qm", "first")
+    made.run_git("add", "-A")
+    made.run_git("commit", "-qm", "first")
     return made
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from maestro.runner import tree
+from maestro.runner import process_tree
 from maestro.server.secrets import Secrets
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import is_there, until
+from maestro.testing.supervised import is_running, wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 
 # Each way starts the probe below the agent and lets the agent go on.
@@ -38,7 +38,7 @@ def answer_in(file: Path) -> dict[str, Any]:
         text = file.read_text() if file.exists() else ""
         return json.loads(text) if text.endswith("}\n") else None
 
-    found: dict[str, Any] = until(look, what=f"an answer in {file.name}")
+    found: dict[str, Any] = wait_until(look, what=f"an answer in {file.name}")
     return found
 
 
@@ -50,7 +50,7 @@ def probe(file: str) -> str:
 @pytest.mark.parametrize("way", WAYS)
 def test_every_descendant_of_a_spawned_agent_is_its_session(shop: Workshop, way: str) -> None:
     script = WAYS[way].format(probe=probe("who"))
-    made = shop.spawn("--name", "ada", "--", "sh", "-c", f"{script}; exec sleep 60")
+    made = shop.spawn_session("--name", "ada", "--", "sh", "-c", f"{script}; exec sleep 60")
     answer = answer_in(shop.repo / "who")
     assert answer["role"] == "worker", answer
     assert answer["session"]["id"] == made["id"]
@@ -64,9 +64,9 @@ def test_an_agent_does_not_answer_its_own_permission_request_through_an_orphan(s
         f'{MAESTRO} ask create --kind permission --json "May I?" > ask; '
         f'id=$({sys.executable} -c \'import json; print(json.load(open("ask"))["id"])\'); export id; {orphan}; exec sleep 60'
     )
-    shop.spawn("--name", "ada", "--", "sh", "-c", script)
-    until((shop.repo / "over").exists, what="the orphan's end")
-    (ask,) = shop.json("ask", "list")["asks"]
+    shop.spawn_session("--name", "ada", "--", "sh", "-c", script)
+    wait_until((shop.repo / "over").exists, what="the orphan's end")
+    (ask,) = shop.call_json("ask", "list")["asks"]
     assert ask["status"] == "open", (shop.repo / "told").read_text()
 
 
@@ -80,9 +80,9 @@ def begin_waiting_orphan(shop: Workshop) -> dict[str, Any]:
     """
     orphan = WAITING.format(probe=probe("who"))
     script = f"test -e begun || {{ touch begun; {orphan}; }}; exec sleep 60"
-    made = shop.spawn("--name", "ada", "--", "sh", "-c", script)
-    until((shop.repo / "begun").exists, what="the orphan's start")
-    until(lambda: shop.session("ada")["status"] == "working", what="the agent's start")
+    made = shop.spawn_session("--name", "ada", "--", "sh", "-c", script)
+    wait_until((shop.repo / "begun").exists, what="the orphan's start")
+    wait_until(lambda: shop.show_session("ada")["status"] == "working", what="the agent's start")
     return made
 
 
@@ -97,9 +97,9 @@ def test_an_orphan_stays_its_session_when_the_server_was_killed(supervised: Work
 def test_an_orphan_of_a_killed_runner_is_nobody(supervised: Workshop) -> None:
     """The supervisor adopts the orphan, and the agent is started again under another runner."""
     begin_waiting_orphan(supervised)
-    (note,) = supervised.notes()
+    (note,) = supervised.runner_notes()
     os.kill(note["runner"], signal.SIGKILL)
-    until(lambda: not is_there((note["runner"], note["runner_started"])), what="the runner's end")
+    wait_until(lambda: not is_running((note["runner"], note["runner_started"])), what="the runner's end")
     (supervised.repo / "go").touch()
     answer = answer_in(supervised.repo / "who")
     assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
@@ -110,7 +110,7 @@ class Reporter:
 
     def __init__(self, shop: Workshop, name: str) -> None:
         self._shop = shop
-        shop.spawn(
+        shop.spawn_session(
             "--name",
             name,
             "--",
@@ -118,9 +118,9 @@ class Reporter:
             "-c",
             "printenv MAESTRO_TOKEN > token.part; mv token.part token; exec sleep 60",
         )
-        until((shop.repo / "token").exists, what="the token")
+        wait_until((shop.repo / "token").exists, what="the token")
         self.token = (shop.repo / "token").read_text().strip()
-        until(lambda: shop.session(name)["status"] == "working", what="the agent's start")
+        wait_until(lambda: shop.show_session(name)["status"] == "working", what="the agent's start")
 
     def report(self, **facts: Any) -> httpx.Response:
         body = {"report": json.dumps({"epoch": 1, **facts})}
@@ -131,22 +131,22 @@ class Reporter:
 def test_an_agent_cannot_name_another_process_as_its_own(shop: Workshop) -> None:
     """A report that names this test's process would make the person's commands the agent's."""
     agent = Reporter(shop, "ada")
-    started = tree.started(os.getpid())
+    started = process_tree.process_start(os.getpid())
     answer = agent.report(kind="started", pid=os.getpid(), pid_started=started, runner=1, runner_started="1")
     assert answer.status_code in (401, 403), answer.text
-    assert shop.json("whoami")["role"] == "person"
+    assert shop.call_json("whoami")["role"] == "person"
 
 
 def test_an_agent_cannot_report_its_own_end(shop: Workshop) -> None:
     agent = Reporter(shop, "ada")
     assert agent.report(kind="exited", code=0).status_code in (401, 403)
-    assert shop.session("ada")["ended_at"] is None
+    assert shop.show_session("ada")["ended_at"] is None
 
 
 def test_the_environment_of_an_agent_does_not_hold_its_runners_secret(shop: Workshop) -> None:
-    shop.spawn("--name", "ada", "--", "sh", "-c", "env > all.part; mv all.part all; exec sleep 60")
-    until((shop.repo / "all").exists, what="the environment")
-    session = shop.session("ada")["id"]
+    shop.spawn_session("--name", "ada", "--", "sh", "-c", "env > all.part; mv all.part all; exec sleep 60")
+    wait_until((shop.repo / "all").exists, what="the environment")
+    session = shop.show_session("ada")["id"]
     secret = Secrets(shop.live.home).runner_secret(session, 1)
     assert secret and secret not in (shop.repo / "all").read_text()
 
@@ -166,7 +166,7 @@ def test_an_orphan_of_a_runner_from_before_the_upgrade_is_its_session(shop: Work
 def test_an_agent_that_the_store_does_not_know_is_nobody(shop: Workshop) -> None:
     """The data directory was put back to an earlier state by hand while the agent ran on."""
     database, earlier = shop.live.home / "maestro.db", shop.live.home / "earlier.db"
-    shop.json("status")
+    shop.call_json("status")
     with (
         contextlib.closing(sqlite3.connect(database)) as source,
         contextlib.closing(sqlite3.connect(earlier)) as copy,
@@ -186,7 +186,7 @@ def test_an_agent_that_the_store_does_not_know_is_nobody(shop: Workshop) -> None
 def test_an_agent_of_another_data_directory_is_nobody(supervised: Workshop, tmp_path: Path) -> None:
     with LiveServer(tmp_path / "other") as other:
         hidden = f"(setsid env -i MAESTRO_HOME={other.home} PATH=$PATH sh -c '{probe('who')}' &)"
-        supervised.spawn("--name", "ada", "--", "sh", "-c", f"{hidden}; exec sleep 60")
+        supervised.spawn_session("--name", "ada", "--", "sh", "-c", f"{hidden}; exec sleep 60")
         answer = answer_in(supervised.repo / "who")
     assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
 
@@ -195,5 +195,5 @@ def test_an_agent_is_the_person_of_a_server_that_it_has_started(supervised: Work
     """An agent may work on Maestro itself and run its tests. Such a server knows nothing of the agent's own."""
     own = f"env -i MAESTRO_HOME={tmp_path / 'own'} HOME=$HOME PATH=$PATH"
     script = f"{own} {MAESTRO} up --port 0; {own} sh -c '{probe('who')}'; {own} {MAESTRO} down; exec sleep 60"
-    supervised.spawn("--name", "ada", "--", "sh", "-c", script)
+    supervised.spawn_session("--name", "ada", "--", "sh", "-c", script)
     assert answer_in(supervised.repo / "who")["role"] == "person"

@@ -14,7 +14,7 @@ import pytest
 import maestro
 from maestro.client import script
 from maestro.client.native import build
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 REFUSED = 4
@@ -30,7 +30,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     python.chmod(0o755)
     (folder / "python").symlink_to(sys.executable)
     found = {"python": python}
-    if build.compiler():
+    if build.find_compiler():
         found["native"] = folder / "maestro"
         assert build.compile_client(found["native"], version=maestro.__version__)
     return found
@@ -59,8 +59,8 @@ def send(path: Path | str) -> tuple[str, ...]:
 def test_files_outside_the_checkout_are_not_read(shop: Workshop, program: Path, secret: Path) -> None:
     (shop.repo / "link").symlink_to(secret)
     (shop.repo / "folder").symlink_to(secret.parent)
-    shop.task("Work")
-    lead = shop.join("lead", "--mode", "coordinate")
+    shop.create_task("Work")
+    lead = shop.register_session("lead", "--mode", "coordinate")
     shop.call_as(lead, "task", "start", "#1")
     above = os.path.relpath(secret, shop.repo)
     for path in (secret, "link", "folder/id_rsa", above):
@@ -72,14 +72,14 @@ def test_files_outside_the_checkout_are_not_read(shop: Workshop, program: Path, 
         ):
             told = shop.call_as(lead, *words, exits=REFUSED, program=program)
             assert f"may not read {secret}" in told and f"maestro session grant {lead['id']} full" in told
-    assert shop.json("mail", "inbox")["messages"] == []
-    assert len(shop.json("task", "list")["tasks"]) == 1
+    assert shop.call_json("mail", "inbox")["messages"] == []
+    assert len(shop.call_json("task", "list")["tasks"]) == 1
 
 
 def test_files_outside_the_checkout_are_not_written(shop: Workshop, program: Path, secret: Path) -> None:
     (shop.repo / "folder").symlink_to(secret.parent)
-    shop.task("Work")
-    lead = shop.join("lead", "--mode", "coordinate")
+    shop.create_task("Work")
+    lead = shop.register_session("lead", "--mode", "coordinate")
     hook = shop.repo / ".git" / "hooks" / "post-commit"
     for path in (secret, "folder/id_rsa", secret.parent / "new", hook, ".maestro/config.toml"):
         (shop.repo / ".maestro").mkdir(exist_ok=True)
@@ -90,8 +90,8 @@ def test_files_outside_the_checkout_are_not_written(shop: Workshop, program: Pat
 
 def test_a_link_of_the_files_name_is_replaced_and_not_followed(shop: Workshop, program: Path, secret: Path) -> None:
     (shop.repo / "story.html").symlink_to(secret)
-    shop.task("Work")
-    lead = shop.join("lead", "--mode", "coordinate")
+    shop.create_task("Work")
+    lead = shop.register_session("lead", "--mode", "coordinate")
     shop.call_as(lead, "timeline", "export", "#1", "story.html", program=program)
     assert not (shop.repo / "story.html").is_symlink() and "<html" in (shop.repo / "story.html").read_text()
 
@@ -100,29 +100,29 @@ def test_files_of_the_checkout_are_free(shop: Workshop, program: Path) -> None:
     (shop.repo / "docs").mkdir()
     (shop.repo / "docs" / "notes.md").write_text("notes\n")
     (shop.repo / "link").symlink_to("docs/notes.md")
-    shop.task("Work")
-    lead = shop.join("lead", "--mode", "coordinate")
+    shop.create_task("Work")
+    lead = shop.register_session("lead", "--mode", "coordinate")
     for path in ("docs/notes.md", "link", shop.repo / "docs" / "notes.md"):
         shop.call_as(lead, *send(path), program=program)
     shop.call_as(lead, *send("notes.md"), cwd=shop.repo / "docs", program=program)
     shop.call_as(lead, "timeline", "export", "#1", "docs/story.html", program=program)
     assert "<html" in (shop.repo / "docs" / "story.html").read_text()
-    assert len(shop.json("mail", "inbox", "--peek")["messages"]) == 4
+    assert len(shop.call_json("mail", "inbox", "--peek")["messages"]) == 4
 
 
 def test_the_person_is_free_and_gives_leave(shop: Workshop, program: Path, secret: Path, tmp_path: Path) -> None:
-    shop.task("Work")
-    worker = shop.join("worker")
+    shop.create_task("Work")
+    worker = shop.register_session("worker")
     shop.call_as(worker, *send(secret), exits=REFUSED, program=program)
-    shop.maestro("session", "grant", "worker", "full")
+    shop.run_maestro("session", "grant", "worker", "full")
     shop.call_as(worker, *send(secret), program=program)
-    shop.maestro("task", "docs", "add", "#1", "Key", "--file", str(secret))
-    shop.maestro("timeline", "export", "#1", str(tmp_path / "story.html"))
+    shop.run_maestro("task", "docs", "add", "#1", "Key", "--file", str(secret))
+    shop.run_maestro("timeline", "export", "#1", str(tmp_path / "story.html"))
     assert "<html" in (tmp_path / "story.html").read_text()
 
 
 def test_a_pipe_has_no_path_and_is_free(shop: Workshop, program: Path) -> None:
-    worker = shop.join("worker")
+    worker = shop.register_session("worker")
     environment = shop.live.environment(MAESTRO_TOKEN=worker["token"])
     words = " ".join(send("/dev/stdin"))
     done = subprocess.run(
@@ -139,15 +139,15 @@ def test_a_worker_in_a_worktree_reads_its_worktree_only(shop: Workshop) -> None:
     (shop.repo / "main-only").write_text("x\n")
     script = "echo own > own; maestro {ok} && ! maestro {bad} && echo held > held; sleep 1000"
     filled = script.format(ok=" ".join(send("own")), bad=" ".join(send(shop.repo / "main-only")))
-    worker = shop.spawn("--name", "w", "--worktree", "--", "sh", "-c", filled)
-    until(lambda: (Path(worker["directory"]) / "held").exists(), what="the refusal")
-    (letter,) = shop.json("mail", "inbox")["messages"]
+    worker = shop.spawn_session("--name", "w", "--worktree", "--", "sh", "-c", filled)
+    wait_until(lambda: (Path(worker["directory"]) / "held").exists(), what="the refusal")
+    (letter,) = shop.call_json("mail", "inbox")["messages"]
     assert letter["attachments"][0]["file_name"] == "own"
 
 
 def test_a_client_without_a_socket_asks_too(shop: Workshop, programs: dict[str, Path], secret: Path) -> None:
     (shop.repo / "notes.md").write_text("notes\n")
-    worker = shop.join("worker")
+    worker = shop.register_session("worker")
     environment = shop.live.environment(
         MAESTRO_TOKEN=worker["token"], MAESTRO_SERVER_URL=shop.live.url, MAESTRO_HOME="/nowhere"
     )
@@ -162,7 +162,7 @@ def test_a_client_without_a_socket_asks_too(shop: Workshop, programs: dict[str, 
 
 
 def test_the_question_itself_over_rest(shop: Workshop, secret: Path) -> None:
-    worker = shop.join("worker")
+    worker = shop.register_session("worker")
 
     def ask(token: str, path: Path, access: str) -> int:
         answer = httpx.post(

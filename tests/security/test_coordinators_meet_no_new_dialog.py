@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 # Stands in for Claude Code: takes any flags, does the work, reports and stays like a program that waits for input.
@@ -24,17 +24,17 @@ def test_spawn_a_known_tool_attach_a_file_and_merge(shop: Workshop) -> None:
     program.chmod(0o755)
     (shop.live.home / "tools.toml").write_text(f'[claude]\nprogram = "{program}"\n')
     (shop.repo / "grammar.md").write_text("S = N V\n")
-    shop.task("Write the parser")
-    lead = shop.join("lead", "--mode", "coordinate")
+    shop.create_task("Write the parser")
+    lead = shop.register_session("lead", "--mode", "coordinate")
     spawn = ("session", "spawn", "--name", "parser", "--task", "#1", "--tool", "claude", "--worktree", "--json")
     worker = json.loads(shop.call_as(lead, *spawn))
     assert (worker["permission"], worker["grant"]) == ("edit", "edit")
     letter = ("mail", "send", "parser", "--subject", "Grammar", "--message", "Read it.", "--attach", "grammar.md")
     shop.call_as(lead, *letter)
-    until(lambda: shop.status("#1") == "completed", what="the worker's report")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the worker's report")
     shop.call_as(lead, "worktree", "merge", "parser", "--into", "main")
     assert (shop.repo / "parser.txt").read_text() == "parsed\n"
     inbox = json.loads(shop.call_as(lead, "mail", "inbox", "--json"))["messages"]
     assert "parser.txt" in [file["file_name"] for one in inbox for file in one["attachments"]]
-    assert shop.json("ask", "list", "--all")["asks"] == []
+    assert shop.call_json("ask", "list", "--all")["asks"] == []
     shop.call_as(lead, "session", "stop", "parser")

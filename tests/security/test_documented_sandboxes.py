@@ -19,7 +19,7 @@ import pytest
 import maestro
 from maestro.client import script
 from maestro.testing.live import SupervisedServer
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
@@ -75,8 +75,8 @@ class Trial:
         (self.foreign / "secret").write_text("of another project\n")
         text = AGENT.replace("HOME_OF_SERVER", str(shop.live.home)).replace("FOREIGN", str(self.foreign))
         self.install(shop.repo / "my-agent", text.replace("PID_OF_SERVER", str(self._server_pid())))
-        shop.git("add", "-A")
-        shop.git("commit", "-qm", "Add the agent")
+        shop.run_git("add", "-A")
+        shop.run_git("commit", "-qm", "Add the agent")
 
     def _server_pid(self) -> int:
         assert isinstance(self.shop.live, SupervisedServer)
@@ -100,7 +100,7 @@ class Trial:
         return self.wait_for(found)
 
     def wait_for(self, folder: Path) -> Path:
-        until((folder / "over").exists, what=f"the agent's end in {folder.name}")
+        wait_until((folder / "over").exists, what=f"the agent's end in {folder.name}")
         return folder
 
 
@@ -146,7 +146,7 @@ def trial(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Trial]:
     with SupervisedServer(tmp_path / "live", environment) as live:
         shop = Workshop(live, make_repo("vc"))
         made = Trial(shop, tmp_path)
-        shop.maestro("init")
+        shop.run_maestro("init")
         yield made
         shop.end_agents()
 
@@ -171,7 +171,7 @@ def test_a_spawned_agent_in_bubblewrap(trial: Trial, boxed: list[str]) -> None:
     assert code(folder, "prompt") == 0
     assert_git_obeys_the_person(folder)
     assert answer(folder, "hooked")["session"]["status_source"] == "process", "a hook by command tells nothing"
-    assert "Add the parser" in trial.shop.git("log", "--all", "--format=%s")
+    assert "Add the parser" in trial.shop.run_git("log", "--all", "--format=%s")
 
 
 def test_an_agent_by_hand_in_bubblewrap(trial: Trial, boxed: list[str]) -> None:
@@ -213,7 +213,7 @@ def test_a_known_tool_in_bubblewrap(trial: Trial) -> None:
     trial.install(programs / "claude", CLAUDE)
     trial.install(programs / "boxed-claude", '#!/bin/sh\nexec boxed claude "$@"\n')
     (trial.shop.live.home / "tools.toml").write_text(f'[claude]\nprogram = "{programs}/boxed-claude"\n')
-    trial.shop.spawn("--name", "ada", "--tool", "claude", "--worktree")
+    trial.shop.spawn_session("--name", "ada", "--tool", "claude", "--worktree")
     folder = trial.worktree_of("ada")
     assert (folder / "said.files").read_text() == "200\n"
     assert_only_the_session(folder, "ada")
@@ -268,4 +268,4 @@ def test_an_agent_under_another_user(trial: Trial, user: str, installation: Path
     assert_only_the_session(folder, "ada")
     assert Path(folder / "over").owner() == user
     trial.run(take_over)
-    assert "Add the parser" in trial.shop.git("log", "--branches=ada/*", "--format=%s")
+    assert "Add the parser" in trial.shop.run_git("log", "--branches=ada/*", "--format=%s")

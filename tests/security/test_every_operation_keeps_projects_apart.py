@@ -145,7 +145,7 @@ def test_over_mcp(world: World, mcp: Mcp, one: Row, caller: str) -> None:
         assert outcome.word in ("invalid", "refused"), outcome.text[:2000]
         assert not outcome.markers
         return
-    if caller in WORKERS and OFFERED[one.operation][0].leads:
+    if caller in WORKERS and OFFERED[one.operation][0].is_hidden_from_workers:
         one = one._replace(**{caller: "refused"})  # workers do not have the tools of those who lead
     check(world, one, caller, lambda: mcp.ask(caller, *said))
 

@@ -31,7 +31,7 @@ class Coordinator:
 
     def __init__(self, live: LiveServer, checkout: Path) -> None:
         self.live, self.checkout = live, checkout
-        done = live.command("session", "register", "--name", "c", "--mode", "coordinate", "--json", cwd=checkout)
+        done = live.run_command("session", "register", "--name", "c", "--mode", "coordinate", "--json", cwd=checkout)
         assert done.returncode == 0, done.stderr.decode()
         self.token = json.loads(done.stdout)["token"]
 
@@ -112,15 +112,15 @@ def test_a_pipe_in_the_place_of_a_settings_file_is_refused_at_once(coordinator: 
 async def test_the_record_of_a_worktree_is_not_written_through_a_link(make_repo: MakeRepo, target: Path) -> None:
     repo = make_repo("vc")
     subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "first"], cwd=repo, check=True)
-    made = await worktrees.create(str(repo), path=str(repo.parent / "tree"), branch="b")
+    made = await worktrees.create_worktree(str(repo), path=str(repo.parent / "tree"), branch="b")
     git_dir = Path((Path(made.path) / ".git").read_text().removeprefix("gitdir: ").strip())
     (git_dir / "maestro.json.part").symlink_to(target)
-    records.write(str(git_dir), records.Record(base=made.base_commit, copied={"$(touch pwned)": "x"}))
+    records.write_record(str(git_dir), records.WorktreeRecord(base=made.base_commit, copied={"$(touch pwned)": "x"}))
     assert target.read_text() == "# the person's own\n"
-    assert records.read(str(git_dir)).copied == {"$(touch pwned)": "x"}
+    assert records.read_record(str(git_dir)).copied == {"$(touch pwned)": "x"}
 
 
 async def test_a_pipe_in_the_place_of_a_record_stops_nobody(make_repo: MakeRepo) -> None:
     repo = make_repo("vc")
     os.mkfifo(repo / "maestro.json")
-    assert records.read(str(repo)) == records.Record()
+    assert records.read_record(str(repo)) == records.WorktreeRecord()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from maestro.testing.live import PYTHON_CLIENT
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 # The agent's own folders and the worktrees are the person's: everything else in the data directory is Maestro's.
 PERSONS = ("worktrees",)
@@ -67,7 +67,7 @@ def test_own_files_are_private_and_programs_get_the_persons_umask(person: Person
     script = "umask > from-agent; mkdir from-folder; sleep 60"
     answer = person.maestro("session", "spawn", "--name", "ada", "--worktree", "--json", "--", "sh", "-c", script)
     assert json.loads(answer)
-    worktree = until(lambda: next(iter(person.home.glob("worktrees/*/*/from-folder")), None)).parent
+    worktree = wait_until(lambda: next(iter(person.home.glob("worktrees/*/*/from-folder")), None)).parent
     for name in ("from-setup", "from-agent"):
         assert int((worktree / name).read_text(), 8) == person.umask, name
     expected = {".git": 0o666, ".gitignore": 0o666, ".env": 0o666, "from-folder": 0o777, ".": 0o777}

@@ -20,7 +20,7 @@ from tests.security.sweep.world import World, open_world
 
 from maestro.store.layout import SOCKET
 from maestro.testing import rounds
-from maestro.testing.raw import connect
+from maestro.testing.raw import connect_to
 
 SECONDS_MAX = 15.0  # for one request; the server gives an unfinished head ten seconds
 FRAME_SECONDS_MAX = 2.0
@@ -83,7 +83,7 @@ def check_server(world: World, pid: int, told: str) -> None:
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_mutated_requests_never_make_the_server_fail(world: World) -> None:
-    played, seed = rounds.count(300, full=10_000), rounds.seed()
+    played, seed = rounds.round_count(300, full=10_000), rounds.round_seed()
     fuzzer = Fuzzer(world, random.Random(seed))
     statuses: Counter[str] = Counter()
     pid, began, longest = world.person("GET", "/api/status")["pid"], time.monotonic(), 0.0
@@ -104,7 +104,7 @@ def test_mutated_requests_never_make_the_server_fail(world: World) -> None:
     seconds = time.monotonic() - began
     check_server(world, pid, f"{played} requests of seed {seed}")
     assert seconds / played < AVERAGE_SECONDS_MAX
-    rounds.report(
+    rounds.report_rounds(
         "requests", played, seed=seed, failures=0, **dict(sorted(statuses.items())), longest=f"{longest:.1f} s"
     )
 
@@ -113,7 +113,7 @@ def test_mutated_requests_never_make_the_server_fail(world: World) -> None:
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_random_frames_never_make_the_server_fail(world: World) -> None:
-    played, seed = rounds.count(50, full=1000), rounds.seed()
+    played, seed = rounds.round_count(50, full=1000), rounds.round_seed()
     chosen = random.Random(seed)
     pid, began = world.person("GET", "/api/status")["pid"], time.monotonic()
     ends: Counter[str] = Counter()
@@ -125,12 +125,12 @@ def test_random_frames_never_make_the_server_fail(world: World) -> None:
             check_server(world, pid, f"frames {number} of seed {seed}")
     check_server(world, pid, f"{played} connections of seed {seed}")
     assert (time.monotonic() - began) / played < AVERAGE_SECONDS_MAX
-    rounds.report("frames", played, seed=seed, failures=0, **ends)
+    rounds.report_rounds("frames", played, seed=seed, failures=0, **ends)
 
 
 def play_frames(world: World, data: bytes) -> str:
     """Send bytes to the command's socket and read to the end; return how the connection ended."""
-    sock = connect(world.live.home / SOCKET)
+    sock = connect_to(world.live.home / SOCKET)
     with sock:
         sock.settimeout(FRAME_SECONDS_MAX)
         said = b""

@@ -14,10 +14,10 @@ import pytest
 
 from maestro.core.errors import Conflict
 from maestro.domain.callers import Callers
-from maestro.domain.sandboxes import Mode, Sandbox
+from maestro.domain.sandboxes import Sandbox, SandboxMode
 from maestro.git import sandbox
 from maestro.operations import projects as project_ops
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 
 
@@ -43,20 +43,20 @@ assert taken.recv(5) == b"hello"
 def judge(shop: Workshop, script: str, *words: str) -> dict[str, Any]:
     """Let a worker hand in a task with the script as its gate; return the gate's result."""
     (shop.repo / "gate.sh").write_text(script)
-    shop.git("add", "gate.sh")
-    shop.git("commit", "-qm", "gate")
-    ref = shop.task("Parser", "--gate", "sh gate.sh")["ref"]
-    shop.spawn("--task", ref, *words, "--", "true")
-    found = until(lambda: shop.json("task", "show", ref)["evidence"], what="a verdict")
+    shop.run_git("add", "gate.sh")
+    shop.run_git("commit", "-qm", "gate")
+    ref = shop.create_task("Parser", "--gate", "sh gate.sh")["ref"]
+    shop.spawn_session("--task", ref, *words, "--", "true")
+    found = wait_until(lambda: shop.call_json("task", "show", ref)["evidence"], what="a verdict")
     result: dict[str, Any] = found[0]
-    return result | {"ref": ref, "output": shop.maestro("task", "gate", ref)}
+    return result | {"ref": ref, "output": shop.run_maestro("task", "gate", ref)}
 
 
 @pytest.fixture
 def boxed(shop: Workshop) -> Workshop:
     """A workshop whose project runs its gates in bubblewrap."""
-    shop.maestro("init")
-    shop.maestro("project", "edit", "vc", "--sandbox", "bubblewrap")
+    shop.run_maestro("init")
+    shop.run_maestro("project", "edit", "vc", "--sandbox", "bubblewrap")
     return shop
 
 
@@ -76,7 +76,7 @@ def test_a_sandboxed_gate_can_work(boxed: Workshop, words: tuple[str, ...]) -> N
     result = judge(boxed, script, *words)
     assert (result["passed"], result["sandbox"]) == (True, "bubblewrap"), result["output"]
     assert "gate\n" in result["output"] and "42\n" in result["output"]
-    assert "sandbox: bubblewrap" in boxed.maestro("task", "show", result["ref"])
+    assert "sandbox: bubblewrap" in boxed.run_maestro("task", "show", result["ref"])
     assert words or (boxed.repo / "build" / "out").read_text() == "made\n"
 
 
@@ -128,7 +128,7 @@ def test_a_gate_reads_the_listed_caches_alone(boxed: Workshop) -> None:
     for name in ("listed", "unlisted"):
         (home / name).mkdir()
         (home / name / "file").write_text(name)
-    boxed.maestro("project", "edit", "vc", "--cache", str(home / "listed"))
+    boxed.run_maestro("project", "edit", "vc", "--cache", str(home / "listed"))
     script = f"cat {home}/listed/file && ! test -e {home}/unlisted && ! touch {home}/listed/new"
     result = judge(boxed, script)
     assert result["passed"], result["output"]
@@ -139,10 +139,10 @@ def test_a_set_up_command_runs_in_the_sandbox(boxed: Workshop, tmp_path: Path) -
     (boxed.repo / ".maestro").mkdir()
     command = f"touch made; touch {tmp_path}/outside; true"
     (boxed.repo / ".maestro" / "config.toml").write_text(f"[worktree]\nsetup = {json.dumps(command)}\n")
-    boxed.maestro("init")
-    made = boxed.spawn("--name", "ada", "--worktree", "--", "sleep", "60")
+    boxed.run_maestro("init")
+    made = boxed.spawn_session("--name", "ada", "--worktree", "--", "sleep", "60")
     assert made["warnings"] == []
-    worktree = Path(boxed.json("worktree", "list")["worktrees"][0]["path"])
+    worktree = Path(boxed.call_json("worktree", "list")["worktrees"][0]["path"])
     assert (worktree / "made").exists()
     assert not (tmp_path / "outside").exists()
 
@@ -150,8 +150,8 @@ def test_a_set_up_command_runs_in_the_sandbox(boxed: Workshop, tmp_path: Path) -
 def test_a_gate_fails_where_bubblewrap_is_missing_and_does_not_run(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop.maestro("init")
-    shop.maestro("project", "edit", "vc", "--sandbox", "bubblewrap")
+    shop.run_maestro("init")
+    shop.run_maestro("project", "edit", "vc", "--sandbox", "bubblewrap")
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("git", "sh", "sleep", "true", "touch"):
@@ -169,8 +169,8 @@ def test_a_gate_fails_where_bubblewrap_is_missing_and_does_not_run(
 def test_a_gate_fails_where_bubblewrap_cannot_start_and_does_not_run(
     shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop.maestro("init")
-    shop.maestro("project", "edit", "vc", "--sandbox", "bubblewrap")
+    shop.run_maestro("init")
+    shop.run_maestro("project", "edit", "vc", "--sandbox", "bubblewrap")
     program = tmp_path / "programs" / "bwrap"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
@@ -187,11 +187,11 @@ def test_a_gate_fails_where_bubblewrap_cannot_start_and_does_not_run(
 
 @needs_bubblewrap
 async def test_nothing_of_a_sandboxed_command_stays(tmp_path: Path) -> None:
-    box = Sandbox(mode=Mode.BUBBLEWRAP, data_directory=str(tmp_path / "data"))
+    box = Sandbox(mode=SandboxMode.BUBBLEWRAP, data_directory=str(tmp_path / "data"))
     folder = tmp_path / "work"
     folder.mkdir()
     command = "(setsid env -i sleep 7654321 &) ; echo begun; sleep 7654321"
-    ran = await sandbox.run(
+    ran = await sandbox.run_command(
         command, sandbox=box, directory=str(folder), environment=dict(os.environ), seconds_max=2, bytes_max=1000
     )
     assert ran.is_timed_out and ran.output == b"begun\n"
@@ -201,11 +201,11 @@ async def test_nothing_of_a_sandboxed_command_stays(tmp_path: Path) -> None:
 
 @needs_bubblewrap
 async def test_a_place_around_the_home_or_the_data_directory_is_refused(tmp_path: Path) -> None:
-    box = Sandbox(mode=Mode.BUBBLEWRAP, data_directory=str(tmp_path / "work" / "data"))
+    box = Sandbox(mode=SandboxMode.BUBBLEWRAP, data_directory=str(tmp_path / "work" / "data"))
     (tmp_path / "work" / "data").mkdir(parents=True)
     for folder in (tmp_path / "work", Path.home()):
         with pytest.raises(Conflict, match="no sandbox can be made"):
-            await sandbox.run(
+            await sandbox.run_command(
                 "true", sandbox=box, directory=str(folder), environment={}, seconds_max=2, bytes_max=1000
             )
 
@@ -213,14 +213,14 @@ async def test_a_place_around_the_home_or_the_data_directory_is_refused(tmp_path
 def test_gates_run_without_a_sandbox_by_default_and_say_so(shop: Workshop) -> None:
     result = judge(shop, "true")
     assert (result["passed"], result["sandbox"]) == (True, "none")
-    assert "sandbox: none" in shop.maestro("task", "show", result["ref"])
+    assert "sandbox: none" in shop.run_maestro("task", "show", result["ref"])
 
 
 def test_only_the_person_sets_the_sandbox(shop: Workshop) -> None:
     assert project_ops.EDIT.callers is Callers.PERSON
-    lead = shop.lead()
+    lead = shop.register_coordinator()
     shop.call_as(lead, "project", "edit", "vc", "--sandbox", "bubblewrap", exits=4)
     (shop.repo / ".maestro").mkdir()
     (shop.repo / ".maestro" / "config.toml").write_text('sandbox = "bubblewrap"\n')
-    shop.maestro("init")
-    assert shop.json("project", "show", "vc")["sandbox"] == "none"
+    shop.run_maestro("init")
+    assert shop.call_json("project", "show", "vc")["sandbox"] == "none"

@@ -34,7 +34,7 @@ class Shop:
         self.program.chmod(0o755)
 
     def run(self, *words: str, token: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-        return self.live.command(*words, cwd=cwd or self.repo, env={"MAESTRO_TOKEN": token} if token else {})
+        return self.live.run_command(*words, cwd=cwd or self.repo, env={"MAESTRO_TOKEN": token} if token else {})
 
     def json(self, *words: str, cwd: Path | None = None) -> Any:
         done = self.run(*words, "--json", cwd=cwd)

@@ -9,13 +9,13 @@ import httpx
 import pytest
 
 from maestro.testing.workshop import Workshop
-from maestro.tools.policy import Policy
+from maestro.tools.policy import PermissionPolicy
 
 REFUSED = 4
 
 
 def test_a_coordinator_in_plan_starts_nobody_in_full(shop: Workshop) -> None:
-    lead = shop.spawn("--name", "lead", "--mode", "coordinate", "--permission", "plan", "--", "sleep", "1000")
+    lead = shop.spawn_session("--name", "lead", "--mode", "coordinate", "--permission", "plan", "--", "sleep", "1000")
     assert lead["grant"] == "edit"
     lead["token"] = _token(shop, "lead")
     told = shop.call_as(
@@ -50,41 +50,41 @@ def test_a_coordinator_in_plan_starts_nobody_in_full(shop: Workshop) -> None:
     ids=" ".join,
 )
 def test_what_the_grant_edit_does_not_cover_is_refused(shop: Workshop, words: tuple[str, ...]) -> None:
-    shop.task("Work")
+    shop.create_task("Work")
     for name, flags in (("ada", ()), ("may-all", ("--permission", "full")), ("runs-anything", ("--tool", "command"))):
-        shop.maestro("member", "create", name, "--role", "x", *flags)
-    lead = shop.join("lead", "--mode", "coordinate")
+        shop.run_maestro("member", "create", name, "--role", "x", *flags)
+    lead = shop.register_session("lead", "--mode", "coordinate")
     told = shop.call_as(lead, *words, exits=REFUSED)
     assert "has the grant edit" in told and f"maestro session grant {lead['id']} full" in told
     assert not (shop.repo / "ran").exists()
-    assert [one["name"] for one in shop.json("session", "list", "--active")["sessions"]] == ["lead"]
-    assert shop.json("run", "list")["runs"] == []
+    assert [one["name"] for one in shop.call_json("session", "list", "--active")["sessions"]] == ["lead"]
+    assert shop.call_json("run", "list")["runs"] == []
 
 
 def test_the_person_raises_and_lowers_a_grant_at_once(shop: Workshop) -> None:
-    lead = shop.join("lead", "--mode", "coordinate")
-    worker = shop.join("worker")
+    lead = shop.register_session("lead", "--mode", "coordinate")
+    worker = shop.register_session("worker")
     program = ("session", "spawn", "--name", "one", "--", "touch", "ran")
     shop.call_as(lead, *program, exits=REFUSED)
     for session in (lead, worker):
         shop.call_as(session, "session", "grant", "lead", "full", exits=REFUSED)
-    told = shop.maestro("session", "grant", "lead", "full")
+    told = shop.run_maestro("session", "grant", "lead", "full")
     assert "grant full" in told
-    assert "full (the highest level" in shop.maestro("session", "show", "lead")
-    assert "full (the highest level" in shop.maestro("session", "explain", "lead")
+    assert "full (the highest level" in shop.run_maestro("session", "show", "lead")
+    assert "full (the highest level" in shop.run_maestro("session", "explain", "lead")
     shop.call_as(lead, *program)
-    shop.ended("one")
+    shop.wait_for_session_end("one")
     assert (shop.repo / "ran").exists()
-    shop.maestro("session", "grant", "lead", "edit")
+    shop.run_maestro("session", "grant", "lead", "edit")
     shop.call_as(lead, "session", "spawn", "--name", "two", "--", "true", exits=REFUSED)
 
 
 def test_no_child_has_a_higher_grant_than_its_parent(shop: Workshop) -> None:
-    low = shop.join("low", "--mode", "coordinate", "--grant", "plan")
+    low = shop.register_session("low", "--mode", "coordinate", "--grant", "plan")
     made = json.loads(shop.call_as(low, "session", "register", "--name", "child", "--mode", "coordinate", "--json"))
     assert (low["grant"], made["grant"]) == ("plan", "plan")
     shop.call_as(low, "session", "spawn", "--tool", "claude", "--dry-run", exits=REFUSED)  # its usual level is edit
-    full = shop.lead()
+    full = shop.register_coordinator()
     spawned = json.loads(shop.call_as(full, "session", "spawn", "--name", "w", "--json", "--", "sleep", "1000"))
     assert (spawned["permission"], spawned["grant"]) == ("edit", "edit")
     dry = json.loads(
@@ -104,38 +104,38 @@ def test_no_child_has_a_higher_grant_than_its_parent(shop: Workshop) -> None:
 )
 def test_a_session_with_the_grant_plan_sets_no_gate(shop: Workshop, words: tuple[str, ...]) -> None:
     """The server runs a gate as the user: a gate is a program of the session's choice."""
-    shop.task("Work")
-    shop.task("Guarded", "--gate", "make test")
-    low = shop.join("low", "--mode", "coordinate", "--grant", "plan")
+    shop.create_task("Work")
+    shop.create_task("Guarded", "--gate", "make test")
+    low = shop.register_session("low", "--mode", "coordinate", "--grant", "plan")
     told = shop.call_as(low, *words, exits=REFUSED)
     assert "Session low has the grant plan, so it may not set gates." in told
     assert f"maestro session grant {low['id']} edit" in told
-    assert [shop.json("task", "show", ref)["gates"] for ref in ("#1", "#2")] == [[], ["make test"]]
-    shop.maestro("session", "grant", "low", "edit")
+    assert [shop.call_json("task", "show", ref)["gates"] for ref in ("#1", "#2")] == [[], ["make test"]]
+    shop.run_maestro("session", "grant", "low", "edit")
     shop.call_as(low, "task", "create", "t", "--gate", "true")
 
 
 def test_a_worker_registers_only_as_itself_and_where_it_is(shop: Workshop, tmp_path: Path) -> None:
-    shop.maestro("member", "create", "ada", "--role", "x")
-    shop.maestro("member", "create", "bob", "--role", "x")
+    shop.run_maestro("member", "create", "ada", "--role", "x")
+    shop.run_maestro("member", "create", "bob", "--role", "x")
     other = tmp_path / "other" / "vc"
-    shop.git("clone", "-q", str(shop.repo), str(other))
-    shop.git("-C", str(other), "remote", "set-url", "origin", shop.git("remote", "get-url", "origin").strip())
-    assert shop.live.command("init", cwd=other).returncode == 0
-    worker = shop.join("worker", "--member", "ada")
-    shop.maestro("mail", "send", "@bob", "--subject", "For bob", "--message", "Secret.")
+    shop.run_git("clone", "-q", str(shop.repo), str(other))
+    shop.run_git("-C", str(other), "remote", "set-url", "origin", shop.run_git("remote", "get-url", "origin").strip())
+    assert shop.live.run_command("init", cwd=other).returncode == 0
+    worker = shop.register_session("worker", "--member", "ada")
+    shop.run_maestro("mail", "send", "@bob", "--subject", "For bob", "--message", "Secret.")
     told = shop.call_as(worker, "session", "register", "--name", "spy", "--member", "bob", exits=REFUSED)
     assert "as its own member or without a member" in told
     told = shop.call_as(worker, "session", "register", "--name", "spy", exits=REFUSED, cwd=other)
     assert "in its own checkout" in told
     shop.call_as(worker, "session", "register", "--name", "helper", "--member", "ada")
     shop.call_as(worker, "session", "register", "--name", "plain")
-    lead = shop.join("lead", "--mode", "coordinate")
+    lead = shop.register_session("lead", "--mode", "coordinate")
     shop.call_as(lead, "session", "register", "--name", "bobs", "--member", "bob")
 
 
 def test_an_agent_starts_inside_the_checkout_whatever_path_is_given(shop: Workshop, tmp_path: Path) -> None:
-    lead = shop.join("lead", "--mode", "coordinate")
+    lead = shop.register_session("lead", "--mode", "coordinate")
     (shop.repo / "docs").mkdir()
     (shop.repo / "out").symlink_to(tmp_path)
     for path, expected in (
@@ -153,13 +153,13 @@ def test_an_agent_starts_inside_the_checkout_whatever_path_is_given(shop: Worksh
 
 
 def test_connecting_agents_is_the_persons(shop: Workshop) -> None:
-    lead = shop.lead()
+    lead = shop.register_coordinator()
     for words in (("connect", "claude"), ("disconnect", "claude"), ("connect", "codex", "--dry-run")):
         assert "Only the person runs" in shop.call_as(lead, *words, exits=REFUSED)
 
 
 def test_a_backup_to_a_path_of_the_server_is_the_persons(shop: Workshop, tmp_path: Path) -> None:
-    lead = shop.lead()
+    lead = shop.register_coordinator()
     target = tmp_path / "stolen.tar"
     answer = httpx.post(
         f"{shop.live.url}/api/backup",
@@ -181,13 +181,13 @@ def test_a_backup_to_a_path_of_the_server_is_the_persons(shop: Workshop, tmp_pat
     ],
 )
 def test_no_compound_command_is_free(command: str) -> None:
-    policy = Policy(("shell:maestro *",))
-    assert policy.decide(f"shell:{command}") is None
-    assert policy.decide("shell:maestro task list") is True
+    policy = PermissionPolicy(("shell:maestro *",))
+    assert policy.decide_actions(f"shell:{command}") is None
+    assert policy.decide_actions("shell:maestro task list") is True
 
 
 def _token(shop: Workshop, name: str) -> str:
     """Return the token of a spawned session, from its program's environment."""
-    pid = shop.session(name)["pid"]
+    pid = shop.show_session(name)["pid"]
     variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     return next(one.partition(b"=")[2].decode() for one in variables if one.startswith(b"MAESTRO_TOKEN="))

@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from maestro.core import errors
-from maestro.surfaces.rest.guard import Guard
+from maestro.surfaces.rest.guard import HeaderGuard
 from maestro.testing.live import LiveServer
 
-GUARD = Guard(["maestro.example"])
+GUARD = HeaderGuard(["maestro.example"])
 
 
 def check(*headers: tuple[bytes, bytes]) -> None:
-    GUARD.check(list(headers))
+    GUARD.check_headers(list(headers))
 
 
 @pytest.mark.parametrize("host", [b"127.0.0.1:80", b"localhost", b"[::1]:4900", b"[::1]", b"Maestro.Example:1"])

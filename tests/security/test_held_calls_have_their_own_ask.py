@@ -11,10 +11,10 @@ from maestro.domain.callers import Caller
 from maestro.events.hub import EVERYTHING
 from maestro.operations import asks as ops
 from maestro.services import asks
-from maestro.services.hooks.holding import Holding, withdraw_left
+from maestro.services.hooks.permission_hold import PermissionHolds, withdraw_permission_asks
 from maestro.testing.supervised import SECONDS_MAX
-from maestro.tools.hooks import base, known
-from maestro.tools.hooks.base import Happening, Kind, Moment, Reply
+from maestro.tools import hook_dialect, hook_registry
+from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, ReplyKind
 
 SAME = "x" * 8000
 
@@ -33,38 +33,41 @@ async def until_asked(server: Any, caller: Caller, count: int) -> list[Ask]:
     return found
 
 
-def wants(command: str) -> Happening:
+def wants(command: str) -> HookEvent:
     payload = b'{"tool_name": "Bash", "tool_input": {"command": "%s"}}' % command.encode()
-    found = known.DIALECTS["claude"].read("PermissionRequest", base.decode(payload))
-    assert found is not None and found.moment is Moment.ASKS and found.call
+    found = hook_registry.DIALECTS["claude"].read_event("PermissionRequest", hook_dialect.decode_payload(payload))
+    assert found is not None and found.moment is HookMoment.ASKS and found.call_digest
     return found
 
 
 async def answer(server: Any, dana: Caller, ask: Ask, text: str) -> None:
-    await server.store.write(lambda tx: asks.answer(tx, dana, ops.AnswerAsk(id=ask.id, answer=text)))
+    await server.store.write(lambda tx: asks.answer_ask(tx, dana, ops.AnswerAsk(id=ask.id, answer=text)))
 
 
 async def test_calls_that_differ_after_the_shown_part_are_two_asks(server: Any, dana: Caller, join: Any) -> None:
     caller = await join("ada")
-    holding = Holding(server.store, server.hub)
-    good, bad = (asyncio.ensure_future(holding.hold(caller, wants(SAME + end))) for end in ("good", "evil"))
+    holding = PermissionHolds(server.store, server.hub)
+    good, bad = (asyncio.ensure_future(holding.hold_call(caller, wants(SAME + end))) for end in ("good", "evil"))
     first, second = await until_asked(server, caller, 2)
     assert (first.title, first.text) == (second.title, second.text)
     await answer(server, dana, first, "allow")
     await answer(server, dana, second, "deny")
-    replies: list[Reply] = [await good, await bad]
-    assert {reply.kind for reply in replies} == {Kind.ALLOW, Kind.DENY}  # the asks read alike: either may be first
+    replies: list[HookReply] = [await good, await bad]
+    assert {reply.kind for reply in replies} == {
+        ReplyKind.ALLOW,
+        ReplyKind.DENY,
+    }  # the asks read alike: either may be first
 
 
 async def test_a_call_is_not_asked_about_twice_after_a_restart(server: Any, dana: Caller, join: Any) -> None:
     caller = await join("ada")
-    lost = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME)))
+    lost = asyncio.ensure_future(PermissionHolds(server.store, server.hub).hold_call(caller, wants(SAME)))
     (ask,) = await until_asked(server, caller, 1)
-    after = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME)))
-    other = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME + "!")))
+    after = asyncio.ensure_future(PermissionHolds(server.store, server.hub).hold_call(caller, wants(SAME)))
+    other = asyncio.ensure_future(PermissionHolds(server.store, server.hub).hold_call(caller, wants(SAME + "!")))
     await until_asked(server, caller, 2)
     await answer(server, dana, ask, "allow")
-    assert {(await lost).kind, (await after).kind} == {Kind.ALLOW}
+    assert {(await lost).kind, (await after).kind} == {ReplyKind.ALLOW}
     assert not other.done()  # the answer to one call is no answer to another
     other.cancel()
     await asyncio.gather(other, return_exceptions=True)
@@ -72,18 +75,18 @@ async def test_a_call_is_not_asked_about_twice_after_a_restart(server: Any, dana
 
 async def test_an_answer_that_nobody_took_is_found_by_its_call(server: Any, dana: Caller, join: Any) -> None:
     caller = await join("ada")
-    died = Holding(server.store, server.hub)
+    died = PermissionHolds(server.store, server.hub)
     died._withdraw_ask = mock.AsyncMock()  # type: ignore[method-assign]  # a server that is killed takes nothing back
-    lost = asyncio.ensure_future(died.hold(caller, wants(SAME)))
+    lost = asyncio.ensure_future(died.hold_call(caller, wants(SAME)))
     (ask,) = await until_asked(server, caller, 1)
     lost.cancel()
     await asyncio.gather(lost, return_exceptions=True)
     await answer(server, dana, ask, "allow")
-    other = asyncio.ensure_future(Holding(server.store, server.hub).hold(caller, wants(SAME + "!")))
+    other = asyncio.ensure_future(PermissionHolds(server.store, server.hub).hold_call(caller, wants(SAME + "!")))
     await until_asked(server, caller, 1)
     assert not other.done()
-    reply = await Holding(server.store, server.hub).hold(caller, wants(SAME))
-    assert reply.kind is Kind.ALLOW
+    reply = await PermissionHolds(server.store, server.hub).hold_call(caller, wants(SAME))
+    assert reply.kind is ReplyKind.ALLOW
     other.cancel()
     await asyncio.gather(other, return_exceptions=True)
 
@@ -91,8 +94,8 @@ async def test_an_answer_that_nobody_took_is_found_by_its_call(server: Any, dana
 async def test_only_a_programs_own_requests_are_taken_back(server: Any, join: Any) -> None:
     caller = await join("ada")
     like = ops.CreateAsk(
-        title="May it use Bash?", message="claude waits for permission.", kind=ops.Kind.PERMISSION, choice=[]
+        title="May it use Bash?", message="claude waits for permission.", kind=ops.AskKind.PERMISSION, choice=[]
     )
-    await server.store.write(lambda tx: asks.create(tx, caller, like))
-    await server.store.write(lambda tx: withdraw_left(tx, caller))
+    await server.store.write(lambda tx: asks.create_ask(tx, caller, like))
+    await server.store.write(lambda tx: withdraw_permission_asks(tx, caller))
     assert len(await read_asks(server, caller)) == 1  # the agent asked for this itself

@@ -4,7 +4,7 @@ import pytest
 
 from maestro.prompts import xml
 from maestro.surfaces.cli.render import style
-from maestro.text.terminal_text import Lines
+from maestro.text.terminal_text import TerminalLines
 
 HIDDEN = [
     *range(0x200B, 0x200E),
@@ -23,10 +23,10 @@ ORDINARY = [
 
 
 def lines(text: str) -> str:
-    return Lines().take(text + "\n").removesuffix("\n")
+    return TerminalLines().add_output(text + "\n").removesuffix("\n")
 
 
-SHOWS = [xml.text, style.body, style.line, style.finish, lines]
+SHOWS = [xml.escape_text, style.safe_body, style.safe_line, style.finish_text, lines]
 
 
 def spelled(code: int) -> str:
@@ -51,7 +51,7 @@ def test_a_message_in_variation_selectors_is_spelled_out(shows) -> None:
 @pytest.mark.parametrize("shows", SHOWS)
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_text_stays_as_it_is(shows, text: str) -> None:
-    expected = text.replace("\t", " ") if shows is style.line else text
+    expected = text.replace("\t", " ") if shows is style.safe_line else text
     assert shows(text) == expected
 
 

@@ -22,11 +22,11 @@ from typing import Any
 
 import pytest
 
-from maestro.supervisor import process_name
+from maestro.supervisor import supervisor_process_name
 from maestro.testing import rounds
-from maestro.testing.beads import Hand, put_on_path
+from maestro.testing.beads import BeadsUser, put_on_path
 from maestro.testing.live import PYTHON_CLIENT, SupervisedServer
-from maestro.testing.supervised import identity, is_there, until
+from maestro.testing.supervised import is_running, process_identity, wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt orphans")
@@ -83,18 +83,18 @@ class Stage:
         """Write the programs that play plans into the checkouts, as they stand there before the first `init`."""
         for origin in ("setup", "filter"):
             self._write_script(origin, ends="cat" if origin == "filter" else "true")
-        self.shop.git("config", "filter.x.smudge", f"sh {self.folder}/filter.sh")
-        self.shop.git("config", "filter.x.clean", "cat")
+        self.shop.run_git("config", "filter.x.smudge", f"sh {self.folder}/filter.sh")
+        self.shop.run_git("config", "filter.x.clean", "cat")
         (self.shop.repo / ".gitattributes").write_text("README filter=x\n")
         settings = self.shop.repo / ".maestro" / "config.toml"
         settings.parent.mkdir()
         settings.write_text(f"[worktree]\nsetup = {json.dumps(f'sh {self.folder}/setup.sh')}\n")
-        self.shop.git("add", "-A")
-        self.shop.git("commit", "-qm", "filtered")
-        self.shop.maestro("init")
-        hand = Hand(self.beads.repo).init()
-        hand.choose()
-        self.beads.maestro("init")
+        self.shop.run_git("add", "-A")
+        self.shop.run_git("commit", "-qm", "filtered")
+        self.shop.run_maestro("init")
+        hand = BeadsUser(self.beads.repo).init()
+        hand.choose_beads()
+        self.beads.run_maestro("init")
 
     def _write_script(self, origin: str, *, ends: str) -> None:
         script = f"test -e {self.folder}/{origin}.json && {{ {self.player(origin)}; }}\n{ends}\n"
@@ -113,7 +113,7 @@ class Stage:
         plan = this.plan | {
             "home": str(self.shop.live.home),
             "folder": str(folder),
-            "name": process_name(str(self.shop.live.home)),
+            "name": supervisor_process_name(str(self.shop.live.home)),
             "commands": [[*client, *words] for words in ASKED] if client else [],
             "requests": [] if client else REQUESTS,
         }
@@ -122,8 +122,8 @@ class Stage:
         (self.folder / f"{this.origin}.json").write_text(json.dumps(plan))
         begun = self._begin(this)
         try:
-            until((folder / "begun").exists, what=f"the process of {this}")
-            until(lambda: (folder / "ready").exists() or is_gone(folder / "begun"), what="the hidden process")
+            wait_until((folder / "begun").exists, what=f"the process of {this}")
+            wait_until(lambda: (folder / "ready").exists() or is_gone(folder / "begun"), what="the hidden process")
             self._kill_and_go(this, folder)
             answers = self._answers(folder)
         finally:
@@ -137,13 +137,13 @@ class Stage:
         if this.origin == "agent":
             words = ["--", "sh", "-c", self.player("agent")]
         elif this.origin == "gate":
-            made = self.shop.task(name, "--gate", self.player("gate"))
+            made = self.shop.create_task(name, "--gate", self.player("gate"))
             words = ["--task", made["id"], "--", "true"]
         elif this.origin == "tracker":
-            return self.shop.live.begin("tracker", "sync", cwd=self.beads.repo)
+            return self.shop.live.start_command("tracker", "sync", cwd=self.beads.repo)
         else:
             words = ["--worktree", "--", "true"]
-        return self.shop.live.begin("session", "spawn", "--name", name, *words, cwd=self.shop.repo)
+        return self.shop.live.start_command("session", "spawn", "--name", name, *words, cwd=self.shop.repo)
 
     def _kill_and_go(self, this: Try, folder: Path) -> None:
         go = (folder / "go").touch
@@ -159,19 +159,21 @@ class Stage:
 
     def _runner_of(self, name: str) -> int:
         """Return the pid of the runner of a session."""
-        shown = until(lambda: self._shown(name), what="the session")
-        note = self.shop.folder(shown["id"]) / "runner.json"
-        until(note.exists, what="the runner's note")
+        shown = wait_until(lambda: self._shown(name), what="the session")
+        note = self.shop.runner_folder(shown["id"]) / "runner.json"
+        wait_until(note.exists, what="the runner's note")
         return int(json.loads(note.read_bytes())["runner"])
 
     def _shown(self, name: str) -> dict[str, Any] | None:
-        done = self.shop.live.command("session", "show", name, "--json", cwd=self.shop.repo)
+        done = self.shop.live.run_command("session", "show", name, "--json", cwd=self.shop.repo)
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def _answers(self, folder: Path) -> list[tuple[int, str]]:
         """Return the answers; none if the process has gone, as a process of an ended session may."""
         file, ready = folder / "answers", folder / "ready"
-        until(lambda: file.exists() or is_gone(ready if ready.exists() else folder / "begun"), what="the answers")
+        wait_until(
+            lambda: file.exists() or is_gone(ready if ready.exists() else folder / "begun"), what="the answers"
+        )
         found: list[tuple[int, str]] = json.loads(file.read_text()) if file.exists() else []
         return found
 
@@ -184,14 +186,14 @@ class Stage:
 
     def wait_for_server(self) -> None:
         """Return once the server answers the person, as the person."""
-        until(lambda: self.shop.live.command("whoami", cwd="/").returncode == 0, what="the server")
-        assert self.shop.json("whoami")["role"] == "person"
+        wait_until(lambda: self.shop.live.run_command("whoami", cwd="/").returncode == 0, what="the server")
+        assert self.shop.call_json("whoami")["role"] == "person"
 
 
 def is_gone(note: Path) -> bool:
     """Return whether the process that wrote its pid is gone, and has had time to write a note under another pid."""
     is_old = time.time() - note.stat().st_mtime > HIDING_SECONDS_MAX
-    return is_old and not is_there(identity(int(note.read_text())))
+    return is_old and not is_running(process_identity(int(note.read_text())))
 
 
 def outcome_of(this: Try, answers: list[tuple[int, str]]) -> str:
@@ -235,7 +237,7 @@ def stage(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Stage]:
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_a_hidden_process_is_never_the_person(stage: Stage) -> None:
-    played, seed = rounds.count(20, full=200), rounds.seed()
+    played, seed = rounds.round_count(20, full=200), rounds.round_seed()
     chosen = random.Random(seed)
     outcomes: Counter[str] = Counter()
     answered: Counter[str] = Counter()
@@ -247,8 +249,8 @@ def test_a_hidden_process_is_never_the_person(stage: Stage) -> None:
         answered[this.origin] += outcome in ("session", "nobody", "refused")
         killed[f"with_{this.kill}_killed"] += 1
         stage.wait_for_server()
-    assert stage.shop.json("config", "get", "events_days")["settings"] == {"events_days": 90}
+    assert stage.shop.call_json("config", "get", "events_days")["settings"] == {"events_days": 90}
     assert answered.total() >= played / 2 and (played < 100 or all(answered[origin] for origin in KILLS)), answered
-    rounds.report(
+    rounds.report_rounds(
         "hidden processes", played, seed=seed, the_person=0, **outcomes, **killed, answered=f"{dict(answered)}"
     )

@@ -16,7 +16,7 @@ import pytest
 
 from maestro.services.hooks import record_files
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 HOOKS = 10
 ANSWER_SECONDS_MAX = 30.0
@@ -37,7 +37,7 @@ class Agent:
         return httpx.post(f"{self.live.url}/hooks/claude/Stop", json=body, headers=headers, timeout=seconds)
 
     def used(self) -> Any:
-        done = self.live.command("session", "show", "w", "--json", cwd=self.folder.parent / "vc")
+        done = self.live.run_command("session", "show", "w", "--json", cwd=self.folder.parent / "vc")
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)["usage"]
 
@@ -56,13 +56,13 @@ def agent(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Agent]:
     }
     with LiveServer(tmp_path / "live", settings) as live:
         words = ("session", "spawn", "--name", "w", "--tool", "claude", "--driver", "terminal", "--json")
-        done = live.command(*words, cwd=make_repo("vc"))
+        done = live.run_command(*words, cwd=make_repo("vc"))
         assert done.returncode == 0, done.stderr.decode()
-        said = until(
+        said = wait_until(
             lambda: token.exists() and token.read_text().endswith("\n") and token.read_text(), what="a token"
         )
         yield Agent(live, own, said.strip())
-        live.command("session", "stop", "w", cwd=tmp_path / "src" / "dave" / "vc")
+        live.run_command("session", "stop", "w", cwd=tmp_path / "src" / "dave" / "vc")
 
 
 def test_ten_pipes_for_transcripts_stop_nobody(agent: Agent) -> None:
@@ -87,7 +87,7 @@ def test_a_record_below_the_tools_own_folder_is_counted(agent: Agent) -> None:
     record.parent.mkdir()
     record.write_text(LINE)
     assert agent.stop(record).status_code == 200
-    (used,) = until(agent.used, what="the usage")
+    (used,) = wait_until(agent.used, what="the usage")
     assert (used["input_tokens"], used["output_tokens"]) == (3, 4)
 
 
@@ -112,7 +112,7 @@ async def test_reads_that_hang_use_only_their_own_threads(tmp_path: Path, monkey
         go_on.wait(ANSWER_SECONDS_MAX)
 
     monkeypatch.setattr(record_files, "_read_piece", hang)
-    readers = [asyncio.create_task(record_files.read("x", (str(tmp_path),), start=0)) for _ in range(HOOKS)]
+    readers = [asyncio.create_task(record_files.read_record("x", (str(tmp_path),), start=0)) for _ in range(HOOKS)]
     try:
         async with asyncio.timeout(ANSWER_SECONDS_MAX):
             await asyncio.to_thread(hung.acquire)

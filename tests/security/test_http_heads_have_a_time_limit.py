@@ -133,7 +133,7 @@ async def test_a_long_wait_is_answered(server: Server, dana: Caller, vc: str, po
 @pytest.fixture
 def four_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "http_head_seconds_max", PATIENCE_SECONDS, raising=False)
-    monkeypatch.setattr(limits, "http_strangers_max", 4, raising=False)
+    monkeypatch.setattr(limits, "http_unidentified_connections_max", 4, raising=False)
 
 
 @pytest.mark.usefixtures("four_strangers")  # before the server listens
@@ -179,5 +179,5 @@ def test_half_open_connections_do_not_shut_the_person_out(cramped: LiveServer) -
         for _ in range(600):
             half = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS))
             half.sendall(HALF_A_HEAD)
-        done = cramped.command("project", "list")
+        done = cramped.run_command("project", "list")
         assert done.returncode == 0, done.stderr.decode()

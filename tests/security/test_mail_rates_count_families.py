@@ -20,7 +20,7 @@ from maestro.operations import projects as project_ops
 from maestro.operations import sessions as session_ops
 from maestro.server.app import Server
 from maestro.testing.clock import FakeClock
-from maestro.tools.hooks.base import Happening, Kind, Moment, Reply
+from maestro.tools.hook_dialect import HookEvent, HookMoment, HookReply, ReplyKind
 
 Join = Callable[..., Any]
 FAMILY_MAX, PROJECT_MAX = 1_200, 3_000
@@ -100,13 +100,15 @@ class Agent:
     """An agent whose hooks fire, and to which every answer comes out."""
 
     def __init__(self, server: Server, caller: Caller) -> None:
-        self._desk = server.hook_desk
+        self._desk = server.hook_handler
         self.caller = caller
 
-    async def calls_a_tool(self, *, is_aside: bool = False) -> Reply:
-        happening = Happening(tool="claude", event="PreToolUse", moment=Moment.BEFORE_TOOL, is_aside=is_aside)
-        reply = await self._desk.happened(self.caller, happening)
-        await self._desk.handed(self.caller, reply, is_out=True)
+    async def calls_a_tool(self, *, is_aside: bool = False) -> HookReply:
+        happening = HookEvent(
+            tool="claude", event="PreToolUse", moment=HookMoment.BEFORE_TOOL, is_from_subagent=is_aside
+        )
+        reply = await self._desk.answer_hook(self.caller, happening)
+        await self._desk.settle_reply(self.caller, reply, is_delivered=True)
         return reply
 
 
@@ -124,7 +126,7 @@ async def refusals(server: Server, agent: Agent, sender: Caller, *, calls: int =
     refused = 0
     for _ in range(calls):
         await send(server, sender, agent.caller.name, priority=Priority.CRITICAL)
-        refused += (await agent.calls_a_tool(is_aside=is_aside)).kind is Kind.REFUSE
+        refused += (await agent.calls_a_tool(is_aside=is_aside)).kind is ReplyKind.REFUSE
     return refused
 
 
@@ -141,9 +143,9 @@ async def test_a_critical_issue_of_another_project_refuses_no_tool_call(
     agent, stranger = Agent(server, await join("coder")), await join("stranger", project=other)
     request = mail_shapes.SendMail(to=["vc"], subject="s", message="b", priority=Priority.CRITICAL)
     opened = await server.call(mail_ops.SEND, request, caller=stranger)
-    assert opened.issue and (await agent.calls_a_tool()).kind is Kind.NOTHING
+    assert opened.issue and (await agent.calls_a_tool()).kind is ReplyKind.NOTHING
     await send(server, stranger, opened.issue, priority=Priority.CRITICAL)
-    assert (await agent.calls_a_tool()).kind is Kind.NOTHING
+    assert (await agent.calls_a_tool()).kind is ReplyKind.NOTHING
 
 
 @pytest.mark.parametrize("is_aside", [False, True])

@@ -18,7 +18,7 @@ import pytest
 import maestro
 from maestro.client.native import build
 from maestro.testing import rounds
-from maestro.testing.frames import Connection, FrameServer, Request
+from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnection
 
 SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g -U_FORTIFY_SOURCE"
 PYTHON = "#!/bin/sh\necho became python\nexit 9\n"  # what the native client becomes: beside the point here
@@ -35,7 +35,7 @@ class Client:
     home: Path
 
     def run(self, *words: str, sends: bytes, stdin: bytes = b"{}", **env: str) -> subprocess.CompletedProcess[bytes]:
-        def script(connection: Connection, request: Request) -> None:
+        def script(connection: ScriptedConnection, request: ClientRequest) -> None:
             connection.sock.sendall(sends)
 
         with FrameServer(self.home / "maestro.sock", script):
@@ -62,7 +62,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("bin") / "maestro"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFLAGS", SANITIZE)
-        command = build.command(program, version="0")
+        command = build.compile_command(program, version="0")
     if command is None:
         pytest.skip("no C compiler on this machine")
     done = subprocess.run(command, capture_output=True, check=False)
@@ -87,7 +87,7 @@ def native(sanitized: Path, home: Path) -> Client:
 
 @pytest.fixture(params=["native", "python"])
 def client(request: pytest.FixtureRequest, sanitized: Path, home: Path) -> Client:
-    thin = [sys.executable, "-c", "from maestro.client.thin import main; main()"]
+    thin = [sys.executable, "-c", "from maestro.client.main import main; main()"]
     return Client([str(sanitized)] if request.param == "native" else thin, home)
 
 
@@ -117,9 +117,9 @@ def test_a_huge_exit_code_is_no_success(client: Client, given: bytes) -> None:
 
 
 def test_a_hook_has_an_end_whatever_wait_is_told(client: Client) -> None:
-    def script(connection: Connection, request: Request) -> None:
-        connection.send(b"W", b"0")
-        connection.receive()  # until the client has gone
+    def script(connection: ScriptedConnection, request: ClientRequest) -> None:
+        connection.send_frame(b"W", b"0")
+        connection.receive_frame()  # until the client has gone
 
     began = time.monotonic()
     with FrameServer(client.home / "maestro.sock", script):
@@ -134,8 +134,8 @@ def test_a_hook_that_is_cut_off_in_time_is_kept(client: Client) -> None:
     (client.home / "hooks").mkdir()
     payload = b'{"text": "' + b"x" * 900_000 + b'"}'
 
-    def script(connection: Connection, request: Request) -> None:
-        connection.send(b"I")
+    def script(connection: ScriptedConnection, request: ClientRequest) -> None:
+        connection.send_frame(b"I")
         time.sleep(5.5)  # longer than the hook waits: nothing of its payload is read
 
     with FrameServer(client.home / "maestro.sock", script):
@@ -147,7 +147,7 @@ def test_a_hook_that_is_cut_off_in_time_is_kept(client: Client) -> None:
 
 @pytest.mark.rounds
 def test_random_frames_find_no_memory_error(native: Client) -> None:
-    played, seed = rounds.count(40, full=1000), rounds.seed()
+    played, seed = rounds.round_count(40, full=1000), rounds.round_seed()
     chosen = random.Random(seed)
     for number in range(played):
         sends = b"".join(_some_frame(chosen) for _ in range(chosen.randint(1, 6)))
@@ -160,7 +160,7 @@ def test_random_frames_find_no_memory_error(native: Client) -> None:
         assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, told
         assert not hook or (done.returncode, done.stderr) == (0, b""), told
         assert done.returncode >= 0, told
-    rounds.report("hostile frames", played, seed=seed, sanitizer_findings=0)
+    rounds.report_rounds("hostile frames", played, seed=seed, sanitizer_findings=0)
 
 
 def _some_frame(chosen: random.Random) -> bytes:

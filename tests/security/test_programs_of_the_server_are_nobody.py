@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 
 
@@ -17,7 +17,7 @@ def probe(shop: Workshop, file: str) -> str:
 
 
 def asked_as(file: Path) -> dict[str, Any]:
-    until(file.exists, what=f"an answer in {file.name}")
+    wait_until(file.exists, what=f"an answer in {file.name}")
     found: dict[str, Any] = json.loads(file.read_text())
     return found
 
@@ -28,8 +28,8 @@ def is_nobody(answer: dict[str, Any]) -> bool:
 
 def test_a_gate_is_nobody(shop: Workshop) -> None:
     (shop.repo / "gate.sh").write_text(probe(shop, "gate"))
-    shop.task("Parser", "--gate", "sh gate.sh")
-    shop.spawn("--task", "#1", "--", "true")
+    shop.create_task("Parser", "--gate", "sh gate.sh")
+    shop.spawn_session("--task", "#1", "--", "true")
     assert is_nobody(asked_as(shop.repo / "gate"))
 
 
@@ -38,9 +38,9 @@ def test_an_orphan_of_a_gate_is_nobody(supervised: Workshop) -> None:
     waiting = f"touch begun; until test -e go; do sleep 0.05; done; {command}"
     hidden = f"(setsid env -i sh -c '{waiting}' > out 2>&1 &)"
     (supervised.repo / "gate.sh").write_text(f"{hidden}\nuntil test -e begun; do sleep 0.05; done\n")
-    supervised.task("Parser", "--gate", "sh gate.sh")
-    supervised.spawn("--task", "#1", "--", "true")
-    until(lambda: supervised.status("#1") == "completed", what="the verdict")
+    supervised.create_task("Parser", "--gate", "sh gate.sh")
+    supervised.spawn_session("--task", "#1", "--", "true")
+    wait_until(lambda: supervised.task_status("#1") == "completed", what="the verdict")
     (supervised.repo / "go").touch()
     assert is_nobody(asked_as(supervised.repo / "gate"))
 
@@ -49,6 +49,6 @@ def test_a_set_up_command_is_nobody(shop: Workshop) -> None:
     (shop.repo / ".maestro").mkdir()
     command = probe(shop, "setup")
     (shop.repo / ".maestro" / "config.toml").write_text(f"[worktree]\nsetup = {json.dumps(command)}\n")
-    shop.maestro("init")
-    shop.spawn("--name", "ada", "--worktree", "--", "sleep", "60")
+    shop.run_maestro("init")
+    shop.spawn_session("--name", "ada", "--worktree", "--", "sleep", "60")
     assert is_nobody(asked_as(shop.repo / "setup"))

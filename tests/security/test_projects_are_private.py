@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.security.sweep.world import World, find_markers, open_world
 
-from maestro.testing.mcp_wire import Wire
+from maestro.testing.mcp_wire import McpWire
 
 ISSUE = "victim.friend-issue"
 ISSUE_TITLE = {"victim.friend-issue-title"}
@@ -73,10 +73,10 @@ def test_papers_and_gates_of_an_issue_are_hidden_from_third_projects(world: Worl
 
 
 def test_the_mcp_resource_of_an_issue_hides_its_papers(world: World) -> None:
-    wire = Wire(world.live, world.tokens["worker"])
+    wire = McpWire(world.live, world.tokens["worker"])
     params = {"uri": f"maestro://tasks/{world.refs[ISSUE]}"}
-    answer = wire.post(
-        {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params}, headers=wire.hello()
+    answer = wire.post_message(
+        {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params}, headers=wire.initialize_session()
     )
     wire.http.close()
     assert answer.status_code == 200

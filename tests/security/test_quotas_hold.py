@@ -12,8 +12,8 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
-from maestro.domain.messages import Type
-from maestro.domain.trackers import OUTSIDE
+from maestro.domain.messages import MessageType
+from maestro.domain.trackers import TRACKER_PREFIX
 from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
 from maestro.operations import mail as mail_ops
@@ -23,10 +23,10 @@ from maestro.operations import tasks as task_ops
 from maestro.server.app import Server
 from maestro.services import quotas
 from maestro.services.families import Families
-from maestro.services.hooks.holding import Holding
+from maestro.services.hooks.permission_hold import PermissionHolds
 from maestro.store.base import Tx
 from maestro.testing.clock import FakeClock
-from maestro.tools.hooks.base import Happening, Moment
+from maestro.tools.hook_dialect import HookEvent, HookMoment
 
 Join = Callable[..., Any]
 BIG = b"x" * (limits.inline_bytes_max + 1)
@@ -83,7 +83,7 @@ async def test_children_that_have_ended_make_room(server: Server, join: Join, cl
     worker = await join("worker")
     assert await until_refused(500, register(server, worker)) == limits.sessions_per_parent_default
     clock.advance(61)
-    found = await server.store.read(lambda tx: tx.sessions.children(worker.name, limit=1))
+    found = await server.store.read(lambda tx: tx.sessions.list_children(worker.name, limit=1))
     await server.call(session_ops.END, session_ops.EndSession(id=found[0].id), caller=worker)
     assert await until_refused(5, lambda number: register(server, worker)(1_000 + number)) == 1
 
@@ -126,7 +126,7 @@ async def test_a_session_has_so_many_open_asks(server: Server, join: Join) -> No
     worker = await join("worker")
     assert await until_refused(300, ask(server, worker)) == limits.asks_per_session_default
     with pytest.raises(errors.LimitReached):  # a query to the person is an ask too
-        query = mail_shapes.SendMail(to=["human"], subject="s", message="b", type=Type.QUERY)
+        query = mail_shapes.SendMail(to=["human"], subject="s", message="b", type=MessageType.QUERY)
         await server.call(mail_ops.SEND, query, caller=worker)
     found = await server.call(ask_ops.LIST, ask_ops.ListAsks(), caller=worker)
     await server.call(ask_ops.WITHDRAW, ask_ops.OneAsk(id=found.asks[0].id), caller=worker)
@@ -154,11 +154,11 @@ async def test_asking_and_taking_back_is_counted(server: Server, join: Join) -> 
 async def test_requests_for_permission_are_counted(server: Server, join: Join) -> None:
     """Each hook that asks for permission opens an ask, as long as the quota has room."""
     worker = await join("worker")
-    holding = Holding(server.store, server.hub, may_ask=server.quotas.may_ask)
+    holding = PermissionHolds(server.store, server.hub, may_ask=server.quotas.count_ask)
 
     def hold(number: int) -> asyncio.Task[Any]:
-        wanted = Happening(tool="claude", event="PermissionRequest", moment=Moment.ASKS, asked=f"rm {number}")
-        return asyncio.create_task(holding.hold(worker, wanted))
+        wanted = HookEvent(tool="claude", event="PermissionRequest", moment=HookMoment.ASKS, summary=f"rm {number}")
+        return asyncio.create_task(holding.hold_call(worker, wanted))
 
     waiting = {hold(number) for number in range(100)}
     refused: set[asyncio.Task[Any]] = set()
@@ -175,11 +175,11 @@ async def test_requests_for_permission_are_counted(server: Server, join: Join) -
 
 async def test_a_tracker_imports_as_much_as_it_has(server: Server) -> None:
     """A name in a tracker is no session: its issues are not counted."""
-    tracker = Caller(Role.PERSON, f"{OUTSIDE}ada")
+    tracker = Caller(Role.PERSON, f"{TRACKER_PREFIX}ada")
 
     def import_many(tx: Tx) -> None:
         for number in range(2 * limits.tasks_per_minute_default):
-            server.quotas.may_create_task(tx, tracker, task_ops.CreateTask(title=f"t{number}", description="x" * 9))
+            server.quotas.count_new_task(tx, tracker, task_ops.CreateTask(title=f"t{number}", description="x" * 9))
 
     await server.store.read(import_many)
 
@@ -190,7 +190,7 @@ async def test_a_tracker_imports_as_much_as_it_has(server: Server) -> None:
 @pytest.fixture
 def cramped(server: Server) -> Server:
     """The same server with a small quota of bytes."""
-    server.quotas.bounds = quotas.Bounds(project_bytes_per_day=3 * len(BIG))
+    server.quotas.bounds = quotas.QuotaBounds(project_bytes_per_day=3 * len(BIG))
     return server
 
 
@@ -216,13 +216,13 @@ async def test_a_project_stores_so_many_bytes_a_day(
     worker, another = await join("worker"), await join("another")
     task_id = await hold_task(cramped, worker)
     assert await until_refused(10, add(cramped, worker, task_id)) == 3
-    attach = [mail_shapes.File(file_name="f", content=BIG + b"mail")]
+    attach = [mail_shapes.MailFile(file_name="f", content=BIG + b"mail")]
     letter = mail_shapes.SendMail(to=["human"], subject="s", message="b", attach=attach)
     with pytest.raises(errors.LimitReached):
         await cramped.call(mail_ops.SEND, letter, caller=another)
     with pytest.raises(errors.LimitReached):
         await create(cramped, another, description="x" * 100_000)(1)
-    assert len(cramped.blobs.all()) == 3  # what was refused left nothing
+    assert len(cramped.blobs.all_files()) == 3  # what was refused left nothing
     assert await until_refused(5, add(cramped, dana, task_id)) == 5
     clock.advance(DAY_SECONDS)
     assert await until_refused(1, add(cramped, dana, task_id)) == 1
@@ -242,15 +242,15 @@ async def test_the_bytes_of_the_day_outlive_the_server(server: Server, join: Joi
     worker = await join("worker")
     task_id = await hold_task(server, worker)
     await add(server, worker, task_id)(0)
-    attach = [mail_shapes.File(file_name="f", content=BIG)]
+    attach = [mail_shapes.MailFile(file_name="f", content=BIG)]
     letter = mail_shapes.SendMail(to=["human"], subject="s", message="x" * limits.message_chars_max, attach=attach)
     await server.call(mail_ops.SEND, letter, caller=worker)
     stored = 2 * len(BIG) + limits.message_chars_max
-    anew = quotas.Quotas(Families(), quotas.Bounds(project_bytes_per_day=stored + 1))
-    await anew.remember(server.store)
-    anew.take_bytes(worker, 1, at=clock.now())
+    anew = quotas.Quotas(Families(), quotas.QuotaBounds(project_bytes_per_day=stored + 1))
+    await anew.load_bytes_of_day(server.store)
+    anew.count_bytes(worker, 1, at=clock.now())
     with pytest.raises(errors.LimitReached) as refused:
-        anew.take_bytes(worker, 1, at=clock.now())
+        anew.count_bytes(worker, 1, at=clock.now())
     assert refused.value.data["used"] == stored + 1
 
 
@@ -260,10 +260,10 @@ async def test_the_bytes_of_the_day_outlive_the_server(server: Server, join: Joi
 async def test_every_quota_can_be_set_and_switched_off(tmp_path: Path, clock: FakeClock) -> None:
     home = tmp_path / "set"
     home.mkdir(mode=0o700)
-    names = quotas.Bounds.__struct_fields__
+    names = quotas.QuotaBounds.__struct_fields__
     (home / "config.toml").write_text("".join(f"{name} = 0\n" for name in names))
     server = Server(home, clock=clock)
     try:
-        assert server.quotas.bounds == quotas.Bounds(**dict.fromkeys(names, 0))
+        assert server.quotas.bounds == quotas.QuotaBounds(**dict.fromkeys(names, 0))
     finally:
         await server.close()

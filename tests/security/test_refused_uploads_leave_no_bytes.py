@@ -44,7 +44,7 @@ def files(server: Server) -> list[Path]:
 
 
 def letter(*to: str, content: bytes = BIG, **fields: Any) -> mail_shapes.SendMail:
-    attach = [mail_shapes.File(file_name="log.txt", content=content)]
+    attach = [mail_shapes.MailFile(file_name="log.txt", content=content)]
     return mail_shapes.SendMail(to=list(to), subject="s", message="b", attach=attach, **fields)
 
 
@@ -97,7 +97,9 @@ async def test_mail_past_its_rate(server: Server, join: Join) -> None:
 
 async def test_mail_that_its_receiver_does_not_take(server: Server, dana: Caller, join: Join, other: str) -> None:
     await server.call(
-        project_ops.EDIT, project_ops.EditProject(project=other, inbound=project_ops.Inbound.CLOSED), caller=dana
+        project_ops.EDIT,
+        project_ops.EditProject(project=other, inbound=project_ops.InboundPolicy.CLOSED),
+        caller=dana,
     )
     worker = await join("worker")
     opening = issue_ops.OpenIssue(to="other", title="t", message="b", attach=letter().attach)
@@ -113,14 +115,14 @@ async def test_an_answer_to_what_one_may_not_see(server: Server, dana: Caller, j
     sent = await server.call(
         mail_ops.SEND, mail_shapes.SendMail(to=[worker.name], subject="s", message="b"), caller=dana
     )
-    request = mail_shapes.Reply(id=sent.id, message="b", attach=letter().attach)
+    request = mail_shapes.ReplyMail(id=sent.id, message="b", attach=letter().attach)
     with pytest.raises(errors.NotFound):
         await server.call(mail_ops.REPLY, request, caller=stranger)
     assert stored(server) == []
 
 
 async def test_a_broadcast_that_reaches_nobody(server: Server, join: Join) -> None:
-    request = mail_shapes.Broadcast(scope="my-workers", subject="s", message="b", attach=letter().attach)
+    request = mail_shapes.BroadcastMail(scope="my-workers", subject="s", message="b", attach=letter().attach)
     with pytest.raises(errors.NotFound):
         await server.call(mail_ops.BROADCAST, request, caller=await join("boss", mode="coordinate"))
     assert stored(server) == []
@@ -135,13 +137,13 @@ async def looped(server: Server, join: Join) -> tuple[Caller, str]:
     last = await server.call(mail_ops.SEND, mail_shapes.SendMail(to=[two.name], subject="s", message="b"), caller=one)
     for _ in range(limits.mail_hops_max):
         one, two = two, one
-        last = await server.call(mail_ops.REPLY, mail_shapes.Reply(id=last.id, message="b"), caller=one)
+        last = await server.call(mail_ops.REPLY, mail_shapes.ReplyMail(id=last.id, message="b"), caller=one)
     return two, last.id
 
 
 async def test_what_was_stored_and_then_refused_is_removed(server: Server, join: Join) -> None:
     refused, last = await looped(server, join)
-    request = mail_shapes.Reply(id=last, message="b", attach=letter().attach)
+    request = mail_shapes.ReplyMail(id=last, message="b", attach=letter().attach)
     with pytest.raises(errors.Looping):
         await server.call(mail_ops.REPLY, request, caller=refused)
     assert files(server) == []
@@ -153,9 +155,11 @@ async def test_a_refused_request_takes_no_file_from_another(server: Server, join
     sender, receiver = await join("sender"), await join("receiver")
 
     async def fail(content: bytes) -> None:
-        attach = [mail_shapes.File(file_name="f", content=content)]
+        attach = [mail_shapes.MailFile(file_name="f", content=content)]
         with contextlib.suppress(errors.Looping):
-            await server.call(mail_ops.REPLY, mail_shapes.Reply(id=last, message="b", attach=attach), caller=refused)
+            await server.call(
+                mail_ops.REPLY, mail_shapes.ReplyMail(id=last, message="b", attach=attach), caller=refused
+            )
 
     for number in range(30):
         content = BIG + str(number).encode()
@@ -174,7 +178,7 @@ async def test_content_that_a_row_names_survives_a_refusal(server: Server, join:
     refused, last = await looped(server, join)
     await server.call(mail_ops.SEND, letter("human"), caller=refused)
     with pytest.raises(errors.Looping):
-        request = mail_shapes.Reply(id=last, message="b", attach=letter().attach)
+        request = mail_shapes.ReplyMail(id=last, message="b", attach=letter().attach)
         await server.call(mail_ops.REPLY, request, caller=refused)
     assert len(files(server)) == 1
 
@@ -219,17 +223,17 @@ async def test_an_upload_that_was_answered_is_answered_again_though_it_would_be_
 
 def test_a_file_goes_only_when_nobody_holds_it_and_no_row_names_it(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "blobs")
-    one, two = blobs.hold(), blobs.hold()
+    one, two = blobs.new_hold(), blobs.new_hold()
     with one:
-        kept = one.keep(BIG)
+        kept = one.store_content(BIG)
         with two:
-            two.keep(BIG)
-            one.keep(BIG)
-            blobs.discard(one.digests, lambda digest: False)
-            assert blobs.all()
-        blobs.discard(one.digests, lambda digest: False)
-        assert blobs.all()  # one has it still
-    blobs.discard(one.digests, lambda digest: True)
-    assert blobs.load(kept) == BIG
-    blobs.discard(two.digests, lambda digest: False)
-    assert blobs.all() == []
+            two.store_content(BIG)
+            one.store_content(BIG)
+            blobs.discard_unneeded(one.digests, lambda digest: False)
+            assert blobs.all_files()
+        blobs.discard_unneeded(one.digests, lambda digest: False)
+        assert blobs.all_files()  # one has it still
+    blobs.discard_unneeded(one.digests, lambda digest: True)
+    assert blobs.load_content(kept) == BIG
+    blobs.discard_unneeded(two.digests, lambda digest: False)
+    assert blobs.all_files() == []

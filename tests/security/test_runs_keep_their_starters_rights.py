@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 REFUSED = 4
@@ -15,14 +15,14 @@ RAISES = ("sh", "-c", "maestro config set events_days 33")
 
 
 def setting(shop: Workshop) -> str:
-    return shop.maestro("config", "get", "events_days").strip()
+    return shop.run_maestro("config", "get", "events_days").strip()
 
 
 def waiting_run(shop: Workshop, lead: dict[str, Any], *words: str) -> tuple[str, dict[str, Any]]:
     """Start a run of task #2, which waits for #1; return the run and the worker that holds #1."""
-    shop.task("First")
-    shop.task("Second", "--depends-on", "#1")
-    worker = shop.join("worker")
+    shop.create_task("First")
+    shop.create_task("Second", "--depends-on", "#1")
+    worker = shop.register_session("worker")
     shop.call_as(worker, "task", "start", "#1")
     started = json.loads(shop.call_as(lead, "run", "#2", "--detach", "--json", *words))
     return started["id"], worker
@@ -32,107 +32,107 @@ def refused_attempt(shop: Workshop, run_id: str) -> str:
     """Return why the run's first session was not started, once that is known."""
 
     def look() -> str | None:
-        (task,) = shop.json("run", "show", run_id)["tasks"]
+        (task,) = shop.call_json("run", "show", run_id)["tasks"]
         return task["note"] if task["attempts"] else None
 
-    return str(until(look, what="an attempt of the run"))
+    return str(wait_until(look, what="an attempt of the run"))
 
 
 def test_a_run_as_a_member_that_may_more_is_refused_at_its_start(shop: Workshop) -> None:
-    shop.maestro("member", "create", "boss", "--role", "x", "--allow", "config.set")
-    lead = shop.lead()
-    shop.task("Work")
+    shop.run_maestro("member", "create", "boss", "--role", "x", "--allow", "config.set")
+    lead = shop.register_coordinator()
+    shop.create_task("Work")
     shop.call_as(lead, "session", "spawn", "--member", "boss", "--", *RAISES, exits=REFUSED)
     told = shop.call_as(lead, "run", "#1", "--detach", "--member", "boss", "--", *RAISES, exits=REFUSED)
-    assert "more rights than its own" in told and shop.json("run", "list")["runs"] == []
-    shop.maestro("task", "edit", "#1", "--member", "boss")
+    assert "more rights than its own" in told and shop.call_json("run", "list")["runs"] == []
+    shop.run_maestro("task", "edit", "#1", "--member", "boss")
     shop.call_as(lead, "run", "#1", "--detach", "--", *RAISES, exits=REFUSED)
 
 
 def test_a_run_gains_no_operation_after_its_starter_has_ended(shop: Workshop) -> None:
     before = setting(shop)
-    shop.maestro("member", "create", "boss", "--role", "x")
-    lead = shop.lead()
+    shop.run_maestro("member", "create", "boss", "--role", "x")
+    lead = shop.register_coordinator()
     run_id, worker = waiting_run(shop, lead, "--member", "boss", "--", *RAISES)
     shop.call_as(lead, "session", "end")
-    shop.maestro("member", "edit", "boss", "--allow", "config.set")  # now boss may more than the run's starter
+    shop.run_maestro("member", "edit", "boss", "--allow", "config.set")  # now boss may more than the run's starter
     shop.call_as(worker, "task", "complete", "#1")
     assert "more rights than its own" in refused_attempt(shop, run_id)
     assert setting(shop) == before
 
 
 def test_a_run_without_a_member_takes_off_no_deny(shop: Workshop) -> None:
-    shop.maestro("member", "create", "tied", "--role", "x", "--deny", "task.create")
-    lead = shop.lead("lead", "--member", "tied")
-    shop.task("Work")
+    shop.run_maestro("member", "create", "tied", "--role", "x", "--deny", "task.create")
+    lead = shop.register_coordinator("lead", "--member", "tied")
+    shop.create_task("Work")
     told = shop.call_as(lead, "run", "#1", "--detach", "--", "maestro", "task", "create", "More", exits=REFUSED)
     assert "more rights than its own" in told
 
 
 def test_a_deny_outlives_the_starter_of_a_run(shop: Workshop) -> None:
-    shop.maestro("member", "create", "tied", "--role", "x")
-    lead = shop.lead("lead", "--member", "tied")
+    shop.run_maestro("member", "create", "tied", "--role", "x")
+    lead = shop.register_coordinator("lead", "--member", "tied")
     run_id, worker = waiting_run(shop, lead, "--", "maestro", "task", "create", "More")
-    shop.maestro("member", "edit", "tied", "--deny", "task.create")
+    shop.run_maestro("member", "edit", "tied", "--deny", "task.create")
     shop.call_as(lead, "session", "end")
     shop.call_as(worker, "task", "complete", "#1")
     assert "more rights than its own" in refused_attempt(shop, run_id)
-    assert [one["title"] for one in shop.json("task", "list")["tasks"]] == ["First", "Second"]
+    assert [one["title"] for one in shop.call_json("task", "list")["tasks"]] == ["First", "Second"]
 
 
 def test_a_run_goes_on_in_the_name_of_its_ended_starter(shop: Workshop) -> None:
-    lead = shop.lead()
+    lead = shop.register_coordinator()
     run_id, worker = waiting_run(shop, lead, "--", "true")
     shop.call_as(lead, "session", "end")
     shop.call_as(worker, "task", "complete", "#1")
-    over = shop.run_over(run_id)
+    over = shop.wait_for_run_end(run_id)
     assert over["status"] == "completed"
-    made = next(one for one in shop.json("session", "list")["sessions"] if one["name"] == "t2.1")
+    made = next(one for one in shop.call_json("session", "list")["sessions"] if one["name"] == "t2.1")
     assert (made["parent_id"], made["grant"]) == (lead["id"], "edit")
     assert over["rights"] == {"role": "coordinator", "allow": [], "deny": [], "grant": "full"}
 
 
 @pytest.mark.parametrize("grant", ["full", "edit"])
 def test_a_successor_adds_nothing_and_takes_away(shop: Workshop, grant: str) -> None:
-    lead = shop.lead()
-    heir = shop.join("heir", "--mode", "coordinate", "--grant", grant)
+    lead = shop.register_coordinator()
+    heir = shop.register_session("heir", "--mode", "coordinate", "--grant", grant)
     run_id, worker = waiting_run(shop, lead, "--", "true")
     shop.call_as(lead, "session", "register", "--name", "left-behind")  # only who leaves workers behind is succeeded
     shop.call_as(lead, "session", "end")
     shop.call_as(heir, "session", "adopt", lead["id"])
     shop.call_as(worker, "task", "complete", "#1")
     if grant == "full":
-        assert shop.run_over(run_id)["status"] == "completed"
-        made = next(one for one in shop.json("session", "list")["sessions"] if one["name"] == "t2.1")
+        assert shop.wait_for_run_end(run_id)["status"] == "completed"
+        made = next(one for one in shop.call_json("session", "list")["sessions"] if one["name"] == "t2.1")
         assert made["parent_id"] == heir["id"]
     else:
         assert "Session heir has the grant edit" in refused_attempt(shop, run_id)
 
 
 def test_a_run_of_the_person_keeps_the_persons_rights(shop: Workshop) -> None:
-    shop.maestro("member", "create", "boss", "--role", "x", "--allow", "config.set")
-    shop.task("Work")
-    over = shop.run("#1", "--member", "boss", "--", *RAISES)
+    shop.run_maestro("member", "create", "boss", "--role", "x", "--allow", "config.set")
+    shop.create_task("Work")
+    over = shop.run_to_end("#1", "--member", "boss", "--", *RAISES)
     assert over["status"] == "completed" and setting(shop).endswith("33")
 
 
 def test_the_person_changes_the_grant_of_a_run_also_after_its_starter_has_ended(shop: Workshop) -> None:
-    lead = shop.lead()
+    lead = shop.register_coordinator()
     run_id, worker = waiting_run(shop, lead, "--attempts", "5", "--", "true")
     shop.call_as(lead, "session", "end")
-    shop.maestro("session", "grant", lead["id"], "edit")
+    shop.run_maestro("session", "grant", lead["id"], "edit")
     shop.call_as(worker, "task", "complete", "#1")
     told = refused_attempt(shop, run_id)
     assert "Session lead has the grant edit" in told
-    shop.maestro("session", "grant", lead["id"], "full")
-    assert shop.run_over(run_id)["status"] == "completed"
+    shop.run_maestro("session", "grant", lead["id"], "full")
+    assert shop.wait_for_run_end(run_id)["status"] == "completed"
 
 
 def test_a_run_stops_starting_sessions_when_its_starter_may_no_longer_start_runs(shop: Workshop) -> None:
-    shop.maestro("member", "create", "tied", "--role", "x")
-    lead = shop.lead("lead", "--member", "tied")
+    shop.run_maestro("member", "create", "tied", "--role", "x")
+    lead = shop.register_coordinator("lead", "--member", "tied")
     run_id, worker = waiting_run(shop, lead, "--member", "tied", "--", "true")
     shop.call_as(lead, "session", "end")
-    shop.maestro("member", "edit", "tied", "--deny", "run.start")
+    shop.run_maestro("member", "edit", "tied", "--deny", "run.start")
     shop.call_as(worker, "task", "complete", "#1")
     assert "may no longer start runs" in refused_attempt(shop, run_id)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from maestro.testing.supervised import until
-from maestro.testing.workshop import OVER, Workshop
+from maestro.testing.supervised import wait_until
+from maestro.testing.workshop import FINAL_STATUSES, Workshop
 
 
 def write_setup(checkout: Path, command: str) -> None:
@@ -22,48 +22,48 @@ def spawned_by(shop: Workshop, lead: dict[str, str], name: str) -> list[str]:
 
 
 def test_a_session_cannot_have_its_own_set_up_command_run(shop: Workshop) -> None:
-    shop.maestro("init")
-    lead = shop.lead()
+    shop.run_maestro("init")
+    lead = shop.register_coordinator()
     write_setup(shop.repo, f"touch {shop.repo}/ran")
     warnings = spawned_by(shop, lead, "ada")
     assert not (shop.repo / "ran").exists()
     assert [f"touch {shop.repo}/ran" in one and "maestro init" in one for one in warnings] == [True]
 
-    shop.maestro("init")  # the person comes by
+    shop.run_maestro("init")  # the person comes by
     assert spawned_by(shop, lead, "bob") == []
     assert (shop.repo / "ran").exists()
 
 
 def test_any_command_of_the_person_takes_a_set_up_command_over(shop: Workshop) -> None:
-    lead = shop.lead()
+    lead = shop.register_coordinator()
     write_setup(shop.repo, f"touch {shop.repo}/ran")
     shop.call_as(lead, "task", "list")  # a session that reads the changed file first accepts nothing
-    told = shop.live.command("task", "list", cwd=shop.repo).stderr.decode()
+    told = shop.live.run_command("task", "list", cwd=shop.repo).stderr.decode()
     assert f"new worktrees run the set-up command `touch {shop.repo}/ran`" in told
-    assert "set-up command" not in shop.live.command("task", "list", cwd=shop.repo).stderr.decode()
+    assert "set-up command" not in shop.live.run_command("task", "list", cwd=shop.repo).stderr.decode()
     assert spawned_by(shop, lead, "ada") == []
     assert (shop.repo / "ran").exists()
 
 
 def test_a_command_that_shows_no_notes_takes_nothing_over(shop: Workshop) -> None:
-    lead = shop.lead()
+    lead = shop.register_coordinator()
     write_setup(shop.repo, f"touch {shop.repo}/ran")
     words = ("mail", "send", "nosuch", "--project", "vc", "--subject", "s", "--message", "m")
-    assert shop.live.command(*words, cwd=shop.repo).returncode == 6
+    assert shop.live.run_command(*words, cwd=shop.repo).returncode == 6
     assert len(spawned_by(shop, lead, "ada")) == 1
     assert not (shop.repo / "ran").exists()
-    told = shop.live.command("task", "list", cwd=shop.repo).stderr.decode()
+    told = shop.live.run_command("task", "list", cwd=shop.repo).stderr.decode()
     assert f"new worktrees run the set-up command `touch {shop.repo}/ran`" in told
 
 
 def test_a_changed_set_up_command_needs_the_person_again(shop: Workshop) -> None:
     write_setup(shop.repo, f"touch {shop.repo}/first")
-    shop.maestro("init")
-    lead = shop.lead()
-    shop.git("add", "-A")
-    shop.git("commit", "-qm", "settings")
+    shop.run_maestro("init")
+    lead = shop.register_coordinator()
+    shop.run_git("add", "-A")
+    shop.run_git("commit", "-qm", "settings")
     write_setup(shop.repo, f"touch {shop.repo}/second")
-    shop.git("commit", "-qam", "a merge brings another command")
+    shop.run_git("commit", "-qam", "a merge brings another command")
     assert len(spawned_by(shop, lead, "ada")) == 1
     assert not (shop.repo / "first").exists()
     assert not (shop.repo / "second").exists()
@@ -71,8 +71,8 @@ def test_a_changed_set_up_command_needs_the_person_again(shop: Workshop) -> None
 
 def test_an_accepted_set_up_command_outlives_the_server(shop: Workshop) -> None:
     write_setup(shop.repo, f"touch {shop.repo}/ran")
-    shop.maestro("init")
-    lead = shop.lead()
+    shop.run_maestro("init")
+    lead = shop.register_coordinator()
     shop.live.kill()
     shop.live.start()
     assert spawned_by(shop, lead, "ada") == []
@@ -88,12 +88,12 @@ def _run_status(shop: Workshop, lead: dict[str, str], run_id: str) -> str:
 
 
 def test_the_gates_of_a_run_do_not_run_a_set_up_command_without_the_person(shop: Workshop) -> None:
-    lead = shop.lead()
-    parent = shop.task("Parser", "--gate", "test -e README")
-    shop.task("Lexer", "--parent", parent["ref"])
+    lead = shop.register_coordinator()
+    parent = shop.create_task("Parser", "--gate", "test -e README")
+    shop.create_task("Lexer", "--parent", parent["ref"])
     write_setup(shop.repo, f"touch {shop.repo}/ran")
     run = json.loads(
         shop.call_as(lead, "run", parent["ref"], "--detach", "--worktree", "--json", "--", "sh", "-c", "exit 0")
     )
-    until(lambda: _run_status(shop, lead, run["id"]) in OVER, what="the end of the run")
+    wait_until(lambda: _run_status(shop, lead, run["id"]) in FINAL_STATUSES, what="the end of the run")
     assert not (shop.repo / "ran").exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
@@ -145,7 +145,7 @@ def test_doctor_closes_the_directory_and_replaces_exposed_secrets(home: Path) ->
     done = run(home, "doctor", "--fix")
     assert mode(home) == 0o700
     assert "token" in done.stdout and "register again" in done.stdout, done.stdout
-    until(lambda: (home / "server.json").exists())
+    wait_until(lambda: (home / "server.json").exists())
     with_new = LiveServer(home)
     assert with_new.token != old and (home / "secret").read_text() != secret
     assert (status_of(with_new, old), status_of(with_new, session)) == (401, 401)
@@ -183,7 +183,7 @@ def register(live: LiveServer) -> str:
     (live.home.parent / "repo").mkdir()
     subprocess.run(["git", "init", "-q", live.home.parent / "repo"], check=True)
     here = live.home.parent / "repo"
-    assert live.command("init", cwd=here).returncode == 0
-    done = live.command("session", "register", "--name", "ada", "--json", cwd=here)
+    assert live.run_command("init", cwd=here).returncode == 0
+    done = live.run_command("session", "register", "--name", "ada", "--json", cwd=here)
     token: str = json.loads(done.stdout)["token"]
     return token

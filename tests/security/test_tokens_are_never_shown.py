@@ -10,8 +10,8 @@ import pytest
 
 from maestro.server.secrets import Secrets
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
-from maestro.testing.supervised import until
-from maestro.text.redaction import HIDDEN
+from maestro.testing.supervised import wait_until
+from maestro.text.redaction import HIDDEN_TOKEN
 
 MAESTRO = shlex.join(PYTHON_CLIENT)
 # What a careless agent does. Each line ends well, else the agent leaves no `done`.
@@ -50,7 +50,7 @@ class World:
 
     def maestro(self, *words: str, cwd: Path | None = None, token: str = "") -> str:
         env = {"MAESTRO_TOKEN": token} if token else {}
-        done = self.live.command(*words, cwd=cwd or self.repository, env=env)
+        done = self.live.run_command(*words, cwd=cwd or self.repository, env=env)
         assert done.returncode == 0, f"{words}: {done.stdout!r}{done.stderr!r}"
         return done.stdout.decode()
 
@@ -69,7 +69,9 @@ class World:
             CARELESS,
         )
         session = json.loads(self.maestro(*spawn))["id"]
-        until(lambda: (self.repository / "finished").exists() or self._has_failed(session), what="the careless agent")
+        wait_until(
+            lambda: (self.repository / "finished").exists() or self._has_failed(session), what="the careless agent"
+        )
         return Secrets(self.live.home).session_token(session)
 
     def _has_failed(self, session: str) -> None:
@@ -80,12 +82,12 @@ class World:
 @pytest.fixture
 def world(live: LiveServer, tmp_path: Path) -> Iterator[World]:
     yield World(live, tmp_path)
-    live.command("session", "stop", "careless", cwd=tmp_path / "vc")
+    live.run_command("session", "stop", "careless", cwd=tmp_path / "vc")
 
 
 def test_no_file_and_no_answer_holds_a_token(world: World) -> None:
     token = world.be_careless()
-    until(lambda: json.loads(world.maestro("task", "show", "#1", "--json"))["status"] == "in_progress")
+    wait_until(lambda: json.loads(world.maestro("task", "show", "#1", "--json"))["status"] == "in_progress")
     for words in (
         ("session", "logs", "careless"),
         ("session", "explain", "careless", "--json"),
@@ -99,7 +101,7 @@ def test_no_file_and_no_answer_holds_a_token(world: World) -> None:
         shown = world.maestro(*words, token=world.sibling)
         assert token not in shown, words
     logs = world.maestro("session", "logs", "careless", token=world.sibling)
-    assert logs.count(HIDDEN) == 3 and token[24:] not in logs
+    assert logs.count(HIDDEN_TOKEN) == 3 and token[24:] not in logs
     world.maestro("session", "stop", "careless")
     assert files_with(world.live.home, token[4:]) == []
 

@@ -9,12 +9,12 @@ import _socket
 import os
 
 from maestro import __version__
-from maestro.client import thin
+from maestro.client import main
 
 _SECONDS_MAX = 30.0
 
 
-class Answer:
+class CommandAnswer:
     """The exit code and the output of a command."""
 
     def __init__(self, code: int, out: bytes, err: bytes) -> None:
@@ -23,24 +23,24 @@ class Answer:
         self.err = err
 
 
-def ask(words: list[str], *, path: str, environment: dict[str, str]) -> Answer:
+def run_on_server(arguments: list[str], *, path: str, environment: dict[str, str]) -> CommandAnswer:
     """Run one command; raise OSError if no server answers, or the server goes away before the answer is complete."""
-    sock = thin.connect(path)
+    sock = main.connect_to_server(path)
     try:
         sock.settimeout(_SECONDS_MAX)
-        _send_frame(sock, b"R", _request_payload(words, environment))
+        _send_frame(sock, b"R", _request_payload(arguments, environment))
         return _read_answer(sock)
     finally:
         sock.close()
 
 
 def _request_payload(arguments: list[str], environment: dict[str, str]) -> bytes:
-    head = [thin.PROTOCOL, b"runner", __version__.encode(), b"000", b"0", b"-"]
+    head = [main.PROTOCOL, b"runner", __version__.encode(), b"000", b"0", b"-"]
     head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
     return b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
 
 
-def _read_answer(sock: _socket.socket) -> Answer:
+def _read_answer(sock: _socket.socket) -> CommandAnswer:
     output = {b"O": b"", b"E": b""}
     while True:
         kind, payload = _read_frame(sock)
@@ -49,7 +49,7 @@ def _read_answer(sock: _socket.socket) -> Answer:
         elif kind == b"C":
             _send_frame(sock, b"C", b"")
         elif kind == b"X":
-            return Answer(int(payload), output[b"O"], output[b"E"])
+            return CommandAnswer(int(payload), output[b"O"], output[b"E"])
         elif kind != b"W":
             raise OSError(f"the server sent the frame {kind!r}, which needs a client with a terminal")
 
@@ -62,7 +62,7 @@ def _read_frame(sock: _socket.socket) -> tuple[bytes, bytes]:
 def _read_bytes(sock: _socket.socket, size: int) -> bytes:
     parts, have = [], 0
     while have < size:
-        data = sock.recv(min(size - have, thin.CHUNK_BYTES))
+        data = sock.recv(min(size - have, main.CHUNK_BYTES))
         if not data:
             raise ConnectionResetError("the server went away")
         parts.append(data)
@@ -71,6 +71,6 @@ def _read_bytes(sock: _socket.socket, size: int) -> bytes:
 
 
 def _send_frame(sock: _socket.socket, kind: bytes, payload: bytes) -> None:
-    view = memoryview(thin.frame(kind, payload))
+    view = memoryview(main.encode_frame(kind, payload))
     while view:
         view = view[sock.send(view) :]

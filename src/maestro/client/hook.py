@@ -8,72 +8,72 @@ imports as little as `thin`, because a hook runs twice with every tool call of a
 import _signal  # type: ignore[import-not-found]  # `signal` would load `enum`
 import os
 
-from maestro.client import thin
+from maestro.client import main
 
 # The longest time that a hook delays an agent. When the server waits for a person, it sends its own time limit.
 SECONDS = 4
 LOG_BYTES_MAX = 1 << 18
 LOG = "hooks.log"
-GIVEN_UP = 75  # the exit code for the patient hook, which asks again
+EXIT_GIVEN_UP = 75  # the exit code for the patient hook, which asks again
 
 _payload_chunks: list[bytes] = []  # the hook's payload, as far as it was read
 _has_answer = False  # whether the program has got an answer, or a part of one
 
 
-class Exchange(thin.Exchange):
+class HookExchange(main.FrameExchange):
     """An exchange that prints only the answer for the program, no errors."""
 
     problem = b""
 
-    def complain(self, text: bytes) -> None:
+    def write_error(self, text: bytes) -> None:
         self.problem = text[:400]
 
-    def put_out(self, data: bytes) -> None:
+    def write_output(self, data: bytes) -> None:
         global _has_answer
         _has_answer = True
-        super().put_out(data)
+        super().write_output(data)
 
-    def read_source(self) -> bytes:
-        data = super().read_source()
+    def read_upload(self) -> bytes:
+        data = super().read_upload()
         _payload_chunks.append(data)
         return data
 
-    def wait_for(self, milliseconds: int) -> None:
+    def note_wait(self, milliseconds: int) -> None:
         _signal.alarm(SECONDS + milliseconds // 1000)
 
 
-def run(arguments: list[str], *, given_up: int = 0) -> None:
+def answer_hook(arguments: list[str], *, give_up_code: int = 0) -> None:
     """Answer the hook; never return. `given_up` is the exit code without an answer; for a program it must be 0."""
 
     def give_up_late(*_: object) -> None:
-        give_up(arguments, "the server did not answer in time", given_up, is_unheard=True)
+        log_and_exit(arguments, "the server did not answer in time", give_up_code, is_late_hook=True)
 
     problem, is_unheard = "", True
-    path = thin.socket_path()
+    path = main.socket_path()
     try:
         _signal.signal(_signal.SIGALRM, give_up_late)
         _signal.alarm(SECONDS)
-        if thin.setting("MAESTRO_SERVER_URL") and not thin.setting("MAESTRO_SOCKET"):
-            give_up(arguments, "the server runs on another machine: use hooks over HTTP", given_up)
-        exchange = Exchange(thin.connect(path))
-        if exchange.run(thin.request(arguments)) != 0:
+        if main.read_variable("MAESTRO_SERVER_URL") and not main.read_variable("MAESTRO_SOCKET"):
+            log_and_exit(arguments, "the server runs on another machine: use hooks over HTTP", give_up_code)
+        exchange = HookExchange(main.connect_to_server(path))
+        if exchange.relay_answer(main.request_payload(arguments)) != 0:
             problem = exchange.problem.decode(errors="replace") or "the server could not answer the hook"
             is_unheard = False
     except OSError as error:
         problem = f"no server answers at {path}: {error.strerror}"
-    except (thin.Lost, thin.Vanished):
-        problem = thin.ENDED
-    except thin.Ended as ended:
+    except (main.LostWhileWaiting, main.LostBeforeAnswer):
+        problem = main.ANSWER_CUT_OFF
+    except main.CommandEnded as ended:
         problem = ended.message  # empty if the program has closed its end of the pipe
-        is_unheard = ended.code == thin.NO_SERVER
+        is_unheard = ended.code == main.NO_SERVER
     except KeyboardInterrupt:
         pass
     if problem:
-        give_up(arguments, problem, given_up, is_unheard=is_unheard)
+        log_and_exit(arguments, problem, give_up_code, is_late_hook=is_unheard)
     os._exit(0)
 
 
-def give_up(arguments: list[str], problem: str, code: int, *, is_unheard: bool = False) -> None:
+def log_and_exit(arguments: list[str], problem: str, code: int, *, is_late_hook: bool = False) -> None:
     """Log why a hook got no answer, and exit with `code`. Never return.
 
     Store a hook that no server got, unless the caller asks again. A failure to store or log must not delay the agent.
@@ -81,14 +81,14 @@ def give_up(arguments: list[str], problem: str, code: int, *, is_unheard: bool =
     import time
 
     _signal.alarm(0)
-    if is_unheard and not _has_answer and code != GIVEN_UP and len(arguments) > 2:
-        from maestro.client import unheard
+    if is_late_hook and not _has_answer and code != EXIT_GIVEN_UP and len(arguments) > 2:
+        from maestro.client import hook_spool
 
-        unheard.keep(arguments[1], arguments[2], _payload_chunks)
+        hook_spool.store_late_hook(arguments[1], arguments[2], _payload_chunks)
 
     line = f"{time.time():.0f}\t{' '.join(arguments[1:3])}\t{problem}".replace("\n", " ")[:500] + "\n"
     try:
-        descriptor = os.open(f"{thin.home()}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = os.open(f"{main.data_directory()}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         if os.fstat(descriptor).st_size > LOG_BYTES_MAX:
             os.ftruncate(descriptor, 0)
         os.write(descriptor, line.encode(errors="replace"))

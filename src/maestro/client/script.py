@@ -6,7 +6,7 @@ A plain script, because the script of an entry point takes almost twice as long 
 
 if __name__ == "__main__":
     try:
-        from maestro.client.thin import main
+        from maestro.client.main import main
 
         main()
     except KeyboardInterrupt:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from maestro import supervisor
 
-SERVER, SUPERVISOR = "maestro.lock", supervisor.LOCK
+SERVER, SUPERVISOR = "maestro.lock", supervisor.LOCK_FILE
 
 
-def holder(directory: Path, name: str) -> int | None:
+def lock_holder(directory: Path, name: str) -> int | None:
     """Return the pid of the process that holds a lock; 0 if the pid is unreadable, None if the lock is free."""
     try:
         lock = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC)
@@ -33,12 +33,12 @@ def holder(directory: Path, name: str) -> int | None:
 
 def server_pid(directory: Path) -> int | None:
     """Return the pid of the server of a data directory; None if no server runs."""
-    return holder(directory, SERVER)
+    return lock_holder(directory, SERVER)
 
 
 def supervisor_pid(directory: Path) -> int | None:
     """Return the pid of the supervisor that keeps a server running; None if no supervisor does."""
-    return holder(directory, SUPERVISOR)
+    return lock_holder(directory, SUPERVISOR)
 
 
 def is_kept_running(directory: Path) -> bool:

@@ -37,9 +37,9 @@ def from_micros(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
 
 
-def maybe_micros(at: datetime | None) -> int | None:
+def to_micros_or_none(at: datetime | None) -> int | None:
     return to_micros(at) if at is not None else None
 
 
-def maybe_time(micros: int | None) -> datetime | None:
+def from_micros_or_none(micros: int | None) -> datetime | None:
     return from_micros(micros) if micros is not None else None

@@ -317,20 +317,23 @@ def system_fault(problem: Exception) -> Exhausted | None:
     return None
 
 
-def storage_fault(error: OSError, what: str) -> StorageFailed:
+def storage_fault(error: OSError, failed_action: str) -> StorageFailed:
     """Return the storage error for a system error; `failed_action` begins its message."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(f"{what}: the disk is full.", hint="Free some space, then send the same request again.")
+        return StorageFull(
+            f"{failed_action}: the disk is full.", hint="Free some space, then send the same request again."
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StorageReadOnly(
-            f"{what}: {error.strerror}.", hint="Check the owner of the file and whether its disk is read-only."
+            f"{failed_action}: {error.strerror}.",
+            hint="Check the owner of the file and whether its disk is read-only.",
         )
     if error.errno == errno.EIO:
-        return StorageIOFailed(f"{what}: {error.strerror}.", hint=IO_HINT)
-    return StorageFailed(f"{what}: {error.strerror or error}.")
+        return StorageIOFailed(f"{failed_action}: {error.strerror}.", hint=IO_HINT)
+    return StorageFailed(f"{failed_action}: {error.strerror or error}.")
 
 
-def every_error() -> dict[str, type[MaestroError]]:
+def errors_by_code() -> dict[str, type[MaestroError]]:
     """Return every error class by its code, for clients that read an error from an answer."""
     found: dict[str, type[MaestroError]] = {}
     pending: list[type[MaestroError]] = [MaestroError]

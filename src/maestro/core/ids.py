@@ -20,7 +20,7 @@ _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _SHAPE = re.compile(rf"({'|'.join(get_args(Prefix))})_[{_ALPHABET}]{{26}}")
 
 
-def new(prefix: Prefix, at: datetime) -> str:
+def new_id(prefix: Prefix, at: datetime) -> str:
     """Return a new id for an object created at `at`."""
     millis, micros = divmod(to_micros(at), 1000)
     # An id must be unique, not secret. Random bits of the system would release the interpreter lock.
@@ -29,7 +29,7 @@ def new(prefix: Prefix, at: datetime) -> str:
     return f"{prefix}_{_base32(bits)}"
 
 
-def first(prefix: Prefix, at: datetime) -> str:
+def lowest_id(prefix: Prefix, at: datetime) -> str:
     """Return the lowest possible id of an object created at `at` or later."""
     return f"{prefix}_{_base32((to_micros(at) // 1000) << 80)}"
 

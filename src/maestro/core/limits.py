@@ -7,12 +7,14 @@ body_bytes_max = 24 * 1024 * 1024  # the largest document in base 64
 frame_bytes_max = 1024 * 1024
 stdin_bytes_max = 16 * 1024 * 1024
 http_header_bytes_max = 64 * 1024
-http_drop_seconds_max = 5  # for the rest of a refused body: a sender reads the answer only after the whole body
+refused_body_read_seconds_max = (
+    5  # for the rest of a refused body: a sender reads the answer only after the whole body
+)
 idempotency_key_chars_max = 200
 idempotency_days_kept = 7
 http_head_seconds_max = 10  # until the head of a request is complete; and until a connection identifies its caller
-http_strangers_max = 512  # connections without an identified caller; a new one closes the oldest
-http_strangers_files_divisor = 4  # at most this part of the server's open files
+http_unidentified_connections_max = 512  # connections without an identified caller; a new one closes the oldest
+http_unidentified_files_divisor = 4  # at most this part of the server's open files
 http_log_line_seconds = 60  # between two log lines about the same client error
 
 # The writer: one transaction runs the writes of at most this many callers; more callers wait for the next one.
@@ -105,7 +107,7 @@ critical_refusal_seconds = 60  # between two tool calls of a recipient that an a
 search_terms_max = 32
 search_index_rows_max = 500  # in one transaction
 search_index_seconds = 1  # without new mail, before the background job indexes messages
-search_behind_max = 20_000  # messages that are not indexed; with more, the job does not wait for a pause
+search_unindexed_messages_max = 20_000  # messages that are not indexed; with more, the job does not wait for a pause
 
 # Members, teams, asks
 role_chars_max = 200
@@ -123,25 +125,25 @@ webhook_seconds_max = 10
 
 # Sessions
 session_lease_seconds = 120
-session_lease_alone_seconds = 900  # of a session without a process, which only renews its lease
+session_lease_without_process_seconds = 900  # of a session without a process, which only renews its lease
 session_grace_seconds = 10  # after the end of the session's process
 sleep_grace_seconds = 90  # after the machine slept, or the server did not run
-presence_seconds = 20  # between two stored signs of life
-status_seconds = 600  # how long a status report counts without another sign of life
+presence_store_seconds = 20  # between two stored signs of life
+status_valid_seconds = 600  # how long a status report counts without another sign of life
 processes_watched_max = 4096
 session_tasks_max = 100
 runner_answer_seconds_max = 10
-runner_word_chars_max = 20_000  # of one text in a conversation event
-runner_word_items_max = 20  # of one list in a conversation event, each item as long as a subject
-runner_report_tries_max = 30  # failures on one report before the server drops the report
-prompt_taken_seconds = 2  # for an agent's terminal to accept a typed prompt
+runner_event_text_chars_max = 20_000  # of one text in a conversation event
+runner_event_items_max = 20  # of one list in a conversation event, each item as long as a subject
+runner_report_attempts_max = 30  # failures on one report before the server drops the report
+prompt_accepted_seconds = 2  # for an agent's terminal to accept a typed prompt
 run_tasks_moving_max = 100  # tasks of a large run in one step
 spawn_depth_max = 4  # levels of coordinators below coordinators
 spawns_of_one_coordinator_max = 32  # live at once
 spawns_of_one_project_max = 256
-wake_confirm_seconds = 60  # until a push must have reached the model; later the push is repeated
-wake_tries_max = 3
-wake_messages_max = 20  # messages in one push
+push_confirm_seconds = 60  # until a push must have reached the model; later the push is repeated
+push_attempts_max = 3
+push_messages_max = 20  # messages in one push
 allow_patterns_max = 100  # patterns of one session
 parked_seconds_default = 300  # if a provider names no end of its rate limit
 parked_seconds_max = 7 * 24 * 3600
@@ -151,10 +153,10 @@ spawn_answer_seconds = 1  # how long a spawn waits for the report that the progr
 storage_retry_seconds = 1  # before the next attempt to store the end of a session on a full disk
 runner_restarts_max = 3  # of a runner that ended before its agent ran
 runner_restart_seconds = 1  # before the second start; then twice as long each time
-resume_after_seconds = (0, 2, 10)  # before each attempt to resume a session that ended by accident
-resume_forgotten_seconds = 600  # a session gets all attempts again after running for this time
+resume_delays_seconds = (0, 2, 10)  # before each attempt to resume a session that ended by accident
+resume_attempts_forgotten_seconds = 600  # a session gets all attempts again after running for this time
 starts_parallel_max = 8  # sessions without a program that the server starts at once
-resume_look_seconds = 1  # while the session's last runner has not ended, or its coordinator does not run yet
+resume_check_seconds = 1  # while the session's last runner has not ended, or its coordinator does not run yet
 found_sessions_max = 500
 sessions_in_tree_max = 20_000
 ancestry_depth_max = 64
@@ -180,27 +182,27 @@ template_phases_max = 20
 # MCP
 mcp_progress_seconds = 12  # between two progress notifications during a wait
 mcp_stalled_seconds = 30  # before a client that reads no output is disconnected
-mcp_silent_seconds_max = 900  # of a client that never listened, before its MCP session ends
-mcp_unheard_seconds_max = 120  # of a client that no longer listens, before its MCP session ends
+mcp_never_listening_seconds_max = 900  # of a client that never listened, before its MCP session ends
+mcp_no_longer_listening_seconds_max = 120  # of a client that no longer listens, before its MCP session ends
 mcp_reap_seconds = 30
 mcp_line_bytes_max = 32 * 1024 * 1024
 
 # Hooks. Programs cut the output of a hook at about 10,000 characters and put the rest into a file.
 hook_body_bytes_max = 24 * 1024 * 1024  # a payload contains the output of a tool call
 hook_text_bytes_max = 8_000
-hook_letter_bytes_max = 4_000  # of one message; a command shows the rest
-hook_letters_max = 10
+hook_message_bytes_max = 4_000  # of one message; a command shows the rest
+hook_messages_max = 10
 hook_answers_max = 200  # kept answers of one session whose reading is not confirmed
 hook_stops_in_a_row_max = 8  # stops in a row that mail prevents
 transcript_bytes_max = 64 * 1024 * 1024  # of a program's transcript, in one read
-record_threads_max = 4  # threads for reads of transcripts; a hanging read keeps its thread
-record_seconds_max = 5  # how long a hook's answer waits for the read of a transcript
+transcript_threads_max = 4  # threads for reads of transcripts; a hanging read keeps its thread
+transcript_read_seconds_max = 5  # how long a hook's answer waits for the read of a transcript
 hook_hold_seconds_max = 24 * 3600 - 60  # how long a hook holds a permission request; programs wait a day
 hook_status_seconds = 240  # before the same status report is stored again
 hook_firing_seconds = 60  # between two stored firings of the same hook
 hook_problem_chars_max = 300
 hook_sessions_remembered_max = 10_000
-hook_nowhere_seconds = 30  # before a directory without a project is checked again
+hook_unknown_directory_seconds = 30  # before a directory without a project is checked again
 
 # Care of data
 mark_milliseconds = 900  # between a commit and the update of the mark file beside the database
@@ -209,15 +211,15 @@ check_pause_seconds = 0.02  # between two tables or files of the slow check
 damage_lines_max = 5  # damaged records named in one message
 
 # Background jobs: how much one round may do.
-upkeep_pace_seconds = 0.25
-upkeep_batch_rows_max = 500
+job_pace_seconds = 0.25
+job_batch_rows_max = 500
 
 # Worktrees
 worktree_git_seconds_max = 60
 worktree_checkout_seconds_max = 900  # long, for many files, or for filters that fetch files
-worktree_tries_max = 5  # of `git worktree`, which fails while other processes add and remove worktrees
+worktree_attempts_max = 5  # of `git worktree`, which fails while other processes add and remove worktrees
 worktree_retry_milliseconds = 50
-tidy_seconds = 30  # after the end of a session whose run goes on, before its worktree is removed
+worktree_kept_seconds = 30  # after the end of a session whose run goes on, before its worktree is removed
 worktree_walk_entries_max = 200_000
 worktree_names_max = 500  # files or commits in one answer
 names_in_message_max = 5
@@ -236,7 +238,7 @@ link_chars_max = 4_000
 checkout_settings_bytes_max = 64 * 1024
 toml_key_parts_max = 8  # of one dotted key, in the settings files of a checkout
 toml_depth_max = 16
-toml_word_chars_max = 200  # a bare key, a number or a date
+toml_token_chars_max = 200  # a bare key, a number or a date
 toml_marks_max = 8_000  # dots, commas, brackets, equal signs and line ends; each costs the parser time
 copy_patterns_max = 50
 copy_pattern_chars_max = 1_000
@@ -251,7 +253,7 @@ diff_bytes_max = 1024 * 1024
 diff_file_bytes_max = 4 * 1024 * 1024
 diff_untracked_files_max = 50
 merge_seconds_max = 300
-merge_tries_max = 5
+merge_attempts_max = 5
 merge_message_chars_max = 20_000
 author_chars_max = 255
 conflict_files_max = 50
@@ -265,9 +267,9 @@ tracker_call_seconds_default = 30  # for one call of the tracker's program
 tracker_retry_seconds_min = 2  # after the first failure; the time doubles with each further one
 tracker_retry_seconds_max = 300
 tracker_output_bytes_max = 64 * 1024 * 1024
-tracker_look_max = 50  # issues that one call reads
-tracker_looks_max = 200  # issues that a round reads in addition to the necessary reads
-tracker_steps_max = 200  # issues that one round writes
+tracker_issues_per_call_max = 50  # issues that one call reads
+tracker_reads_per_round_max = 200  # issues that a round reads in addition to the necessary reads
+tracker_writes_per_round_max = 200  # issues that one round writes
 tracker_issues_max = 10_000  # issues in a list; a note says that the list leaves out the rest
 tracker_refusals_max = 5  # refused issues in one round, before the tracker counts as broken
 tracker_text_chars_max = 20_000  # of one written text, which must fit into an argument of a program
@@ -284,7 +286,7 @@ run_attempts_max = 16
 run_tasks_max = 5_000
 story_moments_max = 50_000  # moments on one exported page
 run_note_chars_max = 500
-run_look_seconds = 60  # a live run is checked at least this often
+run_check_seconds = 60  # a live run is checked at least this often
 run_grace_seconds = 5  # for a program that still runs after the end of its task
 gate_seconds_max = 1_800
 sandbox_start_seconds_max = 30  # for bubblewrap to start an empty sandbox

@@ -15,7 +15,7 @@ _COLOURS = {"lead": "35;1", "dora": "36", "emil": "33", "fay": "32"}
 _COLOURED = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-class Agent:
+class DemoAgent:
     """A process with its own name and session. It reaches other agents only through the command."""
 
     def __init__(self, name: str, *, began: float, command: list[str]) -> None:
@@ -24,58 +24,58 @@ class Agent:
         self.command = command
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-    def register(self, *arguments: str) -> None:
+    def register_session(self, *arguments: str) -> None:
         """Register a session for this process. The session becomes a worker if its parent process has a session."""
         named = ("session", "register", "--name", self.name, "--pid", str(os.getpid()))
-        _, session = self.call(*named, *arguments)
+        _, session = self.call_maestro(*named, *arguments)
         os.environ["MAESTRO_TOKEN"] = session["token"]
 
-    def do(self, *arguments: str) -> Any:
+    def show_and_call(self, *arguments: str) -> Any:
         """Print and run a command, and return the answer."""
-        return self.attempt(*arguments)[1]
+        return self.show_and_call_for_code(*arguments)[1]
 
-    def attempt(self, *arguments: str) -> tuple[int, Any]:
+    def show_and_call_for_code(self, *arguments: str) -> tuple[int, Any]:
         """Print and run a command, and return the exit code and the answer."""
-        self.say(f"$ maestro {typed(arguments)}")
-        return self.call(*arguments)
+        self.print_line(f"$ maestro {typed_command(arguments)}")
+        return self.call_maestro(*arguments)
 
-    def wait(self, *arguments: str) -> list[dict[str, Any]]:
+    def wait_for_mail(self, *arguments: str) -> list[dict[str, Any]]:
         """Block until mail arrives. Print and return the messages."""
-        self.say(f"$ maestro {typed(('mail', 'wait', *arguments))}")
-        messages = self.listen(*arguments)
+        self.print_line(f"$ maestro {typed_command(('mail', 'wait', *arguments))}")
+        messages = self.next_mail(*arguments)
         for message in messages:
-            self.say(f"  ◂ {summary(message)}")
+            self.print_line(f"  ◂ {message_summary(message)}")
         return messages
 
-    def listen(self, *arguments: str) -> list[dict[str, Any]]:
+    def next_mail(self, *arguments: str) -> list[dict[str, Any]]:
         """Return the next mail. End the process if no mail comes for ten minutes or the server is gone."""
-        code, answer = self.call("mail", "wait", *arguments)
+        code, answer = self.call_maestro("mail", "wait", *arguments)
         if code != 0:
             sys.exit(code)
         messages: list[dict[str, Any]] = answer["messages"]
         return messages
 
-    def call(self, *arguments: str) -> tuple[int, Any]:
+    def call_maestro(self, *arguments: str) -> tuple[int, Any]:
         """Return the exit code and the answer of a command. An error is also an answer."""
         done = subprocess.run([*self.command, *arguments, "--json"], capture_output=True, text=True, check=False)
         text = done.stdout or done.stderr
         return done.returncode, json.loads(text) if text else None
 
-    def say(self, text: str) -> None:
-        say(self.name, text, began=self.began)
+    def print_line(self, text: str) -> None:
+        print_line(self.name, text, began=self.began)
 
 
-def say(name: str, text: str, *, began: float) -> None:
+def print_line(name: str, text: str, *, began: float) -> None:
     """Write a line with one system call, because several processes write to the same terminal."""
     _write_text(f"  {time.time() - began:5.1f} s  {_paint_text(f'{name:<5}', _COLOURS.get(name, '1'))} {text}\n")
 
 
-def title(text: str) -> None:
+def print_title(text: str) -> None:
     """Print the title of the next lines."""
     _write_text(f"\n  {_paint_text(text, '1')}\n")
 
 
-def typed(arguments: tuple[str, ...]) -> str:
+def typed_command(arguments: tuple[str, ...]) -> str:
     """Return a command as a person types it, without the text of the message."""
     parts: list[str] = []
     for before, argument in zip(("", *arguments), arguments, strict=False):
@@ -84,7 +84,7 @@ def typed(arguments: tuple[str, ...]) -> str:
     return " ".join(parts)
 
 
-def summary(message: dict[str, Any]) -> str:
+def message_summary(message: dict[str, Any]) -> str:
     """Return a message on one line: priority, sender, text, and the reason of an unusual delivery."""
     urgent = "" if message["priority"] == "normal" else f"{message['priority'].upper()} "
     # The subject of a notification begins with the name of the session.
@@ -94,11 +94,11 @@ def summary(message: dict[str, Any]) -> str:
     return f"{urgent}{message['type']}{sender}: {message['subject']} | {text}{reason}"
 
 
-def from_arguments() -> tuple[Agent, list[str]]:
+def agent_from_arguments() -> tuple[DemoAgent, list[str]]:
     """Return the agent of this process and its options. Arguments: name, start time, options, `--`, command."""
     name, began, *rest = sys.argv[1:]
     split = rest.index("--")
-    return Agent(name, began=float(began), command=rest[split + 1 :]), rest[:split]
+    return DemoAgent(name, began=float(began), command=rest[split + 1 :]), rest[:split]
 
 
 def _paint_text(text: str, colour: str) -> str:

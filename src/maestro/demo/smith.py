@@ -17,7 +17,7 @@ PARTS = {"Read the sensor": "sensor", "Format the display": "display", "Boil": "
 
 
 def main() -> int:
-    task = asked("task", "show", os.environ["MAESTRO_TASK_IDS"])
+    task = call_maestro("task", "show", os.environ["MAESTRO_TASK_IDS"])
     name = next((part for title, part in PARTS.items() if task["title"].endswith(title)), "boil")
     failures = len([result for result in task["evidence"] if not result["passed"]])
     if name == "sensor" and task["fence"] == 1:
@@ -27,18 +27,18 @@ def main() -> int:
         time.sleep(20)  # the slower attempt of the race
     degrees = 9.65 if name == "display" and failures == 0 else 96.5  # a planned mistake, which the gate finds
     Path(f"{name}.txt").write_text(f"{degrees}\n")
-    git("add", "-A")
-    git("commit", "--quiet", "--message", task["title"])
-    asked("session", "report", "complete", f"{name}.txt says {degrees}")
+    run_git("add", "-A")
+    run_git("commit", "--quiet", "--message", task["title"])
+    call_maestro("session", "report", "complete", f"{name}.txt says {degrees}")
     return 0
 
 
-def asked(*arguments: str) -> Any:
+def call_maestro(*arguments: str) -> Any:
     done = subprocess.run(["maestro", *arguments, "--json"], capture_output=True, text=True, check=False)
     return json.loads(done.stdout) if done.returncode == 0 else sys.exit(done.stderr)
 
 
-def git(*arguments: str) -> None:
+def run_git(*arguments: str) -> None:
     subprocess.run(["git", "-c", "user.name=smith", "-c", "user.email=smith@example.org", *arguments], check=True)
 
 

@@ -13,7 +13,7 @@ _MARKS = {"completed": "✔", "in_progress": "▶", "ready": "○", "todo": "·"
 _COLOURS = {"completed": "32", "in_progress": "33;1", "ready": "36", "todo": "2", "failed": "31", "blocked": "31"}
 
 
-class View:
+class TaskBoard:
     """The state of the tasks, and the last events."""
 
     def __init__(self, tasks: list[dict[str, Any]], depends_on: dict[str, list[str]], names: dict[str, str]) -> None:
@@ -26,7 +26,7 @@ class View:
         self._began = time.monotonic()
         self._news: deque[str] = deque(maxlen=_NEWS_LINES)
 
-    def draw(self) -> None:
+    def draw_board(self) -> None:
         if not self._live:
             return
         lines = [self._task_row(task) for task in self._tasks.values()] + ["", *self._news]
@@ -36,15 +36,15 @@ class View:
         sys.stdout.flush()
         self._drawn = len(lines)
 
-    def say(self, text: str) -> None:
+    def print_news(self, text: str) -> None:
         """Print an event below the board, or as a plain line without a terminal."""
         self._news.append(f"  {time.monotonic() - self._began:5.1f} s  {text}")
         if self._live:
-            self.draw()
+            self.draw_board()
         else:
             print(self._news[-1], flush=True)
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def apply_event(self, event: dict[str, Any]) -> None:
         """Apply an event to the board, and print it."""
         task = self._tasks.get(event["subject"])
         kind, data = event["kind"], event["data"]
@@ -64,9 +64,9 @@ class View:
             "task.claim_expired": f"{task['ref']}: the lease ran out, the task is open again",
         }.get(kind)
         if text:
-            self.say(text)
+            self.print_news(text)
 
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return all(task["status"] == "completed" for task in self._tasks.values())
 
     def _task_row(self, task: dict[str, Any]) -> str:

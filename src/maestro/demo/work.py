@@ -12,41 +12,41 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from maestro.demo.agent import say, title
-from maestro.demo.world import World, indented
+from maestro.demo.agent import print_line, print_title
+from maestro.demo.world import DemoWorld, indent_text
 
 SECONDS_MAX = 45.0
 DOOMED = "Read the sensor"
 
 
-def act(world: World) -> bool:
+def play_part(world: DemoWorld) -> bool:
     """Play the part. Return whether it was completed."""
     print("\nPart three: Maestro starts the agents itself: a coordinator, chief, and workers with a branch each.")
     print("The server decides which task runs next, from the graph, the gates and the attempts; no model decides.\n")
-    world.git("commit", "--quiet", "--allow-empty", "--message", "first")
+    world.run_git("commit", "--quiet", "--allow-empty", "--message", "first")
     began = time.time()
-    with world.followed(seconds_max=SECONDS_MAX) as events:
+    with world.followed_events(seconds_max=SECONDS_MAX) as events:
         words = ("session", "spawn", "--name", "chief", "--mode", "coordinate", "--grant", "full")
         subject = ("--subject", "Boil water by software")
-        say("you", f"$ maestro {' '.join(words)} … -- python -m maestro.demo.chief", began=began)
-        world.maestro(*words, *subject, "--", sys.executable, "-m", "maestro.demo.chief")
-        finished = Watching(world, began).watch(events)
+        print_line("you", f"$ maestro {' '.join(words)} … -- python -m maestro.demo.chief", began=began)
+        world.run_maestro(*words, *subject, "--", sys.executable, "-m", "maestro.demo.chief")
+        finished = RunWatcher(world, began).watch_events(events)
     if finished:
-        report(world)
+        print_results(world)
     return finished
 
 
-class Watching:
+class RunWatcher:
     """Follows the log, prints events, and kills one worker."""
 
-    def __init__(self, world: World, began: float) -> None:
+    def __init__(self, world: DemoWorld, began: float) -> None:
         self._world = world
         self._began = began
         self._names: dict[str, str] = {}
         self._titles: dict[str, str] = {}
         self._has_killed = False
 
-    def watch(self, events: Iterator[dict[str, Any]]) -> bool:
+    def watch_events(self, events: Iterator[dict[str, Any]]) -> bool:
         for event in events:
             kind, data, subject = event["kind"], event["data"], event["subject"]
             if kind == "session.registered":
@@ -55,7 +55,7 @@ class Watching:
                 self._titles[subject] = data["title"]
             line = self._event_line(kind, data, subject)
             if line:
-                say("", line, began=self._began)
+                print_line("", line, began=self._began)
             if kind == "session.status_changed" and data["status"] == "working":
                 self._maybe_kill(subject)
             if kind == "session.ended" and data["name"] == "chief":
@@ -88,21 +88,21 @@ class Watching:
         name = self._names.get(session_id, "")
         if self._has_killed or name == "chief":
             return
-        session = self._world.ask("session", "show", session_id)
+        session = self._world.call_for_json("session", "show", session_id)
         tasks = [self._titles.get(task, "") for task in session["tasks"]]
         if DOOMED in tasks and session["pid"]:
             self._has_killed = True
-            say("you", f"$ kill -9 {session['pid']}  ({name}, which measures)", began=self._began)
+            print_line("you", f"$ kill -9 {session['pid']}  ({name}, which measures)", began=self._began)
             os.kill(session["pid"], signal.SIGKILL)
 
 
-def report(world: World) -> None:
+def print_results(world: DemoWorld) -> None:
     """Print the coordinator's transcript, the merged branch and the files."""
-    title("The coordinator's transcript:")
-    print(indented(world.maestro("session", "logs", "chief")), end="")
-    first, *_ = [run for run in world.ask("run", "list")["runs"] if run["strategy"] == "dag"]
-    title("All work on one branch, merged into yours:")
-    world.git("merge", "--quiet", "--ff-only", first["branch"])
-    print(indented(world.git("log", "--oneline", "--graph", "--no-decorate")), end="")
+    print_title("The coordinator's transcript:")
+    print(indent_text(world.run_maestro("session", "logs", "chief")), end="")
+    first, *_ = [run for run in world.call_for_json("run", "list")["runs"] if run["strategy"] == "dag"]
+    print_title("All work on one branch, merged into yours:")
+    world.run_git("merge", "--quiet", "--ff-only", first["branch"])
+    print(indent_text(world.run_git("log", "--oneline", "--graph", "--no-decorate")), end="")
     files = sorted(path.name for path in world.repository.glob("*.txt") if path.read_text() == "96.5\n")
     print(f"\n  {', '.join(files)}: every number is right, because a gate checked it.")

@@ -17,29 +17,29 @@ from typing import Any
 _LEASE = "5s"
 
 
-def maestro(command: list[str], *arguments: str) -> tuple[int, Any]:
+def call_maestro(command: list[str], *arguments: str) -> tuple[int, Any]:
     """Return the exit code and the answer of a command."""
     done = subprocess.run([*command, *arguments, "--json"], capture_output=True, text=True, check=False)
     return done.returncode, json.loads(done.stdout) if done.stdout else None
 
 
-def work(name: str, task: dict[str, Any]) -> None:
+def work_on_task(name: str, task: dict[str, Any]) -> None:
     """Work for a moment, and write a file."""
     time.sleep(random.uniform(0.5, 1.1))
     Path(f"{task['number']:02}.txt").write_text(f"{task['title']}: done by {name}\n")
 
 
-def take_one(command: list[str], name: str, parent: str, hang_on: str) -> bool:
+def do_next_task(command: list[str], name: str, parent: str, hang_on: str) -> bool:
     """Claim a ready task and complete it. Return False if no task could be claimed."""
-    _, ready = maestro(command, "task", "ready", parent)
+    _, ready = call_maestro(command, "task", "ready", parent)
     for task in ready["tasks"]:
-        code, claimed = maestro(command, "task", "claim", task["ref"], "--lease", _LEASE)
+        code, claimed = call_maestro(command, "task", "claim", task["ref"], "--lease", _LEASE)
         if code != 0:
             continue  # another agent has claimed the task first
         if task["title"] == hang_on and claimed["fence"] == 1:
             time.sleep(3600)  # the demonstration kills the first holder of this task meanwhile
-        work(name, task)
-        maestro(
+        work_on_task(name, task)
+        call_maestro(
             command, "task", "report", "complete", task["ref"], f"done by {name}", "--fence", str(claimed["fence"])
         )
         return True
@@ -50,13 +50,13 @@ def main() -> None:
     name, hang_on, parent, *command = sys.argv[1:]
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     while True:
-        if take_one(command, name, parent, hang_on):
+        if do_next_task(command, name, parent, hang_on):
             continue
-        _, waiting = maestro(command, "task", "children", parent)
+        _, waiting = call_maestro(command, "task", "children", parent)
         still_open = [task["ref"] for task in waiting["tasks"] if task["status"] != "completed"]
         if not still_open:
             return
-        maestro(command, "task", "wait", ",".join(still_open), "--until", "any-change", "--timeout", "3s")
+        call_maestro(command, "task", "wait", ",".join(still_open), "--until", "any-change", "--timeout", "3s")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 _COMMAND_SECONDS_MAX = 60
 
 
-class World:
+class DemoWorld:
     """A temporary folder with all files of the demonstration; it is removed at the end."""
 
     def __init__(self) -> None:
@@ -31,35 +31,35 @@ class World:
         (home / "config.toml").write_text('human = "dana"\nnotify_desktop = false\n')
         self.environment = kept | {"MAESTRO_HOME": str(home)}
 
-    def __enter__(self) -> World:
-        self.git("init", "--quiet")
-        self.git("remote", "add", "origin", "git@example.org:acme/kettle.git")
-        self.maestro("up", "--port", "0")
+    def __enter__(self) -> DemoWorld:
+        self.run_git("init", "--quiet")
+        self.run_git("remote", "add", "origin", "git@example.org:acme/kettle.git")
+        self.run_maestro("up", "--port", "0")
         return self
 
     def __exit__(self, *_: object) -> None:
         subprocess.run(
-            [*command(), "down"], env=self.environment, cwd=self.repository, capture_output=True, check=False
+            [*maestro_command(), "down"], env=self.environment, cwd=self.repository, capture_output=True, check=False
         )
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def git(self, *arguments: str) -> str:
+    def run_git(self, *arguments: str) -> str:
         options = ["-c", "user.name=dana", "-c", "user.email=dana@example.org"]
         done = subprocess.run(
             ["git", *options, *arguments], cwd=self.repository, check=True, capture_output=True, text=True
         )
         return done.stdout
 
-    def maestro(self, *arguments: str) -> str:
+    def run_maestro(self, *arguments: str) -> str:
         """Return the output of a command. Raise an error if the command fails."""
-        done = self.try_maestro(*arguments)
+        done = self.call_maestro(*arguments)
         if done.returncode != 0:
             raise RuntimeError(f"maestro {' '.join(arguments)} failed ({done.returncode}): {done.stderr}")
         return done.stdout
 
-    def try_maestro(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def call_maestro(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command(), *arguments],
+            [*maestro_command(), *arguments],
             cwd=self.repository,
             env=self.environment,
             capture_output=True,
@@ -68,15 +68,15 @@ class World:
             check=False,
         )
 
-    def ask(self, *arguments: str) -> Any:
+    def call_for_json(self, *arguments: str) -> Any:
         """Return the JSON answer of a command."""
-        return json.loads(self.maestro(*arguments, "--json"))
+        return json.loads(self.run_maestro(*arguments, "--json"))
 
     @contextmanager
-    def followed(self, *, seconds_max: float) -> Iterator[Iterator[dict[str, Any]]]:
+    def followed_events(self, *, seconds_max: float) -> Iterator[Iterator[dict[str, Any]]]:
         """Yield the events from now on, as the command prints them. The events end after `seconds_max`."""
-        since = self.ask("status")["events"]
-        arguments = [*command(), "events", "--follow", "--since", str(since), "--json"]
+        since = self.call_for_json("status")["events"]
+        arguments = [*maestro_command(), "events", "--follow", "--since", str(since), "--json"]
         process = subprocess.Popen(
             arguments, cwd=self.repository, env=self.environment, stdout=subprocess.PIPE, text=True
         )
@@ -92,13 +92,13 @@ class World:
             process.stdout.close()
 
 
-def command() -> list[str]:
+def maestro_command() -> list[str]:
     """Return the command that is installed beside this interpreter, or the client module."""
     installed = Path(sys.executable).with_name("maestro")
     if installed.exists():
         return [str(installed)]
-    return [sys.executable, "-c", "from maestro.client.thin import main; main()"]
+    return [sys.executable, "-c", "from maestro.client.main import main; main()"]
 
 
-def indented(text: str) -> str:
+def indent_text(text: str) -> str:
     return "".join(f"  {line}".rstrip() + "\n" for line in text.splitlines())

@@ -18,7 +18,7 @@ import msgspec
 from maestro.core import errors, ids
 
 
-class Kind(enum.StrEnum):
+class AddressKind(enum.StrEnum):
     """The kind of recipient that an address names."""
 
     SESSION = "session"
@@ -28,13 +28,13 @@ class Kind(enum.StrEnum):
     TASK = "task"
     COORDINATOR = "coordinator"
     HUMAN = "human"
-    WORD = "word"  # a bare name: of a session or of a project
+    BARE_NAME = "word"  # a bare name: of a session or of a project
 
 
 class Address(msgspec.Struct, frozen=True):
     """The parsed address of a recipient; `text` is the address as written."""
 
-    kind: Kind
+    kind: AddressKind
     name: str
     text: str
 
@@ -44,34 +44,34 @@ _TASK = re.compile(r"[^#\s]*#[0-9]{1,15}")
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 _BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _KIND_BY_ID_PREFIX = {
-    "ses": Kind.SESSION,
-    "mem": Kind.MEMBER,
-    "prj": Kind.PROJECT,
-    "wsp": Kind.AGENT,
-    "tsk": Kind.TASK,
+    "ses": AddressKind.SESSION,
+    "mem": AddressKind.MEMBER,
+    "prj": AddressKind.PROJECT,
+    "wsp": AddressKind.AGENT,
+    "tsk": AddressKind.TASK,
 }
 
 
-def parse(text: str) -> Address:
+def parse_address(text: str) -> Address:
     """Return the parsed address; refuse a text that is not an address."""
     text = text.strip()
     if ids.is_id(text) and text[:3] in _KIND_BY_ID_PREFIX:
         return Address(_KIND_BY_ID_PREFIX[text[:3]], text, text)
     prefixed = _PREFIXED.fullmatch(text)
     if prefixed is not None:
-        return Address(Kind(prefixed[1]), prefixed[2].removeprefix("@").strip(), text)
-    if text.lower() in (Kind.COORDINATOR, Kind.HUMAN):
-        return Address(Kind(text.lower()), "", text)
+        return Address(AddressKind(prefixed[1]), prefixed[2].removeprefix("@").strip(), text)
+    if text.lower() in (AddressKind.COORDINATOR, AddressKind.HUMAN):
+        return Address(AddressKind(text.lower()), "", text)
     if text.startswith("@") and _BARE_NAME.fullmatch(text[1:]):
-        return Address(Kind.MEMBER, text[1:], text)
+        return Address(AddressKind.MEMBER, text[1:], text)
     if _TASK.fullmatch(text):
-        return Address(Kind.TASK, text, text)
+        return Address(AddressKind.TASK, text, text)
     if _BARE_NAME.fullmatch(text):
-        return Address(Kind.WORD, text, text)
+        return Address(AddressKind.BARE_NAME, text, text)
     if _AGENT.fullmatch(text):
-        return Address(Kind.AGENT, text, text)
+        return Address(AddressKind.AGENT, text, text)
     if re.fullmatch(r"[^\s/]+(/[^\s/]+)+", text):
-        return Address(Kind.PROJECT, text, text)
+        return Address(AddressKind.PROJECT, text, text)
     raise errors.Invalid(
         f"{text!r} is not an address.",
         hint="Write a session's name or id, dave/vc, a project, @member, vc#12, coordinator or human.",

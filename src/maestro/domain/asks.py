@@ -10,14 +10,14 @@ import msgspec
 from maestro.core import errors
 
 
-class Kind(enum.StrEnum):
+class AskKind(enum.StrEnum):
     """What an ask is for."""
 
     QUESTION = "question"
     PERMISSION = "permission"
 
 
-class Status(enum.StrEnum):
+class AskStatus(enum.StrEnum):
     """Whether an ask still waits for an answer."""
 
     OPEN = "open"
@@ -32,43 +32,43 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     project_id: str
     session_id: str | None
     asked_by: str  # the session's name
-    kind: Kind
+    kind: AskKind
     title: str
     text: str
     choices: list[str]
     task_id: str | None
     message_id: str | None
-    status: Status
+    status: AskStatus
     answer: str | None
     answered_by: str | None
     created_at: datetime
     answered_at: datetime | None
 
 
-def chosen(ask: Ask, said: str) -> str:
+def resolve_answer(ask: Ask, text: str) -> str:
     """Return the answer that the text means: a choice, given by number or by its beginning in any case, or free text.
 
     Free text answers only a question of a session, because a session can read it. The server's own asks accept only
     their choices.
     """
-    said = said.strip()
-    if not said:
+    text = text.strip()
+    if not text:
         raise errors.Invalid("The answer is empty.", hint=_answer_hint(ask))
     if not ask.choices:
-        return said
-    if said.isdecimal() and 0 < int(said) <= len(ask.choices):
-        return ask.choices[int(said) - 1]
-    equal = [choice for choice in ask.choices if choice.lower() == said.lower()]
-    matches = equal or [choice for choice in ask.choices if choice.lower().startswith(said.lower())]
+        return text
+    if text.isdecimal() and 0 < int(text) <= len(ask.choices):
+        return ask.choices[int(text) - 1]
+    equal = [choice for choice in ask.choices if choice.lower() == text.lower()]
+    matches = equal or [choice for choice in ask.choices if choice.lower().startswith(text.lower())]
     if len(matches) == 1:
         return matches[0]
-    if ask.kind is Kind.QUESTION and ask.session_id is not None:
-        return said
-    raise errors.Invalid(f"{said!r} is not one of the choices.", hint=_answer_hint(ask))
+    if ask.kind is AskKind.QUESTION and ask.session_id is not None:
+        return text
+    raise errors.Invalid(f"{text!r} is not one of the choices.", hint=_answer_hint(ask))
 
 
 def require_open(ask: Ask) -> None:
-    if ask.status is not Status.OPEN:
+    if ask.status is not AskStatus.OPEN:
         raise errors.Conflict(
             f"Ask {ask.id} is already {ask.status}.", data={"status": ask.status, "answer": ask.answer}
         )

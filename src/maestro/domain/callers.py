@@ -57,16 +57,16 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 # The server's name in the log, for changes that the server makes without a request.
-SERVER = "maestro"
-THE_SERVER = Caller(Role.PERSON, SERVER)
+SERVER_NAME = "maestro"
+SERVER_CALLER = Caller(Role.PERSON, SERVER_NAME)
 
 
-def nobody() -> Caller:
+def unidentified_caller() -> Caller:
     """Return a caller that could not be identified. Such a caller may only ask for help and status."""
     return Caller(Role.NOBODY, "nobody")
 
 
-def person(name: str) -> Caller:
+def person_caller(name: str) -> Caller:
     """Return the person as a caller."""
     return Caller(Role.PERSON, name, human=name)
 
@@ -80,7 +80,7 @@ _FLAGS_OF_ROLE = {
 }
 
 
-def permits(callers: Callers, role: Role) -> bool:
+def permits_role(callers: Callers, role: Role) -> bool:
     """Return whether a role may call at all. The service that reads the task checks a HOLDER's claim."""
     return bool(callers._value_ & _FLAGS_OF_ROLE[role])  # `value` is ten times as slow
 
@@ -89,4 +89,4 @@ def may_call(caller: Caller, operation: str, callers: Callers) -> bool:
     """Return whether a caller may call an operation, by its role and by the rights of its member."""
     if operation in caller.deny:
         return False
-    return permits(callers, caller.role) or operation in caller.allow
+    return permits_role(callers, caller.role) or operation in caller.allow

@@ -10,14 +10,14 @@ from pathlib import PurePosixPath
 _SETTINGS_FOLDERS = frozenset({".git", ".claude", ".codex", ".gemini", ".maestro"})
 
 
-class Access(enum.StrEnum):
+class FileAccess(enum.StrEnum):
     """Whether the command reads or writes the file."""
 
     READ = "read"
     WRITE = "write"
 
 
-def is_in_checkout(path: str, directory: str, access: Access) -> bool:
+def is_in_checkout(path: str, directory: str, access: FileAccess) -> bool:
     """Return whether a path lies in a checkout and permits the access. Resolve links first.
 
     A settings folder inside the checkout permits reading only.
@@ -27,4 +27,4 @@ def is_in_checkout(path: str, directory: str, access: Access) -> bool:
     if not path.startswith("/") or not inside.is_relative_to(top) or inside == top:
         return False
     parts = {part.casefold() for part in inside.relative_to(top).parts}
-    return access is Access.READ or _SETTINGS_FOLDERS.isdisjoint(parts)
+    return access is FileAccess.READ or _SETTINGS_FOLDERS.isdisjoint(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 
-class Condition(enum.StrEnum):
+class WorktreeCondition(enum.StrEnum):
     """The condition of a worktree, for the decision whether to merge or to remove it."""
 
     GONE = "gone"  # the worktree's folder does not exist
@@ -17,22 +17,22 @@ class Condition(enum.StrEnum):
     CLEAN = "clean"  # the worktree has never had changes or commits of its own
 
 
-def condition(
+def worktree_condition(
     *, is_clean: bool | None, is_elsewhere: bool, in_conflict: bool, ahead: int, has_commits: bool
-) -> Condition:
+) -> WorktreeCondition:
     """Return the condition of a worktree.
 
     `is_clean` is None if the worktree's folder does not exist. `has_commits` counts commits since the base, and
     merged commits.
     """
     if is_clean is None:
-        return Condition.GONE
+        return WorktreeCondition.GONE
     if not is_clean:
-        return Condition.UNCOMMITTED
+        return WorktreeCondition.UNCOMMITTED
     if is_elsewhere:
-        return Condition.ELSEWHERE
+        return WorktreeCondition.ELSEWHERE
     if in_conflict and ahead:
-        return Condition.IN_CONFLICT
+        return WorktreeCondition.IN_CONFLICT
     if ahead:
-        return Condition.UNMERGED
-    return Condition.MERGED if has_commits else Condition.CLEAN
+        return WorktreeCondition.UNMERGED
+    return WorktreeCondition.MERGED if has_commits else WorktreeCondition.CLEAN

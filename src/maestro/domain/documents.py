@@ -21,7 +21,7 @@ class Document(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
-class Content(msgspec.Struct, frozen=True):
+class StoredContent(msgspec.Struct, frozen=True):
     """A document's content for the store: the bytes themselves, or the name of a blob."""
 
     body: bytes | None
@@ -39,7 +39,7 @@ class ReportKind(enum.StrEnum):
     ERROR = "error"
 
 
-class Report(msgspec.Struct, frozen=True):
+class TaskReport(msgspec.Struct, frozen=True):
     """A session's or person's report about a task."""
 
     id: str

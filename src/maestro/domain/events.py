@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 
-class Kind(enum.StrEnum):
+class EventKind(enum.StrEnum):
     """The kinds of events. A new kind changes the public interface."""
 
     PROJECT_CREATED = "project.created"
@@ -82,10 +82,10 @@ class Kind(enum.StrEnum):
     ASK_WITHDRAWN = "ask.withdrawn"
 
 
-class Change(msgspec.Struct, frozen=True):
+class NewEvent(msgspec.Struct, frozen=True):
     """An event that a rule produced, before the store gives it a sequence number in the log."""
 
-    kind: Kind
+    kind: EventKind
     subject: str
     project: str | None = None
     data: dict[str, Any] = {}
@@ -104,4 +104,4 @@ class Event(msgspec.Struct, frozen=True):
     data: dict[str, Any]
 
 
-VERSION = 1
+EVENT_VERSION = 1

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.domain.sandboxes import Mode
+from maestro.domain.sandboxes import SandboxMode
 
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,17 +20,17 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None  # none: the gate took too long, or could not be run
     seconds: float
     created_at: datetime
-    sandbox: Mode = Mode.NONE  # the sandbox in which the gate ran, or should have run
+    sandbox: SandboxMode = SandboxMode.NONE  # the sandbox in which the gate ran, or should have run
 
 
-def verdict(failed: GateResult, output: str, *, is_timed_out: bool) -> str:
+def rejection_reason(failed: GateResult, output: str, *, is_timed_out: bool) -> str:
     """Return why a task is rejected: the gate that did not pass, and the last lines of its output."""
     last_lines = "\n".join(output.strip().splitlines()[-20:])
-    cause = f"{how(failed, is_timed_out=is_timed_out)}; sandbox: {failed.sandbox}"
+    cause = f"{failure_cause(failed, is_timed_out=is_timed_out)}; sandbox: {failed.sandbox}"
     return f"The gate `{failed.command}` did not pass ({cause}).\n\n{last_lines}".rstrip()
 
 
-def how(failed: GateResult, *, is_timed_out: bool) -> str:
+def failure_cause(failed: GateResult, *, is_timed_out: bool) -> str:
     """Return how a failed gate ended: an exit code, a time limit, or a failed start."""
     if failed.exit_code is not None:
         return f"exit code {failed.exit_code}"

@@ -19,7 +19,7 @@ _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"'}
 _TRUE = frozenset({"true", "yes", "on"})
 
 
-class Setting(msgspec.Struct, frozen=True):
+class GitSetting(msgspec.Struct, frozen=True):
     """One setting, such as `remote.origin.url`, and its value. The value None means true: a key without a value."""
 
     key: str  # section and last part in lower case, the subsection as written
@@ -45,12 +45,12 @@ class Setting(msgspec.Struct, frozen=True):
         return self.value.isdecimal() and int(self.value[:20]) != 0
 
 
-def parse(text: str) -> list[Setting]:
+def parse_settings(text: str) -> list[GitSetting]:
     """Return the settings of one file in their order; refuse a file that git refuses, too."""
     return _Parser(text.removeprefix("\ufeff")).read_settings()
 
 
-def remote_addresses(settings: Iterable[Setting]) -> dict[str, str]:
+def remote_addresses(settings: Iterable[GitSetting]) -> dict[str, str]:
     """Return the fetch address of each remote: the first `url` setting counts.
 
     A remote whose address is its own name has no address.
@@ -65,7 +65,7 @@ def remote_addresses(settings: Iterable[Setting]) -> dict[str, str]:
     return dict(usable[: limits.remotes_max])
 
 
-def rewrite_address(address: str, settings: Iterable[Setting]) -> str:
+def rewrite_address(address: str, settings: Iterable[GitSetting]) -> str:
     """Return the address, rewritten by the longest `insteadOf` rule that matches."""
     rules = [
         (setting.value, setting.subsection)
@@ -84,9 +84,9 @@ class _Parser:
         self._text = text.replace("\r\n", "\n")
         self._position = 0
         self._section = ""  # with its dot; empty before the first section, where git accepts keys, too
-        self._settings: list[Setting] = []
+        self._settings: list[GitSetting] = []
 
-    def read_settings(self) -> list[Setting]:
+    def read_settings(self) -> list[GitSetting]:
         while self._position < len(self._text):
             char = self._read_char()
             if char in "#;":
@@ -148,7 +148,7 @@ class _Parser:
         if char not in "\n=":
             raise self._syntax_error("key")
         value = self._read_value() if char == "=" else None
-        self._settings.append(Setting(self._section + name, value))
+        self._settings.append(GitSetting(self._section + name, value))
 
     def _read_value(self) -> str:
         value: list[str] = []

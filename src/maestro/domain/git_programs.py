@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from maestro.core.errors import Invalid
-from maestro.domain.git_config import Setting
+from maestro.domain.git_config import GitSetting
 
 _NAMED = {
     "filter": frozenset({"clean", "smudge", "process"}),
@@ -38,22 +38,22 @@ class GitRecord(msgspec.Struct, frozen=True, kw_only=True):
     programs: frozenset[str] | None  # fingerprints; None: not recorded yet
 
 
-def named_programs(settings: Iterable[Setting]) -> list[Setting]:
+def program_settings(settings: Iterable[GitSetting]) -> list[GitSetting]:
     """Return the settings that name a program."""
     return [setting for setting in settings if setting.value and _names_program(setting)]
 
 
-def fingerprint(setting: Setting) -> str:
+def fingerprint_setting(setting: GitSetting) -> str:
     """Return the recorded hash of a setting. Name and value of the setting cannot be read from the hash."""
     return hashlib.sha256(f"{setting.key}\0{setting.value}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def neutral_settings(settings: Iterable[Setting]) -> tuple[str, ...]:
+def neutral_settings(settings: Iterable[GitSetting]) -> tuple[str, ...]:
     """Return settings, as `name=value`, with which git runs none of the programs in `settings`."""
     return tuple(dict.fromkeys(text for setting in settings for text in _neutralize(setting)))
 
 
-def _names_program(setting: Setting) -> bool:
+def _names_program(setting: GitSetting) -> bool:
     if setting.section == "lfs":
         return setting.name in _LFS
     if setting.section == "credential":
@@ -63,7 +63,7 @@ def _names_program(setting: Setting) -> bool:
     return bool(setting.subsection) and setting.name in _NAMED.get(setting.section, ())
 
 
-def _neutralize(setting: Setting) -> tuple[str, ...]:
+def _neutralize(setting: GitSetting) -> tuple[str, ...]:
     name = f"{setting.section}.{setting.subsection}"
     if any(char in name for char in "=\n\0"):
         # `git -c NAME=VALUE` ends the name at the first "=".

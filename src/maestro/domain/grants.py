@@ -13,7 +13,7 @@ import msgspec
 from maestro.core import errors
 from maestro.domain.callers import Caller, Role
 from maestro.domain.members import Permission, Tool
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 
 # From the weakest level to the strongest.
 LEVELS = (Permission.PLAN, Permission.EDIT, Permission.FULL)
@@ -44,20 +44,20 @@ def grant_of(caller: Caller) -> Permission:
     return Permission.FULL if caller.role is Role.PERSON else caller.grant
 
 
-def usual_level(mode: Mode, given: Permission | None) -> Permission:
+def usual_level(mode: SessionMode, given: Permission | None) -> Permission:
     """Return a new session's own level: its member's, else `edit` in execute mode and `plan` in the other modes."""
-    return given or (Permission.EDIT if mode is Mode.EXECUTE else Permission.PLAN)
+    return given or (Permission.EDIT if mode is SessionMode.EXECUTE else Permission.PLAN)
 
 
-def default_grant(mode: Mode, level: Permission) -> Permission:
+def default_grant(mode: SessionMode, level: Permission) -> Permission:
     """Return the grant of a new session if the starter names none. The starter's own grant limits the result later.
 
     A coordinator with the level `plan` still starts workers with `edit`. Every other session gives its own level.
     """
-    return Permission.EDIT if mode is Mode.COORDINATE else level
+    return Permission.EDIT if mode is SessionMode.COORDINATE else level
 
 
-def child_grant(caller: Caller, wanted: Permission | None, *, mode: Mode, level: Permission) -> Permission:
+def child_grant(caller: Caller, wanted: Permission | None, *, mode: SessionMode, level: Permission) -> Permission:
     """Return the grant of a session that the caller starts or registers; refuse a wanted grant above the caller's."""
     if wanted is None:
         return lower_level(default_grant(mode, level), grant_of(caller))
@@ -72,12 +72,12 @@ def require_level(caller: Caller, level: Permission) -> None:
         raise _refusal(caller, f"give the permission level {level}", level)
 
 
-def require_program(caller: Caller, tool: str, words: Sequence[str]) -> None:
+def require_program(caller: Caller, tool: str, arguments: Sequence[str]) -> None:
     """Refuse a program of the caller's choice, or arguments for a tool, unless the caller's grant is `full`.
 
     A program of the caller's choice has no permission level, and arguments can switch off a tool's permission level.
     """
-    if (tool == Tool.COMMAND or words) and grant_of(caller) is not Permission.FULL:
+    if (tool == Tool.COMMAND or arguments) and grant_of(caller) is not Permission.FULL:
         action = (
             "start a program of its own choice" if tool == Tool.COMMAND else f"pass arguments of its own to {tool}"
         )

@@ -19,19 +19,19 @@ _GAP_SHARE = 64
 _HEAD_START = 8
 
 
-class Ranked(msgspec.Struct, frozen=True):
+class RankedTask(msgspec.Struct, frozen=True):
     """A task's id with its rank."""
 
     id: str
     rank: int
 
 
-class Graph(Protocol):
+class DependencyGraph(Protocol):
     """The stored edges and ranks of tasks."""
 
-    def waits_on(self, task_id: str) -> Sequence[Ranked]: ...
+    def waits_on(self, task_id: str) -> Sequence[RankedTask]: ...
 
-    def waited_on_by(self, task_id: str) -> Sequence[Ranked]: ...
+    def waited_on_by(self, task_id: str) -> Sequence[RankedTask]: ...
 
     def next_above(self, rank: int) -> int | None: ...
 
@@ -46,11 +46,11 @@ class CycleFound(Exception):
         super().__init__(" → ".join(path))
 
 
-class NoRoom(Exception):
+class NoFreeRanks(Exception):
     """The gap has too few free ranks. The caller spreads all ranks and tries again."""
 
 
-def new_ranks(graph: Graph, *, waiter: Ranked, blocker: Ranked) -> list[Ranked]:
+def new_ranks(graph: DependencyGraph, *, waiter: RankedTask, blocker: RankedTask) -> list[RankedTask]:
     """Return the new ranks with which `waiter` may wait on `blocker`; mostly none change."""
     if waiter.id == blocker.id:
         raise CycleFound([waiter.id, waiter.id])
@@ -66,7 +66,7 @@ def new_ranks(graph: Graph, *, waiter: Ranked, blocker: Ranked) -> list[Ranked]:
 class _Search:
     """The search from one end of a new edge, limited to tasks between the two ranks."""
 
-    def __init__(self, neighbours: _Neighbours, start: Ranked, *, low: int, high: int) -> None:
+    def __init__(self, neighbours: _Neighbours, start: RankedTask, *, low: int, high: int) -> None:
         self._neighbours = neighbours
         self._low, self._high = low, high
         self.came_from: dict[str, str | None] = {start.id: None}
@@ -95,7 +95,7 @@ class _Search:
 
 
 class _Neighbours(Protocol):
-    def __call__(self, task_id: str, /) -> Sequence[Ranked]: ...
+    def __call__(self, task_id: str, /) -> Sequence[RankedTask]: ...
 
 
 def _search_both(upper: _Search, lower: _Search) -> _Search:
@@ -111,28 +111,28 @@ def _search_both(upper: _Search, lower: _Search) -> _Search:
     return lower if upper.frontier else upper
 
 
-def _raise_ranks(graph: Graph, search: _Search, *, above: int) -> list[Ranked]:
+def _raise_ranks(graph: DependencyGraph, search: _Search, *, above: int) -> list[RankedTask]:
     tasks = sorted(search.found, key=lambda ranked: ranked.rank)
     ceiling = graph.next_above(above)
     if ceiling is None:
-        return [Ranked(task.id, above + RANK_STEP * (index + 1)) for index, task in enumerate(tasks)]
+        return [RankedTask(task.id, above + RANK_STEP * (index + 1)) for index, task in enumerate(tasks)]
     step = _step_within(ceiling - above, len(tasks))
     first = ceiling - step * len(tasks)
-    return [Ranked(task.id, first + step * index) for index, task in enumerate(tasks)]
+    return [RankedTask(task.id, first + step * index) for index, task in enumerate(tasks)]
 
 
-def _lower_ranks(graph: Graph, search: _Search, *, below: int) -> list[Ranked]:
+def _lower_ranks(graph: DependencyGraph, search: _Search, *, below: int) -> list[RankedTask]:
     tasks = sorted(search.found, key=lambda ranked: ranked.rank)
     floor = graph.next_below(below)
     if floor is None:
         first = below - RANK_STEP * len(tasks)
-        return [Ranked(task.id, first + RANK_STEP * index) for index, task in enumerate(tasks)]
+        return [RankedTask(task.id, first + RANK_STEP * index) for index, task in enumerate(tasks)]
     step = _step_within(below - floor, len(tasks))
-    return [Ranked(task.id, floor + step * (index + 1)) for index, task in enumerate(tasks)]
+    return [RankedTask(task.id, floor + step * (index + 1)) for index, task in enumerate(tasks)]
 
 
 def _step_within(gap: int, count: int) -> int:
     """Return the distance between `count` new ranks strictly inside a gap, near one end of the gap."""
     if gap <= count:
-        raise NoRoom
+        raise NoFreeRanks
     return max(1, min(gap // (count + 1), gap // (_GAP_SHARE * count)))

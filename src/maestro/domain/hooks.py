@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 
-class Firing(msgspec.Struct, frozen=True):
+class HookFiring(msgspec.Struct, frozen=True):
     """The last firing and the last problem of one hook of one tool."""
 
     tool: str

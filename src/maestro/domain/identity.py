@@ -14,7 +14,7 @@ from maestro.core.errors import Invalid
 from maestro.domain import remotes
 
 # Keywords of addresses: no project, member or session may have such a name.
-RESERVED = frozenset(
+RESERVED_NAMES = frozenset(
     {
         "coordinator",
         "human",
@@ -29,7 +29,7 @@ RESERVED = frozenset(
     }
 )
 
-Source = Literal["remote", "root", "path"]
+IdentitySource = Literal["remote", "root", "path"]
 
 _NOT_ALLOWED = re.compile(r"[^a-z0-9._-]+")
 
@@ -46,7 +46,7 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True):
     superproject: str | None = None
 
 
-class Identity(msgspec.Struct, frozen=True):
+class ProjectIdentity(msgspec.Struct, frozen=True):
     """The project of a checkout.
 
     A key that starts with `file:`, `root:` or `path:` is valid on its own host only. `path_key` stays the same while
@@ -56,29 +56,29 @@ class Identity(msgspec.Struct, frozen=True):
 
     key: str
     name: str
-    source: Source
+    source: IdentitySource
     path_key: str = ""
 
 
-def identify(checkout: Checkout, *, prefer: str = "origin") -> Identity:
+def identify_project(checkout: Checkout, *, prefer: str = "origin") -> ProjectIdentity:
     """Return the project of a checkout.
 
     Of several remotes the one named `prefer` counts, such as a fork's `upstream`.
     """
-    path = remotes.path_in_key(place(checkout))
+    path = remotes.path_in_key(repository_path(checkout))
     path_key = f"path:{path}"
     remote = _choose_remote(checkout, prefer)
     if remote is not None:
-        return Identity(remote.key, clean_name(remote.name), "remote", path_key)
-    name = clean_name(posixpath.basename(place(checkout)).removesuffix(".git"))
+        return ProjectIdentity(remote.key, clean_name(remote.name), "remote", path_key)
+    name = clean_name(posixpath.basename(repository_path(checkout)).removesuffix(".git"))
     # The oldest commit of a shallow clone is not the root commit, and another commit is the oldest after a fetch.
     if checkout.root_commit and not checkout.is_shallow:
         # Two repositories from one template share the root commit: the path tells them apart.
-        return Identity(f"root:{checkout.root_commit}:{path}", name, "root", path_key)
-    return Identity(path_key, name, "path", path_key)
+        return ProjectIdentity(f"root:{checkout.root_commit}:{path}", name, "root", path_key)
+    return ProjectIdentity(path_key, name, "path", path_key)
 
 
-def place(checkout: Checkout) -> str:
+def repository_path(checkout: Checkout) -> str:
     """Return the path of the repository. All linked worktrees of the repository have the same path."""
     folder, last = posixpath.split(checkout.common_dir.rstrip("/"))
     # A repository without a main worktree usually lies in `.bare`, beside its worktrees.
@@ -87,7 +87,7 @@ def place(checkout: Checkout) -> str:
 
 def remote_base(checkout: Checkout) -> str:
     """Return the directory that a relative remote starts from: the main worktree, also for linked worktrees."""
-    return checkout.toplevel if checkout.git_dir == checkout.common_dir else place(checkout)
+    return checkout.toplevel if checkout.git_dir == checkout.common_dir else repository_path(checkout)
 
 
 def clean_name(text: str, *, fallback: str = "project") -> str:
@@ -95,7 +95,7 @@ def clean_name(text: str, *, fallback: str = "project") -> str:
     ascii_only = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     name = _NOT_ALLOWED.sub("-", ascii_only).lstrip("._-")[: limits.name_chars_max].rstrip("._-") or fallback
     # A repository with an id as its name would get mail for the object with that id.
-    return f"the-{name}"[: limits.name_chars_max] if name in RESERVED or ids.is_id(name) else name
+    return f"the-{name}"[: limits.name_chars_max] if name in RESERVED_NAMES or ids.is_id(name) else name
 
 
 def _choose_remote(checkout: Checkout, prefer: str) -> remotes.Remote | None:
@@ -103,7 +103,7 @@ def _choose_remote(checkout: Checkout, prefer: str) -> remotes.Remote | None:
         if name not in checkout.remotes:
             continue
         try:
-            return remotes.canonical(checkout.remotes[name], base=remote_base(checkout))
+            return remotes.canonical_remote(checkout.remotes[name], base=remote_base(checkout))
         except Invalid:
             continue  # the address of this remote is not valid: the next remote counts
     return None

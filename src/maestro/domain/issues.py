@@ -9,8 +9,8 @@ import enum
 
 import msgspec
 
-from maestro.domain.projects import Inbound, Project
-from maestro.domain.tasks import FINAL, Task
+from maestro.domain.projects import InboundPolicy, Project
+from maestro.domain.tasks import FINAL_STATUSES, Task
 
 
 class Issue(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class Issue(msgspec.Struct, frozen=True):
     opener: str  # a session's id, or the person's name
 
 
-class Side(enum.Enum):
+class IssueParty(enum.Enum):
     """The party of an issue for which an agent or the person acts: the asked project, or the asking project."""
 
     RECEIVER = "receiver"
@@ -33,7 +33,7 @@ def is_issue(task: Task) -> bool:
 
 
 def is_closed(task: Task) -> bool:
-    return task.status in FINAL
+    return task.status in FINAL_STATUSES
 
 
 def is_awaited(task: Task) -> bool:
@@ -41,13 +41,13 @@ def is_awaited(task: Task) -> bool:
     return task.from_project_id not in (None, task.project_id) and not is_closed(task)
 
 
-def admits(receiver: Project, *, is_known: bool) -> bool:
+def accepts_inbound(receiver: Project, *, is_known: bool) -> bool:
     """Return whether a project accepts mail and issues from a project that it knows or does not know."""
-    return receiver.inbound is Inbound.OPEN or (receiver.inbound is Inbound.KNOWN and is_known)
+    return receiver.inbound is InboundPolicy.OPEN or (receiver.inbound is InboundPolicy.KNOWN and is_known)
 
 
-def side_of(task: Task, project_id: str | None) -> Side | None:
+def party_of(task: Task, project_id: str | None) -> IssueParty | None:
     """Return the party of an issue that a project is; None for a project that is neither party."""
     if project_id == task.project_id:
-        return Side.RECEIVER
-    return Side.OPENER if project_id is not None and project_id == task.from_project_id else None
+        return IssueParty.RECEIVER
+    return IssueParty.OPENER if project_id is not None and project_id == task.from_project_id else None

@@ -14,32 +14,32 @@ from maestro.core.errors import Invalid
 from maestro.text import bounded_toml
 
 
-class Source(enum.StrEnum):
+class LinkSource(enum.StrEnum):
     """The source of a project's name. Names from an earlier source in the list count more."""
 
     LOCAL = ".maestro/local.toml"  # this checkout only, not committed
     CONFIG = ".maestro/config.toml"  # committed, for all checkouts
-    BESIDE = "a checkout beside this one"
+    NEIGHBOUR = "a checkout beside this one"
     SERVER = "this server"
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class LinkEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One `[projects.NAME]` table of the settings files."""
 
     name: str
-    source: Source
+    source: LinkSource
     remote: str = ""
     path: str = ""
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectLink(msgspec.Struct, frozen=True, kw_only=True):
     """A project, its name in a checkout or on the server, and the source of the name."""
 
     name: str
     project_id: str
     project: str
     key: str
-    source: Source
+    source: LinkSource
     remote: str = ""
     path: str = ""
     of: str = ""  # the checkout that uses the name: dave/vc
@@ -50,14 +50,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER = re.compile(r"\s*\[[^\]]*\]\s*(#.*)?")
 
 
-def entries(texts: Mapping[Source, str]) -> tuple[list[Entry], list[str]]:
+def read_entries(texts: Mapping[LinkSource, str]) -> tuple[list[LinkEntry], list[str]]:
     """Return the entries of a checkout's settings files, and the problems found in the files.
 
     Each field of the local file replaces the same field of the committed file.
     """
-    found: dict[str, Entry] = {}
+    found: dict[str, LinkEntry] = {}
     problems: list[str] = []
-    for source in (Source.CONFIG, Source.LOCAL):
+    for source in (LinkSource.CONFIG, LinkSource.LOCAL):
         for name, table in _project_tables(texts.get(source, ""), source, problems).items():
             entry = _parse_entry(name, table, source, problems)
             if entry is None:
@@ -65,19 +65,19 @@ def entries(texts: Mapping[Source, str]) -> tuple[list[Entry], list[str]]:
             committed = found.get(name)
             remote = entry.remote or (committed.remote if committed else "")
             path = entry.path or (committed.path if committed else "")
-            found[name] = Entry(name=name, source=source, remote=remote, path=path)
+            found[name] = LinkEntry(name=name, source=source, remote=remote, path=path)
     return list(found.values())[: limits.links_max], problems
 
 
-def written(text: str, name: str, *, remote: str, path: str) -> str:
+def put_entry(text: str, name: str, *, remote: str, path: str) -> str:
     """Return a file's text with the entry added or replaced. All other entries stay unchanged."""
     lines = [f"[projects.{name if _BARE.fullmatch(name) else _quote_toml(name)}]"]
     lines += [f"{key} = {_quote_toml(value)}" for key, value in (("remote", remote), ("path", path)) if value]
-    kept = without(text, name).rstrip("\n")
+    kept = remove_entry(text, name).rstrip("\n")
     return (f"{kept}\n\n" if kept else "") + "\n".join(lines) + "\n"
 
 
-def without(text: str, name: str) -> str:
+def remove_entry(text: str, name: str) -> str:
     """Return a file's text without the entry."""
     kept: list[str] = []
     is_in_entry = False
@@ -89,7 +89,7 @@ def without(text: str, name: str) -> str:
     return "".join(kept)
 
 
-def checked_name(name: str) -> str:
+def check_link_name(name: str) -> str:
     """Return a project's name in lower case; refuse a name that cannot stand before `#12`."""
     if not _NAME.fullmatch(name) or len(name) > limits.name_chars_max:
         raise Invalid(
@@ -106,16 +106,16 @@ def _quote_toml(text: str) -> str:
 
 def _is_header_of(header: str, name: str) -> bool:
     try:
-        table = bounded_toml.parse(header).get("projects", {})
-    except bounded_toml.Unreadable:
+        table = bounded_toml.parse_toml(header).get("projects", {})
+    except bounded_toml.TomlUnreadable:
         return False
     return isinstance(table, dict) and name in {str(key).lower() for key in table}
 
 
-def _project_tables(text: str, source: Source, problems: list[str]) -> dict[str, object]:
+def _project_tables(text: str, source: LinkSource, problems: list[str]) -> dict[str, object]:
     try:
-        table = bounded_toml.parse(text).get("projects", {})
-    except bounded_toml.Unreadable as error:
+        table = bounded_toml.parse_toml(text).get("projects", {})
+    except bounded_toml.TomlUnreadable as error:
         problems.append(f"{source.value} cannot be read: {error}.")
         return {}
     if not isinstance(table, dict):
@@ -124,14 +124,14 @@ def _project_tables(text: str, source: Source, problems: list[str]) -> dict[str,
     return {str(name).lower(): entry for name, entry in table.items()}
 
 
-def _parse_entry(name: str, table: object, source: Source, problems: list[str]) -> Entry | None:
+def _parse_entry(name: str, table: object, source: LinkSource, problems: list[str]) -> LinkEntry | None:
     values = table if isinstance(table, dict) else {}
     remote, path = values.get("remote", ""), values.get("path", "")
     is_valid = _is_usable(remote) and _is_usable(path) and _NAME.fullmatch(name) is not None
     if not is_valid or not (remote or path) or len(remote) + len(path) > limits.link_chars_max:
         problems.append(f"{source.value}: [projects.{name}] needs a remote or a path.")
         return None
-    return Entry(name=name, source=source, remote=remote, path=path)
+    return LinkEntry(name=name, source=source, remote=remote, path=path)
 
 
 def _is_usable(value: object) -> bool:

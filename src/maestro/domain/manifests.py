@@ -11,15 +11,14 @@ import msgspec
 
 from maestro.core import errors
 from maestro.domain.members import Permission
-from maestro.domain.messages import SenderKind, Type
-from maestro.domain.sessions import Mode
-from maestro.domain.sessions import Status as SessionStatus
-from maestro.domain.tasks import Priority, Status
+from maestro.domain.messages import MessageType, SenderKind
+from maestro.domain.sessions import SessionMode, SessionStatus
+from maestro.domain.tasks import Priority, TaskStatus
 
-VERSION = 1
+MANIFEST_VERSION = 1
 
 
-class Reach(enum.StrEnum):
+class AgentReach(enum.StrEnum):
     """How an agent can call Maestro.
 
     In some sandboxes the agent's shell reaches no socket, only its MCP servers do.
@@ -29,12 +28,12 @@ class Reach(enum.StrEnum):
     MCP = "mcp"
 
 
-class Session(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestSession(msgspec.Struct, frozen=True, kw_only=True):
     """The session that the manifest is for."""
 
     id: str
     name: str
-    mode: Mode
+    mode: SessionMode
     strategy: str
     template: str
     address: str | None = None
@@ -42,7 +41,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
 
 
-class Project(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestProject(msgspec.Struct, frozen=True, kw_only=True):
     """The project and the directory of its checkout on the host."""
 
     id: str
@@ -51,7 +50,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
 
 
-class Workspace(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestWorkspace(msgspec.Struct, frozen=True, kw_only=True):
     """The checkout that the session works in. With `worktree` no other session uses the checkout."""
 
     directory: str
@@ -62,7 +61,7 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True):
     worktree: bool = False
 
 
-class TeamMember(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestMember(msgspec.Struct, frozen=True, kw_only=True):
     """A persona that the session takes on, or a member of the roster."""
 
     id: str
@@ -76,16 +75,16 @@ class TeamMember(msgspec.Struct, frozen=True, kw_only=True):
     agent_tool: str | None = None
 
 
-class TaskLink(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestTaskLink(msgspec.Struct, frozen=True, kw_only=True):
     """A task as another task mentions it."""
 
     id: str
     ref: str
     title: str
-    status: Status
+    status: TaskStatus
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A document of a task. `text` is the beginning of a text document, if the caller wanted it."""
 
     id: str
@@ -95,13 +94,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task with the facts that the session needs."""
 
     id: str
     ref: str  # vc#12
     title: str
-    status: Status
+    status: TaskStatus
     priority: Priority = Priority.NORMAL
     opened_by: str | None = None  # of an issue: the agent or person of the other project that opened it
     description: str = ""
@@ -113,13 +112,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     holder: str | None = None
     acceptance: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
-    depends_on: tuple[TaskLink, ...] = ()
-    blockers: tuple[TaskLink, ...] = ()
-    children: tuple[TaskLink, ...] = ()
-    documents: tuple[Document, ...] = ()
+    depends_on: tuple[ManifestTaskLink, ...] = ()
+    blockers: tuple[ManifestTaskLink, ...] = ()
+    children: tuple[ManifestTaskLink, ...] = ()
+    documents: tuple[ManifestDocument, ...] = ()
 
 
-class Coordinator(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestCoordinator(msgspec.Struct, frozen=True, kw_only=True):
     """The coordinator of the session, which gets the session's reports."""
 
     session_id: str
@@ -129,7 +128,7 @@ class Coordinator(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
 
 
-class Directive(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestDirective(msgspec.Struct, frozen=True, kw_only=True):
     """The text with which the coordinator or person started the session."""
 
     subject: str
@@ -139,39 +138,39 @@ class Directive(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str | None = None  # the mail with the whole text
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class UnreadMessage(msgspec.Struct, frozen=True, kw_only=True):
     """An unread message that came while the session did not run."""
 
     message_id: str
     sender: str
-    type: Type
+    type: MessageType
     priority: Priority
     subject: str
     text: str = ""
 
 
-class Resumed(msgspec.Struct, frozen=True, kw_only=True):
+class LastStart(msgspec.Struct, frozen=True, kw_only=True):
     """How the session's last start ended, and the mail that came since."""
 
     status: SessionStatus
     ended_at: str
     last_words: str = ""
     unread: int = 0
-    messages: tuple[Letter, ...] = ()
+    messages: tuple[UnreadMessage, ...] = ()
 
 
-class Sibling(msgspec.Struct, frozen=True, kw_only=True):
+class SiblingSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session of the same coordinator."""
 
     session_id: str
     name: str
-    mode: Mode
+    mode: SessionMode
     status: SessionStatus | None = None
     member: str | None = None
-    tasks: tuple[TaskLink, ...] = ()
+    tasks: tuple[ManifestTaskLink, ...] = ()
 
 
-class Skill(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestSkill(msgspec.Struct, frozen=True, kw_only=True):
     """A skill of the session, and the file that describes it."""
 
     name: str
@@ -180,14 +179,14 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""  # the whole description, for a program that cannot get the file
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How many sessions, and how deep, the session may start. None means no limit."""
 
     workers_max: int | None = None  # at once
     depth_left: int | None = None  # levels of sessions below this session
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestCommand(msgspec.Struct, frozen=True, kw_only=True):
     """An operation that the session may call."""
 
     operation: str  # mail.wait
@@ -198,26 +197,26 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The facts that a session gets at the start."""
 
-    version: int = VERSION
-    session: Session
-    project: Project
+    version: int = MANIFEST_VERSION
+    session: ManifestSession
+    project: ManifestProject
     human: str  # the person's name
     permission: Permission
     grant: Permission | None = None  # the highest level that the session may give to other sessions; None: not known
-    reach: Reach = Reach.COMMANDS
-    workspace: Workspace | None = None
-    members: tuple[TeamMember, ...] = ()  # the members whose persona the session takes on
+    reach: AgentReach = AgentReach.COMMANDS
+    workspace: ManifestWorkspace | None = None
+    members: tuple[ManifestMember, ...] = ()  # the members whose persona the session takes on
     team: str | None = None
-    roster: tuple[TeamMember, ...] = ()
-    tasks: tuple[Task, ...] = ()
-    reference_tasks: tuple[Task, ...] = ()
-    coordinator: Coordinator | None = None
-    directive: Directive | None = None
-    siblings: tuple[Sibling, ...] = ()
-    skills: tuple[Skill, ...] = ()
-    limits: Limits = Limits()
-    commands: tuple[Command, ...] = ()
-    resumed: Resumed | None = None
+    roster: tuple[ManifestMember, ...] = ()
+    tasks: tuple[ManifestTask, ...] = ()
+    reference_tasks: tuple[ManifestTask, ...] = ()
+    coordinator: ManifestCoordinator | None = None
+    directive: ManifestDirective | None = None
+    siblings: tuple[SiblingSession, ...] = ()
+    skills: tuple[ManifestSkill, ...] = ()
+    limits: ManifestLimits = ManifestLimits()
+    commands: tuple[ManifestCommand, ...] = ()
+    resumed: LastStart | None = None
 
 
 _encoder = msgspec.json.Encoder()
@@ -225,25 +224,26 @@ _decoder = msgspec.json.Decoder(Manifest)
 
 
 class _Versioned(msgspec.Struct, frozen=True):
-    version: int = VERSION
+    version: int = MANIFEST_VERSION
 
 
 _version_decoder = msgspec.json.Decoder(_Versioned)
 
 
-def encode(manifest: Manifest) -> bytes:
+def encode_manifest(manifest: Manifest) -> bytes:
     """Return a manifest as the bytes that the store keeps."""
     return _encoder.encode(manifest)
 
 
-def decode(data: bytes) -> Manifest:
+def decode_manifest(data: bytes) -> Manifest:
     """Return a kept manifest. Refuse another version before its fields are read."""
     try:
         version = _version_decoder.decode(data).version
-        if version == VERSION:
+        if version == MANIFEST_VERSION:
             return _decoder.decode(data)
     except msgspec.DecodeError as error:
         raise errors.Invalid(f"The data is not a manifest: {error}.") from None
     raise errors.Invalid(
-        f"The manifest has version {version}; this Maestro reads version {VERSION}.", data={"version": version}
+        f"The manifest has version {version}; this Maestro reads version {MANIFEST_VERSION}.",
+        data={"version": version},
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from maestro.core import errors, ids
-from maestro.domain.identity import RESERVED
+from maestro.domain.identity import RESERVED_NAMES
 
 
 class Tool(enum.StrEnum):
@@ -68,10 +68,10 @@ class Team(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
-def name_of(text: str) -> str:
+def normalize_name(text: str) -> str:
     """Return the name of a member or team in lower case; refuse a reserved name or an id."""
     name = text.lower()
-    if name in RESERVED:
+    if name in RESERVED_NAMES:
         raise errors.Invalid(f"{text!r} is a reserved word.", hint="Choose another name.")
     if ids.is_id(name):
         raise errors.Invalid(f"{text!r} looks like an id.", hint="Choose another name.")

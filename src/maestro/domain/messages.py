@@ -16,10 +16,10 @@ import msgspec
 
 from maestro.domain.tasks import Priority
 
-HUMAN = "human"  # the person's mailbox
+HUMAN_MAILBOX = "human"  # the person's mailbox
 
 
-class Type(enum.StrEnum):
+class MessageType(enum.StrEnum):
     """The purpose of a message."""
 
     ASSIGNMENT = "assignment"
@@ -30,7 +30,7 @@ class Type(enum.StrEnum):
     NOTIFICATION = "notification"
 
 
-class Status(enum.StrEnum):
+class MessageStatus(enum.StrEnum):
     """The status of a delivery: how far a message has come with one recipient."""
 
     SENT = "sent"
@@ -40,7 +40,7 @@ class Status(enum.StrEnum):
     EXPIRED = "expired"
 
 
-class Step(enum.StrEnum):
+class ReceiptStep(enum.StrEnum):
     """A step of a delivery that a sender can wait for."""
 
     DELIVERED = "delivered"
@@ -49,15 +49,15 @@ class Step(enum.StrEnum):
 
 
 # The statuses from which each step is possible. A later step also proves the earlier ones, so steps may be skipped.
-STEPS: dict[Step, frozenset[Status]] = {
-    Step.DELIVERED: frozenset({Status.SENT}),
-    Step.READ: frozenset({Status.SENT, Status.DELIVERED}),
-    Step.ACKNOWLEDGED: frozenset({Status.SENT, Status.DELIVERED, Status.READ}),
+STATUSES_BEFORE_STEP: dict[ReceiptStep, frozenset[MessageStatus]] = {
+    ReceiptStep.DELIVERED: frozenset({MessageStatus.SENT}),
+    ReceiptStep.READ: frozenset({MessageStatus.SENT, MessageStatus.DELIVERED}),
+    ReceiptStep.ACKNOWLEDGED: frozenset({MessageStatus.SENT, MessageStatus.DELIVERED, MessageStatus.READ}),
 }
-_ORDER = {Status.SENT: 0, Status.DELIVERED: 1, Status.READ: 2, Status.ACKNOWLEDGED: 3}
+_ORDER = {MessageStatus.SENT: 0, MessageStatus.DELIVERED: 1, MessageStatus.READ: 2, MessageStatus.ACKNOWLEDGED: 3}
 
 
-class Scope(enum.StrEnum):
+class BroadcastScope(enum.StrEnum):
     """The recipients of a broadcast. The sender is never among them."""
 
     ALL = "all"
@@ -75,7 +75,7 @@ class SenderKind(enum.StrEnum):
     TRACKER = "tracker"  # a user of a project's tracker, under the name that the tracker gives
 
 
-def counted_priority(priority: Priority, kind: SenderKind, *, leaves_project: bool) -> Priority:
+def effective_priority(priority: Priority, kind: SenderKind, *, leaves_project: bool) -> Priority:
     """Return the effective priority of a message: an agent's mail to another project is `high` at most."""
     if priority is Priority.CRITICAL and kind is SenderKind.SESSION and leaves_project:
         return Priority.HIGH
@@ -110,14 +110,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     thread_id: str
     parent_id: str | None
-    type: Type
+    type: MessageType
     priority: Priority
     subject: str
     body: str
     truncated: bool = False  # the body was cut; `mail show` shows the whole body
     sender: Sender
     to: list[str]
-    scope: Scope | None
+    scope: BroadcastScope | None
     task_id: str | None
     task: str | None
     hops: int
@@ -130,7 +130,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     recipient: str  # the address of the mailbox
     box: str
-    status: Status
+    status: MessageStatus
     via: str | None  # the means by which the message reached this status
     by: str | None  # the session that read the message, if several sessions share the mailbox
     reason: str | None  # why the message went to another mailbox than the sender's choice
@@ -140,48 +140,48 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     expired_at: datetime | None
 
 
-class Received(Message, frozen=True, kw_only=True):
+class ReceivedMessage(Message, frozen=True, kw_only=True):
     """A message with its delivery, as an inbox lists it."""
 
     box: str
-    status: Status
+    status: MessageStatus
     reason: str | None
     claimed_by: str | None
     begun: bool = False  # the body is too long for a list, and an earlier list has shown its beginning
 
 
-def has_reached(status: Status, step: Step) -> bool:
+def has_reached(status: MessageStatus, step: ReceiptStep) -> bool:
     """Return whether a delivery has reached the step or a later one."""
-    return status is not Status.EXPIRED and _ORDER[status] >= _ORDER[Status(step.value)]
+    return status is not MessageStatus.EXPIRED and _ORDER[status] >= _ORDER[MessageStatus(step.value)]
 
 
-def is_shared(box: str) -> bool:
+def is_shared_mailbox(mailbox: str) -> bool:
     """Return whether several sessions read a mailbox: a member's, a workspace's or a project's."""
-    return box.startswith(("mem_", "wsp_", "prj_"))
+    return mailbox.startswith(("mem_", "wsp_", "prj_"))
 
 
-def closes(box: str, step: Step) -> bool:
+def ends_offer(mailbox: str, step: ReceiptStep) -> bool:
     """Return whether a mailbox stops to offer a message after a step.
 
     A project's mailbox offers a message until an agent claims or acknowledges it. Other mailboxes stop once it is
     read.
     """
-    if step is Step.DELIVERED:
+    if step is ReceiptStep.DELIVERED:
         return False
-    return step is Step.ACKNOWLEDGED or not box.startswith("prj_")
+    return step is ReceiptStep.ACKNOWLEDGED or not mailbox.startswith("prj_")
 
 
-def outlives(message: Message, *, was_done: bool) -> bool:
+def passes_to_successor(message: Message, *, is_work_done: bool) -> bool:
     """Return whether an unread message goes on to the successor of its recipient.
 
     A notification does not, with one exception: a session's notification does, unless the recipient's work was done.
     """
-    if message.type is not Type.NOTIFICATION:
+    if message.type is not MessageType.NOTIFICATION:
         return True
-    return message.sender.kind is SenderKind.SESSION and not was_done
+    return message.sender.kind is SenderKind.SESSION and not is_work_done
 
 
-def next_hops(parent: Message | None, *, sender: str, at: datetime, seconds: int) -> int:
+def next_hop_count(parent: Message | None, *, sender: str, at: datetime, seconds: int) -> int:
     """Return how many quick answers in a row the new message would be.
 
     Programs answer within moments, people do not.

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.domain.sessions import Mode, Status
+from maestro.domain.sessions import SessionMode, SessionStatus
 
 
 class Presence(enum.StrEnum):
@@ -18,7 +18,7 @@ class Presence(enum.StrEnum):
     OFFLINE = "offline"  # no session runs in the checkout
 
 
-class Work(msgspec.Struct, frozen=True):
+class CurrentTask(msgspec.Struct, frozen=True):
     """A task that an agent holds."""
 
     ref: str
@@ -35,14 +35,14 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str | None = None
     name: str | None = None
     human: str | None = None
-    mode: Mode | None = None
-    status: Status | None = None
+    mode: SessionMode | None = None
+    status: SessionStatus | None = None
     tool: str | None = None
     member: str | None = None
-    works_on: list[Work] = []
+    works_on: list[CurrentTask] = []
 
 
-def presence(*, has_ended: bool, silent_seconds: float, seconds_max: float) -> Presence:
+def judge_presence(*, has_ended: bool, silent_seconds: float, seconds_max: float) -> Presence:
     """Return the presence that follows from the seconds since the last sign of life."""
     if has_ended:
         return Presence.OFFLINE

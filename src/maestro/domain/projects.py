@@ -7,10 +7,10 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.domain.sandboxes import Mode
+from maestro.domain.sandboxes import SandboxMode
 
 
-class Inbound(enum.StrEnum):
+class InboundPolicy(enum.StrEnum):
     """Which other projects may send mail to a project and open issues in it."""
 
     OPEN = "open"  # every project of this server
@@ -26,9 +26,9 @@ class Project(msgspec.Struct, frozen=True):
     name: str  # vc
     stages: list[str]
     created_at: datetime
-    inbound: Inbound = Inbound.OPEN
+    inbound: InboundPolicy = InboundPolicy.OPEN
     replies_reopen: bool = True  # whether the opener's reply opens a closed issue again
-    sandbox: Mode = Mode.NONE  # the sandbox of the project's gates and set-up commands
+    sandbox: SandboxMode = SandboxMode.NONE  # the sandbox of the project's gates and set-up commands
     caches: list[str] = []  # folders that the sandbox can read
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from maestro.domain.messages import Message, Type
+from maestro.domain.messages import Message, MessageType
 from maestro.domain.tasks import Priority
 
-TYPE = Type.DIRECTIVE
-PRIORITY = Priority.HIGH
+PROMPT_TYPE = MessageType.DIRECTIVE
+PROMPT_PRIORITY = Priority.HIGH
 _SUBJECT_CHARS = 200
 
 
-def subject(text: str) -> str:
+def prompt_subject(text: str) -> str:
     """Return the subject of a live prompt: the first line of its text."""
     lines = text.strip().splitlines()
     return lines[0][:_SUBJECT_CHARS] if lines else "Prompt"
@@ -21,4 +21,8 @@ def is_prompt(message: Message) -> bool:
 
     A false positive does no harm: such mail is pushed at the end of the turn.
     """
-    return message.type is TYPE and message.priority is PRIORITY and message.subject == subject(message.body)
+    return (
+        message.type is PROMPT_TYPE
+        and message.priority is PROMPT_PRIORITY
+        and message.subject == prompt_subject(message.body)
+    )

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 import msgspec
 
 from maestro.core import limits
-from maestro.domain.sessions import FINAL, Mode, Session, Source, Status
+from maestro.domain.sessions import ENDED_STATUSES, Session, SessionMode, SessionStatus, StatusSource
 from maestro.domain.spawns import Spawn
 
 
-class Step(enum.StrEnum):
+class RecoveryStep(enum.StrEnum):
     """The next step of a recovery."""
 
     RESUME = "resume"
@@ -25,11 +25,11 @@ class Step(enum.StrEnum):
     STOP = "stop"  # the workers are stopped
 
 
-class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+class SessionRecovery(msgspec.Struct, frozen=True, kw_only=True):
     """The recovery of one session: the next step and the attempts so far."""
 
     session_id: str
-    step: Step = Step.RESUME
+    step: RecoveryStep = RecoveryStep.RESUME
     due_at: datetime | None = None  # None: no step is due
     tries: int = 0
     resumed_at: datetime | None = None
@@ -37,15 +37,19 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     ask_id: str | None = None
 
 
-_OBSERVED = frozenset({Source.PROCESS, Source.HEARTBEAT})
+_OBSERVED = frozenset({StatusSource.PROCESS, StatusSource.HEARTBEAT})
 
 
-def is_accident(session: Session, final: Status, source: Source) -> bool:
+def is_accident(session: Session, final: SessionStatus, source: StatusSource) -> bool:
     """Return whether a session ended by accident: its process vanished, and neither a report nor a stop ended it."""
-    return final in (Status.LOST, Status.FAILED) and source in _OBSERVED and session.status not in FINAL
+    return (
+        final in (SessionStatus.LOST, SessionStatus.FAILED)
+        and source in _OBSERVED
+        and session.status not in ENDED_STATUSES
+    )
 
 
-def may_resume(session: Session, spawn: Spawn | None, final: Status, *, tries: int) -> bool:
+def may_resume(session: Session, spawn: Spawn | None, final: SessionStatus, *, attempts: int) -> bool:
     """Return whether Maestro may resume a session without the person.
 
     A session of a run is not resumed: the run attempts its tasks again. A failed worker is not resumed: the failure
@@ -53,21 +57,21 @@ def may_resume(session: Session, spawn: Spawn | None, final: Status, *, tries: i
     """
     if spawn is None or spawn.run_id is not None:
         return False
-    if session.mode is not Mode.COORDINATE and final is not Status.LOST:
+    if session.mode is not SessionMode.COORDINATE and final is not SessionStatus.LOST:
         return False
-    return session.pid is not None or tries > 0
+    return session.pid is not None or attempts > 0
 
 
-def resume_at(known: Recovery | None, at: datetime) -> datetime | None:
+def next_resume_at(recovery: SessionRecovery | None, at: datetime) -> datetime | None:
     """Return when to resume a session: later after each attempt; None after the last attempt."""
-    attempts = tried(known, at)
-    delays = limits.resume_after_seconds
+    attempts = recent_attempts(recovery, at)
+    delays = limits.resume_delays_seconds
     return at + timedelta(seconds=delays[attempts]) if attempts < len(delays) else None
 
 
-def tried(known: Recovery | None, at: datetime) -> int:
+def recent_attempts(recovery: SessionRecovery | None, at: datetime) -> int:
     """Return the number of recent resume attempts. A session that ran long enough since the last attempt has none."""
-    if known is None or known.resumed_at is None:
-        return known.tries if known else 0
-    is_old = at - known.resumed_at > timedelta(seconds=limits.resume_forgotten_seconds)
-    return 0 if is_old else known.tries
+    if recovery is None or recovery.resumed_at is None:
+        return recovery.tries if recovery else 0
+    is_old = at - recovery.resumed_at > timedelta(seconds=limits.resume_attempts_forgotten_seconds)
+    return 0 if is_old else recovery.tries

@@ -46,10 +46,10 @@ _SSH = frozenset({"ssh", "ssh+git"})
 _DEFAULT_PORTS = {"https": 443, "http": 80, "git": 9418, "ftp": 21, "ftps": 990}
 
 # Hosts whose paths mean the same in upper and lower case.
-FORGES = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com"})
-_FOLDS_CASE = FORGES | {"gist.github.com", "dev.azure.com"}
+FORGE_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com"})
+_FOLDS_CASE = FORGE_HOSTS | {"gist.github.com", "dev.azure.com"}
 _ALIASES = {
-    **{f"www.{forge}": forge for forge in FORGES},
+    **{f"www.{forge}": forge for forge in FORGE_HOSTS},
     # ssh on port 443, for users behind a firewall
     "ssh.github.com": "github.com",
     "altssh.gitlab.com": "gitlab.com",
@@ -64,7 +64,7 @@ class Remote(msgspec.Struct, frozen=True):
     name: str  # vc, as in the address
 
 
-def canonical(url: str, *, base: str = "/") -> Remote:
+def canonical_remote(url: str, *, base: str = "/") -> Remote:
     """Return the remote of an address; a relative path starts at `base`. Refuse an address that git cannot use."""
     text = _check_text(url)
     if found := _HELPER.fullmatch(text):
@@ -98,7 +98,7 @@ def path_in_key(path: str) -> str:
     return "/" + "/".join(_quote(_split_path(path)))
 
 
-def with_hosts(url: str, hosts: Mapping[str, str]) -> str:
+def replace_ssh_hosts(url: str, hosts: Mapping[str, str]) -> str:
     """Return an address with its ssh host replaced by the real host name from ssh's configuration."""
     text = url.strip()
     if found := _URL.fullmatch(text):
@@ -113,15 +113,15 @@ def with_hosts(url: str, hosts: Mapping[str, str]) -> str:
     return url
 
 
-def without_secrets(url: str) -> str:
+def remove_secrets(url: str) -> str:
     """Return an address without password and token; empty for an address that cannot be read."""
     try:
-        canonical(url)
+        canonical_remote(url)
     except Invalid:
         return ""
     text = url.strip()
     if found := _HELPER.fullmatch(text):
-        return f"{found[1]}::{without_secrets(found[2])}"
+        return f"{found[1]}::{remove_secrets(found[2])}"
     if not (found := _URL.fullmatch(text)):
         return text
     authority, slash, path = found[2].partition("/")
@@ -131,7 +131,7 @@ def without_secrets(url: str) -> str:
     return f"{found[1]}://{kept}{host}{slash}{path}"
 
 
-def redacted(text: str) -> str:
+def redact_addresses(text: str) -> str:
     """Return a text, such as a program's error, with user and password removed from all addresses in it."""
     return _SECRET.sub(lambda found: found[1] or "", text)
 
@@ -161,7 +161,7 @@ def _from_helper(helper: str, address: str, *, base: str) -> Remote:
         return _network_remote("https", f"git-codecommit.{found[1]}.amazonaws.com", f"v1/repos/{repository}")
     if _HELPER.fullmatch(address):
         raise _refusal("it names a remote helper inside of another one")
-    inner = canonical(address, base=base)
+    inner = canonical_remote(address, base=base)
     return Remote(f"{helper}::{inner.key}", inner.name)
 
 
@@ -247,7 +247,7 @@ def _encode_host(host: str) -> str:
 
 def _usual_host_name(host: str) -> str:
     # Guides recommend ssh hosts such as `github.com-work` for a second account. No real host has such a name.
-    for forge in FORGES:
+    for forge in FORGE_HOSTS:
         if host.startswith(f"{forge}-"):
             return forge
     return _ALIASES.get(host, host)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix")
+SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix")
 _TMP = "/tmp"
 _KEPT_MAESTRO_VARIABLES = frozenset({"MAESTRO_TASK_ID", "MAESTRO_GATE"})
 # Each variable names a socket of the person's login session.
@@ -20,7 +20,7 @@ _ISOLATION = (
 )
 
 
-class Mode(enum.StrEnum):
+class SandboxMode(enum.StrEnum):
     """Where the gates and set-up commands of a project run."""
 
     NONE = "none"  # as the server's user, with all rights of this user
@@ -30,7 +30,7 @@ class Mode(enum.StrEnum):
 class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     """The sandbox of a project."""
 
-    mode: Mode = Mode.NONE
+    mode: SandboxMode = SandboxMode.NONE
     caches: tuple[str, ...] = ()  # folders that programs in the sandbox may read
     data_directory: str = ""  # the data directory of Maestro, never visible in the sandbox
 
@@ -51,14 +51,14 @@ class Mounts(msgspec.Struct, frozen=True, kw_only=True):
     protected: tuple[str, ...] = ()  # files inside writable folders that stay read-only
 
 
-def contains(outer: str, inner: str) -> bool:
+def contains_path(outer: str, inner: str) -> bool:
     """Return whether `inner` is the folder `outer` or lies in it."""
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")
 
 
-def overlaps(path: str, other: str) -> bool:
+def paths_overlap(path: str, other: str) -> bool:
     """Return whether one of two paths contains the other."""
-    return contains(path, other) or contains(other, path)
+    return contains_path(path, other) or contains_path(other, path)
 
 
 def is_cache_folder(path: str) -> bool:
@@ -72,7 +72,7 @@ def build_arguments(mounts: Mounts, *, directory: str) -> list[str]:
     options |= dict.fromkeys(mounts.readable, "--ro-bind") | dict.fromkeys(mounts.writable, "--bind")
     options |= dict.fromkeys(mounts.protected, "--ro-bind")
     arguments = [*_ISOLATION, "--proc", "/proc", "--dev", "/dev"]
-    for path in SYSTEM:
+    for path in SYSTEM_FOLDERS:
         arguments += ["--ro-bind-try", path, path]
     for path in sorted(options, key=lambda path: path.count("/")):  # outer folders first
         arguments += [options[path], path] if options[path] == "--tmpfs" else [options[path], path, path]

@@ -12,7 +12,7 @@ from maestro.domain.callers import Role
 from maestro.domain.members import Permission
 
 
-class Mode(enum.StrEnum):
+class SessionMode(enum.StrEnum):
     """The purpose of a session."""
 
     COORDINATE = "coordinate"
@@ -21,10 +21,10 @@ class Mode(enum.StrEnum):
 
 
 # Names of the first version, which scripts still use.
-MODE_ALIASES = {"coordinator": Mode.COORDINATE, "worker": Mode.EXECUTE}
+MODE_ALIASES = {"coordinator": SessionMode.COORDINATE, "worker": SessionMode.EXECUTE}
 
 
-class Status(enum.StrEnum):
+class SessionStatus(enum.StrEnum):
     """The status of a session."""
 
     SPAWNING = "spawning"
@@ -37,11 +37,11 @@ class Status(enum.StrEnum):
     LOST = "lost"
 
 
-FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.STOPPED, Status.LOST})
-ACTIVE = frozenset(Status) - FINAL
+ENDED_STATUSES = frozenset({SessionStatus.COMPLETED, SessionStatus.FAILED, SessionStatus.STOPPED, SessionStatus.LOST})
+ACTIVE_STATUSES = frozenset(SessionStatus) - ENDED_STATUSES
 
 
-class Source(enum.StrEnum):
+class StatusSource(enum.StrEnum):
     """The source of a statement about a session's status."""
 
     HOOK = "hook"
@@ -52,11 +52,11 @@ class Source(enum.StrEnum):
     SERVER = "server"
 
 
-class Signal(msgspec.Struct, frozen=True):
+class StatusSignal(msgspec.Struct, frozen=True):
     """The last statement of one source about a session's status; it counts until `until`."""
 
-    source: Source
-    status: Status
+    source: StatusSource
+    status: SessionStatus
     at: datetime
     until: datetime | None
     detail: str = ""
@@ -70,8 +70,8 @@ class Session(msgspec.Struct, frozen=True):
     workspace_id: str | None
     address: str | None
     name: str
-    mode: Mode
-    status: Status
+    mode: SessionMode
+    status: SessionStatus
     parent_id: str | None
     human: str
     pid: int | None
@@ -83,7 +83,7 @@ class Session(msgspec.Struct, frozen=True):
     member: str | None
     tool: str | None
     tasks: list[str]
-    status_source: Source
+    status_source: StatusSource
     status_at: datetime
     status_until: datetime | None
     seen_at: datetime
@@ -96,31 +96,31 @@ class Contact(msgspec.Struct, frozen=True):
 
     id: str
     name: str
-    mode: Mode
-    status: Status
+    mode: SessionMode
+    status: SessionStatus
     address: str | None
     last_seen: datetime
     fresh: bool
 
 
-def judge(signals: Iterable[Signal], at: datetime) -> Signal:
+def decide_status(signals: Iterable[StatusSignal], at: datetime) -> StatusSignal:
     """Return the signal that decides a session's status: the newest valid signal, else the newest one."""
     ordered = sorted(signals, key=lambda signal: signal.at)
     valid = [signal for signal in ordered if signal.until is None or signal.until > at]
     return (valid or ordered)[-1]
 
 
-def is_lost(*, lease_is_over: bool, was_heard: bool, process_lives: bool) -> bool:
+def is_lost(*, is_lease_over: bool, has_sign_of_life: bool, is_process_alive: bool) -> bool:
     """Return whether a session counts as lost: no lease, no sign of life and no process."""
-    return lease_is_over and not was_heard and not process_lives
+    return is_lease_over and not has_sign_of_life and not is_process_alive
 
 
-def contact(session: Session, *, at: datetime, seconds: int) -> Contact:
+def contact_of(session: Session, *, at: datetime, seconds: int) -> Contact:
     """Return the contact of a session. It is fresh if a sign of life came within `seconds`."""
     is_fresh = session.ended_at is None and (at - session.seen_at).total_seconds() <= seconds
     return Contact(session.id, session.name, session.mode, session.status, session.address, session.seen_at, is_fresh)
 
 
-def role_of(mode: Mode) -> Role:
+def role_of(mode: SessionMode) -> Role:
     """Return the role of sessions in a mode: a coordinator may plan and assign, other sessions work."""
-    return Role.COORDINATOR if mode is Mode.COORDINATE else Role.WORKER
+    return Role.COORDINATOR if mode is SessionMode.COORDINATE else Role.WORKER

@@ -10,7 +10,7 @@ from maestro.core import limits
 from maestro.domain.members import Permission
 
 
-class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+class SpawnLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How many sessions a coordinator and a project may start, and how many levels of sessions."""
 
     depth_max: int = limits.spawn_depth_max
@@ -41,7 +41,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     has_older_runner: bool = False  # an older Maestro started the runner, which therefore has no secret
 
 
-class Worktree(msgspec.Struct, frozen=True, kw_only=True):
+class SessionWorktree(msgspec.Struct, frozen=True, kw_only=True):
     """A checkout for one session alone."""
 
     session_id: str

@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 import msgspec
 
 from maestro.core import errors
-from maestro.domain.events import Change, Kind
+from maestro.domain.events import EventKind, NewEvent
 
 
-class Status(enum.StrEnum):
+class TaskStatus(enum.StrEnum):
     """The status of a task. *Ready* is derived, *archived* is a flag."""
 
     TODO = "todo"
@@ -33,39 +33,45 @@ class Status(enum.StrEnum):
     CANCELLED = "cancelled"
 
 
-FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+FINAL_STATUSES = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED})
 
-TRANSITIONS: dict[str, dict[Status, frozenset[Status]]] = {
-    "start": {Status.TODO: frozenset({Status.IN_PROGRESS})},
-    "release": {Status.IN_PROGRESS: frozenset({Status.TODO})},
+TRANSITIONS: dict[str, dict[TaskStatus, frozenset[TaskStatus]]] = {
+    "start": {TaskStatus.TODO: frozenset({TaskStatus.IN_PROGRESS})},
+    "release": {TaskStatus.IN_PROGRESS: frozenset({TaskStatus.TODO})},
     "expire": {
-        Status.IN_PROGRESS: frozenset({Status.TODO}),
-        Status.BLOCKED: frozenset({Status.BLOCKED}),
+        TaskStatus.IN_PROGRESS: frozenset({TaskStatus.TODO}),
+        TaskStatus.BLOCKED: frozenset({TaskStatus.BLOCKED}),
     },
     "complete": {
-        Status.IN_PROGRESS: frozenset({Status.COMPLETED, Status.IN_REVIEW}),
-        Status.IN_REVIEW: frozenset({Status.COMPLETED}),
+        TaskStatus.IN_PROGRESS: frozenset({TaskStatus.COMPLETED, TaskStatus.IN_REVIEW}),
+        TaskStatus.IN_REVIEW: frozenset({TaskStatus.COMPLETED}),
     },
     "roll_up": {
-        Status.TODO: frozenset({Status.COMPLETED, Status.IN_REVIEW}),
-        Status.IN_PROGRESS: frozenset({Status.COMPLETED, Status.IN_REVIEW}),
+        TaskStatus.TODO: frozenset({TaskStatus.COMPLETED, TaskStatus.IN_REVIEW}),
+        TaskStatus.IN_PROGRESS: frozenset({TaskStatus.COMPLETED, TaskStatus.IN_REVIEW}),
     },
-    "reject": {Status.IN_REVIEW: frozenset({Status.IN_PROGRESS, Status.TODO})},
+    "reject": {TaskStatus.IN_REVIEW: frozenset({TaskStatus.IN_PROGRESS, TaskStatus.TODO})},
     "block": {
-        Status.TODO: frozenset({Status.BLOCKED}),
-        Status.IN_PROGRESS: frozenset({Status.BLOCKED}),
+        TaskStatus.TODO: frozenset({TaskStatus.BLOCKED}),
+        TaskStatus.IN_PROGRESS: frozenset({TaskStatus.BLOCKED}),
     },
-    "unblock": {Status.BLOCKED: frozenset({Status.TODO, Status.IN_PROGRESS})},
+    "unblock": {TaskStatus.BLOCKED: frozenset({TaskStatus.TODO, TaskStatus.IN_PROGRESS})},
     "fail": {
-        Status.IN_PROGRESS: frozenset({Status.FAILED}),
-        Status.IN_REVIEW: frozenset({Status.FAILED}),
-        Status.BLOCKED: frozenset({Status.FAILED}),
+        TaskStatus.IN_PROGRESS: frozenset({TaskStatus.FAILED}),
+        TaskStatus.IN_REVIEW: frozenset({TaskStatus.FAILED}),
+        TaskStatus.BLOCKED: frozenset({TaskStatus.FAILED}),
     },
     "cancel": {
-        status: frozenset({Status.CANCELLED})
-        for status in (Status.TODO, Status.IN_PROGRESS, Status.IN_REVIEW, Status.BLOCKED, Status.FAILED)
+        status: frozenset({TaskStatus.CANCELLED})
+        for status in (
+            TaskStatus.TODO,
+            TaskStatus.IN_PROGRESS,
+            TaskStatus.IN_REVIEW,
+            TaskStatus.BLOCKED,
+            TaskStatus.FAILED,
+        )
     },
-    "reopen": {status: frozenset({Status.TODO}) for status in FINAL},
+    "reopen": {status: frozenset({TaskStatus.TODO}) for status in FINAL_STATUSES},
 }
 # Moves that a caller can request by name; only the server makes the other moves.
 _REQUESTABLE_MOVES = ("start", "release", "complete", "reject", "block", "unblock", "fail", "cancel", "reopen")
@@ -96,7 +102,7 @@ class Task(msgspec.Struct, frozen=True):
     number: int
     title: str
     description: str
-    status: Status
+    status: TaskStatus
     priority: Priority
     ready: bool
     stage: str | None
@@ -122,15 +128,15 @@ class Task(msgspec.Struct, frozen=True):
     from_project_id: str | None = None  # an issue: the project that opened it
 
 
-class Move(msgspec.Struct, frozen=True):
+class TaskMove(msgspec.Struct, frozen=True):
     """A task before and after one move, and the events of the move for the log."""
 
     before: Task
     after: Task
-    changes: tuple[Change, ...]
+    events: tuple[NewEvent, ...]
 
 
-def require(task: Task, move: str) -> None:
+def require_move(task: Task, move: str) -> None:
     """Refuse a move that the table does not allow; the error names the allowed moves."""
     if task.status in TRANSITIONS[move]:
         return
@@ -144,16 +150,16 @@ def require(task: Task, move: str) -> None:
 
 def start(
     task: Task, *, holder: str, holder_name: str | None = None, lease_seconds: int | None, at: datetime
-) -> Move:
+) -> TaskMove:
     """Move todo → in_progress with a claim: a new fence, and a lease for a session but not for a person."""
-    require(task, "start")
+    require_move(task, "start")
     fence = task.fence + 1
     until = at + timedelta(seconds=lease_seconds) if lease_seconds is not None else None
     return _make_move(
         task,
         "start",
-        Status.IN_PROGRESS,
-        Kind.TASK_STARTED,
+        TaskStatus.IN_PROGRESS,
+        EventKind.TASK_STARTED,
         at=at,
         data={"holder": holder, "fence": fence},
         holder=holder,
@@ -166,64 +172,66 @@ def start(
     )
 
 
-def release(task: Task, *, at: datetime) -> Move:
+def release(task: Task, *, at: datetime) -> TaskMove:
     """Move in_progress → todo: the holder gives the task back."""
-    require(task, "release")
-    return _make_move(task, "release", Status.TODO, Kind.TASK_RELEASED, at=at, **_UNCLAIMED)
+    require_move(task, "release")
+    return _make_move(task, "release", TaskStatus.TODO, EventKind.TASK_RELEASED, at=at, **_UNCLAIMED)
 
 
-def expire(task: Task, *, at: datetime) -> Move:
+def expire(task: Task, *, at: datetime) -> TaskMove:
     """Remove an expired claim: in_progress → todo; a blocked task stays blocked."""
-    require(task, "expire")
-    to = Status.TODO if task.status is Status.IN_PROGRESS else task.status
+    require_move(task, "expire")
+    to = TaskStatus.TODO if task.status is TaskStatus.IN_PROGRESS else task.status
     data = {"holder": task.holder, "fence": task.fence}
-    return _make_move(task, "expire", to, Kind.TASK_CLAIM_EXPIRED, at=at, data=data, **_UNCLAIMED)
+    return _make_move(task, "expire", to, EventKind.TASK_CLAIM_EXPIRED, at=at, data=data, **_UNCLAIMED)
 
 
-def complete(task: Task, *, accepted: bool = False, merges: bool = False, at: datetime) -> Move:
+def complete(task: Task, *, accepted: bool = False, merges: bool = False, at: datetime) -> TaskMove:
     """Move in_progress → completed, or → in_review for gates or a merge; in_review → completed once accepted."""
-    require(task, "complete")
+    require_move(task, "complete")
     return _complete_or_review(task, "complete", accepted=accepted, merges=merges, at=at)
 
 
-def roll_up(task: Task, *, at: datetime) -> Move:
+def roll_up(task: Task, *, at: datetime) -> TaskMove:
     """Complete a parent whose children have all completed, or move it to in_review for its own gates."""
-    require(task, "roll_up")
+    require_move(task, "roll_up")
     return _complete_or_review(task, "roll_up", accepted=False, at=at)
 
 
-def reject(task: Task, *, reason: str, at: datetime) -> Move:
+def reject(task: Task, *, reason: str, at: datetime) -> TaskMove:
     """Move in_review → in_progress for the holder, or → todo if the task has no holder."""
-    require(task, "reject")
-    to = Status.IN_PROGRESS if task.holder else Status.TODO
+    require_move(task, "reject")
+    to = TaskStatus.IN_PROGRESS if task.holder else TaskStatus.TODO
     data = {"holder": task.holder, "reason": reason}
     # The review may have taken longer than the lease, so the holder gets the full lease again.
     until = at + timedelta(seconds=task.lease_seconds) if task.lease_seconds else task.lease_until
-    return _make_move(task, "reject", to, Kind.TASK_REJECTED, at=at, data=data, reason=reason, lease_until=until)
+    return _make_move(task, "reject", to, EventKind.TASK_REJECTED, at=at, data=data, reason=reason, lease_until=until)
 
 
-def block(task: Task, *, reason: str, at: datetime) -> Move:
+def block(task: Task, *, reason: str, at: datetime) -> TaskMove:
     """Move todo or in_progress → blocked, for a cause outside Maestro; the holder keeps the claim."""
-    require(task, "block")
-    return _make_move(task, "block", Status.BLOCKED, Kind.TASK_BLOCKED, at=at, data={"reason": reason}, reason=reason)
+    require_move(task, "block")
+    return _make_move(
+        task, "block", TaskStatus.BLOCKED, EventKind.TASK_BLOCKED, at=at, data={"reason": reason}, reason=reason
+    )
 
 
-def unblock(task: Task, *, at: datetime) -> Move:
+def unblock(task: Task, *, at: datetime) -> TaskMove:
     """Move blocked → in_progress for the holder, or → todo if the task has no holder."""
-    require(task, "unblock")
-    to = Status.IN_PROGRESS if task.holder else Status.TODO
-    return _make_move(task, "unblock", to, Kind.TASK_UNBLOCKED, at=at, reason="")
+    require_move(task, "unblock")
+    to = TaskStatus.IN_PROGRESS if task.holder else TaskStatus.TODO
+    return _make_move(task, "unblock", to, EventKind.TASK_UNBLOCKED, at=at, reason="")
 
 
-def fail(task: Task, *, reason: str, at: datetime) -> Move:
+def fail(task: Task, *, reason: str, at: datetime) -> TaskMove:
     """Move in_progress, in_review or blocked → failed. Dependent tasks stay blocked and name the cause."""
-    require(task, "fail")
+    require_move(task, "fail")
     data = {"reason": reason}
     return _make_move(
         task,
         "fail",
-        Status.FAILED,
-        Kind.TASK_FAILED,
+        TaskStatus.FAILED,
+        EventKind.TASK_FAILED,
         at=at,
         data=data,
         reason=reason,
@@ -232,25 +240,25 @@ def fail(task: Task, *, reason: str, at: datetime) -> Move:
     )
 
 
-def cancel(task: Task, *, reason: str, at: datetime) -> Move:
+def cancel(task: Task, *, reason: str, at: datetime) -> TaskMove:
     """Move every status but completed → cancelled. Dependent tasks stay blocked and name the cause."""
-    require(task, "cancel")
+    require_move(task, "cancel")
     data = {"reason": reason}
-    kind = Kind.TASK_CANCELLED
+    kind = EventKind.TASK_CANCELLED
     return _make_move(
-        task, "cancel", Status.CANCELLED, kind, at=at, data=data, reason=reason, finished_at=at, **_UNCLAIMED
+        task, "cancel", TaskStatus.CANCELLED, kind, at=at, data=data, reason=reason, finished_at=at, **_UNCLAIMED
     )
 
 
-def reopen(task: Task, *, at: datetime) -> Move:
+def reopen(task: Task, *, at: datetime) -> TaskMove:
     """Move completed, failed or cancelled → todo."""
-    require(task, "reopen")
+    require_move(task, "reopen")
     return _make_move(
-        task, "reopen", Status.TODO, Kind.TASK_REOPENED, at=at, reason="", finished_at=None, **_UNCLAIMED
+        task, "reopen", TaskStatus.TODO, EventKind.TASK_REOPENED, at=at, reason="", finished_at=None, **_UNCLAIMED
     )
 
 
-MOVES: dict[str, Callable[..., Move]] = {
+MOVES: dict[str, Callable[..., TaskMove]] = {
     "start": start,
     "release": release,
     "expire": expire,
@@ -265,43 +273,43 @@ MOVES: dict[str, Callable[..., Move]] = {
 }
 
 
-def lease_is_over(task: Task, at: datetime) -> bool:
+def is_lease_over(task: Task, at: datetime) -> bool:
     """Return whether the lease has expired, although no move has removed the claim yet."""
     return (
         task.lease_until is not None
         and task.lease_until <= at
-        and task.status in (Status.IN_PROGRESS, Status.BLOCKED)
+        and task.status in (TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
     )
 
 
 _UNCLAIMED = {"holder": None, "holder_name": None, "lease_seconds": None, "lease_until": None}
 
 
-def _complete_or_review(task: Task, move: str, *, accepted: bool, merges: bool = False, at: datetime) -> Move:
+def _complete_or_review(task: Task, move: str, *, accepted: bool, merges: bool = False, at: datetime) -> TaskMove:
     if (task.gates or merges) and not accepted:
-        return _make_move(task, move, Status.IN_REVIEW, Kind.TASK_IN_REVIEW, at=at, reason="")
-    data = {"accepted": True} if accepted and task.status is Status.IN_REVIEW else {}
+        return _make_move(task, move, TaskStatus.IN_REVIEW, EventKind.TASK_IN_REVIEW, at=at, reason="")
+    data = {"accepted": True} if accepted and task.status is TaskStatus.IN_REVIEW else {}
     done = {"reason": "", "finished_at": at, **_UNCLAIMED}
-    return _make_move(task, move, Status.COMPLETED, Kind.TASK_COMPLETED, at=at, data=data, **done)
+    return _make_move(task, move, TaskStatus.COMPLETED, EventKind.TASK_COMPLETED, at=at, data=data, **done)
 
 
 def _make_move(
     task: Task,
     move: str,
-    to: Status,
-    kind: Kind,
+    to: TaskStatus,
+    kind: EventKind,
     *,
     at: datetime,
     data: Mapping[str, object] | None = None,
     **fields: object,
-) -> Move:
+) -> TaskMove:
     assert to in TRANSITIONS[move][task.status], f"{move} may not lead from {task.status} to {to}"
     after = msgspec.structs.replace(task, status=to, updated_at=at, **fields)
     after = msgspec.structs.replace(after, ready=is_ready(after))
     event_data = {"ref": task.ref, "from": task.status.value, "status": to.value, **(data or {})}
-    return Move(task, after, (Change(kind, task.id, task.project_id, event_data),))
+    return TaskMove(task, after, (NewEvent(kind, task.id, task.project_id, event_data),))
 
 
 def is_ready(task: Task) -> bool:
     """Return whether a task is todo and waits on no open task or stage."""
-    return task.status is Status.TODO and task.open_blockers == 0 and not task.stage_held
+    return task.status is TaskStatus.TODO and task.open_blockers == 0 and not task.stage_held

@@ -4,47 +4,47 @@ from __future__ import annotations
 
 import msgspec
 
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 
-PACKAGED = "maestro"  # the source of a template that comes with Maestro
+PACKAGED_SOURCE = "maestro"  # the source of a template that comes with Maestro
 
-PLAN = "plan"
+PLAN_STRATEGY = "plan"
 # The strategy of a session if the starter names none.
-DEFAULT_STRATEGY = {Mode.COORDINATE: "default", Mode.EXECUTE: "simple", Mode.PLAN: PLAN}
+DEFAULT_STRATEGY = {SessionMode.COORDINATE: "default", SessionMode.EXECUTE: "simple", SessionMode.PLAN: PLAN_STRATEGY}
 # Other names of strategies: from the first version and from `maestro run`.
 STRATEGY_ALIASES = {"batching": "intelligent-batching", "batch": "intelligent-batching"}
 
 
-class Phase(msgspec.Struct, frozen=True):
+class WorkflowPhase(msgspec.Struct, frozen=True):
     """One phase of a workflow. Calls in its text are still placeholders."""
 
     name: str
     text: str
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True):
+class WorkflowTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """The workflow of sessions with one mode and one strategy."""
 
     name: str  # coordinate-dag
-    mode: Mode
+    mode: SessionMode
     strategy: str
     summary: str
-    phases: tuple[Phase, ...]
+    phases: tuple[WorkflowPhase, ...]
     intro: str = ""  # text that applies to all phases
     aliases: tuple[str, ...] = ()
-    source: str = PACKAGED  # or the path of the template's file
+    source: str = PACKAGED_SOURCE  # or the path of the template's file
 
 
-def template_name(mode: Mode, strategy: str = "") -> str:
+def template_name(mode: SessionMode, strategy: str = "") -> str:
     """Return the name of the template for a mode and a strategy."""
     full_name = STRATEGY_ALIASES.get(strategy, strategy) or DEFAULT_STRATEGY[mode]
     # `plan` is a mode, and also a strategy of the mode `execute`: one template serves both.
-    template_mode = Mode.EXECUTE if mode is Mode.PLAN and full_name == PLAN else mode
+    template_mode = SessionMode.EXECUTE if mode is SessionMode.PLAN and full_name == PLAN_STRATEGY else mode
     return f"{template_mode}-{full_name}"
 
 
-def serves(template: Template, mode: Mode) -> bool:
+def serves_mode(template: WorkflowTemplate, mode: SessionMode) -> bool:
     """Return whether a template is for sessions of a mode."""
     return template.mode is mode or (
-        mode is Mode.PLAN and template.mode is Mode.EXECUTE and template.strategy == PLAN
+        mode is SessionMode.PLAN and template.mode is SessionMode.EXECUTE and template.strategy == PLAN_STRATEGY
     )

@@ -16,19 +16,19 @@ import msgspec
 
 from maestro.core import limits
 from maestro.domain import tasks
-from maestro.domain.links import Source
-from maestro.domain.tasks import FINAL, Move, Status, Task
+from maestro.domain.links import LinkSource
+from maestro.domain.tasks import FINAL_STATUSES, Task, TaskMove, TaskStatus
 from maestro.text import bounded_toml
 
 
-class Kind(enum.StrEnum):
+class TrackerKind(enum.StrEnum):
     """The tracker that keeps a project's issues."""
 
     BUILTIN = "builtin"  # in Maestro itself
     BEADS = "beads"  # in Beads, through its program `bd`
 
 
-class State(enum.StrEnum):
+class IssueState(enum.StrEnum):
     """The state of an issue, in the terms that all trackers share."""
 
     OPEN = "open"
@@ -37,14 +37,14 @@ class State(enum.StrEnum):
     CLOSED = "closed"
 
 
-class Stand(msgspec.Struct, frozen=True):
+class IssueStanding(msgspec.Struct, frozen=True):
     """The state of an issue and its assignee in the tracker."""
 
-    state: State
-    who: str | None = None
+    state: IssueState
+    assignee: str | None = None
 
 
-class Step(enum.Enum):
+class TrackerStep(enum.Enum):
     """An action on an issue in the tracker, with which the issue follows the task."""
 
     CLAIM = "claim"
@@ -54,13 +54,13 @@ class Step(enum.Enum):
     REOPEN = "reopen"
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ProjectTracker(msgspec.Struct, frozen=True):
     """The tracker of a project, and the progress of the synchronisation with it."""
 
     project_id: str
-    kind: Kind
+    kind: TrackerKind
     path: str  # the checkout that contains the tracker
-    source: Source
+    source: LinkSource
     cursor: int = 0  # the sequence number of the last event that was handled
     version: str = ""
     looked_at: datetime | None = None  # the time when the whole tracker was last read
@@ -70,13 +70,13 @@ class Choice(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class Mirror(msgspec.Struct, frozen=True):
+class MirroredIssue(msgspec.Struct, frozen=True):
     """An issue in Maestro and in the tracker, and the state of its synchronisation."""
 
     task_id: str
     project_id: str
     ref: str | None = None  # the issue's id in the tracker; None until the issue exists there
-    state: State | None = None  # the last state that the tracker reported
+    state: IssueState | None = None  # the last state that the tracker reported
     who: str | None = None
     title: str = ""
     stamp: str = ""  # differs after each possible change in the tracker
@@ -89,107 +89,109 @@ class Mirror(msgspec.Struct, frozen=True):
     retry_at: datetime | None = None
 
 
-OUTSIDE = "tracker:"  # stands before the name of a person that only a tracker knows
+TRACKER_PREFIX = "tracker:"  # stands before the name of a person that only a tracker knows
 _MARK = re.compile(r"\[maestro:(msg_[0-9a-z]+)\]")
 _REF_PREFIX = "maestro:"
 
 
-def is_outside(name: str | None) -> bool:
+def is_tracker_person(name: str | None) -> bool:
     """Return whether a name belongs to a person that only a tracker knows."""
-    return name is not None and name.startswith(OUTSIDE)
+    return name is not None and name.startswith(TRACKER_PREFIX)
 
 
-def outside(who: str | None) -> str:
+def tracker_person(name: str | None) -> str:
     """Return the name, for records, of a person that only a tracker knows."""
-    return OUTSIDE + (who or "someone")
+    return TRACKER_PREFIX + (name or "someone")
 
 
-def chosen(texts: Mapping[Source, str], wrong: list[str]) -> tuple[Kind, Source] | None:
+def configured_tracker(texts: Mapping[LinkSource, str], problems: list[str]) -> tuple[TrackerKind, LinkSource] | None:
     """Return the tracker that a checkout's settings files name. The local file counts more than the committed one."""
-    for source in (Source.LOCAL, Source.CONFIG):
+    for source in (LinkSource.LOCAL, LinkSource.CONFIG):
         try:
-            table = bounded_toml.parse(texts.get(source, "")).get("tracker")
-        except bounded_toml.Unreadable:
+            table = bounded_toml.parse_toml(texts.get(source, "")).get("tracker")
+        except bounded_toml.TomlUnreadable:
             continue  # `links.read_entries` reports the file
         if table is None:
             continue
         kind = table.get("kind") if isinstance(table, dict) else None
         try:
-            return msgspec.convert(kind, Kind), source
+            return msgspec.convert(kind, TrackerKind), source
         except msgspec.ValidationError:
-            wrong.append(f"{source.value}: [tracker] kind is not valid. Use one of: {', '.join(Kind)}.")
+            problems.append(f"{source.value}: [tracker] kind is not valid. Use one of: {', '.join(TrackerKind)}.")
     return None
 
 
-def stand_of(task: Task) -> State:
+def issue_state_of(task: Task) -> IssueState:
     """Return the state that a task's issue should have in the tracker."""
-    if task.status in FINAL:
-        return State.CLOSED
-    return {Status.TODO: State.OPEN, Status.BLOCKED: State.BLOCKED}.get(task.status, State.STARTED)
+    if task.status in FINAL_STATUSES:
+        return IssueState.CLOSED
+    return {TaskStatus.TODO: IssueState.OPEN, TaskStatus.BLOCKED: IssueState.BLOCKED}.get(
+        task.status, IssueState.STARTED
+    )
 
 
-def next_step(task: Task, seen: Stand, *, actor: str | None) -> Step | None:
+def next_tracker_step(task: Task, seen: IssueStanding, *, actor: str | None) -> TrackerStep | None:
     """Return the next action in the tracker; None if the issue agrees with its task.
 
     `actor` is the name of the task's holder in the tracker.
     """
-    wanted = stand_of(task)
-    if wanted is State.CLOSED:
-        return None if seen.state is State.CLOSED else Step.CLOSE
-    if seen.state is State.CLOSED:
-        return Step.REOPEN
-    if wanted is State.STARTED:
-        if seen.state is State.STARTED and seen.who == actor:
+    wanted = issue_state_of(task)
+    if wanted is IssueState.CLOSED:
+        return None if seen.state is IssueState.CLOSED else TrackerStep.CLOSE
+    if seen.state is IssueState.CLOSED:
+        return TrackerStep.REOPEN
+    if wanted is IssueState.STARTED:
+        if seen.state is IssueState.STARTED and seen.assignee == actor:
             return None
-        return Step.CLAIM if seen.state is State.OPEN else Step.RELEASE
+        return TrackerStep.CLAIM if seen.state is IssueState.OPEN else TrackerStep.RELEASE
     if wanted is seen.state:
         return None
-    return Step.BLOCK if wanted is State.BLOCKED else Step.RELEASE
+    return TrackerStep.BLOCK if wanted is IssueState.BLOCKED else TrackerStep.RELEASE
 
 
-def next_move(
-    task: Task, wanted: State, *, holder: str, lease_seconds: int | None, reason: str, at: datetime
-) -> Move | None:
+def next_task_move(
+    task: Task, wanted: IssueState, *, holder: str, lease_seconds: int | None, reason: str, at: datetime
+) -> TaskMove | None:
     """Return the next move of a task towards the state of its issue; None if the task agrees.
 
     `holder` gets the claim for `lease_seconds`, also for a task that the move will complete.
     """
 
-    def start() -> Move:
+    def start() -> TaskMove:
         return tasks.start(task, holder=holder, lease_seconds=lease_seconds, at=at)
 
     status = task.status
-    if wanted is State.CLOSED:
-        if status in FINAL:
+    if wanted is IssueState.CLOSED:
+        if status in FINAL_STATUSES:
             return None
-        if status is Status.TODO:
+        if status is TaskStatus.TODO:
             return start()
         return _unblock(task, at) or tasks.complete(task, accepted=True, at=at)
-    if status in FINAL:
+    if status in FINAL_STATUSES:
         return tasks.reopen(task, at=at)
-    if wanted is State.BLOCKED:
-        if status is Status.BLOCKED:
+    if wanted is IssueState.BLOCKED:
+        if status is TaskStatus.BLOCKED:
             return None
         return _reject(task, reason, at) or tasks.block(task, reason=reason, at=at)
-    if wanted is State.STARTED:
-        if task.holder == holder and status in (Status.IN_PROGRESS, Status.IN_REVIEW):
+    if wanted is IssueState.STARTED:
+        if task.holder == holder and status in (TaskStatus.IN_PROGRESS, TaskStatus.IN_REVIEW):
             return None
-        if status is Status.TODO:
+        if status is TaskStatus.TODO:
             return start()
-    elif status is Status.TODO:
+    elif status is TaskStatus.TODO:
         return None
     return _unblock(task, at) or _reject(task, reason, at) or tasks.release(task, at=at)
 
 
-def _unblock(task: Task, at: datetime) -> Move | None:
-    return tasks.unblock(task, at=at) if task.status is Status.BLOCKED else None
+def _unblock(task: Task, at: datetime) -> TaskMove | None:
+    return tasks.unblock(task, at=at) if task.status is TaskStatus.BLOCKED else None
 
 
-def _reject(task: Task, reason: str, at: datetime) -> Move | None:
-    return tasks.reject(task, reason=reason, at=at) if task.status is Status.IN_REVIEW else None
+def _reject(task: Task, reason: str, at: datetime) -> TaskMove | None:
+    return tasks.reject(task, reason=reason, at=at) if task.status is TaskStatus.IN_REVIEW else None
 
 
-def outside_ref(task_id: str) -> str:
+def issue_reference(task_id: str) -> str:
     """Return the reference that an issue carries in its tracker.
 
     With the reference Maestro finds the issue again if it did not see the result of the creation.
@@ -197,12 +199,12 @@ def outside_ref(task_id: str) -> str:
     return f"{_REF_PREFIX}{task_id}"
 
 
-def task_in(outside_ref: str) -> str | None:
+def task_id_in_reference(reference: str) -> str | None:
     """Return the id of the task for which Maestro created an issue; None for a foreign reference."""
-    return outside_ref.removeprefix(_REF_PREFIX) if outside_ref.startswith(f"{_REF_PREFIX}tsk_") else None
+    return reference.removeprefix(_REF_PREFIX) if reference.startswith(f"{_REF_PREFIX}tsk_") else None
 
 
-def marked(text: str, message_id: str) -> str:
+def mark_comment(text: str, message_id: str) -> str:
     """Return a comment with the id of its message as the last line.
 
     The mark prevents that Maestro writes the comment twice or imports it as a new comment.
@@ -210,13 +212,13 @@ def marked(text: str, message_id: str) -> str:
     return f"{text.rstrip()}\n\n[maestro:{message_id}]"
 
 
-def message_in(text: str) -> str | None:
+def marked_message_id(text: str) -> str | None:
     """Return the id of the message that a comment was made from; None for a comment without a mark."""
     found = _MARK.fullmatch(text.rstrip().rpartition("\n")[2].strip())
     return found[1] if found else None
 
 
-def fingerprint(author: str, text: str) -> str:
+def fingerprint_comment(author: str, text: str) -> str:
     """Return the hash that identifies a comment.
 
     A comment's id may change when the tracker moves to another database.
@@ -224,11 +226,11 @@ def fingerprint(author: str, text: str) -> str:
     return hashlib.sha256(f"{author}\n{text.strip()}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def one_line(title: str) -> str:
+def title_of_issue(title: str) -> str:
     """Return a tracker's title as the title of a task: one line, of limited length."""
     return " ".join(title.split())[: limits.title_chars_max]
 
 
-def told(stand: Stand) -> str:
+def encode_standing(standing: IssueStanding) -> str:
     """Return a state and its assignee as the text that is stored before Maestro writes to the tracker."""
-    return f"{stand.state}:{stand.who or ''}"
+    return f"{standing.state}:{standing.assignee or ''}"

@@ -9,11 +9,11 @@ from maestro.core import limits
 from maestro.core.errors import NameTaken
 from maestro.domain.identity import clean_name
 
-MAIN = "main"
+MAIN_WORKSPACE = "main"
 same_name_max = 1_000
 
 # Folders that collect checkouts, so their names do not tell checkouts apart. All in lower case.
-COLLECTING = frozenset(
+COLLECTING_FOLDERS = frozenset(
     {
         # usual names of folders with code
         *("src", "source", "sources", "code", "coding", "programming", "development"),
@@ -31,7 +31,9 @@ COLLECTING = frozenset(
 _WORKTREE_FOLDERS = frozenset({"worktrees", ".worktrees", "trees", ".trees"})
 
 
-def workspace_name(toplevel: str, *, home: str, project: str, collecting: frozenset[str] = COLLECTING) -> str:
+def workspace_name(
+    toplevel: str, *, home: str, project: str, collecting_folders: frozenset[str] = COLLECTING_FOLDERS
+) -> str:
     """Return the workspace's name: `dave` for `~/src/dave/vc`.
 
     A checkout directly below a collecting folder, or at home, is `main`.
@@ -40,22 +42,22 @@ def workspace_name(toplevel: str, *, home: str, project: str, collecting: frozen
     parent, own = posixpath.split(path)
     folder = posixpath.basename(parent)
     if posixpath.normpath(home) in {path, parent} or folder in {"", "/"}:
-        return MAIN
+        return MAIN_WORKSPACE
     if _holds_worktrees(folder, project):
-        return MAIN if clean_name(own) == project else clean_name(own, fallback=MAIN)
-    if folder in collecting or folder.lower() in collecting:
-        return MAIN
-    return clean_name(folder, fallback=MAIN)
+        return MAIN_WORKSPACE if clean_name(own) == project else clean_name(own, fallback=MAIN_WORKSPACE)
+    if folder in collecting_folders or folder.lower() in collecting_folders:
+        return MAIN_WORKSPACE
+    return clean_name(folder, fallback=MAIN_WORKSPACE)
 
 
-def next_free(name: str, taken: Callable[[str], bool]) -> str:
+def next_free_name(name: str, is_taken: Callable[[str], bool]) -> str:
     """Return `name`, or the first of `name-2`, `name-3`… that is not taken."""
-    if not taken(name):
+    if not is_taken(name):
         return name
     for number in range(2, same_name_max + 1):
         ending = f"-{number}"
         candidate = name[: limits.name_chars_max - len(ending)] + ending
-        if not taken(candidate):
+        if not is_taken(candidate):
             return candidate
     raise NameTaken(f"The name {name} is taken {same_name_max} times.", hint="Choose another name.")
 

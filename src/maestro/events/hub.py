@@ -17,9 +17,9 @@ from maestro.domain.events import Event
 EVERYTHING = "*"
 
 
-def box_key(box: str) -> str:
+def mailbox_key(mailbox: str) -> str:
     """Return the key for mail to a mailbox, apart from the other events of its session or project."""
-    return f"mail:{box}"
+    return f"mail:{mailbox}"
 
 
 class Subscription:
@@ -27,29 +27,29 @@ class Subscription:
 
     def __init__(self, keys: frozenset[str]) -> None:
         self.keys = keys
-        self.lagging = False
+        self.is_lagging = False
         self._queue: list[Event] = []
         self._waiter: asyncio.Future[None] | None = None
 
-    def offer(self, event: Event) -> None:
+    def add_event(self, event: Event) -> None:
         """Add an event to the queue. The hub calls this method on the event loop."""
         if len(self._queue) >= limits.feed_queue_events_max:
             self._queue.clear()
-            self.lagging = True
-        if not self.lagging:
+            self.is_lagging = True
+        if not self.is_lagging:
             self._queue.append(event)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def take(self) -> list[Event]:
+    def take_events(self) -> list[Event]:
         """Return and clear the queue. After a lag the queue is empty, and new events are queued again."""
-        self.lagging = False
+        self.is_lagging = False
         events, self._queue = self._queue, []
         return events
 
-    async def wait(self) -> None:
+    async def wait_for_event(self) -> None:
         """Wait until the queue has an event, or the subscription lags."""
-        if self._queue or self.lagging:
+        if self._queue or self.is_lagging:
             return
         self._waiter = asyncio.get_running_loop().create_future()
         try:
@@ -85,8 +85,8 @@ class Hub:
         for event in events:
             subscriptions: set[Subscription] = set()
             # A mail event names the mailboxes of its recipients, and wakes only the listeners of these mailboxes.
-            for key in (event.subject, event.project, EVERYTHING, *map(box_key, event.data.get("to", ()))):
+            for key in (event.subject, event.project, EVERYTHING, *map(mailbox_key, event.data.get("to", ()))):
                 if key is not None and key in self._listeners:
                     subscriptions |= self._listeners[key]
             for subscription in subscriptions:
-                subscription.offer(event)
+                subscription.add_event(event)

@@ -15,7 +15,7 @@ import msgspec
 
 from maestro.system.small_files import read_small
 
-Stat = tuple[str, int, int, int]  # path, mtime_ns, size, inode; zeros for a missing file
+FileStamp = tuple[str, int, int, int]  # path, mtime_ns, size, inode; zeros for a missing file
 
 _git_file_bytes_max = 8192
 
@@ -24,13 +24,13 @@ class Fingerprint(msgspec.Struct, frozen=True):
     """A fingerprint of a checkout: equal fingerprints mean equal facts. Take the fingerprint before running git."""
 
     toplevel: str
-    stats: tuple[Stat, ...]
+    stats: tuple[FileStamp, ...]
     has_branch: bool  # a repository without a remote changes its identity with its first commit
 
 
-def fingerprint(directory: str) -> Fingerprint | None:
+def take_fingerprint(directory: str) -> Fingerprint | None:
     """Return the fingerprint of the checkout around `directory`; None if no sound repository is found."""
-    directories = None if "\0" in directory else find(os.path.realpath(directory))
+    directories = None if "\0" in directory else find_directories(os.path.realpath(directory))
     if directories is None:
         return None
     toplevel, git_dir, common_dir = directories
@@ -39,7 +39,7 @@ def fingerprint(directory: str) -> Fingerprint | None:
     return Fingerprint(toplevel, stats, _has_branch(common_dir))
 
 
-def find(directory: str) -> tuple[str, str, str] | None:
+def find_directories(directory: str) -> tuple[str, str, str] | None:
     """Return toplevel, git directory and common directory of the nearest repository upwards, as git searches."""
     while True:
         try:
@@ -64,7 +64,7 @@ def _is_git_dir(directory: str) -> bool:
 
 def _follow_git_file(directory: str) -> tuple[str, str, str] | None:
     """Return the directories of a linked worktree or a submodule, whose `.git` file names the git directory."""
-    git_dir = git_dir_in(directory, is_real=False)
+    git_dir = read_git_file(directory, is_real=False)
     if not git_dir:
         return None
     shared_dir = _first_line(f"{git_dir}/commondir")
@@ -72,7 +72,7 @@ def _follow_git_file(directory: str) -> tuple[str, str, str] | None:
     return directory, git_dir, common_dir
 
 
-def git_dir_in(directory: str, *, is_real: bool = True) -> str:
+def read_git_file(directory: str, *, is_real: bool = True) -> str:
     """Return the git directory that a checkout's `.git` file names; an empty text if there is no such file."""
     line = _first_line(f"{directory}/.git")
     if not line.startswith("gitdir:"):
@@ -105,7 +105,7 @@ def _has_branch(common_dir: str) -> bool:
     return _stat_file(f"{common_dir}/packed-refs")[3] != 0
 
 
-def _stat_file(path: str) -> Stat:
+def _stat_file(path: str) -> FileStamp:
     try:
         status = os.stat(path)
     except (OSError, ValueError):

@@ -70,7 +70,7 @@ class _Result(msgspec.Struct, frozen=True):
     error: str  # the first line of git's error, without secrets
 
 
-async def run(
+async def run_git(
     *args: str,
     cwd: str,
     timeout_seconds: float = seconds_default,
@@ -88,7 +88,7 @@ async def run(
     return result.out
 
 
-async def run_anywhere(*args: str) -> str:
+async def run_outside_repositories(*args: str) -> str:
     """Run git outside of any repository and return its output; an empty text if git ends with 1."""
     outside = _safe_environment() | {"GIT_DIR": os.devnull}
     result = await _run_process(*args, cwd="/", timeout_seconds=seconds_default, environment=outside)
@@ -125,7 +125,7 @@ async def checkout_at(directory: str, *, asks_root: bool = True) -> identity.Che
     return checkout
 
 
-def environment(caller: Mapping[str, str]) -> dict[str, str]:
+def clean_environment(caller: Mapping[str, str]) -> dict[str, str]:
     """Return the caller's environment without the variables that would point git at another repository."""
     kept = {
         name: value
@@ -135,7 +135,7 @@ def environment(caller: Mapping[str, str]) -> dict[str, str]:
     return kept | _FIXED_VARIABLES
 
 
-def ssh_hosts(config: str) -> dict[str, str]:
+def parse_ssh_hosts(config: str) -> dict[str, str]:
     """Return the host of each host name that an ssh configuration defines with plain `Host` and `HostName` lines.
 
     Patterns, `Match` and `Include` are ignored. A name with a dot counts only if its host is a forge: another server
@@ -150,7 +150,7 @@ def ssh_hosts(config: str) -> dict[str, str]:
         elif keyword.lower() == "hostname" and values and not re.search(r"[%:]", values[0]):
             host = values[0].lower()
             for name in names:
-                if ("." not in name or host in remotes.FORGES) and not re.search(r"[*?!]", name):
+                if ("." not in name or host in remotes.FORGE_HOSTS) and not re.search(r"[*?!]", name):
                     hosts.setdefault(name, host)
     return hosts
 
@@ -179,15 +179,15 @@ def _resolve_path(path: str | Path) -> str:
 
 async def _read_remotes(checkout: identity.Checkout, directory: str) -> dict[str, str]:
     # `remote -v` applies insteadOf. Its fetch lines do not apply pushInsteadOf.
-    printed = await run("remote", "-v", cwd=directory)
+    printed = await run_git("remote", "-v", cwd=directory)
     lines = [line for line in printed.split("\n") if len(line) <= limits.remote_chars_max]
     matches = [match for line in lines if (match := _FETCH_LINE.fullmatch(line))][: limits.remotes_max]
     # git lists a remote without an address with its name as the address.
     addresses = {match["name"]: match["url"] for match in matches if match["url"] != match["name"]}
-    return settle_addresses(checkout, addresses)
+    return resolve_addresses(checkout, addresses)
 
 
-def settle_addresses(checkout: identity.Checkout, addresses: Mapping[str, str]) -> dict[str, str]:
+def resolve_addresses(checkout: identity.Checkout, addresses: Mapping[str, str]) -> dict[str, str]:
     """Return the addresses of remotes without ssh nicknames, symbolic links and secrets."""
     hosts = _known_ssh_hosts() if addresses else {}
     base = identity.remote_base(checkout)
@@ -198,12 +198,12 @@ def _settle_address(url: str, *, hosts: Mapping[str, str], base: str) -> str:
     path = remotes.local_path(url, base=base)
     if path is not None and "\0" not in path:
         url = _resolve_path(path)
-    return remotes.without_secrets(remotes.with_hosts(url, hosts))
+    return remotes.remove_secrets(remotes.replace_ssh_hosts(url, hosts))
 
 
 def _known_ssh_hosts() -> dict[str, str]:
     try:
-        return ssh_hosts(Path("~/.ssh/config").expanduser().read_text("utf-8", "replace"))
+        return parse_ssh_hosts(Path("~/.ssh/config").expanduser().read_text("utf-8", "replace"))
     except (OSError, RuntimeError):
         return {}
 
@@ -215,7 +215,7 @@ async def _find_root_commit(directory: str) -> str | None:
     """
     command = ("rev-list", "--max-parents=0", "--timestamp", "--exclude=refs/[!h]*", "--all")
     try:
-        printed = await run("--no-replace-objects", *command, cwd=directory, timeout_seconds=root_seconds_max)
+        printed = await run_git("--no-replace-objects", *command, cwd=directory, timeout_seconds=root_seconds_max)
     except MaestroError:
         return None
     roots = [(int(seconds), commit) for seconds, _, commit in (line.partition(" ") for line in printed.splitlines())]
@@ -235,7 +235,7 @@ def _safe_environment(repository: Repository | None = None, settings: tuple[str,
     # The same variable as for `git -c`: the settings also reach the git commands that git itself starts.
     parameters = {"GIT_CONFIG_PARAMETERS": " ".join(map(_quote, (*_SAFE_SETTINGS, *settings)))}
     directories = _directory_variables(repository) if repository else {}
-    return environment(os.environ) | _OFFLINE | parameters | directories
+    return clean_environment(os.environ) | _OFFLINE | parameters | directories
 
 
 def _quote(text: str) -> str:
@@ -295,7 +295,7 @@ async def _read_bounded(stream: asyncio.StreamReader, process: asyncio.subproces
             kept += data
         if kept is not None and len(kept) > limits.git_output_bytes_max:
             kept = None  # the rest of the stream is read and thrown away
-            subprocesses.kill(process)
+            subprocesses.signal_group(process)
     return None if kept is None else bytes(kept)
 
 
@@ -305,7 +305,7 @@ def _first_error(printed: str) -> str:
     line = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
     if len(line) > limits.git_error_chars_max:  # never cut: only a complete address shows that it holds a secret
         return f"git's error is a line of {len(line)} characters and is not shown"
-    return remotes.redacted(line.removeprefix("fatal: ").removeprefix("error: "))
+    return remotes.redact_addresses(line.removeprefix("fatal: ").removeprefix("error: "))
 
 
 async def _start_process(args: tuple[str, ...], cwd: str, environment: dict[str, str]) -> asyncio.subprocess.Process:
@@ -313,7 +313,7 @@ async def _start_process(args: tuple[str, ...], cwd: str, environment: dict[str,
         # uvloop would cut the path at the null byte, and git would use another directory
         raise Invalid("A path or argument for git holds a null byte.")
     try:
-        return await subprocesses.start(
+        return await subprocesses.start_process(
             "git",
             *args,
             cwd=cwd,
@@ -329,7 +329,7 @@ async def _start_process(args: tuple[str, ...], cwd: str, environment: dict[str,
 async def _end_process(process: asyncio.subprocess.Process) -> None:
     """Kill git if it still runs: the time ran out, or the caller was cancelled."""
     if process.returncode is None:
-        subprocesses.kill(process)
+        subprocesses.signal_group(process)
         await process.wait()
 
 

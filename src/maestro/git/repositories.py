@@ -15,7 +15,7 @@ import msgspec
 from maestro.core import limits
 from maestro.core.errors import Conflict, Invalid, NotFound, TooLarge
 from maestro.domain import git_config, git_programs
-from maestro.domain.git_config import Setting
+from maestro.domain.git_config import GitSetting
 from maestro.git import fingerprint
 
 _Stat = tuple[str, int, int, int, int]
@@ -34,37 +34,37 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         return self.git_dir != self.common_dir
 
 
-class Records:
+class CheckoutRecords:
     """The recorded checkouts, and the recorded programs of their repositories."""
 
     def __init__(self) -> None:
         self._checkouts: dict[str, Repository] = {}
         self._programs: dict[str, frozenset[str]] = {}
 
-    def add(self, checkout: Repository, programs: frozenset[str]) -> None:
+    def add_checkout(self, checkout: Repository, programs: frozenset[str]) -> None:
         """Add a checkout. The programs of all checkouts of a repository add up."""
         self._checkouts[checkout.top] = checkout
         self._programs[checkout.common_dir] = self._programs.get(checkout.common_dir, frozenset()) | programs
 
-    def drop(self, path: str) -> None:
+    def drop_checkout(self, path: str) -> None:
         """Drop a checkout that was removed."""
         self._checkouts.pop(path, None)
 
-    def checkout(self, path: str) -> Repository | None:
+    def find_checkout(self, path: str) -> Repository | None:
         """Return a checkout as it was recorded."""
         return self._checkouts.get(path)
 
-    def accepts(self, common_dir: str, setting: Setting) -> bool:
+    def accepts(self, common_dir: str, setting: GitSetting) -> bool:
         """Return whether a repository named the program of a setting when the repository was recorded."""
-        return git_programs.fingerprint(setting) in self._programs.get(common_dir, ())
+        return git_programs.fingerprint_setting(setting) in self._programs.get(common_dir, ())
 
 
-RECORDS = Records()
+RECORDS = CheckoutRecords()
 
 
 def find_repository(directory: str) -> Repository | None:
     """Return the repository around a directory; None outside of any repository."""
-    directories = None if "\0" in directory else fingerprint.find(os.path.realpath(directory))
+    directories = None if "\0" in directory else fingerprint.find_directories(os.path.realpath(directory))
     if directories is None:
         return None
     top, git_dir, common_dir = map(os.path.realpath, directories)
@@ -73,7 +73,7 @@ def find_repository(directory: str) -> Repository | None:
 
 def repository_at(directory: str) -> Repository:
     """Return the repository around a directory. Refuse a checkout that no longer leads to its recorded one."""
-    recorded = RECORDS.checkout(os.path.realpath(directory))
+    recorded = RECORDS.find_checkout(os.path.realpath(directory))
     if recorded is not None:
         _check_git_file(recorded)
         return recorded
@@ -85,7 +85,7 @@ def repository_at(directory: str) -> Repository:
     raise NotFound(f"{directory} is not a git repository and does not lie in one.")
 
 
-def named_programs(repository: Repository) -> list[Setting]:
+def named_programs(repository: Repository) -> list[GitSetting]:
     """Return the settings of a repository that name programs. Included configuration files count too."""
     return _read_settings(repository).programs
 
@@ -103,7 +103,7 @@ def neutral_settings(repository: Repository) -> tuple[str, ...]:
     return git_programs.neutral_settings(unrecorded)
 
 
-def read_config(path: str) -> list[Setting]:
+def read_config(path: str) -> list[GitSetting]:
     """Return the settings of a configuration file; an empty list for a missing file. Never waits for a pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -117,7 +117,7 @@ def read_config(path: str) -> list[Setting]:
         data = file.read(limits.git_config_bytes_max + 1)
     if len(data) > limits.git_config_bytes_max:
         raise TooLarge(f"The git configuration {path} is larger than {limits.git_config_bytes_max} bytes.")
-    return git_config.parse(os.fsdecode(data))
+    return git_config.parse_settings(os.fsdecode(data))
 
 
 def _check_git_file(recorded: Repository) -> None:
@@ -133,7 +133,7 @@ def _check_git_file(recorded: Repository) -> None:
         ) from None
     if stat.S_ISDIR(mode) and recorded.git_dir == link:
         return
-    if stat.S_ISREG(mode) and fingerprint.git_dir_in(recorded.top) == recorded.git_dir:
+    if stat.S_ISREG(mode) and fingerprint.read_git_file(recorded.top) == recorded.git_dir:
         return
     raise Conflict(
         f"{link} has changed since Maestro recorded the checkout: it no longer leads to {recorded.git_dir}.",
@@ -144,7 +144,7 @@ def _check_git_file(recorded: Repository) -> None:
 
 class _RepositorySettings(msgspec.Struct, frozen=True):
     stats: tuple[_Stat, ...]
-    programs: list[Setting]
+    programs: list[GitSetting]
     is_bare: bool
 
 
@@ -175,10 +175,10 @@ def _read_config_files(repository: Repository) -> _RepositorySettings:
         settings += file_settings
         files += [path for setting in file_settings if (path := _included_file(setting, file)) and path not in files]
     bare = [setting.is_true for setting in settings if setting.key == "core.bare"]
-    return _RepositorySettings(tuple(stats), git_programs.named_programs(settings), bool(bare) and bare[-1])
+    return _RepositorySettings(tuple(stats), git_programs.program_settings(settings), bool(bare) and bare[-1])
 
 
-def _included_file(setting: Setting, file: str) -> str:
+def _included_file(setting: GitSetting, file: str) -> str:
     """Return the file that a setting includes under any condition; an empty text for other settings."""
     if setting.section not in {"include", "includeif"} or setting.name != "path" or not setting.value:
         return ""

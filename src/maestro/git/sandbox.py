@@ -11,7 +11,7 @@ from pathlib import Path
 from maestro.core import limits
 from maestro.core.errors import Conflict, MaestroError
 from maestro.domain import sandboxes
-from maestro.domain.sandboxes import Mode, Mounts, Sandbox, contains, overlaps
+from maestro.domain.sandboxes import Mounts, Sandbox, SandboxMode, contains_path, paths_overlap
 from maestro.git import repositories
 from maestro.git.repositories import RECORDS, Repository
 from maestro.system import shell_command
@@ -23,7 +23,7 @@ _TOOLS = ("python3", "python", "node")
 _WRITTEN_BY_GIT = ("objects", "refs", "logs")
 
 
-async def run(
+async def run_command(
     command: str,
     *,
     sandbox: Sandbox,
@@ -32,16 +32,16 @@ async def run(
     seconds_max: float,
     bytes_max: int,
     mark: str = "",
-) -> shell_command.Ran:
+) -> shell_command.CommandResult:
     """Run a shell command. Raise an error if the sandbox cannot be made."""
     prefix: Sequence[str] = ()
-    if sandbox.mode is Mode.BUBBLEWRAP:
+    if sandbox.mode is SandboxMode.BUBBLEWRAP:
         directory = os.path.realpath(directory)
         mounts = await asyncio.to_thread(find_mounts, sandbox, directory, environment.get("PATH", ""))
         environment = sandboxes.build_environment(environment, home=mounts.home)
         prefix = [_find_program(), *sandboxes.build_arguments(mounts, directory=directory)]
         await _check_sandbox(prefix, directory, environment)
-    return await shell_command.run(
+    return await shell_command.run_command(
         command,
         directory=directory,
         environment=environment,
@@ -65,11 +65,11 @@ def find_mounts(sandbox: Sandbox, directory: str, search_path: str) -> Mounts:
     tools = (
         folder
         for folder in _tool_folders(search_path, home)
-        if not overlaps(folder, data) and not contains(folder, home)
+        if not paths_overlap(folder, data) and not contains_path(folder, home)
     )
     return Mounts(
         home=home,
-        hidden=(data,) if any(contains(folder, data) for folder in sandboxes.SYSTEM) else (),
+        hidden=(data,) if any(contains_path(folder, data) for folder in sandboxes.SYSTEM_FOLDERS) else (),
         readable=tuple(dict.fromkeys((*tools, *caches, *git_folders))),
         writable=(top, *(_folders_written_by_git(repository) if repository else ())),
         protected=tuple(_protected_files(repository)) if repository and repository.is_linked else (),
@@ -81,8 +81,8 @@ def _recorded_repository(directory: str) -> Repository | None:
     repository = repositories.find_repository(directory)
     if repository is None:
         return None
-    is_temporary = contains(repository.common_dir, repository.top)  # a temporary worktree of the server
-    if RECORDS.checkout(repository.top) is None and not is_temporary:
+    is_temporary = contains_path(repository.common_dir, repository.top)  # a temporary worktree of the server
+    if RECORDS.find_checkout(repository.top) is None and not is_temporary:
         raise _sandbox_conflict(
             f"{repository.top} is a repository that Maestro does not know; run `maestro init` in {repository.top}"
         )
@@ -122,7 +122,7 @@ def _tool_folders(search_path: str, home: str) -> Iterator[str]:
     programs = [shutil.which(name, path=search_path) for name in _TOOLS]
     folders += [str(Path(os.path.realpath(program)).parent) for program in programs if program]
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
-        if Path(folder).is_dir() and not any(contains(system, folder) for system in sandboxes.SYSTEM):
+        if Path(folder).is_dir() and not any(contains_path(system, folder) for system in sandboxes.SYSTEM_FOLDERS):
             yield _installation_folder(folder, home)
 
 
@@ -130,14 +130,14 @@ def _installation_folder(folder: str, home: str) -> str:
     """Return the folder of the complete installation, such as a virtual environment, or else `folder` itself."""
     parent = Path(folder).parent
     is_installation = any((parent / name).exists() for name in ("lib", "libexec", "pyvenv.cfg"))
-    is_too_wide = contains(str(parent), home) or str(parent) == f"{home}/.local"
+    is_too_wide = contains_path(str(parent), home) or str(parent) == f"{home}/.local"
     return str(parent) if is_installation and not is_too_wide else folder
 
 
 def _refuse_to_show(path: str, home: str, data: str, *, is_worktree: bool) -> None:
-    if contains(path, home):
+    if contains_path(path, home):
         raise _sandbox_conflict(f"{path} holds the home directory")
-    if contains(path, data) or (contains(data, path) and not is_worktree):
+    if contains_path(path, data) or (contains_path(data, path) and not is_worktree):
         raise _sandbox_conflict(f"{path} would show Maestro's data directory")
 
 
@@ -153,7 +153,7 @@ def _find_program() -> str:
 
 async def _check_sandbox(prefix: Sequence[str], directory: str, environment: Mapping[str, str]) -> None:
     """Refuse a sandbox that cannot start. Checked before the command, whose own failure would look the same."""
-    result = await shell_command.run(
+    result = await shell_command.run_command(
         ":",
         directory=directory,
         environment=environment,
@@ -161,7 +161,7 @@ async def _check_sandbox(prefix: Sequence[str], directory: str, environment: Map
         bytes_max=limits.gate_output_bytes_max,
         prefix=prefix,
     )
-    if not result.passed:
+    if not result.has_passed:
         problem = result.output.decode("utf-8", "replace").strip() or f"exit code {result.code}"
         raise MaestroError(
             f"The project's setting `sandbox` is bubblewrap, but bwrap cannot start: {problem}",

@@ -12,7 +12,7 @@ from maestro.core.errors import NotFound
 from maestro.domain.callers import Callers
 from maestro.domain.presence import Agent
 from maestro.operations import fields
-from maestro.operations.base import GET, Command, Effect, InProject, Operation
+from maestro.operations.base import GET, CommandSyntax, Effect, InProject, Operation
 
 
 class ListAgents(InProject, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ LIST = Operation(
     http=GET("/api/agents"),
     summary="List the agents of a project: whether each is online, when it was last seen, what it works on.",
     effect=Effect.READ,
-    command=Command("agent list"),
+    command=CommandSyntax("agent list"),
     examples=("maestro agent list --project beads", "maestro agent list --project beads --online"),
     errors=(NotFound,),
 )

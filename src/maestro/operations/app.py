@@ -13,7 +13,7 @@ from maestro.operations.base import Operation
 
 
 @dataclass(frozen=True)
-class Peer:
+class SocketPeer:
     """The process at the other end of a Unix socket, as the kernel attests."""
 
     uid: int
@@ -23,7 +23,7 @@ class Peer:
 class App(Protocol):
     """The server's interface for surfaces."""
 
-    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
+    async def identify(self, *, token: str, peer: SocketPeer | None, again: bool = False) -> Caller:
         """Return the caller: by token, else by the process at the other end of the socket. `again`: a waiting
         client lost the server and repeats the request."""
 

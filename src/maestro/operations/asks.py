@@ -8,10 +8,10 @@ from msgspec import Meta
 
 from maestro.core import limits
 from maestro.core.errors import Conflict, NotFound, NotPermitted, TimedOut
-from maestro.domain.asks import Ask, Kind
+from maestro.domain.asks import Ask, AskKind
 from maestro.domain.callers import Callers
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation, Request
 
 _AskRef = Annotated[
     str,
@@ -31,7 +31,7 @@ class CreateAsk(Request, frozen=True, kw_only=True):
         ),
     ]
     message: fields.Description = ""
-    kind: Annotated[Kind, Meta(description="What the ask is for.")] = Kind.QUESTION
+    kind: Annotated[AskKind, Meta(description="What the ask is for.")] = AskKind.QUESTION
     choice: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=limits.title_chars_max, pattern=fields.LINE)]],
         Meta(
@@ -74,7 +74,7 @@ class ListAsks(InProject, frozen=True, kw_only=True):
     cursor: fields.PageCursor = ""
 
 
-class AskList(Cursor, frozen=True, kw_only=True):
+class AskList(ListPage, frozen=True, kw_only=True):
     asks: list[Ask]
 
 
@@ -86,7 +86,7 @@ LIST = Operation(
     http=GET("/api/asks"),
     summary="List the open asks of agents, in all projects.",
     effect=Effect.READ,
-    command=Command("ask list"),
+    command=CommandSyntax("ask list"),
     examples=("maestro ask list",),
     errors=(NotFound, NotPermitted),
 )
@@ -98,7 +98,7 @@ SHOW = Operation(
     http=GET("/api/asks/{id}"),
     summary="Show an ask.",
     effect=Effect.READ,
-    command=Command("ask show", ("id",)),
+    command=CommandSyntax("ask show", ("id",)),
     examples=("maestro ask show req_01…",),
     errors=(NotFound,),
 )
@@ -110,7 +110,7 @@ ANSWER = Operation(
     http=POST("/api/asks/{id}/answer"),
     summary="Answer an ask; the agent gets the answer as mail.",
     effect=Effect.WRITE,
-    command=Command("ask answer", ("id", "answer")),
+    command=CommandSyntax("ask answer", ("id", "answer")),
     examples=("maestro ask answer req_01… allow", 'maestro ask answer req_01… "Use port 8081."'),
     errors=(NotFound, Conflict),
 )
@@ -122,7 +122,7 @@ CREATE = Operation(
     http=POST("/api/asks"),
     summary="Ask the person; your status is needs_input until the ask is answered.",
     effect=Effect.WRITE,
-    command=Command("ask create", ("title",)),
+    command=CommandSyntax("ask create", ("title",)),
     examples=('maestro ask create "Drop the old table?" --choice yes --choice no --wait',),
     errors=(NotFound, TimedOut),
 )
@@ -134,7 +134,7 @@ WAIT = Operation(
     http=POST("/api/asks/{id}/wait"),
     summary="Block until an ask is answered or withdrawn.",
     effect=Effect.ACTION,
-    command=Command("ask wait", ("id",)),
+    command=CommandSyntax("ask wait", ("id",)),
     examples=("maestro ask wait req_01… --timeout 10m",),
     errors=(NotFound, TimedOut),
 )
@@ -146,7 +146,7 @@ WITHDRAW = Operation(
     http=POST("/api/asks/{id}/withdraw"),
     summary="Withdraw an ask without an answer.",
     effect=Effect.WRITE,
-    command=Command("ask withdraw", ("id",)),
+    command=CommandSyntax("ask withdraw", ("id",)),
     examples=("maestro ask withdraw req_01…",),
     errors=(NotFound, NotPermitted, Conflict),
 )

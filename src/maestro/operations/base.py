@@ -25,44 +25,44 @@ class Effect(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Route:
+class HttpRoute:
     """An HTTP verb and path; `{name}` in the path is a field of the request."""
 
     verb: str
     path: str
 
     @cached_property
-    def parameters(self) -> list[str]:
+    def path_parameters(self) -> list[str]:
         return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
 
-def GET(path: str) -> Route:
-    return Route("GET", path)
+def GET(path: str) -> HttpRoute:
+    return HttpRoute("GET", path)
 
 
-def POST(path: str) -> Route:
-    return Route("POST", path)
+def POST(path: str) -> HttpRoute:
+    return HttpRoute("POST", path)
 
 
-def PATCH(path: str) -> Route:
-    return Route("PATCH", path)
+def PATCH(path: str) -> HttpRoute:
+    return HttpRoute("PATCH", path)
 
 
-def DELETE(path: str) -> Route:
-    return Route("DELETE", path)
+def DELETE(path: str) -> HttpRoute:
+    return HttpRoute("DELETE", path)
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandSyntax:
     """The spelling of an operation on the command line. Fields without a position are flags."""
 
-    words: str  # "task create"
+    command_path: str  # "task create"
     positional: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     # Fields that the command surface fills in; no flag offers them.
     hidden: tuple[str, ...] = ()
     # The field that takes all arguments after `--`.
-    rest: str = ""
+    rest_field: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class Operation:
     request: type[msgspec.Struct]
     response: type[Any]
     callers: Callers
-    http: Route
+    http: HttpRoute
     summary: str
     effect: Effect
-    command: Command | None = None
+    command: CommandSyntax | None = None
     examples: tuple[str, ...] = ()
     errors: tuple[type[errors.MaestroError], ...] = field(default=())
 
     @property
-    def group(self) -> str:
+    def group_name(self) -> str:
         return self.name.partition(".")[0]
 
 
@@ -95,7 +95,7 @@ class InProject(Request, frozen=True, kw_only=True):
     project: fields.Project = ""
 
 
-class Cursor(msgspec.Struct, frozen=True, kw_only=True):
+class ListPage(msgspec.Struct, frozen=True, kw_only=True):
     """The base of every page of a list. `cursor` is where the next page begins; null ends the list."""
 
     cursor: str | None = None

@@ -12,7 +12,7 @@ from maestro.core.errors import Ambiguous, ClaimLost, Conflict, NotFound, NotPer
 from maestro.domain.callers import Callers
 from maestro.domain.documents import Document
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation
 from maestro.operations.task_shapes import OneTask
 
 
@@ -37,7 +37,7 @@ class AddDocument(OneTask, frozen=True, kw_only=True):
     ] = ""
 
 
-class DocumentList(Cursor, frozen=True, kw_only=True):
+class DocumentList(ListPage, frozen=True, kw_only=True):
     documents: list[Document]
 
 
@@ -79,7 +79,7 @@ ADD = Operation(
     http=POST("/api/tasks/{id}/documents"),
     summary="Attach a document to a task.",
     effect=Effect.WRITE,
-    command=Command("task docs add", ("id", "title")),
+    command=CommandSyntax("task docs add", ("id", "title")),
     examples=('maestro task docs add "#4" "Test report" --file report.md',),
     errors=(*_ABOUT, ClaimLost, TooLarge, Conflict),
 )
@@ -91,7 +91,7 @@ LIST = Operation(
     http=GET("/api/tasks/{id}/documents"),
     summary="List a task's documents.",
     effect=Effect.READ,
-    command=Command("task docs list", ("id",)),
+    command=CommandSyntax("task docs list", ("id",)),
     examples=('maestro task docs list "#4"',),
     errors=_ABOUT,
 )
@@ -103,7 +103,7 @@ SHOW = Operation(
     http=GET("/api/documents/{id}"),
     summary="Print a document.",
     effect=Effect.SCAN,
-    command=Command("task docs show", ("id",)),
+    command=CommandSyntax("task docs show", ("id",)),
     examples=("maestro task docs show doc_01…",),
     errors=_ABOUT,
 )
@@ -116,7 +116,7 @@ GATE = Operation(
     http=GET("/api/gates/{id}"),
     summary="Print the output of a gate command.",
     effect=Effect.SCAN,
-    command=Command("task gate", ("id",)),
+    command=CommandSyntax("task gate", ("id",)),
     examples=("maestro task gate gat_01…",),
     errors=_ABOUT,
 )

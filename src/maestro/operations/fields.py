@@ -12,9 +12,9 @@ from typing import Annotated
 from msgspec import Meta
 
 from maestro.core import limits
-from maestro.domain.identity import RESERVED
+from maestro.domain.conversations import AskPolicy
+from maestro.domain.identity import RESERVED_NAMES
 from maestro.domain.members import Permission
-from maestro.domain.talks import Rest
 
 # In Python, `$` alone accepts a final newline. `\\Z` is not part of JSON Schema.
 _END = r"$(?!\n)"
@@ -98,7 +98,7 @@ Name = Annotated[
         min_length=1,
         max_length=limits.name_chars_max,
         pattern=NAME,
-        description=f"Letters, digits, dot, dash; not a reserved word ({', '.join(sorted(RESERVED))}).",
+        description=f"Letters, digits, dot, dash; not a reserved word ({', '.join(sorted(RESERVED_NAMES))}).",
         extra={"label": "NAME"},
     ),
 ]
@@ -194,4 +194,4 @@ Grant = Annotated[
         extra={"label": "LEVEL"},
     ),
 ]
-Asks = Annotated[Rest, Meta(description="How to treat permission requests without a matching pattern.")]
+Asks = Annotated[AskPolicy, Meta(description="How to treat permission requests without a matching pattern.")]

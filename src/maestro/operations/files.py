@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from maestro.core.errors import NotPermitted
 from maestro.domain.callers import Callers
-from maestro.domain.client_files import Access
+from maestro.domain.client_files import FileAccess
 from maestro.operations import fields
 from maestro.operations.base import POST, Effect, Operation, Request
 
@@ -18,14 +18,14 @@ class CheckFile(Request, frozen=True, kw_only=True):
     path: Annotated[
         fields.Path, Meta(description="The file's absolute path on the caller's machine, links resolved.")
     ]
-    access: Annotated[Access, Meta(description="How the command opens the file.")] = Access.READ
+    access: Annotated[FileAccess, Meta(description="How the command opens the file.")] = FileAccess.READ
 
 
 class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that the caller's command may open."""
 
     path: str
-    access: Access
+    access: FileAccess
 
 
 CHECK = Operation(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from maestro.domain.callers import Callers
-from maestro.domain.hooks import Firing
-from maestro.operations.base import GET, Command, Effect, Operation, Request
+from maestro.domain.hooks import HookFiring
+from maestro.operations.base import GET, CommandSyntax, Effect, Operation, Request
 
 
 class ListHooks(Request, frozen=True, kw_only=True):
@@ -16,7 +16,7 @@ class ListHooks(Request, frozen=True, kw_only=True):
 class HookList(msgspec.Struct, frozen=True, kw_only=True):
     """When each program's hooks last fired, and the last error of each."""
 
-    hooks: list[Firing]
+    hooks: list[HookFiring]
 
 
 LIST = Operation(
@@ -27,7 +27,7 @@ LIST = Operation(
     http=GET("/api/hooks"),
     summary="Show when each agent program's hooks last fired, and their last error.",
     effect=Effect.READ,
-    command=Command("hooks"),
+    command=CommandSyntax("hooks"),
     examples=("maestro hooks",),
 )
 

@@ -24,12 +24,12 @@ from maestro.core.errors import (
 )
 from maestro.domain.callers import Callers
 from maestro.domain.documents import Document
-from maestro.domain.messages import Message, Step, Type
+from maestro.domain.messages import Message, MessageType, ReceiptStep
 from maestro.domain.tasks import Priority, Task
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation
 from maestro.operations.mail_shapes import Body, Files, Recipient, SentMail
-from maestro.operations.task_shapes import MovedTask, TaskLink
+from maestro.operations.task_shapes import MovedTask, TaskReference
 
 _To = Annotated[
     str,
@@ -53,7 +53,7 @@ _ClosingMessage = Annotated[
 ]
 
 
-class Which(enum.StrEnum):
+class IssueFilter(enum.StrEnum):
     """Which issues a list shows."""
 
     OPEN = "open"
@@ -81,7 +81,7 @@ class OneIssue(InProject, frozen=True, kw_only=True):
 
 
 class ListIssues(InProject, frozen=True, kw_only=True):
-    status: Annotated[Which, Meta(description="Which issues.")] = Which.OPEN
+    status: Annotated[IssueFilter, Meta(description="Which issues.")] = IssueFilter.OPEN
     opened: Annotated[bool, Meta(description="Issues that the project opened in other projects.")] = False
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
@@ -90,9 +90,11 @@ class ListIssues(InProject, frozen=True, kw_only=True):
 class ReplyIssue(OneIssue, frozen=True, kw_only=True):
     message: Body
     attach: Files = []
-    type: Annotated[Type, Meta(description="The type of the message.", extra={"label": "TYPE"})] = Type.RESPONSE
+    type: Annotated[MessageType, Meta(description="The type of the message.", extra={"label": "TYPE"})] = (
+        MessageType.RESPONSE
+    )
     priority: Annotated[Priority, Meta(description="The urgency.", extra={"label": "P"})] | None = None
-    wait_for: Annotated[Step, Meta(description="Block until the message has reached this step.")] | None = None
+    wait_for: Annotated[ReceiptStep, Meta(description="Block until the message has reached this step.")] | None = None
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
 
 
@@ -127,7 +129,7 @@ class OpenedIssue(IssueLine, frozen=True, kw_only=True):
     warnings: list[str] = []
 
 
-class IssueList(Cursor, frozen=True, kw_only=True):
+class IssueList(ListPage, frozen=True, kw_only=True):
     issues: list[IssueLine]
 
 
@@ -141,8 +143,8 @@ class IssueDetail(IssueLine, frozen=True, kw_only=True):
     """An issue with its origin, dependants, documents and comments."""
 
     thread_id: str
-    origin: TaskLink | None  # the task that led to the issue
-    dependants: list[TaskLink]
+    origin: TaskReference | None  # the task that led to the issue
+    dependants: list[TaskReference]
     documents: list[Document]
     comments: list[IssueComment]
     truncated: bool = False
@@ -160,7 +162,7 @@ OPEN = Operation(
     http=POST("/api/issues"),
     summary="Open an issue in another project; the issue waits there until an agent claims it.",
     effect=Effect.WRITE,
-    command=Command("issue open", ("to",)),
+    command=CommandSyntax("issue open", ("to",)),
     examples=(
         'maestro issue open beads --title "Parser crashes" --message-file report.md --attach repro.txt',
         'maestro issue open beads --title "No way to list" --message "…" --blocks "#4"',
@@ -175,7 +177,7 @@ LIST = Operation(
     http=GET("/api/issues"),
     summary="List the issues of a project, or the issues that it opened in other projects.",
     effect=Effect.READ,
-    command=Command("issue list"),
+    command=CommandSyntax("issue list"),
     examples=("maestro issue list", "maestro issue list --opened --status all"),
     errors=_ABOUT,
 )
@@ -187,7 +189,7 @@ SHOW = Operation(
     http=GET("/api/issues/{id}"),
     summary="Show an issue with its comments and files.",
     effect=Effect.SCAN,
-    command=Command("issue show", ("id",)),
+    command=CommandSyntax("issue show", ("id",)),
     examples=("maestro issue show beads#12",),
     errors=_ABOUT,
 )
@@ -199,7 +201,7 @@ REPLY = Operation(
     http=POST("/api/issues/{id}/reply"),
     summary="Send a comment on an issue to the other party.",
     effect=Effect.WRITE,
-    command=Command("issue reply", ("id",)),
+    command=CommandSyntax("issue reply", ("id",)),
     examples=('maestro issue reply beads#12 --message "Which version?" --type query',),
     errors=(*_ABOUT, Conflict, TooLarge, TooFast, Looping, NotConfirmed),
 )
@@ -211,7 +213,7 @@ CLAIM = Operation(
     http=POST("/api/issues/{id}/claim"),
     summary="Claim an issue and its thread; the first claim wins.",
     effect=Effect.WRITE,
-    command=Command("issue claim", ("id",)),
+    command=CommandSyntax("issue claim", ("id",)),
     examples=('maestro issue claim "#12"',),
     errors=(*_MOVE, NotReady),
 )
@@ -223,7 +225,7 @@ CLOSE = Operation(
     http=POST("/api/issues/{id}/close"),
     summary="Close an issue; the opener is notified, and tasks that waited on it become ready.",
     effect=Effect.WRITE,
-    command=Command("issue close", ("id",)),
+    command=CommandSyntax("issue close", ("id",)),
     examples=('maestro issue close "#12" --message "Fixed in 1.4."', 'maestro issue close "#12" --wont-fix'),
     errors=(*_MOVE, NotReady),
 )
@@ -235,7 +237,7 @@ REOPEN = Operation(
     http=POST("/api/issues/{id}/reopen"),
     summary="Open a closed issue again.",
     effect=Effect.WRITE,
-    command=Command("issue reopen", ("id",)),
+    command=CommandSyntax("issue reopen", ("id",)),
     examples=("maestro issue reopen beads#12",),
     errors=_MOVE,
 )

@@ -15,7 +15,7 @@ from maestro.core.errors import (
 )
 from maestro.domain.callers import Callers
 from maestro.operations import mail_shapes as shapes
-from maestro.operations.base import GET, POST, Command, Effect, Operation
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, Operation
 
 _SENDING = (NotFound, Ambiguous, NotPermitted, TooLarge, TooFast, NotConfirmed)
 
@@ -27,7 +27,7 @@ SEND = Operation(
     http=POST("/api/mail"),
     summary="Send a message; the message is stored before the command answers.",
     effect=Effect.WRITE,
-    command=Command("mail send", ("to",)),
+    command=CommandSyntax("mail send", ("to",)),
     examples=(
         'maestro mail send parser --subject "Grammar changed" --message "Rebase before you go on."',
         'maestro mail send --to-coordinator --type query --subject "Which port?" --message "8080 is taken."',
@@ -47,37 +47,37 @@ POST_TO_PROJECT = Operation(
 )
 BROADCAST = Operation(
     "mail.broadcast",
-    shapes.Broadcast,
+    shapes.BroadcastMail,
     shapes.SentMail,
     callers=Callers.KNOWN,
     http=POST("/api/mail/broadcast"),
     summary="Send one message to many sessions.",
     effect=Effect.WRITE,
-    command=Command("mail broadcast"),
+    command=CommandSyntax("mail broadcast"),
     examples=('maestro mail broadcast --scope my-workers --subject Freeze --message "No more pushes."',),
     errors=(NotFound, NotPermitted, TooLarge, TooFast),
 )
 INBOX = Operation(
     "mail.inbox",
     shapes.ReadInbox,
-    shapes.Inbox,
+    shapes.InboxPage,
     callers=Callers.KNOWN,
     http=GET("/api/mail/inbox"),
     summary="Read unread messages, most urgent first; messages shown whole count as read.",
     effect=Effect.ACTION,
-    command=Command("mail inbox"),
+    command=CommandSyntax("mail inbox"),
     examples=("maestro mail inbox", "maestro mail inbox --thread", "maestro mail inbox --all --type query"),
     errors=(NotFound, NotPermitted),
 )
 WAIT = Operation(
     "mail.wait",
     shapes.WaitMail,
-    shapes.Inbox,
+    shapes.InboxPage,
     callers=Callers.KNOWN,
     http=POST("/api/mail/wait"),
     summary="Block until mail arrives; a burst comes back as one answer.",
     effect=Effect.ACTION,
-    command=Command("mail wait"),
+    command=CommandSyntax("mail wait"),
     examples=("maestro mail wait --timeout 5m", "maestro mail wait --count 3 --type notification"),
     errors=(NotFound, TimedOut),
 )
@@ -89,7 +89,7 @@ SHOW = Operation(
     http=GET("/api/mail/{id}"),
     summary="Show a whole message and its receipts.",
     effect=Effect.SCAN,
-    command=Command("mail show", ("id",)),
+    command=CommandSyntax("mail show", ("id",)),
     examples=("maestro mail show msg_01…",),
     errors=(NotFound,),
 )
@@ -101,7 +101,7 @@ THREAD = Operation(
     http=GET("/api/mail/thread/{id}"),
     summary="Show a whole thread, by any of its messages.",
     effect=Effect.SCAN,
-    command=Command("mail thread", ("id",)),
+    command=CommandSyntax("mail thread", ("id",)),
     examples=("maestro mail thread msg_01…",),
     errors=(NotFound,),
 )
@@ -113,7 +113,7 @@ CLAIM = Operation(
     http=POST("/api/mail/thread/{id}/claim"),
     summary="Claim a thread of a project's inbox; the first claim wins.",
     effect=Effect.WRITE,
-    command=Command("mail claim", ("id",)),
+    command=CommandSyntax("mail claim", ("id",)),
     examples=("maestro mail claim msg_01…",),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -125,31 +125,31 @@ RELEASE = Operation(
     http=POST("/api/mail/thread/{id}/release"),
     summary="Give a claimed thread back.",
     effect=Effect.WRITE,
-    command=Command("mail release", ("id",)),
+    command=CommandSyntax("mail release", ("id",)),
     examples=("maestro mail release msg_01…",),
     errors=(NotFound, Conflict),
 )
 REPLY = Operation(
     "mail.reply",
-    shapes.Reply,
+    shapes.ReplyMail,
     shapes.SentMail,
     callers=Callers.KNOWN,
     http=POST("/api/mail/{id}/reply"),
     summary="Answer a message in its thread; the answer acknowledges the message.",
     effect=Effect.WRITE,
-    command=Command("mail reply", ("id",)),
+    command=CommandSyntax("mail reply", ("id",)),
     examples=('maestro mail reply msg_01… --message "Use 8081."',),
     errors=(*_SENDING, Looping),
 )
 ACK = Operation(
     "mail.ack",
-    shapes.Acknowledge,
-    shapes.Acknowledged,
+    shapes.AcknowledgeMail,
+    shapes.AcknowledgedMail,
     callers=Callers.KNOWN,
     http=POST("/api/mail/ack"),
     summary="Acknowledge messages.",
     effect=Effect.WRITE,
-    command=Command("mail ack", ("ids",)),
+    command=CommandSyntax("mail ack", ("ids",)),
     examples=("maestro mail ack msg_01…",),
     errors=(NotFound,),
 )
@@ -161,7 +161,7 @@ STATUS = Operation(
     http=GET("/api/mail/{id}/status"),
     summary="Show the delivery status of a message for each recipient.",
     effect=Effect.READ,
-    command=Command("mail status", ("id",)),
+    command=CommandSyntax("mail status", ("id",)),
     examples=("maestro mail status msg_01…",),
     errors=(NotFound,),
 )
@@ -173,7 +173,7 @@ SENT = Operation(
     http=GET("/api/mail/sent"),
     summary="List messages you sent, with their delivery status.",
     effect=Effect.READ,
-    command=Command("mail sent"),
+    command=CommandSyntax("mail sent"),
     examples=("maestro mail sent",),
 )
 SEARCH = Operation(
@@ -184,7 +184,7 @@ SEARCH = Operation(
     http=GET("/api/mail/search"),
     summary="Search messages by words, newest first.",
     effect=Effect.ACTION,
-    command=Command("mail search", ("query",)),
+    command=CommandSyntax("mail search", ("query",)),
     examples=("maestro mail search deadlock", "maestro mail search '\"lock order\" pool*'"),
     errors=(NotFound, NotPermitted),
 )
@@ -196,19 +196,19 @@ ATTACHMENT = Operation(
     http=GET("/api/attachments/{id}"),
     summary="Print a file that came with a message.",
     effect=Effect.SCAN,
-    command=Command("mail attachment", ("id",)),
+    command=CommandSyntax("mail attachment", ("id",)),
     examples=("maestro mail attachment att_01…",),
     errors=(NotFound,),
 )
 PROJECT_INBOX = Operation(
     "mail.project_inbox",
     shapes.ProjectInbox,
-    shapes.Inbox,
+    shapes.InboxPage,
     callers=Callers.KNOWN,
     http=GET("/api/projects/{project}/inbox"),
     summary="Show a project's inbox without marking messages read.",
     effect=Effect.READ,
-    command=Command("mail project"),
+    command=CommandSyntax("mail project"),
     examples=("maestro mail project", "maestro mail project --project vc --all"),
     errors=(NotFound, NotPermitted),
 )
@@ -220,14 +220,14 @@ OF_TASK = Operation(
     http=GET("/api/tasks/{id}/mail"),
     summary="List all mail about a task, newest first.",
     effect=Effect.READ,
-    command=Command("task mail", ("id",)),
+    command=CommandSyntax("task mail", ("id",)),
     examples=('maestro task mail "#4"',),
     errors=(NotFound,),
 )
 CONFIRM = Operation(
     "mail.confirm",
-    shapes.Confirm,
-    shapes.Confirmed,
+    shapes.ConfirmReceipt,
+    shapes.ConfirmedReceipt,
     callers=Callers.KNOWN,
     http=POST("/api/mail/confirm"),
     summary="Confirm that the messages of an inbox answer were shown.",

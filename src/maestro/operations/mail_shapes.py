@@ -9,11 +9,19 @@ import msgspec
 from msgspec import Meta
 
 from maestro.core import limits
-from maestro.domain.messages import Attachment, Delivery, Message, Received, Scope, Step, Type
+from maestro.domain.messages import (
+    Attachment,
+    BroadcastScope,
+    Delivery,
+    Message,
+    MessageType,
+    ReceiptStep,
+    ReceivedMessage,
+)
 from maestro.domain.sessions import Contact
 from maestro.domain.tasks import Priority
 from maestro.operations import fields
-from maestro.operations.base import Cursor, InProject, Request
+from maestro.operations.base import InProject, ListPage, Request
 
 _Address = Annotated[
     str,
@@ -51,16 +59,16 @@ _MessageRef = Annotated[
     str,
     Meta(min_length=1, max_length=100, pattern=fields.TEXT, description="A message's id.", extra={"label": "ID"}),
 ]
-_Type = Annotated[Type, Meta(description="The type of the message.", extra={"label": "TYPE"})]
+_Type = Annotated[MessageType, Meta(description="The type of the message.", extra={"label": "TYPE"})]
 _Priority = Annotated[Priority, Meta(description="The urgency.", extra={"label": "P"})]
 _AtLeast = Annotated[Priority, Meta(description="Only this urgency or higher.", extra={"label": "P"})]
-_OnlyType = Annotated[Type, Meta(description="Only this type.", extra={"label": "TYPE"})]
+_OnlyType = Annotated[MessageType, Meta(description="Only this type.", extra={"label": "TYPE"})]
 _OnlyTask = Annotated[fields.TaskRef, Meta(description="Only mail about this task.", extra={"label": "ID"})]
 _Peek = Annotated[bool, Meta(description="Do not mark messages read.")]
 _Timeout = fields.Timeout
 
 
-class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MailFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file attached to a message."""
 
     file_name: Annotated[str, Meta(min_length=1, max_length=255, pattern=fields.FILE_NAME)]
@@ -68,7 +76,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 Files = Annotated[
-    list[File],
+    list[MailFile],
     Meta(
         max_length=limits.attachments_max,
         description="A file to attach. May be repeated.",
@@ -77,7 +85,7 @@ Files = Annotated[
 ]
 
 
-class Letter(InProject, frozen=True, kw_only=True):
+class WrittenMessage(InProject, frozen=True, kw_only=True):
     """The fields of every message that a sender writes."""
 
     subject: _Subject
@@ -91,7 +99,7 @@ class Letter(InProject, frozen=True, kw_only=True):
     attach: Files = []
 
 
-class SendMail(Letter, frozen=True, kw_only=True):
+class SendMail(WrittenMessage, frozen=True, kw_only=True):
     to: _Addresses = []
     to_coordinator: Annotated[bool, Meta(description="To your coordinator.")] = False
     to_member: Annotated[
@@ -99,27 +107,28 @@ class SendMail(Letter, frozen=True, kw_only=True):
         Meta(max_length=20, description="To a member's mailbox.", extra={"label": "NAME", "also": "to-team-member"}),
     ] = []
     wait_for: (
-        Annotated[Step, Meta(description="Block until the message has reached this step for every recipient.")] | None
+        Annotated[ReceiptStep, Meta(description="Block until the message has reached this step for every recipient.")]
+        | None
     ) = None
     timeout: _Timeout = limits.wait_seconds_default * 1000
 
 
-class PostToProject(Letter, frozen=True, kw_only=True):
+class PostToProject(WrittenMessage, frozen=True, kw_only=True):
     """A message to a project's inbox."""
 
 
-class Broadcast(Letter, frozen=True, kw_only=True):
-    scope: Annotated[Scope, Meta(description="The recipients; never yourself.")]
+class BroadcastMail(WrittenMessage, frozen=True, kw_only=True):
+    scope: Annotated[BroadcastScope, Meta(description="The recipients; never yourself.")]
 
 
-class Reply(InProject, frozen=True, kw_only=True):
+class ReplyMail(InProject, frozen=True, kw_only=True):
     id: _MessageRef
     message: Body
     subject: _Subject | None = None
-    type: _Type = Type.RESPONSE
+    type: _Type = MessageType.RESPONSE
     priority: _Priority | None = None
     attach: Files = []
-    wait_for: Annotated[Step, Meta(description="Block until the message has reached this step.")] | None = None
+    wait_for: Annotated[ReceiptStep, Meta(description="Block until the message has reached this step.")] | None = None
     timeout: _Timeout = limits.wait_seconds_default * 1000
 
 
@@ -206,14 +215,14 @@ class WaitMail(_Filtered, frozen=True, kw_only=True):
     ] = ""
 
 
-class Inbox(Cursor, frozen=True, kw_only=True):
+class InboxPage(ListPage, frozen=True, kw_only=True):
     """The messages of an inbox.
 
     `receipt` names the messages shown whole. A caller sends the receipt as the `cursor` of its next call, or to
     `mail.confirm`; then the messages count as read. `cursor` begins the next page; for unread mail it is the receipt.
     """
 
-    messages: list[Received]
+    messages: list[ReceivedMessage]
     more: bool = False
     receipt: str = ""
     coordinator: Contact | None = None
@@ -263,30 +272,30 @@ class ThreadClaim(msgspec.Struct, frozen=True, kw_only=True):
     claimed_by: str | None
 
 
-class Acknowledge(InProject, frozen=True, kw_only=True):
+class AcknowledgeMail(InProject, frozen=True, kw_only=True):
     ids: Annotated[
         list[_MessageRef],
         Meta(min_length=1, max_length=limits.reference_ids_max, description="Messages.", extra={"label": "IDS"}),
     ]
 
 
-class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
+class AcknowledgedMail(msgspec.Struct, frozen=True, kw_only=True):
     """The messages that are now acknowledged."""
 
     messages: list[str]
 
 
-class Confirm(Request, frozen=True, kw_only=True):
+class ConfirmReceipt(Request, frozen=True, kw_only=True):
     receipt: Annotated[
         str, Meta(max_length=20_000, pattern=fields.TEXT, description="The receipt or cursor of an inbox.")
     ]
-    step: Annotated[Step, Meta(description="The step to record.")] = Step.READ
+    step: Annotated[ReceiptStep, Meta(description="The step to record.")] = ReceiptStep.READ
     via: Annotated[
         str, Meta(max_length=32, pattern=fields.NAME, description="The channel that showed the messages.")
     ] = "call"
 
 
-class Confirmed(msgspec.Struct, frozen=True, kw_only=True):
+class ConfirmedReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """How many deliveries changed."""
 
     count: int
@@ -308,7 +317,7 @@ class SearchMail(InProject, frozen=True, kw_only=True):
     cursor: fields.PageCursor = ""
 
 
-class MessageList(Cursor, frozen=True, kw_only=True):
+class MessageList(ListPage, frozen=True, kw_only=True):
     messages: list[Message]
 
 
@@ -317,7 +326,7 @@ class SentPage(InProject, frozen=True, kw_only=True):
     cursor: fields.PageCursor = ""
 
 
-class SentList(Cursor, frozen=True, kw_only=True):
+class SentList(ListPage, frozen=True, kw_only=True):
     """Messages that the caller sent, with their receipts."""
 
     messages: list[MailStatus]

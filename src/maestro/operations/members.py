@@ -13,7 +13,7 @@ from maestro.core.errors import Conflict, NameTaken, NotFound, NotPermitted
 from maestro.domain.callers import Callers
 from maestro.domain.members import Member, Permission, Tool
 from maestro.operations import fields
-from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.base import GET, PATCH, POST, CommandSyntax, Effect, InProject, ListPage, Operation
 
 MemberRef = Annotated[
     str,
@@ -157,7 +157,7 @@ class ListMembers(InProject, frozen=True, kw_only=True):
     cursor: fields.PageCursor = ""
 
 
-class MemberList(Cursor, frozen=True, kw_only=True):
+class MemberList(ListPage, frozen=True, kw_only=True):
     members: list[Member]
 
 
@@ -192,7 +192,7 @@ CREATE = Operation(
     http=POST("/api/members"),
     summary="Create a member: a persona for sessions.",
     effect=Effect.WRITE,
-    command=Command("member create", ("name",)),
+    command=CommandSyntax("member create", ("name",)),
     examples=(
         'maestro member create ada --role "Backend engineer" --tool claude --model opus --skill sql',
         'maestro member create grace --role Tester --identity-file grace.md --permission plan --deny "task create"',
@@ -207,7 +207,7 @@ LIST = Operation(
     http=GET("/api/members"),
     summary="List a project's members.",
     effect=Effect.READ,
-    command=Command("member list"),
+    command=CommandSyntax("member list"),
     examples=("maestro member list", "maestro member list --archived --json"),
     errors=_ABOUT,
 )
@@ -219,7 +219,7 @@ SHOW = Operation(
     http=GET("/api/members/{id}"),
     summary="Show a member with its teams and its live sessions.",
     effect=Effect.READ,
-    command=Command("member show", ("id",)),
+    command=CommandSyntax("member show", ("id",)),
     examples=("maestro member show ada",),
     errors=_ABOUT,
 )
@@ -231,7 +231,7 @@ EDIT = Operation(
     http=PATCH("/api/members/{id}"),
     summary="Change the given fields of a member.",
     effect=Effect.WRITE,
-    command=Command("member edit", ("id",)),
+    command=CommandSyntax("member edit", ("id",)),
     examples=(
         "maestro member edit ada --model sonnet --skill sql,python",
         "maestro member edit ada --tool '' --allow 'mail broadcast'",
@@ -246,7 +246,7 @@ ARCHIVE = Operation(
     http=POST("/api/members/{id}/archive"),
     summary="Archive a member: its record stays, its name becomes free.",
     effect=Effect.WRITE,
-    command=Command("member archive", ("id",)),
+    command=CommandSyntax("member archive", ("id",)),
     examples=("maestro member archive ada",),
     errors=(*_ABOUT, Conflict),
 )

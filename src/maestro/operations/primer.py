@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from maestro.domain.callers import Callers
-from maestro.operations.base import GET, Command, Effect, Operation, Request
+from maestro.operations.base import GET, CommandSyntax, Effect, Operation, Request
 
 
 class ReadPrimer(Request, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ PRIMER = Operation(
     http=GET("/api/primer"),
     summary="Show your identity, your work and how to work in this project.",
     effect=Effect.READ,
-    command=Command("primer"),
+    command=CommandSyntax("primer"),
     examples=("maestro primer", "maestro primer --tools"),
 )
 

@@ -10,12 +10,12 @@ from msgspec import Meta
 from maestro.core import limits
 from maestro.core.errors import Ambiguous, Conflict, NameTaken, NotFound, NotPermitted
 from maestro.domain.callers import Callers
-from maestro.domain.links import Link
-from maestro.domain.projects import Inbound, Project, Workspace
-from maestro.domain.sandboxes import Mode
-from maestro.domain.trackers import Kind
+from maestro.domain.links import ProjectLink
+from maestro.domain.projects import InboundPolicy, Project, Workspace
+from maestro.domain.sandboxes import SandboxMode
+from maestro.domain.trackers import TrackerKind
 from maestro.operations import fields
-from maestro.operations.base import GET, PATCH, POST, Command, Cursor, Effect, InProject, Operation, Request
+from maestro.operations.base import GET, PATCH, POST, CommandSyntax, Effect, InProject, ListPage, Operation, Request
 
 
 class InitProject(Request, frozen=True, kw_only=True):
@@ -45,11 +45,15 @@ class EditProject(OneProject, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    inbound: Annotated[Inbound, Meta(description="Who may write to the project from other projects.")] | None = None
+    inbound: (
+        Annotated[InboundPolicy, Meta(description="Who may write to the project from other projects.")] | None
+    ) = None
     replies_reopen: (
         Annotated[bool, Meta(description="Whether a reply of the opener reopens a closed issue.")] | None
     ) = None
-    sandbox: Annotated[Mode, Meta(description="Where gates and set-up commands of the project run.")] | None = None
+    sandbox: (
+        Annotated[SandboxMode, Meta(description="Where gates and set-up commands of the project run.")] | None
+    ) = None
     caches: (
         Annotated[
             list[fields.Path],
@@ -63,7 +67,7 @@ class EditProject(OneProject, frozen=True, kw_only=True):
     ) = None
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectLocation(msgspec.Struct, frozen=True, kw_only=True):
     """The project and the checkout of a directory."""
 
     project: Project
@@ -101,16 +105,16 @@ class UnlinkProject(Request, frozen=True, kw_only=True):
     directory: Annotated[fields.Path, Meta(description="A directory in the checkout that has the name.")]
 
 
-class Linked(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectLinks(msgspec.Struct, frozen=True, kw_only=True):
     """The names of other projects in a checkout, with the source of each name."""
 
-    links: list[Link]
+    links: list[ProjectLink]
     notes: list[str] = []
 
 
-class ProjectList(Cursor, frozen=True, kw_only=True):
+class ProjectList(ListPage, frozen=True, kw_only=True):
     projects: list[Project]
-    links: list[Link] = []  # the names that the current project gives to projects
+    links: list[ProjectLink] = []  # the names that the current project gives to projects
 
 
 class ProjectDetail(Project, frozen=True, kw_only=True):
@@ -118,28 +122,28 @@ class ProjectDetail(Project, frozen=True, kw_only=True):
 
     workspaces: list[Workspace]
     tasks: dict[str, int]
-    links: list[Link] = []  # the names that the checkouts give to other projects
-    called: list[Link] = []  # the names that other projects give to the project
-    tracker: Kind = Kind.BUILTIN  # where the project's issues live; `tracker status` shows details
+    links: list[ProjectLink] = []  # the names that the checkouts give to other projects
+    called: list[ProjectLink] = []  # the names that other projects give to the project
+    tracker: TrackerKind = TrackerKind.BUILTIN  # where the project's issues live; `tracker status` shows details
     tracker_problem: str = ""
 
 
 INIT = Operation(
     "project.init",
     InitProject,
-    Place,
+    ProjectLocation,
     callers=Callers.KNOWN,
     http=POST("/api/projects"),
     summary="Register the project of a directory.",
     effect=Effect.ACTION,
-    command=Command("init", hidden=("path",)),
+    command=CommandSyntax("init", hidden=("path",)),
     examples=("maestro init", "maestro init --name vc"),
     errors=(NotFound, NameTaken, Conflict),
 )
 LOCATE = Operation(
     "project.locate",
     LocateProject,
-    Place,
+    ProjectLocation,
     callers=Callers.KNOWN,
     http=GET("/api/locate"),
     summary="Show the project of a directory; an unknown git checkout is registered.",
@@ -154,7 +158,7 @@ LIST = Operation(
     http=GET("/api/projects"),
     summary="List the projects that are registered on the server.",
     effect=Effect.READ,
-    command=Command("project list"),
+    command=CommandSyntax("project list"),
     examples=("maestro project list",),
     errors=(NotFound,),
 )
@@ -166,7 +170,7 @@ SHOW = Operation(
     http=GET("/api/projects/{project}"),
     summary="Show a project, its checkouts and the status of its tasks.",
     effect=Effect.SCAN,
-    command=Command("project show", ("project",)),
+    command=CommandSyntax("project show", ("project",)),
     examples=("maestro project show", "maestro project show vc"),
     errors=(NotFound, Ambiguous),
 )
@@ -178,7 +182,7 @@ EDIT = Operation(
     http=PATCH("/api/projects/{project}"),
     summary="Change a project's name, stages, access for other projects, or the sandbox of its gates.",
     effect=Effect.WRITE,
-    command=Command("project edit", ("project",)),
+    command=CommandSyntax("project edit", ("project",)),
     examples=(
         "maestro project edit vc --stages plan,build,ship",
         "maestro project edit vc --inbound known",
@@ -190,12 +194,12 @@ EDIT = Operation(
 LINK = Operation(
     "project.link",
     LinkProject,
-    Linked,
+    ProjectLinks,
     callers=Callers.OWNERS,
     http=POST("/api/links"),
     summary="Give another project a name in this checkout's settings.",
     effect=Effect.ACTION,
-    command=Command("project link", ("name",), hidden=("directory",)),
+    command=CommandSyntax("project link", ("name",), hidden=("directory",)),
     examples=(
         "maestro project link beads --remote git@github.com:steveyegge/beads.git",
         "maestro project link beads --path ../beads --local",
@@ -205,12 +209,12 @@ LINK = Operation(
 UNLINK = Operation(
     "project.unlink",
     UnlinkProject,
-    Linked,
+    ProjectLinks,
     callers=Callers.OWNERS,
     http=POST("/api/links/remove"),
     summary="Remove a name of another project from this checkout's settings.",
     effect=Effect.ACTION,
-    command=Command("project unlink", ("name",), hidden=("directory",)),
+    command=CommandSyntax("project unlink", ("name",), hidden=("directory",)),
     examples=("maestro project unlink beads",),
     errors=(NotFound, NotPermitted, Conflict),
 )

@@ -11,13 +11,13 @@ from msgspec import Meta
 from maestro.core import limits
 from maestro.core.errors import Conflict, NotFound, NotPermitted
 from maestro.domain.callers import Callers
-from maestro.domain.runs import Run, Strategy
-from maestro.domain.sessions import Status as SessionStatus
-from maestro.domain.talks import Rest
-from maestro.domain.tasks import Status
+from maestro.domain.conversations import AskPolicy
+from maestro.domain.runs import Run, RunStrategy
+from maestro.domain.sessions import SessionStatus
+from maestro.domain.tasks import TaskStatus
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
-from maestro.operations.task_shapes import TaskLink
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation
+from maestro.operations.task_shapes import TaskReference
 
 _RunRef = Annotated[str, Meta(min_length=1, max_length=100, description="A run's id.", extra={"label": "RUN"})]
 _Argument = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fields.TEXT)]
@@ -25,7 +25,9 @@ _Argument = Annotated[str, Meta(max_length=limits.command_chars_max, pattern=fie
 
 class StartRun(InProject, frozen=True, kw_only=True):
     task: fields.TaskRef
-    strategy: Annotated[Strategy, Meta(description="The order in which sessions work on the tasks.")] = Strategy.DAG
+    strategy: Annotated[RunStrategy, Meta(description="The order in which sessions work on the tasks.")] = (
+        RunStrategy.DAG
+    )
     max_parallel: Annotated[
         int, Meta(ge=1, le=limits.run_parallel_max, description="How many sessions at once.", extra={"label": "N"})
     ] = limits.run_parallel_default
@@ -49,7 +51,7 @@ class StartRun(InProject, frozen=True, kw_only=True):
         | None
     ) = None
     allow: fields.Allowed = []
-    asks: fields.Asks = Rest.ASK
+    asks: fields.Asks = AskPolicy.ASK
     worktree: Annotated[
         bool, Meta(description="Give each session its own branch; merge it when the task is done.")
     ] = False
@@ -79,7 +81,7 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     ref: str
     title: str
-    status: Status
+    status: TaskStatus
     ready: bool
     attempts: int
     session: str | None
@@ -100,7 +102,7 @@ class RunView(Run, frozen=True, kw_only=True):
     title: str = ""
     tasks: list[RunTask]
     counts: dict[str, int]
-    found: list[TaskLink] = []  # tasks that sessions of the run discovered
+    found: list[TaskReference] = []  # tasks that sessions of the run discovered
 
 
 class ListRuns(InProject, frozen=True, kw_only=True):
@@ -115,7 +117,7 @@ class RunInList(Run, frozen=True, kw_only=True):
     title: str
 
 
-class RunList(Cursor, frozen=True, kw_only=True):
+class RunList(ListPage, frozen=True, kw_only=True):
     runs: list[RunInList]
 
 
@@ -127,7 +129,7 @@ START = Operation(
     http=POST("/api/runs"),
     summary="Start sessions for a task and all tasks below it, and follow the run.",
     effect=Effect.STREAM,
-    command=Command("run", ("task",), hidden=("path",), rest="words"),
+    command=CommandSyntax("run", ("task",), hidden=("path",), rest_field="words"),
     examples=('maestro run "#1" --max-parallel 4 -- ./work.sh', 'maestro run "#1" --strategy race --attempts 3'),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -139,7 +141,7 @@ LIST = Operation(
     http=GET("/api/runs"),
     summary="List a project's runs, newest first.",
     effect=Effect.READ,
-    command=Command("run list"),
+    command=CommandSyntax("run list"),
     examples=("maestro run list",),
     errors=(NotFound,),
 )
@@ -151,7 +153,7 @@ SHOW = Operation(
     http=GET("/api/runs/{id}"),
     summary="Show a run and the status of each task.",
     effect=Effect.STREAM,
-    command=Command("run show", ("id",)),
+    command=CommandSyntax("run show", ("id",)),
     examples=("maestro run show run_01…", "maestro run show run_01… --follow"),
     errors=(NotFound,),
 )
@@ -163,7 +165,7 @@ STOP = Operation(
     http=POST("/api/runs/{id}/stop"),
     summary="Stop a run and its sessions; the run can be resumed.",
     effect=Effect.ACTION,
-    command=Command("run stop", ("id",)),
+    command=CommandSyntax("run stop", ("id",)),
     examples=("maestro run stop run_01…",),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -175,7 +177,7 @@ RESUME = Operation(
     http=POST("/api/runs/{id}/resume"),
     summary="Resume a run that was stopped or has failed.",
     effect=Effect.STREAM,
-    command=Command("run resume", ("id",)),
+    command=CommandSyntax("run resume", ("id",)),
     examples=("maestro run resume run_01…",),
     errors=(NotFound, NotPermitted, Conflict),
 )

@@ -11,15 +11,14 @@ from msgspec import Meta
 
 from maestro.core.errors import Conflict, Invalid, NotFound, NotPermitted, StorageFailed
 from maestro.domain.callers import Callers
-from maestro.domain.events import Event, Kind
+from maestro.domain.events import Event, EventKind
 from maestro.domain.runs import RunStatus
-from maestro.domain.sessions import Mode
-from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.sessions import SessionMode, SessionStatus
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation, Request
 
 
-class Nothing(Request, frozen=True, kw_only=True):
+class EmptyRequest(Request, frozen=True, kw_only=True):
     """A request without fields."""
 
 
@@ -38,7 +37,7 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[str] = []  # damage of the stored data
 
 
-class Fate(enum.StrEnum):
+class FoundSessionState(enum.StrEnum):
     """The state of a session that had not ended when the server started."""
 
     ALIVE = "alive"
@@ -54,8 +53,8 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     project: str
-    mode: Mode
-    fate: Fate
+    mode: SessionMode
+    fate: FoundSessionState
     status: SessionStatus
 
 
@@ -67,7 +66,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
 
 
-class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True):
     """The sessions and runs that the server found when it started, with their present state."""
 
     started_at: datetime
@@ -76,7 +75,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[FoundRun]
 
 
-class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+class StoppedServer(msgspec.Struct, frozen=True, kw_only=True):
     """The server that stops."""
 
     pid: int
@@ -84,14 +83,14 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     home: str = ""  # the data directory; empty if its path is not UTF-8
 
 
-class Backup(Request, frozen=True, kw_only=True):
+class CreateBackup(Request, frozen=True, kw_only=True):
     file: fields.Path
     allow_missing: Annotated[
         bool, Meta(description="Write the backup although files beside the database are missing or damaged.")
     ] = False
 
 
-class BackupDone(msgspec.Struct, frozen=True, kw_only=True):
+class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     bytes: int
     blobs: int
@@ -113,7 +112,9 @@ class ReadEvents(InProject, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    kind: Annotated[list[Kind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})] = []
+    kind: Annotated[
+        list[EventKind], Meta(max_length=50, description="Only these kinds.", extra={"label": "KIND"})
+    ] = []
     everywhere: Annotated[bool, Meta(description="All projects, not only the current project.")] = False
     follow: Annotated[bool, Meta(description="Keep showing new events.")] = False
     limit: fields.Limit | None = None
@@ -128,7 +129,7 @@ class Resync(msgspec.Struct, frozen=True, kw_only=True, tag="resync", tag_field=
     complete: bool
 
 
-class EventList(Cursor, frozen=True, kw_only=True):
+class EventList(ListPage, frozen=True, kw_only=True):
     events: list[Event]
     resync: Resync | None = None
 
@@ -144,53 +145,53 @@ class SetConfig(Request, frozen=True, kw_only=True):
     ]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class ShownSettings(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
     counts_after_restart: bool = False  # the change takes effect after a restart
 
 
 STATUS = Operation(
     "server.status",
-    Nothing,
+    EmptyRequest,
     ServerStatus,
     callers=Callers.ANYONE,
     http=GET("/api/status"),
     summary="Show whether the server runs, and its data directory and URL.",
     effect=Effect.READ,
-    command=Command("status"),
+    command=CommandSyntax("status"),
     examples=("maestro status",),
 )
 STOP = Operation(
     "server.stop",
-    Nothing,
-    Stopped,
+    EmptyRequest,
+    StoppedServer,
     callers=Callers.PERSON,
     http=POST("/api/stop"),
     summary="Stop the server; agents and data stay.",
     effect=Effect.ACTION,
-    command=Command("down"),
+    command=CommandSyntax("down"),
     examples=("maestro down",),
 )
 RECOVERY = Operation(
     "server.recovery",
-    Nothing,
-    Recovery,
+    EmptyRequest,
+    RecoveryReport,
     callers=Callers.PERSON,
     http=GET("/api/recovery"),
     summary="Show the sessions and runs that the server found at its start, and their present state.",
     effect=Effect.ACTION,
-    command=Command("recovery"),
+    command=CommandSyntax("recovery"),
     examples=("maestro recovery",),
 )
 BACKUP = Operation(
     "server.backup",
-    Backup,
-    BackupDone,
+    CreateBackup,
+    BackupResult,
     callers=Callers.PERSON,
     http=POST("/api/backup"),
     summary="Write all data into one file and verify the file; the server keeps working.",
     effect=Effect.ACTION,
-    command=Command("backup", ("file",)),
+    command=CommandSyntax("backup", ("file",)),
     examples=("maestro backup maestro.tar",),
     errors=(NotFound, Conflict, StorageFailed),
 )
@@ -202,31 +203,31 @@ EVENTS = Operation(
     http=GET("/api/events"),
     summary="Show or follow the event log.",
     effect=Effect.STREAM,
-    command=Command("events"),
+    command=CommandSyntax("events"),
     examples=("maestro events --since 120", "maestro events --follow --kind task.ready,task.completed"),
     errors=(NotFound, NotPermitted),
 )
 CONFIG_GET = Operation(
     "config.get",
     GetConfig,
-    Settings,
+    ShownSettings,
     callers=Callers.OWNERS,
     http=GET("/api/config"),
     summary="Show the settings.",
     effect=Effect.ACTION,
-    command=Command("config get", ("name",), aliases=("config",)),
+    command=CommandSyntax("config get", ("name",), aliases=("config",)),
     examples=("maestro config", "maestro config get events_days"),
     errors=(NotFound,),
 )
 CONFIG_SET = Operation(
     "config.set",
     SetConfig,
-    Settings,
+    ShownSettings,
     callers=Callers.PERSON,
     http=POST("/api/config"),
     summary="Change a setting.",
     effect=Effect.ACTION,
-    command=Command("config set", ("name", "value")),
+    command=CommandSyntax("config set", ("name", "value")),
     examples=("maestro config set human dana",),
     errors=(NotFound, Invalid),
 )

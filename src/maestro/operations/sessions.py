@@ -13,13 +13,13 @@ from maestro.core import limits
 from maestro.core.errors import Conflict, NameTaken, NotFound, NotPermitted, TimedOut
 from maestro.domain.asks import Ask
 from maestro.domain.callers import Callers, Role
+from maestro.domain.conversations import SessionUsage
 from maestro.domain.documents import ReportKind
 from maestro.domain.members import Permission
-from maestro.domain.sessions import Contact, Mode, Session, Signal, Status
-from maestro.domain.talks import Used
+from maestro.domain.sessions import Contact, Session, SessionMode, SessionStatus, StatusSignal
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation, Request
-from maestro.operations.task_shapes import MovedTask, TaskLink
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation, Request
+from maestro.operations.task_shapes import MovedTask, TaskReference
 
 _Pid = Annotated[
     int, Meta(ge=1, le=2**31 - 1, description="The process id of the agent program.", extra={"label": "PID"})
@@ -46,7 +46,7 @@ _Since = Annotated[
 
 
 class RegisterSession(InProject, frozen=True, kw_only=True):
-    mode: Annotated[Mode, Meta(description="The purpose of the session.")] = Mode.EXECUTE
+    mode: Annotated[SessionMode, Meta(description="The purpose of the session.")] = SessionMode.EXECUTE
     name: fields.Name | None = None
     parent: SessionRef | None = None
     pid: _Pid | None = None
@@ -67,16 +67,16 @@ class RegisteredSession(Session, frozen=True, kw_only=True):
     unread: int = 0
 
 
-class Heartbeat(Request, frozen=True, kw_only=True):
-    status: Annotated[Status, Meta(description="What the session is doing.")] | None = None
+class SendHeartbeat(Request, frozen=True, kw_only=True):
+    status: Annotated[SessionStatus, Meta(description="What the session is doing.")] | None = None
 
 
 class EndSession(InProject, frozen=True, kw_only=True):
     id: Annotated[SessionRef, Meta(description="The session to end, if not your own.")] | None = None
-    status: Annotated[Status, Meta(description="The session's final status.")] = Status.STOPPED
+    status: Annotated[SessionStatus, Meta(description="The session's final status.")] = SessionStatus.STOPPED
 
 
-class Beat(Session, frozen=True, kw_only=True):
+class HeartbeatAnswer(Session, frozen=True, kw_only=True):
     """A session after its heartbeat, with the number of renewed claims."""
 
     renewed: int
@@ -86,7 +86,7 @@ class WhoAmI(Request, frozen=True, kw_only=True):
     """A request without fields: the server identifies the caller."""
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
+class CallerIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """The caller as the server identifies it."""
 
     role: Role
@@ -100,7 +100,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     unread: int = 0
 
 
-class Until(enum.StrEnum):
+class SessionWaitUntil(enum.StrEnum):
     """The status or change that ends a wait for sessions."""
 
     COMPLETED = "completed"
@@ -144,7 +144,7 @@ class ListSessions(InProject, frozen=True, kw_only=True):
     cursor: fields.PageCursor = ""
 
 
-class SessionList(Cursor, frozen=True, kw_only=True):
+class SessionList(ListPage, frozen=True, kw_only=True):
     sessions: list[Session]
 
 
@@ -161,16 +161,16 @@ class SessionDetail(Session, frozen=True, kw_only=True):
     held: list[str]
     unread: int
     asks: list[Ask]
-    work: list[TaskLink] = []  # the session's tasks
-    usage: list[Used] = []  # the session's usage, if its program reports usage
+    work: list[TaskReference] = []  # the session's tasks
+    usage: list[SessionUsage] = []  # the session's usage, if its program reports usage
     parked_until: datetime | None = None  # the provider's rate limit ends at this time
 
 
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+class SessionExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence for a session's status."""
 
     session: Session
-    signals: list[Signal]
+    signals: list[StatusSignal]
     lease_is_over: bool
     was_heard: bool
     process_lives: bool | None
@@ -188,8 +188,8 @@ class WaitSessions(InProject, frozen=True, kw_only=True):
         ),
     ]
     until: Annotated[
-        Until, Meta(description="The end of the wait: a status, or any change.", extra={"label": "WHAT"})
-    ] = Until.COMPLETED
+        SessionWaitUntil, Meta(description="The end of the wait: a status, or any change.", extra={"label": "WHAT"})
+    ] = SessionWaitUntil.COMPLETED
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
     since: _Since | None = None
 
@@ -242,7 +242,7 @@ class GrantedSession(Session, frozen=True, kw_only=True):
     """A session with its new grant."""
 
 
-class Adopted(msgspec.Struct, frozen=True, kw_only=True):
+class AdoptedSessions(msgspec.Struct, frozen=True, kw_only=True):
     """Adopted sessions and their new coordinator."""
 
     by: str
@@ -257,19 +257,19 @@ REGISTER = Operation(
     http=POST("/api/sessions"),
     summary="Register an agent as a session; also for agents started by hand.",
     effect=Effect.WRITE,
-    command=Command("session register", hidden=("path",)),
+    command=CommandSyntax("session register", hidden=("path",)),
     examples=("maestro session register --mode execute --name parser --json",),
     errors=(NotFound, NotPermitted, NameTaken, Conflict),
 )
 HEARTBEAT = Operation(
     "session.heartbeat",
-    Heartbeat,
-    Beat,
+    SendHeartbeat,
+    HeartbeatAnswer,
     callers=Callers.SESSIONS,
     http=POST("/api/sessions/heartbeat"),
     summary="Give a sign of life; it renews the session's claims.",
     effect=Effect.ACTION,
-    command=Command("session heartbeat"),
+    command=CommandSyntax("session heartbeat"),
     examples=("maestro session heartbeat --status working",),
     errors=(NotFound, Conflict),
 )
@@ -281,19 +281,19 @@ END = Operation(
     http=POST("/api/sessions/end"),
     summary="End a session: its token becomes invalid, its claims are released.",
     effect=Effect.WRITE,
-    command=Command("session end", ("id",)),
+    command=CommandSyntax("session end", ("id",)),
     examples=("maestro session end", "maestro session end parser --status failed"),
     errors=(NotFound, NotPermitted, Conflict),
 )
 WHOAMI = Operation(
     "caller.whoami",
     WhoAmI,
-    Identity,
+    CallerIdentity,
     callers=Callers.ANYONE,
     http=GET("/api/whoami"),
     summary="Show how the server identifies you.",
     effect=Effect.READ,
-    command=Command("whoami"),
+    command=CommandSyntax("whoami"),
     examples=("maestro whoami",),
 )
 
@@ -305,7 +305,7 @@ LIST = Operation(
     http=GET("/api/sessions"),
     summary="List sessions with their status.",
     effect=Effect.READ,
-    command=Command("session list"),
+    command=CommandSyntax("session list"),
     examples=(
         "maestro session list --active",
         "maestro session list --siblings",
@@ -321,19 +321,19 @@ SHOW = Operation(
     http=GET("/api/sessions/{id}"),
     summary="Show a session with its coordinator, siblings and workers.",
     effect=Effect.READ,
-    command=Command("session show", ("id",)),
+    command=CommandSyntax("session show", ("id",)),
     examples=("maestro session show parser",),
     errors=(NotFound,),
 )
 EXPLAIN = Operation(
     "session.explain",
     OneSession,
-    Explanation,
+    SessionExplanation,
     callers=Callers.KNOWN,
     http=GET("/api/sessions/{id}/explain"),
     summary="Explain a session's status.",
     effect=Effect.ACTION,
-    command=Command("session explain", ("id",)),
+    command=CommandSyntax("session explain", ("id",)),
     examples=("maestro session explain parser",),
     errors=(NotFound,),
 )
@@ -345,7 +345,7 @@ WAIT = Operation(
     http=POST("/api/sessions/wait"),
     summary="Block until sessions reach a status; an ended session answers at once.",
     effect=Effect.ACTION,
-    command=Command("session wait", ("ids",)),
+    command=CommandSyntax("session wait", ("ids",)),
     examples=("maestro session wait parser,lexer", "maestro session wait parser --until any-change --timeout 5m"),
     errors=(NotFound, TimedOut),
 )
@@ -357,7 +357,7 @@ REPORT = Operation(
     http=POST("/api/sessions/report"),
     summary="Report to your coordinator; the report moves the task you hold.",
     effect=Effect.WRITE,
-    command=Command("session report", ("kind", "text")),
+    command=CommandSyntax("session report", ("kind", "text")),
     examples=(
         'maestro session report progress "half of the parser"',
         'maestro session report complete "all tests pass"',
@@ -367,12 +367,12 @@ REPORT = Operation(
 ADOPT = Operation(
     "session.adopt",
     AdoptSessions,
-    Adopted,
+    AdoptedSessions,
     callers=Callers.OWNERS,
     http=POST("/api/sessions/adopt"),
     summary="Become the coordinator of workers, or of all workers of an ended coordinator.",
     effect=Effect.WRITE,
-    command=Command("session adopt", ("ids",)),
+    command=CommandSyntax("session adopt", ("ids",)),
     examples=("maestro session adopt old-boss --by new-boss",),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -384,7 +384,7 @@ GRANT = Operation(
     http=POST("/api/sessions/{id}/grant"),
     summary="Set the highest permission level that a session may give to sessions it starts.",
     effect=Effect.WRITE,
-    command=Command("session grant", ("id", "grant")),
+    command=CommandSyntax("session grant", ("id", "grant")),
     examples=("maestro session grant lead full", "maestro session grant lead edit"),
     errors=(NotFound, NotPermitted),
 )

@@ -19,13 +19,13 @@ from maestro.core.errors import (
     TimedOut,
 )
 from maestro.domain.callers import Callers
+from maestro.domain.conversations import AskPolicy, DriverKind
 from maestro.domain.manifests import Manifest
 from maestro.domain.members import Permission
-from maestro.domain.messages import Step
-from maestro.domain.sessions import Mode, Session
-from maestro.domain.talks import Driver, Rest
+from maestro.domain.messages import ReceiptStep
+from maestro.domain.sessions import Session, SessionMode
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation, Request
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, Operation, Request
 from maestro.operations.mail_shapes import SentMail
 from maestro.operations.sessions import OneSession
 
@@ -59,7 +59,7 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
         list[fields.TaskRef],
         Meta(max_length=limits.session_tasks_max, description="The session's tasks.", extra={"label": "IDS"}),
     ] = []
-    mode: Annotated[Mode, Meta(description="The purpose of the session.")] = Mode.EXECUTE
+    mode: Annotated[SessionMode, Meta(description="The purpose of the session.")] = SessionMode.EXECUTE
     strategy: Annotated[
         str,
         Meta(
@@ -101,9 +101,9 @@ class SpawnSession(InProject, frozen=True, kw_only=True):
     message: _Text = ""
     worktree: Annotated[bool, Meta(description="Give the session its own checkout and branch.")] = False
     name: fields.Name | None = None
-    driver: Annotated[Driver, Meta(description="How Maestro communicates with the program.")] | None = None
+    driver: Annotated[DriverKind, Meta(description="How Maestro communicates with the program.")] | None = None
     allow: fields.Allowed = []
-    asks: fields.Asks = Rest.ASK
+    asks: fields.Asks = AskPolicy.ASK
     dry_run: Annotated[bool, Meta(description="Only show the prompts; start no session.")] = False
     words: Annotated[
         list[_Argument],
@@ -145,13 +145,13 @@ class RunnerReport(Request, frozen=True, kw_only=True):
     ] = ""
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class RunnerReportAnswer(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
 
 
 class PromptSession(OneSession, frozen=True, kw_only=True):
     text: Annotated[_Text, Meta(min_length=1)]
-    wait_for: Annotated[Step, Meta(description="Block until the message has reached this step.")] | None = None
+    wait_for: Annotated[ReceiptStep, Meta(description="Block until the message has reached this step.")] | None = None
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
 
 
@@ -166,7 +166,7 @@ class ShowPrompt(OneSession, frozen=True, kw_only=True):
     task: Annotated[bool, Meta(description="Only the task prompt.")] = False
 
 
-class Prompts(msgspec.Struct, frozen=True, kw_only=True):
+class SessionPrompts(msgspec.Struct, frozen=True, kw_only=True):
     """The prompts that a session was started with."""
 
     session_id: str
@@ -178,7 +178,7 @@ class TemplateInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A workflow that sessions can follow."""
 
     name: str
-    mode: Mode
+    mode: SessionMode
     strategy: str
     summary: str
     phases: list[str]
@@ -211,7 +211,7 @@ SPAWN = Operation(
     http=POST("/api/sessions/spawn"),
     summary="Start an agent on tasks, with tasks, members and directive in its prompt.",
     effect=Effect.WRITE,
-    command=Command("session spawn", hidden=("path",), rest="words"),
+    command=CommandSyntax("session spawn", hidden=("path",), rest_field="words"),
     examples=(
         'maestro session spawn --task "#4" --member dana --subject "Parser" --message "Keep the grammar."',
         'maestro session spawn --task "#4" --dry-run',
@@ -222,12 +222,12 @@ SPAWN = Operation(
 REPORT = Operation(
     "runner.report",
     RunnerReport,
-    Heard,
+    RunnerReportAnswer,
     callers=Callers.SESSIONS,
     http=POST("/api/runners/report"),
     summary="Report on an agent program; runners call this.",
     effect=Effect.WRITE,
-    command=Command("runner report", ("report",)),
+    command=CommandSyntax("runner report", ("report",)),
     examples=('maestro runner report \'{"kind": "started"}\'',),
     errors=(Invalid, NotPermitted, Conflict),
 )
@@ -239,7 +239,7 @@ PROMPT = Operation(
     http=POST("/api/sessions/{id}/prompt"),
     summary="Send a text to a running agent now.",
     effect=Effect.WRITE,
-    command=Command("session prompt", ("id", "text")),
+    command=CommandSyntax("session prompt", ("id", "text")),
     examples=('maestro session prompt parser "Stop: the grammar changed."',),
     errors=(NotFound, NotPermitted, Conflict, NotConfirmed),
 )
@@ -251,7 +251,7 @@ INTERRUPT = Operation(
     http=POST("/api/sessions/{id}/interrupt"),
     summary="Interrupt an agent's turn, as Ctrl-C would.",
     effect=Effect.ACTION,
-    command=Command("session interrupt", ("id",)),
+    command=CommandSyntax("session interrupt", ("id",)),
     examples=("maestro session interrupt parser",),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -263,7 +263,7 @@ STOP = Operation(
     http=POST("/api/sessions/{id}/stop"),
     summary="Stop an agent and all processes that it started.",
     effect=Effect.ACTION,
-    command=Command("session stop", ("id",)),
+    command=CommandSyntax("session stop", ("id",)),
     examples=("maestro session stop parser",),
     errors=(NotFound, NotPermitted, Conflict, TimedOut),
 )
@@ -275,7 +275,7 @@ RESUME = Operation(
     http=POST("/api/sessions/{id}/resume"),
     summary="Start an ended session again; the agent continues its conversation.",
     effect=Effect.WRITE,
-    command=Command("session resume", ("id",)),
+    command=CommandSyntax("session resume", ("id",)),
     examples=("maestro session resume parser",),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -287,19 +287,19 @@ MANIFEST = Operation(
     http=GET("/api/sessions/{id}/manifest"),
     summary="Show the manifest that a session was started with.",
     effect=Effect.READ,
-    command=Command("manifest show", ("id",)),
+    command=CommandSyntax("manifest show", ("id",)),
     examples=("maestro manifest show parser --json",),
     errors=(NotFound, NotPermitted),
 )
 PROMPTS = Operation(
     "prompt.show",
     ShowPrompt,
-    Prompts,
+    SessionPrompts,
     callers=Callers.KNOWN,
     http=GET("/api/sessions/{id}/prompts"),
     summary="Print the prompts that a session was started with.",
     effect=Effect.ACTION,
-    command=Command("prompt show", ("id",)),
+    command=CommandSyntax("prompt show", ("id",)),
     examples=("maestro prompt show parser --task",),
     errors=(NotFound, NotPermitted),
 )
@@ -311,7 +311,7 @@ TEMPLATES = Operation(
     http=GET("/api/templates"),
     summary="List the workflows that sessions can follow.",
     effect=Effect.ACTION,
-    command=Command("template list", hidden=("path",)),
+    command=CommandSyntax("template list", hidden=("path",)),
     examples=("maestro template list",),
 )
 TEMPLATE = Operation(
@@ -322,7 +322,7 @@ TEMPLATE = Operation(
     http=GET("/api/templates/{name}"),
     summary="Show a workflow, phase by phase.",
     effect=Effect.ACTION,
-    command=Command("template show", ("name",), hidden=("path",)),
+    command=CommandSyntax("template show", ("name",), hidden=("path",)),
     examples=("maestro template show coordinate-dag",),
     errors=(NotFound, Invalid),
 )

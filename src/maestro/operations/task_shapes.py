@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from maestro.core import limits
-from maestro.domain.documents import Document, Report, ReportKind
+from maestro.domain.conversations import SessionUsage
+from maestro.domain.documents import Document, ReportKind, TaskReport
 from maestro.domain.gates import GateResult
-from maestro.domain.talks import Used
-from maestro.domain.tasks import Priority, Status, Task
+from maestro.domain.tasks import Priority, Task, TaskStatus
 from maestro.operations import fields
-from maestro.operations.base import Cursor, InProject
+from maestro.operations.base import InProject, ListPage
 
 
 class OneTask(InProject, frozen=True, kw_only=True):
@@ -29,47 +29,47 @@ class ReasonedTask(HeldTask, frozen=True, kw_only=True):
     reason: fields.Reason = ""
 
 
-class Page(InProject, frozen=True, kw_only=True):
+class TaskPage(InProject, frozen=True, kw_only=True):
     limit: fields.Limit = limits.page_items_default
     cursor: fields.PageCursor = ""
 
 
-class TaskLink(msgspec.Struct, frozen=True):
+class TaskReference(msgspec.Struct, frozen=True):
     """A short reference to a task."""
 
     id: str
     ref: str
     title: str
-    status: Status
+    status: TaskStatus
 
 
-class TaskList(Cursor, frozen=True, kw_only=True):
+class TaskList(ListPage, frozen=True, kw_only=True):
     tasks: list[Task]
 
 
 class WaitingTask(Task, frozen=True, kw_only=True):
     """A task with its open blockers."""
 
-    blockers: list[TaskLink]
+    blockers: list[TaskReference]
     waits_for_stage: str | None = None
 
 
-class WaitingTasks(Cursor, frozen=True, kw_only=True):
+class WaitingTasks(ListPage, frozen=True, kw_only=True):
     tasks: list[WaitingTask]
 
 
 class TaskDetail(WaitingTask, frozen=True, kw_only=True):
     """A task with its links, reports, documents, evidence and usage."""
 
-    dependencies: list[TaskLink]
-    dependants: list[TaskLink]
-    children: list[TaskLink]
-    found: list[TaskLink]
-    reports: list[Report]
+    dependencies: list[TaskReference]
+    dependants: list[TaskReference]
+    children: list[TaskReference]
+    found: list[TaskReference]
+    reports: list[TaskReport]
     documents: list[Document]
     evidence: list[GateResult] = []
-    origin: TaskLink | None = None  # the task during which this task was found
-    usage: list[Used] = []  # usage of sessions for the task, if their programs report usage
+    origin: TaskReference | None = None  # the task during which this task was found
+    usage: list[SessionUsage] = []  # usage of sessions for the task, if their programs report usage
 
 
 class MovedTask(Task, frozen=True, kw_only=True):
@@ -128,21 +128,21 @@ class EditTask(OneTask, frozen=True, kw_only=True):
     archived: Annotated[bool, Meta(description="Hide the task from lists, or show it again.")] | None = None
 
 
-class ListTasks(Page, frozen=True, kw_only=True):
-    status: Annotated[Status, Meta(description="Only tasks in this status.")] | None = None
+class ListTasks(TaskPage, frozen=True, kw_only=True):
+    status: Annotated[TaskStatus, Meta(description="Only tasks in this status.")] | None = None
     mine: Annotated[bool, Meta(description="Only tasks you hold.")] = False
     archived: Annotated[bool, Meta(description="Archived tasks too.")] = False
 
 
-class ReadyTasks(Page, frozen=True, kw_only=True):
+class ReadyTasks(TaskPage, frozen=True, kw_only=True):
     parent: fields.TaskRef | None = None
 
 
-class TreeOf(InProject, frozen=True, kw_only=True):
+class ShowTaskTree(InProject, frozen=True, kw_only=True):
     id: fields.TaskRef | None = None
 
 
-class ChildrenOf(Page, frozen=True, kw_only=True):
+class ListChildren(TaskPage, frozen=True, kw_only=True):
     id: fields.TaskRef
 
 
@@ -186,10 +186,10 @@ class ReportTask(HeldTask, frozen=True, kw_only=True):
 
 
 class ReportedTask(MovedTask, frozen=True, kw_only=True):
-    report: Report
+    report: TaskReport
 
 
-class Until(enum.StrEnum):
+class TaskWaitUntil(enum.StrEnum):
     """The status or change that ends a wait for tasks."""
 
     COMPLETED = "completed"
@@ -207,7 +207,7 @@ class WaitTasks(InProject, frozen=True, kw_only=True):
             extra={"complete": "task", "label": "IDS"},
         ),
     ]
-    until: Annotated[Until, Meta(description="The end of the wait.")] = Until.COMPLETED
+    until: Annotated[TaskWaitUntil, Meta(description="The end of the wait.")] = TaskWaitUntil.COMPLETED
     timeout: fields.Timeout = limits.wait_seconds_default * 1000
 
 
@@ -218,6 +218,6 @@ class WaitedTasks(msgspec.Struct, frozen=True, kw_only=True):
     reached: bool
 
 
-class Deleted(msgspec.Struct, frozen=True, kw_only=True):
+class DeletedTask(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     ref: str

@@ -14,29 +14,29 @@ from maestro.core.errors import (
     TimedOut,
 )
 from maestro.domain.callers import Callers
-from maestro.operations.base import DELETE, GET, PATCH, POST, Command, Effect, Operation
+from maestro.operations.base import DELETE, GET, PATCH, POST, CommandSyntax, Effect, Operation
 from maestro.operations.task_shapes import (
     BlockTask,
-    ChildrenOf,
     CompleteTask,
     CreateTask,
-    Deleted,
+    DeletedTask,
     DependTask,
     EditTask,
     HeldTask,
+    ListChildren,
     ListTasks,
     MovedTask,
     OneTask,
-    Page,
     ReadyTasks,
     ReasonedTask,
     ReportedTask,
     ReportTask,
+    ShowTaskTree,
     StartTask,
     TaskDetail,
     TaskList,
+    TaskPage,
     TaskTree,
-    TreeOf,
     WaitedTasks,
     WaitingTasks,
     WaitTasks,
@@ -53,7 +53,7 @@ CREATE = Operation(
     http=POST("/api/tasks"),
     summary="Create a task, with its dependencies.",
     effect=Effect.WRITE,
-    command=Command("task create", ("title",)),
+    command=CommandSyntax("task create", ("title",)),
     examples=(
         'maestro task create "Parse the header"',
         'maestro task create "Write the parser" --depends-on "#1" --priority high',
@@ -69,7 +69,7 @@ LIST = Operation(
     http=GET("/api/tasks"),
     summary="List a project's tasks.",
     effect=Effect.READ,
-    command=Command("task list"),
+    command=CommandSyntax("task list"),
     examples=(
         "maestro task list",
         "maestro task list --status in_progress",
@@ -85,31 +85,31 @@ READY = Operation(
     http=GET("/api/tasks/ready"),
     summary="List ready tasks, most urgent first.",
     effect=Effect.READ,
-    command=Command("task ready", ("parent",)),
+    command=CommandSyntax("task ready", ("parent",)),
     examples=("maestro task ready", "maestro task ready vc#3"),
     errors=_ABOUT,
 )
 BLOCKED = Operation(
     "task.blocked",
-    Page,
+    TaskPage,
     WaitingTasks,
     callers=Callers.KNOWN,
     http=GET("/api/tasks/blocked"),
     summary="List tasks that cannot start yet, with their blockers.",
     effect=Effect.SCAN,
-    command=Command("task blocked"),
+    command=CommandSyntax("task blocked"),
     examples=("maestro task blocked",),
     errors=_ABOUT,
 )
 TREE = Operation(
     "task.tree",
-    TreeOf,
+    ShowTaskTree,
     TaskTree,
     callers=Callers.KNOWN,
     http=GET("/api/tasks/tree"),
     summary="Show tasks under their parents, with their blockers.",
     effect=Effect.SCAN,
-    command=Command("task tree", ("id",)),
+    command=CommandSyntax("task tree", ("id",)),
     examples=("maestro task tree", "maestro task tree vc#3"),
     errors=_ABOUT,
 )
@@ -121,19 +121,19 @@ SHOW = Operation(
     http=GET("/api/tasks/{id}"),
     summary="Show a task with its links, reports, documents and evidence.",
     effect=Effect.READ,
-    command=Command("task show", ("id",)),
+    command=CommandSyntax("task show", ("id",)),
     examples=("maestro task show vc#12",),
     errors=_ABOUT,
 )
 CHILDREN = Operation(
     "task.children",
-    ChildrenOf,
+    ListChildren,
     TaskList,
     callers=Callers.KNOWN,
     http=GET("/api/tasks/{id}/children"),
     summary="List a task's children.",
     effect=Effect.READ,
-    command=Command("task children", ("id",)),
+    command=CommandSyntax("task children", ("id",)),
     examples=("maestro task children vc#3",),
     errors=_ABOUT,
 )
@@ -145,7 +145,7 @@ EDIT = Operation(
     http=PATCH("/api/tasks/{id}"),
     summary="Change the given fields of a task.",
     effect=Effect.WRITE,
-    command=Command("task edit", ("id",)),
+    command=CommandSyntax("task edit", ("id",)),
     examples=('maestro task edit "#4" --title "A better title" --priority high',),
     errors=(*_ABOUT, ClaimLost, Cycle, Conflict),
 )
@@ -157,7 +157,7 @@ START = Operation(
     http=POST("/api/tasks/{id}/start"),
     summary="Claim a ready task and start it.",
     effect=Effect.WRITE,
-    command=Command("task start", ("id",), aliases=("task claim",)),
+    command=CommandSyntax("task start", ("id",), aliases=("task claim",)),
     examples=('maestro task claim "#4" --lease 10m',),
     errors=(*_MOVE, NotReady),
 )
@@ -169,7 +169,7 @@ RELEASE = Operation(
     http=POST("/api/tasks/{id}/release"),
     summary="Give a claimed task back.",
     effect=Effect.WRITE,
-    command=Command("task release", ("id",)),
+    command=CommandSyntax("task release", ("id",)),
     examples=('maestro task release "#4"',),
     errors=_MOVE,
 )
@@ -181,7 +181,7 @@ COMPLETE = Operation(
     http=POST("/api/tasks/{id}/complete"),
     summary="Report a task done. A task with gates goes to review first; an owner completes it from there.",
     effect=Effect.WRITE,
-    command=Command("task complete", ("id",)),
+    command=CommandSyntax("task complete", ("id",)),
     examples=('maestro task complete "#4" --summary "Parser and tests"',),
     errors=_MOVE,
 )
@@ -193,7 +193,7 @@ REJECT = Operation(
     http=POST("/api/tasks/{id}/reject"),
     summary="Send a task in review back to work.",
     effect=Effect.WRITE,
-    command=Command("task reject", ("id",)),
+    command=CommandSyntax("task reject", ("id",)),
     examples=('maestro task reject "#4" --reason "The tests do not run"',),
     errors=_MOVE,
 )
@@ -205,7 +205,7 @@ BLOCK = Operation(
     http=POST("/api/tasks/{id}/block"),
     summary="Mark a task as blocked by a need from outside.",
     effect=Effect.WRITE,
-    command=Command("task block", ("id",)),
+    command=CommandSyntax("task block", ("id",)),
     examples=('maestro task block "#4" --reason "Needs the API key"',),
     errors=_MOVE,
 )
@@ -217,7 +217,7 @@ UNBLOCK = Operation(
     http=POST("/api/tasks/{id}/unblock"),
     summary="Continue a blocked task.",
     effect=Effect.WRITE,
-    command=Command("task unblock", ("id",)),
+    command=CommandSyntax("task unblock", ("id",)),
     examples=('maestro task unblock "#4"',),
     errors=_MOVE,
 )
@@ -229,7 +229,7 @@ FAIL = Operation(
     http=POST("/api/tasks/{id}/fail"),
     summary="Mark a task as failed.",
     effect=Effect.WRITE,
-    command=Command("task fail", ("id",)),
+    command=CommandSyntax("task fail", ("id",)),
     examples=('maestro task fail "#4" --reason "The format is not documented"',),
     errors=_MOVE,
 )
@@ -241,7 +241,7 @@ CANCEL = Operation(
     http=POST("/api/tasks/{id}/cancel"),
     summary="Cancel a task.",
     effect=Effect.WRITE,
-    command=Command("task cancel", ("id",)),
+    command=CommandSyntax("task cancel", ("id",)),
     examples=('maestro task cancel "#4" --reason "Not needed"',),
     errors=_MOVE,
 )
@@ -253,19 +253,19 @@ REOPEN = Operation(
     http=POST("/api/tasks/{id}/reopen"),
     summary="Reopen a finished task.",
     effect=Effect.WRITE,
-    command=Command("task reopen", ("id",)),
+    command=CommandSyntax("task reopen", ("id",)),
     examples=('maestro task reopen "#4"',),
     errors=_MOVE,
 )
 REMOVE = Operation(
     "task.delete",
     OneTask,
-    Deleted,
+    DeletedTask,
     callers=Callers.OWNERS,
     http=DELETE("/api/tasks/{id}"),
     summary="Delete a task that no other task depends on.",
     effect=Effect.WRITE,
-    command=Command("task delete", ("id",)),
+    command=CommandSyntax("task delete", ("id",)),
     examples=('maestro task delete "#4"',),
     errors=(*_ABOUT, Conflict),
 )
@@ -277,7 +277,7 @@ DEPEND = Operation(
     http=POST("/api/tasks/{id}/dependencies"),
     summary="Add dependencies to a task, or remove them.",
     effect=Effect.WRITE,
-    command=Command("task depend", ("id",)),
+    command=CommandSyntax("task depend", ("id",)),
     examples=('maestro task depend "#4" --on "#2,#3"', 'maestro task depend "#4" --on "#2" --remove'),
     errors=(*_ABOUT, Cycle, Conflict),
 )
@@ -289,7 +289,7 @@ WAIT = Operation(
     http=GET("/api/tasks/wait"),
     summary="Wait until tasks are completed, ready or changed.",
     effect=Effect.ACTION,
-    command=Command("task wait", ("ids",)),
+    command=CommandSyntax("task wait", ("ids",)),
     examples=('maestro task wait "#4,#5" --timeout 10m', 'maestro task wait "#4" --until any-change'),
     errors=(*_ABOUT, TimedOut),
 )
@@ -301,7 +301,7 @@ REPORT = Operation(
     http=POST("/api/tasks/{id}/reports"),
     summary="Report on a task; the report moves the task.",
     effect=Effect.WRITE,
-    command=Command("task report", ("kind", "id", "text")),
+    command=CommandSyntax("task report", ("kind", "id", "text")),
     examples=(
         'maestro task report progress "#4" "Half of the cases pass"',
         'maestro task report complete "#4" "All pass"',

@@ -12,7 +12,7 @@ from maestro.core.errors import Conflict, NameTaken, NotFound, NotPermitted
 from maestro.domain.callers import Callers
 from maestro.domain.members import Team, Tool
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation
 from maestro.operations.members import MemberRef
 
 _TeamRef = Annotated[
@@ -68,11 +68,11 @@ class RemoveFromTeam(OneTeam, frozen=True, kw_only=True):
     members: Annotated[_Members, Meta(min_length=1)]
 
 
-class TeamList(Cursor, frozen=True, kw_only=True):
+class TeamList(ListPage, frozen=True, kw_only=True):
     teams: list[Team]
 
 
-class Colleague(msgspec.Struct, frozen=True, kw_only=True):
+class RosterMember(msgspec.Struct, frozen=True, kw_only=True):
     """A member of a team, for the team's roster."""
 
     id: str
@@ -87,7 +87,7 @@ class Colleague(msgspec.Struct, frozen=True, kw_only=True):
 class TeamDetail(Team, frozen=True, kw_only=True):
     """A team with its members' roles and tools."""
 
-    roster: list[Colleague]
+    roster: list[RosterMember]
 
 
 class ChangedTeam(Team, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ CREATE = Operation(
     http=POST("/api/teams"),
     summary="Create a team of members.",
     effect=Effect.WRITE,
-    command=Command("team create", ("name",)),
+    command=CommandSyntax("team create", ("name",)),
     examples=("maestro team create backend --leader ada --member grace,linus",),
     errors=(*_ABOUT, NameTaken, Conflict),
 )
@@ -118,7 +118,7 @@ LIST = Operation(
     http=GET("/api/teams"),
     summary="List a project's teams.",
     effect=Effect.READ,
-    command=Command("team list"),
+    command=CommandSyntax("team list"),
     examples=("maestro team list",),
     errors=_ABOUT,
 )
@@ -130,7 +130,7 @@ SHOW = Operation(
     http=GET("/api/teams/{id}"),
     summary="Show a team with its members' roles and tools.",
     effect=Effect.READ,
-    command=Command("team show", ("id",)),
+    command=CommandSyntax("team show", ("id",)),
     examples=("maestro team show backend",),
     errors=_ABOUT,
 )
@@ -142,7 +142,7 @@ ADD = Operation(
     http=POST("/api/teams/{id}/add"),
     summary="Add members to a team, or give it another leader.",
     effect=Effect.WRITE,
-    command=Command("team add", ("id", "members")),
+    command=CommandSyntax("team add", ("id", "members")),
     examples=("maestro team add backend grace,linus", "maestro team add backend --leader grace"),
     errors=(*_ABOUT, Conflict),
 )
@@ -154,7 +154,7 @@ REMOVE = Operation(
     http=POST("/api/teams/{id}/remove"),
     summary="Remove members from a team.",
     effect=Effect.WRITE,
-    command=Command("team remove", ("id", "members")),
+    command=CommandSyntax("team remove", ("id", "members")),
     examples=("maestro team remove backend linus",),
     errors=_ABOUT,
 )

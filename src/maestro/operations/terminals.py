@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from maestro.core.errors import Conflict, NotFound, NotPermitted
 from maestro.domain.callers import Callers
-from maestro.operations.base import GET, Command, Effect, Operation
+from maestro.operations.base import GET, CommandSyntax, Effect, Operation
 from maestro.operations.sessions import OneSession
 
 # The key that detaches from a terminal: "ctrl-" with a letter or a listed sign, for example "ctrl-]".
@@ -29,7 +29,7 @@ class ReadLogs(OneSession, frozen=True, kw_only=True):
     ] = False
 
 
-class Logs(msgspec.Struct, frozen=True, kw_only=True):
+class SessionLogs(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a session's transcript."""
 
     session_id: str
@@ -60,12 +60,12 @@ class AgentTerminal(msgspec.Struct, frozen=True, kw_only=True):
 LOGS = Operation(
     "session.logs",
     ReadLogs,
-    Logs,
+    SessionLogs,
     callers=Callers.KNOWN,
     http=GET("/api/sessions/{id}/logs"),
     summary="Show the end of a session's transcript.",
     effect=Effect.ACTION,
-    command=Command("session logs", ("id",)),
+    command=CommandSyntax("session logs", ("id",)),
     examples=("maestro session logs parser", "maestro session logs parser -f --tail 20"),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -77,7 +77,7 @@ ATTACH = Operation(
     http=GET("/api/sessions/{id}/terminal"),
     summary="Attach to a running agent's terminal; Ctrl-] detaches.",
     effect=Effect.ACTION,
-    command=Command("session attach", ("id",)),
+    command=CommandSyntax("session attach", ("id",)),
     examples=("maestro session attach parser", "maestro session attach parser --read-only"),
     errors=(NotFound, NotPermitted, Conflict),
 )

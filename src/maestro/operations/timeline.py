@@ -10,16 +10,15 @@ from msgspec import Meta
 
 from maestro.core.errors import Invalid, NotFound
 from maestro.domain.callers import Callers
-from maestro.domain.documents import Document, Report
+from maestro.domain.documents import Document, TaskReport
 from maestro.domain.gates import GateResult
-from maestro.domain.sessions import Mode
-from maestro.domain.sessions import Status as SessionStatus
-from maestro.domain.tasks import Status
+from maestro.domain.sessions import SessionMode, SessionStatus
+from maestro.domain.tasks import TaskStatus
 from maestro.operations import fields
-from maestro.operations.base import GET, Command, Effect, InProject, Operation
+from maestro.operations.base import GET, CommandSyntax, Effect, InProject, Operation
 
 
-class OfWhat(InProject, frozen=True, kw_only=True):
+class TimelineSubject(InProject, frozen=True, kw_only=True):
     """The subject of a timeline: the request names a task, a session or a run."""
 
     task: Annotated[fields.TaskRef, Meta(description="The timeline of a task.", extra={"label": "ID"})] | None = None
@@ -37,12 +36,12 @@ class OfWhat(InProject, frozen=True, kw_only=True):
     ) = None
 
 
-class ShowTimeline(OfWhat, frozen=True, kw_only=True):
+class ShowTimeline(TimelineSubject, frozen=True, kw_only=True):
     limit: fields.Limit = 200
     cursor: fields.PageCursor = ""
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event of the log, with names in the place of ids."""
 
     seq: int
@@ -53,21 +52,21 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any]
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class EventHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The events around a subject, in order."""
 
     about: str
-    moments: list[Moment]
+    moments: list[TimelineEvent]
     truncated: bool
 
 
-class Timeline(Told, frozen=True, kw_only=True):
+class Timeline(EventHistory, frozen=True, kw_only=True):
     """A page of a timeline."""
 
     cursor: str | None = None  # where the next page begins
 
 
-class ExportTimeline(OfWhat, frozen=True, kw_only=True):
+class ExportTimeline(TimelineSubject, frozen=True, kw_only=True):
     target: Annotated[
         str,
         Meta(max_length=4096, description="A run, a task or a session; or FILE, if a flag names the subject."),
@@ -78,26 +77,26 @@ class ExportTimeline(OfWhat, frozen=True, kw_only=True):
     ] = ""
 
 
-class StoryTask(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task of an exported timeline, with its reports, gate results and documents."""
 
     ref: str
     title: str
-    status: Status
+    status: TaskStatus
     depends_on: list[str]
     started_at: datetime | None
     finished_at: datetime | None
     reason: str | None
-    reports: list[Report]
+    reports: list[TaskReport]
     gates: list[GateResult]
     documents: list[Document]
 
 
-class StorySession(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session of an exported timeline: its tasks, times and result."""
 
     name: str
-    mode: Mode
+    mode: SessionMode
     status: SessionStatus
     tool: str | None
     tasks: list[str]
@@ -108,7 +107,7 @@ class StorySession(msgspec.Struct, frozen=True, kw_only=True):
     merged_into: str | None
 
 
-class Story(Told, frozen=True, kw_only=True):
+class ExportedTimeline(EventHistory, frozen=True, kw_only=True):
     """A whole timeline with its subject, tasks and sessions, for one HTML page."""
 
     kind: str
@@ -116,8 +115,8 @@ class Story(Told, frozen=True, kw_only=True):
     status: str
     note: str
     at: datetime
-    tasks: list[StoryTask]
-    sessions: list[StorySession]
+    tasks: list[ExportedTask]
+    sessions: list[ExportedSession]
 
 
 SHOW = Operation(
@@ -128,7 +127,7 @@ SHOW = Operation(
     http=GET("/api/timeline"),
     summary="Show the events around a task, a session or a run, in order.",
     effect=Effect.SCAN,
-    command=Command("timeline"),
+    command=CommandSyntax("timeline"),
     examples=('maestro timeline --task "#4"', "maestro timeline --run run_01…"),
     errors=(NotFound, Invalid),
 )
@@ -136,12 +135,12 @@ SHOW = Operation(
 EXPORT = Operation(
     "timeline.export",
     ExportTimeline,
-    Story,
+    ExportedTimeline,
     callers=Callers.KNOWN,
     http=GET("/api/timeline/export"),
     summary="Write the timeline of a run, a task or a session as one HTML page.",
     effect=Effect.SCAN,
-    command=Command("timeline export", ("target", "file")),
+    command=CommandSyntax("timeline export", ("target", "file")),
     examples=("maestro timeline export run_01… run.html", 'maestro timeline export "#4" task.html'),
     errors=(NotFound, Invalid),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from maestro.domain.callers import Callers
-from maestro.domain.manifests import Reach
-from maestro.domain.talks import Driver
-from maestro.operations.base import GET, Command, Effect, Operation, Request
+from maestro.domain.conversations import DriverKind
+from maestro.domain.manifests import AgentReach
+from maestro.operations.base import GET, CommandSyntax, Effect, Operation, Request
 
 
 class ListTools(Request, frozen=True, kw_only=True):
@@ -27,9 +27,9 @@ class ToolInfo(msgspec.Struct, frozen=True, kw_only=True):
     takes_skills: bool
     confirms_prompts: bool
     exit_means_done: bool
-    reach: Reach
-    drivers: list[Driver]
-    deaf_at_work: list[Driver]
+    reach: AgentReach
+    drivers: list[DriverKind]
+    deaf_at_work: list[DriverKind]
 
 
 class ToolList(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ LIST = Operation(
     http=GET("/api/tools"),
     summary="List the supported agent programs and their abilities.",
     effect=Effect.READ,
-    command=Command("tool list"),
+    command=CommandSyntax("tool list"),
     examples=("maestro tool list",),
 )
 

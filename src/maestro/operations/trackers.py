@@ -8,15 +8,15 @@ import msgspec
 
 from maestro.core.errors import Ambiguous, Conflict, NotFound
 from maestro.domain.callers import Callers
-from maestro.domain.trackers import Kind
-from maestro.operations.base import GET, POST, Command, Effect, InProject, Operation
+from maestro.domain.trackers import TrackerKind
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, Operation
 
 
-class OfProject(InProject, frozen=True, kw_only=True):
+class TrackerRequest(InProject, frozen=True, kw_only=True):
     pass
 
 
-class Untold(msgspec.Struct, frozen=True, kw_only=True):
+class UnsyncedIssue(msgspec.Struct, frozen=True, kw_only=True):
     """An issue that the tracker refuses or no longer has."""
 
     issue: str
@@ -29,7 +29,7 @@ class TrackerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The tracker of a project, and how far the tracker is behind."""
 
     project: str
-    kind: Kind
+    kind: TrackerKind
     path: str = ""  # the checkout that holds the tracker
     source: str = ""  # the settings file that names the tracker
     version: str = ""
@@ -42,31 +42,31 @@ class TrackerStatus(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0  # in a row
     retry_at: datetime | None = None
     problem: str = ""
-    untold: list[Untold] = []
+    untold: list[UnsyncedIssue] = []
     hint: str = ""
 
 
 STATUS = Operation(
     "tracker.status",
-    OfProject,
+    TrackerRequest,
     TrackerStatus,
     callers=Callers.KNOWN,
     http=GET("/api/tracker"),
     summary="Show a project's tracker, and how far the tracker is behind.",
     effect=Effect.SCAN,
-    command=Command("tracker status"),
+    command=CommandSyntax("tracker status"),
     examples=("maestro tracker status", "maestro tracker status --project beads"),
     errors=(NotFound, Ambiguous),
 )
 SYNC = Operation(
     "tracker.sync",
-    OfProject,
+    TrackerRequest,
     TrackerStatus,
     callers=Callers.KNOWN,
     http=POST("/api/tracker/sync"),
     summary="Synchronise with the project's tracker now; hooks of the tracker can call this.",
     effect=Effect.ACTION,
-    command=Command("tracker sync"),
+    command=CommandSyntax("tracker sync"),
     examples=("maestro tracker sync",),
     errors=(NotFound, Ambiguous, Conflict),
 )

@@ -10,10 +10,10 @@ from msgspec import Meta
 from maestro.core import limits
 from maestro.core.errors import Conflict, Invalid, NotFound, NotPermitted
 from maestro.domain.callers import Callers
-from maestro.domain.conditions import Condition
-from maestro.domain.spawns import Worktree
+from maestro.domain.conditions import WorktreeCondition
+from maestro.domain.spawns import SessionWorktree
 from maestro.operations import fields
-from maestro.operations.base import GET, POST, Command, Cursor, Effect, InProject, Operation
+from maestro.operations.base import GET, POST, CommandSyntax, Effect, InProject, ListPage, Operation
 from maestro.operations.sessions import OneSession, SessionRef
 
 _Branch = Annotated[
@@ -26,7 +26,7 @@ class ListWorktrees(InProject, frozen=True, kw_only=True):
     cursor: fields.PageCursor = ""
 
 
-class WorktreeState(Worktree, frozen=True, kw_only=True):
+class WorktreeState(SessionWorktree, frozen=True, kw_only=True):
     """A worktree and its state."""
 
     session: str
@@ -35,14 +35,14 @@ class WorktreeState(Worktree, frozen=True, kw_only=True):
     untracked: int
     ahead: int  # commits that the target lacks: the merge target, the run's branch or the checked-out branch
     size_bytes: int
-    state: Condition
+    state: WorktreeCondition
 
 
-class WorktreeList(Cursor, frozen=True, kw_only=True):
+class WorktreeList(ListPage, frozen=True, kw_only=True):
     worktrees: list[WorktreeState]
 
 
-class Diff(msgspec.Struct, frozen=True, kw_only=True):
+class WorktreeDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The changes of a session."""
 
     session_id: str
@@ -89,7 +89,7 @@ class KeptWorktree(msgspec.Struct, frozen=True, kw_only=True):
 class RemovedWorktrees(msgspec.Struct, frozen=True, kw_only=True):
     """The removed worktrees, and the worktrees of a run that remain."""
 
-    removed: list[Worktree]
+    removed: list[SessionWorktree]
     kept: list[KeptWorktree] = []
 
 
@@ -101,19 +101,19 @@ LIST = Operation(
     http=GET("/api/worktrees"),
     summary="List worktrees with their size and state.",
     effect=Effect.ACTION,
-    command=Command("worktree list"),
+    command=CommandSyntax("worktree list"),
     examples=("maestro worktree list",),
     errors=(NotFound,),
 )
 DIFF = Operation(
     "worktree.diff",
     OneSession,
-    Diff,
+    WorktreeDiff,
     callers=Callers.KNOWN,
     http=GET("/api/worktrees/{id}/diff"),
     summary="Show the changes of a session in its worktree.",
     effect=Effect.ACTION,
-    command=Command("worktree diff", ("id",)),
+    command=CommandSyntax("worktree diff", ("id",)),
     examples=("maestro worktree diff parser",),
     errors=(NotFound, Conflict),
 )
@@ -125,7 +125,7 @@ MERGE = Operation(
     http=POST("/api/worktrees/{id}/merge"),
     summary="Merge a session's branch. Checkouts of the target branch are updated too, or the merge is refused.",
     effect=Effect.ACTION,
-    command=Command("worktree merge", ("id",)),
+    command=CommandSyntax("worktree merge", ("id",)),
     examples=("maestro worktree merge parser --into main",),
     errors=(NotFound, NotPermitted, Conflict),
 )
@@ -137,7 +137,7 @@ REMOVE = Operation(
     http=POST("/api/worktrees/remove"),
     summary="Remove clean, merged worktrees; all other worktrees are kept.",
     effect=Effect.ACTION,
-    command=Command("worktree remove", ("id",)),
+    command=CommandSyntax("worktree remove", ("id",)),
     examples=("maestro worktree remove parser", "maestro worktree remove --merged"),
     errors=(Invalid, NotFound, NotPermitted, Conflict),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from maestro.domain.manifests import Reach
-from maestro.domain.messages import Received, Sender, SenderKind
-from maestro.prompts import calls
+from maestro.domain.manifests import AgentReach
+from maestro.domain.messages import ReceivedMessage, Sender, SenderKind
+from maestro.prompts import call_names
 from maestro.prompts.xml import Markup, element, group
 
 _NOTE = (
@@ -20,13 +20,13 @@ _PROMPT = (
 )
 
 
-def mail(messages: Sequence[Received], reach: Reach) -> str:
+def mail_push(messages: Sequence[ReceivedMessage], reach: AgentReach) -> str:
     """Return the push with unread mail, for an idle agent."""
     children = [element("note", None, _NOTE), *(_message_element(message, reach) for message in messages)]
     return str(group("mail", {"count": str(len(messages))}, children))
 
 
-def prompt(text: str, sender: Sender) -> str:
+def prompt_push(text: str, sender: Sender) -> str:
     """Return the push of a live prompt: a person's text unchanged, an agent's text fenced and with its sender."""
     if sender.kind is SenderKind.PERSON:
         return text
@@ -35,9 +35,9 @@ def prompt(text: str, sender: Sender) -> str:
     return str(group("mail", {"count": "1"}, children))
 
 
-def reminder(tasks: Sequence[str], reach: Reach) -> str:
+def reminder_push(tasks: Sequence[str], reach: AgentReach) -> str:
     """Return the reminder for an agent that has stopped and still holds tasks without a report."""
-    report = calls.spell(reach, "task.report", {"kind": ["complete"], "id": [tasks[0]], "text": ["TEXT"]})
+    report = call_names.spell_call(reach, "task.report", {"kind": ["complete"], "id": [tasks[0]], "text": ["TEXT"]})
     return (
         f"You have stopped but still hold {', '.join(tasks)}. Continue the work, or report it as done: `{report}`. "
         "If you cannot continue, report `blocked` or `error` instead of `complete`, with the reason."
@@ -48,7 +48,7 @@ def _sender_attributes(sender: Sender) -> dict[str, str | None]:
     return {"from": sender.name, "sender": sender.kind.value, "address": sender.address}
 
 
-def _message_element(message: Received, reach: Reach) -> Markup:
+def _message_element(message: ReceivedMessage, reach: AgentReach) -> Markup:
     attributes = {
         "id": message.id,
         **_sender_attributes(message.sender),
@@ -58,7 +58,7 @@ def _message_element(message: Received, reach: Reach) -> Markup:
         "task": message.task,
     }
     if message.truncated or message.attachments:
-        attributes["read_all"] = calls.spell(reach, "mail.show", {"id": [message.id]})
+        attributes["read_all"] = call_names.spell_call(reach, "mail.show", {"id": [message.id]})
     if message.truncated:
         attributes["cut"] = "yes"
     return element("message", attributes, message.body)

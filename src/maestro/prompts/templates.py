@@ -13,9 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from maestro.core import errors, limits
-from maestro.domain.sessions import Mode
-from maestro.domain.templates import PACKAGED, Template, serves, template_name
-from maestro.prompts import sources
+from maestro.domain.sessions import SessionMode
+from maestro.domain.templates import PACKAGED_SOURCE, WorkflowTemplate, serves_mode, template_name
+from maestro.prompts import template_files
 from maestro.system.small_files import read_small
 
 FOLDER = ".maestro/templates"  # below a project's directory
@@ -23,18 +23,18 @@ _ENDING = ".md"
 
 
 @dataclass(frozen=True)
-class Library:
+class TemplateLibrary:
     """All templates by name. A broken template raises an error only when it is wanted."""
 
-    templates: Mapping[str, Template]
+    templates: Mapping[str, WorkflowTemplate]
     broken: Mapping[str, errors.Invalid]
 
-    def listing(self) -> list[Template]:
+    def list_templates(self) -> list[WorkflowTemplate]:
         """Return all templates by mode, coordinators' first, then by name."""
-        order = list(Mode)
+        order = list(SessionMode)
         return sorted(self.templates.values(), key=lambda template: (order.index(template.mode), template.name))
 
-    def get(self, name: str) -> Template:
+    def get_template(self, name: str) -> WorkflowTemplate:
         """Return a template by its name or an alias."""
         found = self._find(name)
         if found is None:
@@ -45,13 +45,15 @@ class Library:
             )
         return found
 
-    def choose(self, mode: Mode, strategy: str = "") -> Template:
+    def choose_template(self, mode: SessionMode, strategy: str = "") -> WorkflowTemplate:
         """Return the template for a mode and strategy. An empty strategy means the mode's default."""
         named = self._find(template_name(mode, strategy))
-        if named is not None and serves(named, mode):
+        if named is not None and serves_mode(named, mode):
             return named
         fitting = [
-            template for template in self.listing() if template.strategy == strategy and serves(template, mode)
+            template
+            for template in self.list_templates()
+            if template.strategy == strategy and serves_mode(template, mode)
         ]
         if len(fitting) > 1:
             names = [template.name for template in fitting]
@@ -63,16 +65,16 @@ class Library:
         if not fitting:
             raise errors.Invalid(
                 f"The mode {mode} has no strategy {strategy!r}.",
-                hint=f"Known strategies: {', '.join(self.strategies(mode))}.",
+                hint=f"Known strategies: {', '.join(self.strategies_of_mode(mode))}.",
                 data={"mode": mode, "strategy": strategy},
             )
         return fitting[0]
 
-    def strategies(self, mode: Mode) -> list[str]:
+    def strategies_of_mode(self, mode: SessionMode) -> list[str]:
         """Return the strategies of a mode."""
-        return sorted({template.strategy for template in self.templates.values() if serves(template, mode)})
+        return sorted({template.strategy for template in self.templates.values() if serves_mode(template, mode)})
 
-    def _find(self, name: str) -> Template | None:
+    def _find(self, name: str) -> WorkflowTemplate | None:
         if name in self.broken:
             raise self.broken[name]
         if name in self.templates:
@@ -81,7 +83,7 @@ class Library:
 
 
 @cache
-def packaged() -> Library:
+def packaged_templates() -> TemplateLibrary:
     """Return the templates of the package."""
     folder = files("maestro.prompts") / "templates"
     found = {}
@@ -89,30 +91,30 @@ def packaged() -> Library:
         if file.name.endswith(_ENDING):
             name = file.name.removesuffix(_ENDING)
             text = file.read_text(encoding="utf-8")
-            found[name] = sources.template(text, file=file.name, name=name, source=PACKAGED)
-    return Library(found, {})
+            found[name] = template_files.parse_template(text, file=file.name, name=name, source=PACKAGED_SOURCE)
+    return TemplateLibrary(found, {})
 
 
-def load(folder: Path | None) -> Library:
+def load_templates(folder: Path | None) -> TemplateLibrary:
     """Return the package's templates together with the templates in a project's folder, which win."""
     own = _template_files(folder) if folder is not None else []
     if not own:
-        return packaged()
-    found = dict(packaged().templates)
+        return packaged_templates()
+    found = dict(packaged_templates().templates)
     broken: dict[str, errors.Invalid] = {}
     for path in own:
         name = path.name.removesuffix(_ENDING)
         result = _read_cached(str(path), name, _file_stamp(path))
-        if isinstance(result, Template):
+        if isinstance(result, WorkflowTemplate):
             found[name] = result
         else:
             found.pop(name, None)
             broken[name] = result
-    return Library(found, broken)
+    return TemplateLibrary(found, broken)
 
 
 @lru_cache(limits.templates_remembered_max)
-def _read_cached(path: str, name: str, stamp: tuple[int, ...]) -> Template | errors.Invalid:
+def _read_cached(path: str, name: str, stamp: tuple[int, ...]) -> WorkflowTemplate | errors.Invalid:
     """Return a template, or the error of a broken template. The cache avoids reading an unchanged file again."""
     try:
         return _read_template(Path(path), name)
@@ -142,15 +144,15 @@ def _template_files(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def _read_template(path: Path, name: str) -> Template:
+def _read_template(path: Path, name: str) -> WorkflowTemplate:
     content = read_small(str(path))
     file = str(path)
     if content is None:
-        sources.refuse(file, 1, "The file cannot be read.")
+        template_files.refuse_file(file, 1, "The file cannot be read.")
     if len(content) > limits.template_bytes_max:
-        sources.refuse(file, 1, f"The template has more than {limits.template_bytes_max} bytes.")
+        template_files.refuse_file(file, 1, f"The template has more than {limits.template_bytes_max} bytes.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        sources.refuse(file, content.count(b"\n", 0, error.start) + 1, "The file is not UTF-8.")
-    return sources.template(text, file=file, name=name, source=file)
+        template_files.refuse_file(file, content.count(b"\n", 0, error.start) + 1, "The file is not UTF-8.")
+    return template_files.parse_template(text, file=file, name=name, source=file)

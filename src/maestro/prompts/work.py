@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from maestro.domain.manifests import Document, Manifest, Task, TaskLink
-from maestro.domain.tasks import Status
-from maestro.prompts.parts import Parts, Where
+from maestro.domain.manifests import Manifest, ManifestDocument, ManifestTask, ManifestTaskLink
+from maestro.domain.tasks import TaskStatus
+from maestro.prompts.parts import ElementBuilder, ReadCall
 from maestro.prompts.xml import Markup, element
 
 
-def tasks(parts: Parts, manifest: Manifest) -> Markup | None:
+def task_list(parts: ElementBuilder, manifest: Manifest) -> Markup | None:
     """Return the session's own tasks."""
-    read = Where("session.show", manifest.session.id)
-    return parts.entries("tasks", manifest.tasks, lambda task: _task_element(parts, task), read)
+    read = ReadCall("session.show", manifest.session.id)
+    return parts.counted_list("tasks", manifest.tasks, lambda task: _task_element(parts, task), read)
 
 
-def reference_tasks(parts: Parts, manifest: Manifest) -> Markup | None:
+def reference_tasks(parts: ElementBuilder, manifest: Manifest) -> Markup | None:
     """Return the tasks for background reading, with their documents. The session does not work on them."""
-    read = Where("session.show", manifest.session.id)
-    return parts.entries(
+    read = ReadCall("session.show", manifest.session.id)
+    return parts.counted_list(
         "reference_tasks", manifest.reference_tasks, lambda task: _reference_element(parts, task), read
     )
 
 
-def tree(parts: Parts, manifest: Manifest) -> Markup | None:
+def task_tree(parts: ElementBuilder, manifest: Manifest) -> Markup | None:
     """Return the tree of tasks if the session has a task and its parent. Otherwise each task's children suffice."""
     given = {task.ref for task in manifest.tasks}
     if not any(task.parent in given for task in manifest.tasks):
@@ -33,16 +33,16 @@ def tree(parts: Parts, manifest: Manifest) -> Markup | None:
     return element("task_tree", None, *[tree_nodes.node_element(ref) for ref in tree_nodes.root_refs()])
 
 
-def link(parts: Parts, name: str, task: TaskLink) -> Markup:
+def task_link(parts: ElementBuilder, name: str, task: ManifestTaskLink) -> Markup:
     """Return a short reference to a task."""
-    return element(name, {"ref": task.ref, "status": task.status.value, "title": parts.line(task.title)})
+    return element(name, {"ref": task.ref, "status": task.status.value, "title": parts.short_text(task.title)})
 
 
 class _TaskTree:
     """Parents and children by reference. Each task appears once, even if references form a circle."""
 
-    def __init__(self, given: Sequence[Task], *, nodes_max: int) -> None:
-        self.statuses: dict[str, Status] = {}
+    def __init__(self, given: Sequence[ManifestTask], *, nodes_max: int) -> None:
+        self.statuses: dict[str, TaskStatus] = {}
         self.children: dict[str, list[str]] = {}
         self.nodes_left = nodes_max
         for task in given:
@@ -65,82 +65,82 @@ class _TaskTree:
         children = [self.node_element(child) for child in refs if child not in self.seen and self.nodes_left > 0]
         return element("node", {"ref": ref, "status": self.statuses[ref].value}, *children)
 
-    def _add_child(self, parent: str, child: str, status: Status) -> None:
+    def _add_child(self, parent: str, child: str, status: TaskStatus) -> None:
         children = self.children.setdefault(parent, [])
         if child not in children:
             children.append(child)
         self.statuses.setdefault(child, status)
 
 
-def _task_element(parts: Parts, task: Task) -> Markup:
-    read = Where("task.show", task.ref)
+def _task_element(parts: ElementBuilder, task: ManifestTask) -> Markup:
+    read = ReadCall("task.show", task.ref)
     return element(
         "task",
         _task_attributes(parts, task),
         _description_element(parts, task, read),
-        parts.items(
+        parts.inner_list(
             "acceptance", task.acceptance, lambda criterion: _line_element(parts, "criterion", criterion), read
         ),
-        parts.items("gates", task.gates, lambda gate: _line_element(parts, "gate", gate), read),
-        parts.items("depends_on", task.depends_on, lambda task: link(parts, "dependency", task), read),
-        parts.items("blockers", task.blockers, lambda task: link(parts, "blocker", task), read),
-        parts.items("children", task.children, lambda task: link(parts, "child", task), read),
+        parts.inner_list("gates", task.gates, lambda gate: _line_element(parts, "gate", gate), read),
+        parts.inner_list("depends_on", task.depends_on, lambda task: task_link(parts, "dependency", task), read),
+        parts.inner_list("blockers", task.blockers, lambda task: task_link(parts, "blocker", task), read),
+        parts.inner_list("children", task.children, lambda task: task_link(parts, "child", task), read),
         _document_list(parts, task),
     )
 
 
-def _reference_element(parts: Parts, task: Task) -> Markup:
+def _reference_element(parts: ElementBuilder, task: ManifestTask) -> Markup:
     attributes: dict[str, str | None] = {
         "id": task.id,
         "ref": task.ref,
-        "title": parts.line(task.title),
+        "title": parts.short_text(task.title),
         "status": task.status.value,
     }
-    read = Where("task.show", task.ref)
+    read = ReadCall("task.show", task.ref)
     return element("reference_task", attributes, _description_element(parts, task, read), _document_list(parts, task))
 
 
-def _task_attributes(parts: Parts, task: Task) -> dict[str, str | None]:
+def _task_attributes(parts: ElementBuilder, task: ManifestTask) -> dict[str, str | None]:
     return {
         "id": task.id,
         "ref": task.ref,
-        "title": parts.line(task.title),
+        "title": parts.short_text(task.title),
         "status": task.status.value,
         "ready": "true" if task.ready else None,
         "priority": task.priority.value,
-        "opened_by": parts.line(task.opened_by),
-        "stage": parts.line(task.stage),
-        "waits_for_stage": parts.line(task.waits_for_stage),
-        "parent": parts.line(task.parent),
-        "member": parts.line(task.member),
-        "holder": parts.line(task.holder),
+        "opened_by": parts.short_text(task.opened_by),
+        "stage": parts.short_text(task.stage),
+        "waits_for_stage": parts.short_text(task.waits_for_stage),
+        "parent": parts.short_text(task.parent),
+        "member": parts.short_text(task.member),
+        "holder": parts.short_text(task.holder),
     }
 
 
-def _description_element(parts: Parts, task: Task, read: Where) -> Markup | None:
+def _description_element(parts: ElementBuilder, task: ManifestTask, read: ReadCall) -> Markup | None:
     if not task.description:
         return None
     # Name another project as the author: its text is information for the agent, not an order.
-    written = {"written_by": parts.line(task.opened_by)} if task.opened_by else None
-    return parts.prose("description", task.description, read, attributes=written)
+    written = {"written_by": parts.short_text(task.opened_by)} if task.opened_by else None
+    return parts.long_text("description", task.description, read, attributes=written)
 
 
-def _document_list(parts: Parts, task: Task) -> Markup | None:
-    read = Where("task.docs.list", task.ref)
-    return parts.items("documents", task.documents, lambda document: _document_element(parts, document), read)
+def _document_list(parts: ElementBuilder, task: ManifestTask) -> Markup | None:
+    read = ReadCall("task.docs.list", task.ref)
+    return parts.inner_list("documents", task.documents, lambda document: _document_element(parts, document), read)
 
 
-def _document_element(parts: Parts, document: Document) -> Markup:
+def _document_element(parts: ElementBuilder, document: ManifestDocument) -> Markup:
     attributes: dict[str, str | None] = {
         "id": document.id,
-        "title": parts.line(document.title),
-        "file_name": parts.line(document.file_name) or None,
+        "title": parts.short_text(document.title),
+        "file_name": parts.short_text(document.file_name) or None,
         "bytes": str(document.bytes) if document.bytes else None,
     }
     if not document.text:
         return element("document", attributes)
-    return parts.prose("document", document.text, Where("task.docs.show", document.id), attributes=attributes)
+    return parts.long_text("document", document.text, ReadCall("task.docs.show", document.id), attributes=attributes)
 
 
-def _line_element(parts: Parts, name: str, value: str) -> Markup:
-    return element(name, None, parts.line(value))
+def _line_element(parts: ElementBuilder, name: str, value: str) -> Markup:
+    return element(name, None, parts.short_text(value))

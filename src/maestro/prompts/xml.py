@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from maestro.text.unseen import spell_out
+from maestro.text.hidden_characters import escape_invisible
 
 Attributes = Mapping[str, str | None]
 
@@ -37,7 +37,7 @@ def element(name: str, attributes: Attributes | None = None, *children: Markup |
     if not children:
         return Markup(opening + " />")
     if len(children) == 1 and type(children[0]) is str:
-        return Markup(f"{opening}>{text(children[0])}</{name}>")
+        return Markup(f"{opening}>{escape_text(children[0])}</{name}>")
     return _enclose_children(name, opening, [child for child in children if child is not None])
 
 
@@ -48,14 +48,14 @@ def group(name: str, attributes: Attributes | None, children: Sequence[Markup]) 
     return Markup("\n".join([_open_tag(name, attributes) + ">", *children, f"</{name}>"]))
 
 
-def text(value: str) -> Escaped:
+def escape_text(value: str) -> Escaped:
     """Return a value escaped for a place between two tags. Quotes stay: only attributes need them escaped."""
     if len(value) <= _SHORT_CHARS and _match_plain(value):
         return Escaped(value)
     return Escaped(_spell_out_invisible(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
-def shortened(value: Escaped, bytes_max: int) -> Escaped:
+def shorten_text(value: Escaped, bytes_max: int) -> Escaped:
     """Return the text, cut to `bytes_max`. The cut never splits a character or a reference such as `&amp;`."""
     encoded = value.encode()
     if len(encoded) <= bytes_max:
@@ -65,24 +65,24 @@ def shortened(value: Escaped, bytes_max: int) -> Escaped:
     return Escaped(kept[:ampersand] if ampersand >= 0 and ";" not in kept[ampersand:] else kept)
 
 
-def inside(frame: Markup, value: Escaped) -> Markup:
+def insert_text(frame: Markup, value: Escaped) -> Markup:
     """Return an element, made with an empty text, with `value` as its text."""
     end = frame.rindex("</")
     return Markup(f"{frame[:end]}{value}{frame[end:]}")
 
 
-def attribute(value: str) -> str:
+def escape_attribute(value: str) -> str:
     """Return a value escaped for an attribute. Line breaks become references, which parsers keep."""
-    escaped = text(value).replace('"', "&quot;").replace("'", "&apos;")
+    escaped = escape_text(value).replace('"', "&quot;").replace("'", "&apos;")
     return escaped.replace("\n", "&#10;").replace("\t", "&#9;")
 
 
-def hole(number: int) -> Markup:
+def make_slot(number: int) -> Markup:
     """Return a slot for an element that is made later, when its size limit is known."""
     return Markup(f"{_SLOT_MARK}{number}{_SLOT_MARK}")
 
 
-def fill(page: Markup, elements: Sequence[Markup]) -> str:
+def fill_slots(page: Markup, elements: Sequence[Markup]) -> str:
     """Return a whole prompt: the page with each slot replaced by its element."""
     pieces = page.split(_SLOT_MARK)
     pieces[1::2] = [elements[int(number)] for number in pieces[1::2]]
@@ -108,7 +108,7 @@ def _open_tag(name: str, attributes: Attributes | None) -> str:
 
 def _open_escaped_tag(name: str, attributes: Attributes) -> str:
     """Return an opening tag without `>`, with each value escaped."""
-    given = [f' {key}="{attribute(value)}"' for key, value in attributes.items() if value is not None]
+    given = [f' {key}="{escape_attribute(value)}"' for key, value in attributes.items() if value is not None]
     return "".join([f"<{name}", *given])
 
 
@@ -124,9 +124,9 @@ def _enclose_children(name: str, opening: str, children: list[Markup | str]) -> 
 def _enclose_text(name: str, opening: str, children: list[Markup | str]) -> Markup:
     if len(children) > 1:
         raise TypeError(f"<{name}> can hold one text or elements, not both")
-    return Markup(f"{opening}>{text(children[0])}</{name}>")
+    return Markup(f"{opening}>{escape_text(children[0])}</{name}>")
 
 
 def _spell_out_invisible(value: str) -> str:
     """Spell out invisible characters. A CR before a newline belongs to the line end and is dropped."""
-    return spell_out(value.replace("\r\n", "\n"))
+    return escape_invisible(value.replace("\r\n", "\n"))

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from maestro.runner import order
+from maestro.runner import config
 from maestro.runner.supervise import Runner
 
 LOCK = "runner.lock"
@@ -17,19 +17,19 @@ _LOCK_SECONDS_MAX = 30.0
 
 
 def main() -> int:
-    return begin(sys.stdin.buffer.read())
+    return run_order(sys.stdin.buffer.read())
 
 
-def begin(data: bytes) -> int:
+def run_order(data: bytes) -> int:
     """Run the program that an order names, to its end."""
-    runner_order = order.read(data)
+    runner_order = config.decode_order(data)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.close(null)
     os.chdir(runner_order.folder)
     if not _take_lock(runner_order.epoch):
         return 0  # another runner runs this start of the session, or has run it
-    return Runner(runner_order).run()
+    return Runner(runner_order).run_to_end()
 
 
 def _take_lock(epoch: int) -> bool:
@@ -54,7 +54,7 @@ def _take_lock(epoch: int) -> bool:
 def _last_epoch() -> int:
     """Return the number of the last start of the session; 0 if the session was not started yet."""
     try:
-        with open(order.NOTE, "rb") as file:
+        with open(config.IDENTITY_FILE, "rb") as file:
             return int(json.load(file).get("epoch", 1))
     except (OSError, ValueError):
         return 0

@@ -23,46 +23,48 @@ _BEHIND_BYTES_MAX = 4 << 20  # a peer that is further behind is disconnected
 _FLUSH_SECONDS = 1.0
 _SIDE_MAX = 10_000  # the columns or rows of a terminal, in characters
 
-Handle = Callable[["Peer", bytes, bytes], None]
+Handle = Callable[["ControlPeer", bytes, bytes], None]
 
 
-class Peer:
+class ControlPeer:
     """One connection to the control socket."""
 
-    def __init__(self, sock: socket.socket, selector: selectors.BaseSelector, gone: Callable[[Peer], None]) -> None:
-        self.attached = False
+    def __init__(
+        self, sock: socket.socket, selector: selectors.BaseSelector, on_close: Callable[[ControlPeer], None]
+    ) -> None:
+        self.is_attached = False
         self.watches = False  # gets a notice of new output, and reads the output from the transcript
-        self.read_only = False
+        self.is_read_only = False
         self.size: tuple[int, int] | None = None  # columns and rows of the peer's terminal
         self._sock = sock
         self._selector = selector
-        self._on_close = gone
+        self._on_close = on_close
         self._in = bytearray()
         self._out = bytearray()
 
-    def say(self, kind: bytes, payload: bytes = b"") -> None:
+    def send_frame(self, kind: bytes, payload: bytes = b"") -> None:
         """Send one frame, as fast as the peer reads. Disconnect a peer that is too far behind."""
         self._out += kind + len(payload).to_bytes(4, "big") + payload
         if len(self._out) > _BEHIND_BYTES_MAX:
             self.close()
         else:
-            self.flush()
+            self.flush_frames()
 
-    def notice(self) -> None:
+    def send_notice(self) -> None:
         """Send a notice of new output, unless an earlier notice is still unsent."""
         if not self._out:
-            self.say(b"O")
+            self.send_frame(b"O")
 
-    def last_words(self, *, until: float) -> None:
+    def flush_until(self, *, until: float) -> None:
         """Send the unsent frames, if the peer reads them soon."""
         self._sock.settimeout(max(until - time.monotonic(), 0.001))
         with contextlib.suppress(OSError):
             self._sock.sendall(self._out)
 
-    def answer(self, **facts: Any) -> None:
-        self.say(b"A", json.dumps(facts).encode())
+    def send_answer(self, **facts: Any) -> None:
+        self.send_frame(b"A", json.dumps(facts).encode())
 
-    def flush(self) -> None:
+    def flush_frames(self) -> None:
         try:
             while self._out:
                 del self._out[: self._sock.send(self._out)]
@@ -72,12 +74,12 @@ class Peer:
             self.close()
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
-        self._selector.modify(self._sock, events, self.ready)
+        self._selector.modify(self._sock, events, self.handle_events)
 
-    def ready(self, handle: Handle, events: int) -> None:
+    def handle_events(self, handle: Handle, events: int) -> None:
         """Send and receive, after the selector reports the socket as ready."""
         if events & selectors.EVENT_WRITE:
-            self.flush()
+            self.flush_frames()
         if not events & selectors.EVENT_READ or self._sock.fileno() < 0:
             return
         try:
@@ -111,12 +113,12 @@ class Peer:
             self._on_close(self)
 
 
-class Control:
+class ControlSocket:
     """The listening control socket, and its peers."""
 
     def __init__(self, folder: str, selector: selectors.BaseSelector) -> None:
         self._selector = selector
-        self.peers: set[Peer] = set()
+        self.peers: set[ControlPeer] = set()
         self.on_leave: Callable[[], None] = lambda: None  # called when a peer has gone
         os.chdir(folder)  # a bare name fits into every socket address
         if os.path.exists(SOCKET):
@@ -131,20 +133,20 @@ class Control:
         self._listener.setblocking(False)
         selector.register(self._listener, selectors.EVENT_READ, self._accept_peer)
 
-    def show(self, data: bytes) -> None:
+    def send_output(self, data: bytes) -> None:
         """Send output to all attached terminals, and a notice to all watching peers."""
-        for peer in [peer for peer in self.peers if peer.attached or peer.watches]:
-            if peer.attached:
-                peer.say(b"O", data)
+        for peer in [peer for peer in self.peers if peer.is_attached or peer.watches]:
+            if peer.is_attached:
+                peer.send_frame(b"O", data)
             else:
-                peer.notice()
+                peer.send_notice()
 
     def close(self, code: int) -> None:
         ends = time.monotonic() + _FLUSH_SECONDS
         for peer in list(self.peers):
-            peer.say(b"X", b"%d" % code)
+            peer.send_frame(b"X", b"%d" % code)
         for peer in list(self.peers):
-            peer.last_words(until=ends)
+            peer.flush_until(until=ends)
             peer.close()
         self._selector.unregister(self._listener)
         self._listener.close()
@@ -157,16 +159,16 @@ class Control:
         except OSError:
             return
         sock.setblocking(False)
-        peer = Peer(sock, self._selector, self._remove_peer)
+        peer = ControlPeer(sock, self._selector, self._remove_peer)
         self.peers.add(peer)
-        self._selector.register(sock, selectors.EVENT_READ, peer.ready)
+        self._selector.register(sock, selectors.EVENT_READ, peer.handle_events)
 
-    def _remove_peer(self, peer: Peer) -> None:
+    def _remove_peer(self, peer: ControlPeer) -> None:
         self.peers.discard(peer)
         self.on_leave()
 
 
-def size_in(payload: bytes) -> tuple[int, int] | None:
+def parse_size(payload: bytes) -> tuple[int, int] | None:
     """Return the columns and rows in a frame `Z`; None if the payload is invalid."""
     columns, _, rows = payload.partition(b" ")
     if not (columns.isdigit() and rows.isdigit() and len(payload) < 16):

@@ -15,62 +15,62 @@ import socket
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from maestro.runner.order import Order
+from maestro.runner.config import RunnerOrder
 
 _SECONDS_MAX = 5.0  # a running program takes a text at once
 _NO_READER = "the model runs no command that waits for Maestro"
 
 
-class Door(Protocol):
+class InboxChannel(Protocol):
     """A channel through which a text reaches the program."""
 
-    def put(self, text: str) -> None:
+    def send_text(self, text: str) -> None:
         """Send a text; raise OSError if the program does not take the text."""
 
-    def listens(self) -> bool:
+    def has_reader(self) -> bool:
         """Return whether a reader is probably there; the check sends no bytes."""
 
     def close(self) -> None:
         """Remove the channel."""
 
 
-class Inbox:
+class ProgramInbox:
     """The inbox of a program in a terminal."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: RunnerOrder) -> None:
         self.has_waiter = order.inbox.get("kind") == "pipe"  # a command that the agent started reads the pipe
-        self._channel: Door = Pipe(order.inbox["path"]) if self.has_waiter else Socket(order)
+        self._channel: InboxChannel = InboxPipe(order.inbox["path"]) if self.has_waiter else InboxSocket(order)
         self._pushed_ids: dict[str, None] = {}
 
-    def request(self, do: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+    def handle_request(self, action: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Carry out a push of the server; return its answer, or None for requests of another kind."""
-        if do != "prompt":
+        if action != "prompt":
             return None
-        push_id, text = str(asked.get("id")), str(asked.get("text"))
+        push_id, text = str(arguments.get("id")), str(arguments.get("text"))
         if push_id in self._pushed_ids:
             return {"state": "said"}  # a repeated push: the server did not get the first answer
         try:
-            self._channel.put(text)
+            self._channel.send_text(text)
         except OSError as problem:
             return {"state": "closed", "why": f"the inbox does not take the text: {problem.strerror or problem}"}
         self._pushed_ids[push_id] = None
         return {"state": "said"}
 
-    def state(self) -> dict[str, Any]:
-        return {"listens": self._channel.listens()}
+    def describe_state(self) -> dict[str, Any]:
+        return {"listens": self._channel.has_reader()}
 
     def close(self) -> None:
         self._channel.close()
 
 
-class Socket:
+class InboxSocket:
     """A socket on which the program listens. Each text has its own connection."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: RunnerOrder) -> None:
         self._encode_text: Callable[[str], bytes] = importlib.import_module(order.inbox["spelt_by"]).message
         self._path = order.inbox["path"]
 
-    def put(self, text: str) -> None:
+    def send_text(self, text: str) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_SECONDS_MAX)
             connection.connect(self._path)
@@ -79,7 +79,7 @@ class Socket:
             while connection.recv(4096):  # the program closes the connection after it has read the text
                 pass
 
-    def listens(self) -> bool:
+    def has_reader(self) -> bool:
         return os.path.exists(self._path)
 
     def close(self) -> None:
@@ -89,7 +89,7 @@ class Socket:
                 remove(path)
 
 
-class Pipe:
+class InboxPipe:
     """A named pipe. A reader gets one text, and then the end of the pipe.
 
     Once opened for a reader, the runner's end stays open until the next text: a close would end the reader.
@@ -102,8 +102,8 @@ class Pipe:
             os.unlink(path)
         os.mkfifo(path, 0o600)
 
-    def put(self, text: str) -> None:
-        if not self.listens():
+    def send_text(self, text: str) -> None:
+        if not self.has_reader():
             raise OSError(errno.ENXIO, _NO_READER)
         data = text.encode("utf-8", "replace") + b"\n"
         try:
@@ -112,7 +112,7 @@ class Pipe:
         finally:
             self._close_descriptor()
 
-    def listens(self) -> bool:
+    def has_reader(self) -> bool:
         if self._descriptor >= 0 and self._has_no_reader():
             self._close_descriptor()
         if self._descriptor < 0:

@@ -12,7 +12,7 @@ from typing import Any
 
 from maestro.client import call
 from maestro.core import limits
-from maestro.runner.order import Order
+from maestro.runner.config import RunnerOrder
 from maestro.wire.end_record import EndRecord
 
 SPOOL = "spool.json"
@@ -24,10 +24,10 @@ _POLL_SECONDS = 1.0
 _IN_RECORD = ("started", "exited", "beat")  # the end record replaces these reports
 
 
-class Reports:
+class ReportSender:
     """A thread that delivers reports one after another: the terminal must never wait for the server."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: RunnerOrder) -> None:
         self._order = order
         self._environment = {"MAESTRO_TOKEN": order.token}
         self._spool = os.path.join(order.folder, SPOOL)
@@ -44,13 +44,13 @@ class Reports:
         self._thread = threading.Thread(target=self._deliver_reports, name="reports", daemon=True)
         self._thread.start()
 
-    def tell(self, kind: str, **facts: Any) -> None:
+    def queue_report(self, kind: str, **facts: Any) -> None:
         """Queue a report for delivery."""
         with self._changed:
             self._waiting.append({"kind": kind, "epoch": self._order.epoch, **facts})
             self._changed.notify()
 
-    def beat(self) -> None:
+    def queue_heartbeat(self) -> None:
         """Queue a heartbeat, unless a heartbeat is already waiting."""
         with self._changed:
             if not any(report["kind"] == "beat" for report in self._waiting):
@@ -60,12 +60,12 @@ class Reports:
     def record_end(self, **facts: Any) -> None:
         """Write the known facts about the end into the end record, before any other step."""
         self._end = {"kind": "exited", "epoch": self._order.epoch, **facts}
-        self._is_recorded = self._end_record.write(self._end)
+        self._is_recorded = self._end_record.write_report(self._end)
 
-    def tell_end(self, **facts: Any) -> None:
+    def queue_end(self, **facts: Any) -> None:
         """Queue the report of the program's end, which is the last report of a runner."""
         self.record_end(**facts)
-        self.tell("exited", **facts)
+        self.queue_report("exited", **facts)
 
     def close(self, *, seconds: float) -> None:
         """Deliver the waiting reports for `seconds`, then leave them in the spool. Wait until they are on disk."""
@@ -113,14 +113,14 @@ class Reports:
             return _drop_report(text, f"the report has {len(text)} bytes")
         arguments = ["session", "heartbeat"] if report["kind"] == "beat" else self._report_arguments(text)
         try:
-            answer = call.ask(arguments, path=self._order.socket, environment=self._environment)
+            answer = call.run_on_server(arguments, path=self._order.socket, environment=self._environment)
         except (OSError, ValueError):
             return False
         if answer.code in _NOT_NOW or (answer.code == _FAILED and _is_retryable(answer.err)):
             return False
         if answer.code == _FAILED:
             self._failures += 1
-            if self._failures < limits.runner_report_tries_max:
+            if self._failures < limits.runner_report_attempts_max:
                 return False
         self._failures = 0
         self._is_stored = answer.code == 0
@@ -137,7 +137,7 @@ class Reports:
             left = [report for report in self._waiting if report["kind"] != "beat"]
         self._may_have_spool = bool(left)
         if self._end is not None and not self._is_recorded:
-            self._is_recorded = self._end_record.write(self._end)
+            self._is_recorded = self._end_record.write_report(self._end)
         try:
             self._write_spool(left)
         except OSError:

@@ -41,23 +41,23 @@ class Screen:
         self._recent = bytearray()
         self._before = _TerminalModes()  # the modes at the beginning of the recent output
 
-    def take(self, data: bytes) -> None:
+    def add_output(self, data: bytes) -> None:
         self._recent += data
         if len(self._recent) > 2 * KEPT_BYTES:  # cut seldom, and many bytes at once
             self._drop_oldest(len(self._recent) - KEPT_BYTES)
 
-    def picture(self) -> bytes:
+    def draw_picture(self) -> bytes:
         """Return the bytes that draw the screen on a new terminal."""
         shown = bytes(self._recent)
-        state = self._before.copy()
+        state = self._before.copy_modes()
         if state.is_on_other_screen and (left := _SCREEN_LEFT.search(shown)):
-            state.take(shown[: left.end()])
+            state.apply_output(shown[: left.end()])
             state.leave_other_screen()
             shown = shown[left.end() :]  # the older text of the first screen is lost
         shown = _VISITS.sub(_lasting_modes, shown)
         begin = max((cleared.start() for cleared in _CLEARED.finditer(shown)), default=0)
-        state.take(shown[:begin])
-        return b"\x1b[0m" + state.told() + _UNSAFE_SEQUENCES.sub(_keep_if_safe, shown[begin:])
+        state.apply_output(shown[:begin])
+        return b"\x1b[0m" + state.mode_sequences() + _UNSAFE_SEQUENCES.sub(_keep_if_safe, shown[begin:])
 
     def _drop_oldest(self, size: int) -> None:
         at = size
@@ -65,7 +65,7 @@ class Screen:
             if self._recent[index] in b"\n\x1b":
                 at = index
                 break
-        self._before.take(self._recent[:at])
+        self._before.apply_output(self._recent[:at])
         del self._recent[:at]
 
 
@@ -78,7 +78,7 @@ class _TerminalModes:
         self.keypad = b""
         self.keys: list[bytes] = []
 
-    def copy(self) -> _TerminalModes:
+    def copy_modes(self) -> _TerminalModes:
         copied = _TerminalModes()
         copied.modes, copied.keys = dict(self.modes), list(self.keys)
         copied.region, copied.keypad = self.region, self.keypad
@@ -93,7 +93,7 @@ class _TerminalModes:
         self.region = b""
         return self
 
-    def take(self, data: bytes | bytearray) -> None:
+    def apply_output(self, data: bytes | bytearray) -> None:
         for found in _MODE_SEQUENCES.finditer(data):
             if found["modes"]:
                 self.modes.update(dict.fromkeys(found["modes"].split(b";"), found["set"]))
@@ -108,7 +108,7 @@ class _TerminalModes:
             else:
                 self.modes, self.region, self.keypad, self.keys = {}, b"", b"", []
 
-    def told(self) -> bytes:
+    def mode_sequences(self) -> bytes:
         """Return the sequences that set these modes. The screen comes first: some modes belong to one screen."""
         order = sorted(self.modes, key=lambda mode: mode not in _ALTERNATES)
         sequences = [b"\x1b[?" + mode + self.modes[mode] for mode in order if mode]
@@ -121,8 +121,8 @@ class _TerminalModes:
 def _lasting_modes(visit: re.Match[bytes]) -> bytes:
     """Return the modes that a visit to the second screen changed and that outlast the visit."""
     state = _TerminalModes()
-    state.take(visit[0])
-    return state.leave_other_screen().told()
+    state.apply_output(visit[0])
+    return state.leave_other_screen().mode_sequences()
 
 
 def _keep_if_safe(sequence: re.Match[bytes]) -> bytes:

@@ -10,18 +10,18 @@ import signal
 import time
 from typing import Any
 
-from maestro.runner import agent as agents
-from maestro.runner import tree
-from maestro.runner.control import Control, Peer, size_in
-from maestro.runner.front import Front
-from maestro.runner.inbox import Inbox
-from maestro.runner.inlet import Inlet
-from maestro.runner.note import keep as keep_note
-from maestro.runner.order import TEMPORARY, Order
-from maestro.runner.reports import Reports
-from maestro.runner.showing import Showing
-from maestro.runner.talk import Talk
-from maestro.runner.wire import Wire
+from maestro.runner import process_tree
+from maestro.runner import program as agents
+from maestro.runner.config import TEMPORARY, RunnerOrder
+from maestro.runner.control import ControlPeer, ControlSocket, parse_size
+from maestro.runner.conversation import PipeConversation
+from maestro.runner.identity_file import write_identity as keep_note
+from maestro.runner.inbox import ProgramInbox
+from maestro.runner.output import SessionOutput
+from maestro.runner.reports import ReportSender
+from maestro.runner.stdin_writer import InputWriter
+from maestro.runner.terminal_client import TerminalClient
+from maestro.runner.websocket_link import WebSocketLink
 
 _SIGNALS = {"int": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL, "hup": signal.SIGHUP}
 _REPORT_SECONDS = 10.0
@@ -32,31 +32,31 @@ _ENTER = (b"\r", b"\n", b"\x1b[13")  # the third form: the program asked the ter
 class Runner:
     """The supervisor of one program, from its start to its end."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: RunnerOrder) -> None:
         self._order = order
         self._selector = selectors.DefaultSelector()
-        self._reports = Reports(order)
-        self._control = Control(order.folder, self._selector)
-        self._output = Showing(order, self._control)
+        self._reports = ReportSender(order)
+        self._control = ControlSocket(order.folder, self._selector)
+        self._output = SessionOutput(order, self._control)
         self._control.on_leave = self._handle_peer_gone
         self._size = (order.columns, order.rows)
-        self._conversation: Talk | None = None
-        self._inbox: Inbox | None = None
-        self._link: Wire | None = None  # the connection to a program that listens on its own socket
-        self._client: Front | None = None  # the terminal client of such a program
-        self._program: agents.Agent | None = None
+        self._conversation: PipeConversation | None = None
+        self._inbox: ProgramInbox | None = None
+        self._link: WebSocketLink | None = None  # the connection to a program that listens on its own socket
+        self._client: TerminalClient | None = None  # the terminal client of such a program
+        self._program: agents.RunningProgram | None = None
         self._program_started = ""
-        self._input: Inlet | None = None  # the input of the program itself
+        self._input: InputWriter | None = None  # the input of the program itself
         self._is_done = False  # the program may end when no terminal is attached, unless it gets new input
         self._finish_at: float | None = None  # the time of the stop, if the program does not end by itself
         self._stop_at: float | None = None  # the time of the next SIGKILL
         self._stopped_by: str | None = None  # the name of the party that asked for the stop
         self._has_ended = False  # whether the program's own process has ended
-        self._children = tree.Children()
+        self._children = process_tree.ChildStatuses()
 
-    def run(self) -> int:
+    def run_to_end(self) -> int:
         """Run the program to its end, and report the end to the server."""
-        tree.adopt_orphans()
+        process_tree.adopt_orphans()
         woken, waking = os.pipe()
         for end in (woken, waking):
             os.set_blocking(end, False)
@@ -66,41 +66,49 @@ class Runner:
         self._selector.register(woken, selectors.EVENT_READ, lambda handle, events: os.read(woken, 4096))
         try:
             self._start_program()
-        except agents.CannotStart as problem:
+        except agents.ProgramNotStarted as problem:
             return self._report_end({"code": 127, "problem": str(problem)})
         self._handle_events_until_end()
-        return self._report_end(agents.how(self._exit_status()))
+        return self._report_end(agents.describe_end(self._exit_status()))
 
     def _start_program(self) -> None:
         if self._order.listens:
             self._prepare_socket_link()
         if self._order.inbox:
-            self._inbox = Inbox(self._order)
-        self._program = agents.start(self._order, self._write_identity)
-        self._reports.tell("started", pid=self._program.pid, pid_started=self._program_started, runner=os.getpid())
-        self._input = Inlet(self._program.input, self._selector)
+            self._inbox = ProgramInbox(self._order)
+        self._program = agents.start_program(self._order, self._write_identity)
+        self._reports.queue_report(
+            "started", pid=self._program.pid, pid_started=self._program_started, runner=os.getpid()
+        )
+        self._input = InputWriter(self._program.input, self._selector)
         self._selector.register(self._program.output, selectors.EVENT_READ, self._read_output)
         if self._order.conversation is not None:
             self._selector.register(self._program.errors, selectors.EVENT_READ, self._read_errors)
-            say = self._link.say if self._link is not None else self._input.write
-            self._conversation = Talk(
-                self._order, self._reports, show=self._output.tell, write=say, join=self._join_client
+            say = self._link.send_lines if self._link is not None else self._input.write_input
+            self._conversation = PipeConversation(
+                self._order, self._reports, show=self._output.show_unless_drawn, write=say, join=self._join_client
             )
-            self._conversation.begin()
+            self._conversation.begin_conversation()
         elif self._order.input is not None:
             self._write_input(self._order.input.encode())
             if not self._order.terminal:
-                self._input.finish()
+                self._input.close_after_pending()
 
     def _prepare_socket_link(self) -> None:
         """Prepare the connection to the program's socket, and the terminal client that uses the same socket."""
-        self._link = Wire(self._order.listens, self._selector, heard=self._apply_line, lost=self._kill_after_loss)
+        self._link = WebSocketLink(
+            self._order.listens, self._selector, on_line=self._apply_line, on_loss=self._kill_after_loss
+        )
         if self._order.front:
-            self._client = Front(self._order, self._selector, show=self._output.show, on_leave=self._begin_finish)
+            self._client = TerminalClient(
+                self._order, self._selector, show=self._output.show_bytes, on_leave=self._begin_finish
+            )
 
     def _write_identity(self, pid: int) -> None:
         """Write the identity file, for a server that finds the program without its runner."""
-        self._program_started = tree.started(pid)  # read the start time now: the program may end at any moment
+        self._program_started = process_tree.process_start(
+            pid
+        )  # read the start time now: the program may end at any moment
         keep_note(self._order.epoch, pid, self._program_started)
 
     def _handle_events_until_end(self) -> None:
@@ -111,13 +119,13 @@ class Runner:
                 key.data(self._handle_frame, events)
             self._look_after_connections()
             if time.monotonic() >= beat_at:
-                self._reports.beat()
+                self._reports.queue_heartbeat()
                 beat_at = time.monotonic() + self._order.heartbeat_seconds
             if self._finish_at is not None and time.monotonic() >= self._finish_at:
                 self._finish_at = None
                 self._stop_program("its own end")
             if self._stop_at is not None and time.monotonic() >= self._stop_at:
-                tree.signal_all(tree.descendants(os.getpid()), signal.SIGKILL)
+                process_tree.signal_all(process_tree.find_descendants(os.getpid()), signal.SIGKILL)
                 self._stop_at = time.monotonic() + 1.0
 
     def _next_wakeup(self, beat_at: float) -> float:
@@ -129,10 +137,10 @@ class Runner:
 
     def _look_after_connections(self) -> None:
         if self._link is not None:
-            self._link.look()
+            self._link.connect_if_due()
         if self._client is not None and not self._is_ending:
-            self._client.look(self._children.statuses)
-            self._output.is_anothers = self._client.is_there
+            self._client.start_or_restart(self._children.statuses)
+            self._output.is_drawn_by_client = self._client.is_running
 
     @property
     def _has_terminal(self) -> bool:
@@ -144,7 +152,7 @@ class Runner:
 
     def _handle_signal(self, number: int, frame: object) -> None:
         if number == signal.SIGCHLD:
-            self._children.reap()
+            self._children.reap_children()
         elif self._stopped_by is None:
             self._stop_program("signal")
 
@@ -163,11 +171,11 @@ class Runner:
             self._show_error_text(data)
 
     def _show_error_text(self, data: bytes) -> None:
-        self._output.tell(data.replace(b"\n", b"\r\n"))
+        self._output.show_unless_drawn(data.replace(b"\n", b"\r\n"))
 
     def _apply_line(self, line: bytes) -> None:
         assert self._conversation is not None
-        self._conversation.heard(line)
+        self._conversation.apply_output(line)
 
     def _kill_after_loss(self, why: str) -> None:
         """Kill a program whose connection is lost: the session cannot go on, and must not end as a success."""
@@ -177,7 +185,7 @@ class Runner:
 
     def _join_client(self, conversation: str) -> None:
         if self._client is not None:
-            self._client.join(conversation)
+            self._client.join_conversation(conversation)
 
     def _read_available(self, descriptor: int) -> bytes:
         """Return the available bytes; at the end of the stream, remove the descriptor from the selector."""
@@ -196,66 +204,68 @@ class Runner:
         if self._link is not None:
             self._show_error_text(data)
         elif self._conversation is not None:
-            self._conversation.heard(data)
+            self._conversation.apply_output(data)
         else:
-            self._output.show(data)
+            self._output.show_bytes(data)
 
-    def _handle_frame(self, peer: Peer, kind: bytes, payload: bytes) -> None:
-        if kind in b"DZ" and peer.read_only:
+    def _handle_frame(self, peer: ControlPeer, kind: bytes, payload: bytes) -> None:
+        if kind in b"DZ" and peer.is_read_only:
             return
         if kind == b"D":
             self._write_input(payload)
         elif kind == b"Z":
-            peer.size = size_in(payload) or peer.size
+            peer.size = parse_size(payload) or peer.size
             self._fit_terminal()
         elif kind == b"Q":
             self._handle_request(peer, payload)
         else:
             peer.close()
 
-    def _handle_request(self, peer: Peer, payload: bytes) -> None:
+    def _handle_request(self, peer: ControlPeer, payload: bytes) -> None:
         try:
             request = json.loads(payload)
             action, name = str(request["do"]), str(request.get("name"))
             data = base64.b64decode(request["data"], validate=True) if action == "write" else b""
         except (ValueError, KeyError, TypeError, AttributeError):
-            peer.answer(ok=False, problem="the request is not valid JSON with the field `do`")
+            peer.send_answer(ok=False, problem="the request is not valid JSON with the field `do`")
             return
-        answer = self._push_target.request(action, request) if self._push_target is not None else None
+        answer = self._push_target.handle_request(action, request) if self._push_target is not None else None
         if answer is not None:
-            peer.answer(ok=True, **answer)
+            peer.send_answer(ok=True, **answer)
         elif action == "state":
-            peer.answer(ok=True, **self._describe_state())
+            peer.send_answer(ok=True, **self._describe_state())
         elif action == "attach":
-            peer.attached, peer.read_only = True, bool(request.get("read_only"))
-            peer.answer(ok=True, **self._describe_state())
-            peer.say(b"O", self._output.picture())
+            peer.is_attached, peer.is_read_only = True, bool(request.get("read_only"))
+            peer.send_answer(ok=True, **self._describe_state())
+            peer.send_frame(b"O", self._output.draw_picture())
         elif action == "watch":
             peer.watches = True
-            peer.answer(ok=True, **self._describe_state())
+            peer.send_answer(ok=True, **self._describe_state())
         elif action == "write":
             if self._would_lose(data):
-                peer.answer(ok=False, problem=f"The terminal takes lines of at most {agents.LINE_BYTES_MAX} bytes.")
+                peer.send_answer(
+                    ok=False, problem=f"The terminal takes lines of at most {agents.LINE_BYTES_MAX} bytes."
+                )
                 return
             self._write_input(data)
-            peer.answer(ok=True, left=self._pending_input())
+            peer.send_answer(ok=True, left=self._pending_input())
         elif action == "interrupt" and self._order.interrupt:
             self._write_input(self._order.interrupt.encode())
-            peer.answer(ok=True)
+            peer.send_answer(ok=True)
         elif action == "interrupt" or (action == "signal" and name in _SIGNALS):
             name = "int" if action == "interrupt" else name
-            self._output.transcript.mark(f"signal {name}")
+            self._output.transcript.add_marker(f"signal {name}")
             if self._program is not None:
                 self._program.signal_group(_SIGNALS[name])
-            peer.answer(ok=True)
+            peer.send_answer(ok=True)
         elif action == "finish":
             self._finish_program()
-            peer.answer(ok=True)
+            peer.send_answer(ok=True)
         elif action == "stop":
             self._stop_program(str(request.get("by", "")))
-            peer.answer(ok=True)
+            peer.send_answer(ok=True)
         else:
-            peer.answer(ok=False, problem=f"this runner cannot carry out the request {action!r}")
+            peer.send_answer(ok=False, problem=f"this runner cannot carry out the request {action!r}")
 
     def _describe_state(self) -> dict[str, Any]:
         return {
@@ -266,19 +276,19 @@ class Runner:
             "left": self._pending_input(),
             "columns": self._size[0],
             "rows": self._size[1],
-            "attached": sum(peer.attached for peer in self._control.peers),
-            **(self._push_target.state() if self._push_target is not None else {}),
+            "attached": sum(peer.is_attached for peer in self._control.peers),
+            **(self._push_target.describe_state() if self._push_target is not None else {}),
         }
 
     @property
-    def _push_target(self) -> Talk | Inbox | None:
+    def _push_target(self) -> PipeConversation | ProgramInbox | None:
         """Return the conversation or the inbox, which takes pushes without the keyboard; None if there is neither."""
         return self._conversation or self._inbox
 
     def _finish_program(self) -> None:
         """Let the program end, because no more input comes. Stop the program later, if it does not end."""
         self._is_done = True
-        if self._has_terminal and any(peer.attached for peer in self._control.peers):
+        if self._has_terminal and any(peer.is_attached for peer in self._control.peers):
             return  # a person is attached: the program ends after the person has left
         self._begin_finish()
 
@@ -290,7 +300,7 @@ class Runner:
             return
         self._finish_at = time.monotonic() + self._order.stop_seconds
         if self._input is not None:
-            self._input.finish()
+            self._input.close_after_pending()
         if self._link is not None and self._program is not None:
             self._link.close()
             self._program.signal_group(signal.SIGTERM)  # a listening program would wait for other clients
@@ -304,12 +314,12 @@ class Runner:
             # Before the signal is sent: the end must count as a stop.
             self._reports.record_end(code=None, asked=self._stopped_by)
         self._stop_at = time.monotonic() + self._order.stop_seconds
-        self._output.transcript.mark(f"stop by {self._stopped_by}")
+        self._output.transcript.add_marker(f"stop by {self._stopped_by}")
         if self._program is not None:
             self._program.signal_group(signal.SIGTERM)
         # A command that waits at the inbox must end last: its end reaches the model like a push.
         if self._inbox is None or not self._inbox.has_waiter:
-            tree.signal_all(tree.descendants(os.getpid()), signal.SIGTERM)
+            process_tree.signal_all(process_tree.find_descendants(os.getpid()), signal.SIGTERM)
 
     def _handle_peer_gone(self) -> None:
         """Fit the terminal to the remaining peers, and let a finished program end."""
@@ -325,17 +335,17 @@ class Runner:
         fitting = (min(columns for columns, _ in sizes), min(rows for _, rows in sizes))
         if fitting != self._size:
             self._size = fitting
-            (self._client or self._program).resize(*fitting)
-            self._output.transcript.resized(*fitting)
+            (self._client or self._program).resize_terminal(*fitting)
+            self._output.transcript.add_resize(*fitting)
 
     def _write_input(self, data: bytes) -> None:
         """Pass on bytes that a person typed or that the server sent."""
         if self._conversation is None and any(key in data for key in _ENTER):
             self._is_done = False  # the program may work again; the server sends `finish` again after that work
-        self._output.transcript.input(data)
+        self._output.transcript.add_input(data)
         receiver = self._client or self._input
         if receiver is not None:
-            receiver.write(data)
+            receiver.write_input(data)
 
     def _would_lose(self, data: bytes) -> bool:
         receiver = self._client or self._program
@@ -344,7 +354,7 @@ class Runner:
     def _pending_input(self) -> int:
         """Return the number of typed bytes that are not read yet."""
         receiver = self._client or self._input
-        return receiver.left if receiver is not None else 0
+        return receiver.pending_bytes if receiver is not None else 0
 
     def _report_end(self, how: dict[str, Any]) -> int:
         self._has_ended = True
@@ -352,7 +362,9 @@ class Runner:
         if self._link is not None and self._program is not None:
             self._link.close()
             self._program.signal_group(signal.SIGKILL)  # processes that are left could go on for other clients
-        tree.end_all(self._children)  # before the output is drained: a process that floods it must not run on
+        process_tree.end_descendants(
+            self._children
+        )  # before the output is drained: a process that floods it must not run on
         self._drain_output()
         if self._order.conversation is not None or self._order.inbox:
             import shutil  # loaded late, to save memory while the program runs
@@ -361,10 +373,10 @@ class Runner:
         if self._inbox is not None:
             self._inbox.close()
         if self._link is not None:
-            self._link.remove()
+            self._link.remove_socket()
         self._control.on_leave = lambda: None  # the terminal needs no new size any more
         self._output.close(f"ended with {how.get('code')}")
-        self._reports.tell_end(**how, asked=self._stopped_by, tail=self._output.tail)
+        self._reports.queue_end(**how, asked=self._stopped_by, tail=self._output.tail)
         self._control.close(int(how.get("code") or 0))  # attached terminals do not wait for the server
         self._reports.close(seconds=_REPORT_SECONDS)
         return 0

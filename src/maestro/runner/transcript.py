@@ -17,7 +17,7 @@ FILE = "transcript.cast"
 OLDER = "transcript-older.cast"
 
 
-class Transcript:
+class TranscriptWriter:
     """A transcript that never grows beyond its limit."""
 
     def __init__(self, folder: str, *, columns: int, rows: int, bytes_max: int) -> None:
@@ -26,31 +26,31 @@ class Transcript:
         self._bytes_max = bytes_max // 2  # for each of the two files
         self._started_at = time.time()
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._redacted = redaction.TerminalStream()
+        self._redacted = redaction.TokenFilter()
         self._written = 0
         self._file = -1
         self._open_file()
 
-    def output(self, data: bytes) -> None:
+    def add_output(self, data: bytes) -> None:
         """Add output of the terminal."""
-        text = self._redacted.take(self._decode(data))
+        text = self._redacted.filter_piece(self._decode(data))
         if text:
             self._add_event("o", text)
 
-    def input(self, data: bytes) -> None:
+    def add_input(self, data: bytes) -> None:
         """Add input that a person typed or that was sent to the program."""
         self._add_event("i", redaction.hide_in_terminal(data.decode("utf-8", "replace")))
 
-    def resized(self, columns: int, rows: int) -> None:
+    def add_resize(self, columns: int, rows: int) -> None:
         self._size = (columns, rows)
         self._add_event("r", f"{columns}x{rows}")
 
-    def mark(self, label: str) -> None:
+    def add_marker(self, label: str) -> None:
         """Add a marker, which a player of the transcript shows."""
         self._add_event("m", label)
 
     def close(self) -> None:
-        rest = self._redacted.take(self._decode(b"", True)) + self._redacted.rest()
+        rest = self._redacted.filter_piece(self._decode(b"", True)) + self._redacted.release_held()
         if rest:
             self._add_event("o", rest)
         self._close_file()

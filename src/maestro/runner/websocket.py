@@ -19,11 +19,11 @@ _MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 _SWITCHING = b"HTTP/1.1 101"
 
 
-class Broken(Exception):
+class WebSocketBroken(Exception):
     """The received bytes are no WebSocket, or use a part of the protocol that this client does not support."""
 
 
-class Client:
+class WebSocketClient:
     """One connection, from its handshake on."""
 
     def __init__(self) -> None:
@@ -39,21 +39,21 @@ class Client:
             b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + b"\r\n\r\n"
         )
 
-    def say(self, text: bytes) -> None:
+    def add_message(self, text: bytes) -> None:
         """Send one message. The handshake must be done."""
         self._add_frame(_TEXT, text)
 
-    def close(self) -> None:
+    def add_close(self) -> None:
         """Send a close frame."""
         self._add_frame(_CLOSE, b"")
 
-    def outgoing(self) -> bytes:
+    def take_outgoing(self) -> bytes:
         """Return and clear the bytes to send."""
         data = bytes(self._out)
         self._out.clear()
         return data
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed_bytes(self, data: bytes) -> list[bytes]:
         """Add received bytes; return the messages that are complete now. Answer pings."""
         self._in += data
         if not self.is_open and not self._finish_handshake():
@@ -63,7 +63,7 @@ class Client:
             first, payload = frame
             kind = first & 0x0F
             if first & _RESERVED or kind not in (_TEXT, _BINARY, _MORE, _CLOSE, _PING, _PONG):
-                raise Broken(f"a frame of an unknown kind: {first:#x}")
+                raise WebSocketBroken(f"a frame of an unknown kind: {first:#x}")
             if kind in (_CLOSE, _PING, _PONG):
                 self._handle_control_frame(kind, payload)
             elif (message := self._add_fragment(kind, payload, is_last=bool(first & _LAST))) is not None:
@@ -75,10 +75,10 @@ class Client:
         end = self._in.find(b"\r\n\r\n")
         if end < 0:
             if len(self._in) > _HEAD_BYTES_MAX:
-                raise Broken(f"the answer to the handshake is longer than {_HEAD_BYTES_MAX} bytes")
+                raise WebSocketBroken(f"the answer to the handshake is longer than {_HEAD_BYTES_MAX} bytes")
             return False
         if not self._in.startswith(_SWITCHING):
-            raise Broken(bytes(self._in[:200]).decode("latin-1"))
+            raise WebSocketBroken(bytes(self._in[:200]).decode("latin-1"))
         del self._in[: end + 4]
         self.is_open = True
         return True
@@ -89,14 +89,14 @@ class Client:
             return None
         first, size = self._in[0], self._in[1]
         if size & _MASKED:
-            raise Broken("a masked frame; only a client may mask frames")
+            raise WebSocketBroken("a masked frame; only a client may mask frames")
         begin = {_IN_TWO_BYTES: 4, _IN_EIGHT_BYTES: 10}.get(size, 2)
         if len(self._in) < begin:
             return None
         if begin > 2:
             size = int.from_bytes(self._in[2:begin], "big")
         if size + len(self._message) > _MESSAGE_BYTES_MAX:
-            raise Broken(f"a message of more than {_MESSAGE_BYTES_MAX} bytes")
+            raise WebSocketBroken(f"a message of more than {_MESSAGE_BYTES_MAX} bytes")
         if len(self._in) < begin + size:
             return None
         payload = bytes(self._in[begin : begin + size])
@@ -105,7 +105,7 @@ class Client:
 
     def _handle_control_frame(self, kind: int, payload: bytes) -> None:
         if len(payload) > _CONTROL_BYTES_MAX:
-            raise Broken("a control frame that is too long")
+            raise WebSocketBroken("a control frame that is too long")
         if kind == _PING:
             self._add_frame(_PONG, payload)
         elif kind == _CLOSE:
@@ -114,7 +114,9 @@ class Client:
 
     def _add_fragment(self, kind: int, payload: bytes, *, is_last: bool) -> bytes | None:
         if (kind == _MORE) != self._is_in_message:
-            raise Broken("a fragment without a message" if kind == _MORE else "a message within another message")
+            raise WebSocketBroken(
+                "a fragment without a message" if kind == _MORE else "a message within another message"
+            )
         self._is_in_message = not is_last
         self._message += payload
         if not is_last:
@@ -131,10 +133,10 @@ class Client:
             head = bytes((_LAST | kind, _MASKED | _IN_TWO_BYTES)) + size.to_bytes(2, "big")
         else:
             head = bytes((_LAST | kind, _MASKED | _IN_EIGHT_BYTES)) + size.to_bytes(8, "big")
-        self._out += head + mask + masked(payload, mask)
+        self._out += head + mask + apply_mask(payload, mask)
 
 
-def masked(payload: bytes, mask: bytes) -> bytes:
+def apply_mask(payload: bytes, mask: bytes) -> bytes:
     """Return each byte combined with its byte of the mask. A second call restores the payload."""
     size = len(payload)
     key = (mask * (size // 4 + 1))[:size]

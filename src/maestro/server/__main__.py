@@ -9,18 +9,18 @@ from pathlib import Path
 
 import msgspec
 
-from maestro.client import thin
+from maestro.client import main as client
 from maestro.core import errors
 from maestro.core.clock import SystemClock
-from maestro.server import checking, logs, offline
+from maestro.server import data_check, logs, offline
 from maestro.server import home as homes
-from maestro.server.left_agents import require_no_agents
-from maestro.server.lifecycle import run
-from maestro.server.ready import Ready
+from maestro.server.agents_before_restore import require_no_agents
+from maestro.server.lifecycle import run_server
+from maestro.server.ready import ReadyPipe
 from maestro.store.layout import BLOBS, DATABASE
 from maestro.store.sqlite import replacement
-from maestro.store.sqlite.compaction import compact
-from maestro.store.sqlite.restore import restore
+from maestro.store.sqlite.compaction import compact_database
+from maestro.store.sqlite.restore import restore_backup
 from maestro.surfaces.cli.render import server as render
 from maestro.surfaces.cli.render.style import View
 from maestro.system import umasks
@@ -30,9 +30,9 @@ def main() -> int:
     """Run the command. Exit codes: 0 done, 1 failed, 5 another server uses the data directory, 6 no data exists."""
     options = _parse_options()
     home = Path(options.home).resolve()
-    ready = Ready()
-    umasks.make_private()
-    logs.configure()
+    ready = ReadyPipe()
+    umasks.make_files_private()
+    logs.configure_logging()
     try:
         if options.backup:
             return _back_up(home, Path(options.backup), allow_missing=options.allow_missing, as_json=options.json)
@@ -40,32 +40,32 @@ def main() -> int:
             return _check_data(home, slowly=options.slowly)
         if options.restart:
             homes.require_data(home)
-        homes.prepare(home)
+        homes.prepare_home(home)
         if options.restore:
             require_no_agents(home, end=options.end_agents)
             return _restore_backup(home, Path(options.restore), allow_missing=options.allow_missing)
         if options.compact:
             return _compact_database(home)
         with _event_loop_runner() as runner:
-            runner.run(run(home, port=options.port, ready=ready))
+            runner.run(run_server(home, port=options.port, ready=ready))
     except errors.DataInUse as error:
-        ready.say("busy")
+        ready.report_result("busy")
         return _print_error(error, 5)
     except errors.StorageGone as error:
         return _print_error(error, 6)
     except OSError as error:
         fault = errors.storage_fault(error, f"The server cannot use {home}")
-        ready.say(f"error: {fault.message} {fault.hint}".strip())
+        ready.report_result(f"error: {fault.message} {fault.hint}".strip())
         return _print_error(fault, 1)
     except errors.MaestroError as error:
-        ready.say(f"error: {error.message} {error.hint}".strip())
+        ready.report_result(f"error: {error.message} {error.hint}".strip())
         return _print_error(error, 1)
     return 0
 
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m maestro.server", description=__doc__)
-    parser.add_argument("--home", default=thin.home(), help="the data directory")
+    parser.add_argument("--home", default=client.data_directory(), help="the data directory")
     parser.add_argument("--port", type=int, help="the HTTP port on loopback (0: any)")
     parser.add_argument("--restart", action="store_true", help="do not create a data directory or a database")
     parser.add_argument("--restore", metavar="FILE", help="restore a backup and exit")
@@ -89,11 +89,11 @@ def _event_loop_runner() -> asyncio.Runner:
 
 def _back_up(home: Path, target: Path, *, allow_missing: bool, as_json: bool) -> int:
     """Write a backup without a server, and print the same result as the server."""
-    backup = offline.back_up(home, target, allow_missing=allow_missing)
+    backup = offline.back_up_offline(home, target, allow_missing=allow_missing)
     if as_json:
         sys.stdout.write(msgspec.json.encode(backup).decode() + "\n")
         return 0
-    rendered = render.backup(backup, View())
+    rendered = render.render_backup(backup, View())
     sys.stdout.write(str(rendered.out))
     sys.stderr.write("".join(f"{note}\n" for note in rendered.notes))
     return 0
@@ -101,13 +101,13 @@ def _back_up(home: Path, target: Path, *, allow_missing: bool, as_json: bool) ->
 
 def _check_data(home: Path, *, slowly: bool) -> int:
     """Check the stored data, and print the result as JSON."""
-    sys.stdout.write(msgspec.json.encode(checking.check(home, slowly=slowly)).decode() + "\n")
+    sys.stdout.write(msgspec.json.encode(data_check.check_data_directory(home, slowly=slowly)).decode() + "\n")
     return 0
 
 
 def _restore_backup(home: Path, archive: Path, *, allow_missing: bool) -> int:
     with homes.HomeLock(home):
-        restored = restore(home, archive, at=SystemClock().now(), allow_missing=allow_missing)
+        restored = restore_backup(home, archive, at=SystemClock().now(), allow_missing=allow_missing)
     sys.stdout.write(f"Restored {archive} into {home}.\n")
     if restored.aside is not None:
         sys.stdout.write(f"The previous data is in {restored.aside}.\n")
@@ -118,8 +118,8 @@ def _restore_backup(home: Path, archive: Path, *, allow_missing: bool) -> int:
 
 def _compact_database(home: Path) -> int:
     with homes.HomeLock(home):
-        replacement.finish(home)
-        before, after = compact(home / DATABASE)
+        replacement.finish_replacement(home)
+        before, after = compact_database(home / DATABASE)
     sys.stdout.write(f"The database is compacted: {before:,} bytes before, {after:,} bytes now.\n")
     return 0
 

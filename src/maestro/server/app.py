@@ -17,87 +17,85 @@ from maestro import __version__
 from maestro.core import errors, limits
 from maestro.core.clock import Clock, SystemClock
 from maestro.domain.callers import Caller, Role
-from maestro.domain.spawns import Bounds
-from maestro.domain.trackers import Choice
-from maestro.domain.trackers import Kind as TrackerKind
+from maestro.domain.spawns import SpawnLimits
+from maestro.domain.trackers import ProjectTracker, TrackerKind
 from maestro.events.feed import Feed
-from maestro.events.hub import EVERYTHING, Hub, Subscription, box_key
+from maestro.events.hub import EVERYTHING, Hub, Subscription, mailbox_key
 from maestro.operations import server as ops
-from maestro.operations.app import Peer
+from maestro.operations.app import SocketPeer
 from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
 from maestro.server import settings
-from maestro.server.bindings import bindings
+from maestro.server.bindings import build_bindings
 from maestro.server.dispatch import Dispatcher
 from maestro.server.identities import Identities
+from maestro.server.jobs import build_background_jobs
 from maestro.server.reactions import Reactions
 from maestro.server.secrets import Secrets
-from maestro.server.upkeep import upkeep_of
 from maestro.services.asks import AskWaits
 from maestro.services.backups import Backups
+from maestro.services.conversations.push import Pusher
+from maestro.services.conversations.push_job import PushJob
 from maestro.services.events import EventLog
 from maestro.services.families import Families
-from maestro.services.hooks.desk import Desk as HookDesk
-from maestro.services.hooks.firings import Firings
-from maestro.services.hooks.holding import Holding
-from maestro.services.hooks.waiting import Waiting
-from maestro.services.issues.desk import Desk
-from maestro.services.issues.views import Showing
-from maestro.services.mail.guard import Guard
-from maestro.services.mail.post import own_boxes
-from maestro.services.mail.reading import Reading
+from maestro.services.hooks.firings import HookFirings
+from maestro.services.hooks.handler import HookHandler as HookDesk
+from maestro.services.hooks.late_hooks_job import LateHookJob
+from maestro.services.hooks.permission_hold import PermissionHolds
+from maestro.services.hooks.self_wait import SelfWaits
+from maestro.services.housekeeping.storage_checks import StorageCheckJob
+from maestro.services.issues.operations import IssueOperations
+from maestro.services.issues.views import IssueViews
+from maestro.services.mail.create import own_mailboxes
+from maestro.services.mail.rate_alarms import AlarmJob
+from maestro.services.mail.rate_limit import MailLimiter
+from maestro.services.mail.reading import MailReading
 from maestro.services.mail.receipts import ReceiptWaits
-from maestro.services.mail.search import Search
-from maestro.services.mail.sending import Sending
+from maestro.services.mail.search import MailSearch
+from maestro.services.mail.sending import MailSending
 from maestro.services.mail.waits import MailWaits
-from maestro.services.programs.control import Control
-from maestro.services.programs.launching import Launching
-from maestro.services.programs.launching import Places as ServerPlaces
-from maestro.services.programs.reports import RunnerReports
-from maestro.services.programs.runners import Runners
-from maestro.services.programs.spawning import Spawning
-from maestro.services.programs.starting import Starts
-from maestro.services.programs.stopping import Stopping
-from maestro.services.programs.terminals import Terminals
-from maestro.services.projects.discovery import Discovery, Names
-from maestro.services.projects.linking import Linking
-from maestro.services.projects.places import Places
-from maestro.services.projects.sandboxes import Sandboxes
-from maestro.services.quotas import Bounds as QuotaBounds
-from maestro.services.quotas import Quotas
-from maestro.services.recovery.findings import Findings
-from maestro.services.runs.records import RunControl
-from maestro.services.sessions.agents import Agents
-from maestro.services.sessions.presence import Presence
-from maestro.services.sessions.records import Heartbeats, replace_tokens
-from maestro.services.sessions.views import Explaining
+from maestro.services.projects.discovery import ProjectDiscovery, RequestNames
+from maestro.services.projects.link_settings import ProjectLinking
+from maestro.services.projects.locate import ProjectLocator
+from maestro.services.projects.sandboxes import ProjectSandboxes
+from maestro.services.quotas import QuotaBounds, Quotas
+from maestro.services.recovery.findings import RestartFindings
+from maestro.services.recovery.lost_sessions import LostSessionJob
+from maestro.services.recovery.recovery_job import RecoveryJob
+from maestro.services.recovery.undelivered_mail import UnreadMailJob
+from maestro.services.runs.control import RunControl
+from maestro.services.runs.dispatch import RunDispatchJob
+from maestro.services.runs.gates import GateJob
+from maestro.services.sessions.agents import AgentViews
+from maestro.services.sessions.lifecycle import Heartbeats, replace_tokens
+from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.sessions.process_job import ProcessWatchJob
+from maestro.services.sessions.views import SessionExplainer
 from maestro.services.sessions.waits import SessionWaits
-from maestro.services.talks.saying import Saying
-from maestro.services.tasks.documents import Documents
+from maestro.services.supervision.background_starts import BackgroundStarts
+from maestro.services.supervision.control import ProgramControl
+from maestro.services.supervision.launch import ProgramLauncher
+from maestro.services.supervision.launch import ServerLocation as ServerPlaces
+from maestro.services.supervision.reconcile import ReconcileJob
+from maestro.services.supervision.runner_reports import RunnerReports
+from maestro.services.supervision.runners import Runners
+from maestro.services.supervision.spawn import Spawner
+from maestro.services.supervision.stop import ProgramStopper
+from maestro.services.supervision.terminals import Terminals
+from maestro.services.tasks.documents import TaskDocuments
+from maestro.services.tasks.expired_claims import ClaimExpiryJob
 from maestro.services.tasks.waits import TaskWaits
-from maestro.services.trackers.keeping import Trackers
-from maestro.services.trackers.views import Looking
-from maestro.services.upkeep.alarms import Alarms
-from maestro.services.upkeep.dead_letters import DeadLetters
-from maestro.services.upkeep.dispatching import Dispatching
-from maestro.services.upkeep.gates import Gates
-from maestro.services.upkeep.leases import Leases
-from maestro.services.upkeep.lost_sessions import LostSessions
-from maestro.services.upkeep.processes import Processes
-from maestro.services.upkeep.reconcile import Reconcile
-from maestro.services.upkeep.recovering import Recovering
-from maestro.services.upkeep.storage_checks import StorageChecks
-from maestro.services.upkeep.unheard_hooks import UnheardHooks
-from maestro.services.upkeep.waking import Waking
-from maestro.services.worktrees.clearing import Clearing
-from maestro.services.worktrees.keeping import Worktrees
+from maestro.services.trackers.sync_job import TrackerSyncJob
+from maestro.services.trackers.views import TrackerOperations
+from maestro.services.worktrees.lifecycle import SessionWorktrees
+from maestro.services.worktrees.removal import WorktreeRemoval
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
-from maestro.store.health import Finding, Health
-from maestro.store.health import Kind as HealthKind
+from maestro.store.health import DamageFinding, StorageHealth
+from maestro.store.health import DamageKind as HealthKind
 from maestro.store.layout import BLOBS, DATABASE, SOCKET
 from maestro.store.sqlite import SqliteStore
-from maestro.trackers import known as known_trackers
+from maestro.trackers import registry as known_trackers
 from maestro.trackers.base import Tracker
 
 log = logging.getLogger(__name__)
@@ -112,38 +110,45 @@ class Server:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self.home = home
         self.clock = clock or SystemClock()
-        self.settings = settings.load(home)
+        self.settings = settings.load_settings(home)
         self.secrets = Secrets(home)
         self.store = SqliteStore(home / DATABASE, clock=self.clock)
-        self.health = Health(home)
+        self.health = StorageHealth(home)
         if self.store.lost_events is not None:
-            self.health.note(self.store.lost_events, at=self.clock.now())
+            self.health.record_finding(self.store.lost_events, at=self.clock.now())
         self.hub = Hub()
         self.blobs = Blobs(home / BLOBS)
-        self.documents = Documents(self.blobs)
+        self.documents = TaskDocuments(self.blobs)
         self.backups = Backups(self.store, self.blobs, self.health)
-        self.discovery = Discovery(self.store)
-        self.names = Names(self.discovery)
-        self.places = Places(
-            self.store, prefer_remote=self.settings.remote, refresh=self.discovery.refresh, owes=self.discovery.owes
+        self.discovery = ProjectDiscovery(self.store)
+        self.project_names = RequestNames(self.discovery)
+        self.project_locator = ProjectLocator(
+            self.store,
+            prefer_remote=self.settings.remote,
+            refresh_settings=self.discovery.refresh_settings,
+            has_pending_rules=self.discovery.has_pending_rules,
         )
-        self.linking = Linking(self.store, self.places, self.discovery)
-        self.presence = Presence(self.clock)
-        self.waits = TaskWaits(self.store, self.hub, self.presence)
+        self.project_links = ProjectLinking(self.store, self.project_locator, self.discovery)
+        self.presence = PresenceTracker(self.clock)
+        self.task_waits = TaskWaits(self.store, self.hub, self.presence)
         self._build_mail()
         self._build_sessions()
         self._build_spawning()
-        self.trackers = Trackers(
+        self.tracker_sync = TrackerSyncJob(
             self.store, self._open_tracker, clock=self.clock, seconds=self.settings.tracker_seconds
         )
-        self.tracker_views = Looking(self.store, self.trackers, lambda: self.upkeep.nudge(Trackers.name))
-        self.log = EventLog(self.store, Feed(self.store, self.hub))
+        self.tracker_views = TrackerOperations(
+            self.store, self.tracker_sync, lambda: self.background_jobs.nudge_job(TrackerSyncJob.name)
+        )
+        self.event_log = EventLog(self.store, Feed(self.store, self.hub))
         human = settings.human_name(self.settings)
         self.identities = Identities(self.store, self.secrets, self.presence, human=human, home=home)
-        self.dispatcher = Dispatcher(self.store, self.blobs, self.quotas, bindings(self))
-        self.processes = Processes(self.store, self.presence, shortened=lambda: self.upkeep.nudge(LostSessions.name))
-        self.leases = Leases(self.store, clock=self.clock)
-        self.gates = Gates(
+        self.dispatcher = Dispatcher(self.store, self.blobs, self.quotas, build_bindings(self))
+        self.process_watch = ProcessWatchJob(
+            self.store, self.presence, on_lease_shortened=lambda: self.background_jobs.nudge_job(LostSessionJob.name)
+        )
+        self.lease_job = ClaimExpiryJob(self.store, clock=self.clock)
+        self.gate_job = GateJob(
             self.store,
             self.blobs,
             self.worktrees,
@@ -151,8 +156,10 @@ class Server:
             clock=self.clock,
             seconds_max=self.settings.gate_seconds,
         )
-        self.dispatching = Dispatching(self.store, self.spawning, self.launching, self.stopper, clock=self.clock)
-        self.upkeep = upkeep_of(self)
+        self.run_dispatch = RunDispatchJob(
+            self.store, self.spawning, self.launching, self.session_stopper, clock=self.clock
+        )
+        self.background_jobs = build_background_jobs(self)
         self._connect_callbacks()
         self.fault: errors.StorageGone | None = None  # the fault that stops the server
         self.on_session_end: Callable[[str], None] = lambda session_id: None
@@ -164,40 +171,40 @@ class Server:
     def _build_mail(self) -> None:
         config = self.settings
         self.families = Families()
-        self.guard = Guard(
+        self.mail_limiter = MailLimiter(
             self.families,
             per_minute=config.mail_per_minute,
             per_minute_of_family=config.family_mail_per_minute,
             per_minute_of_project=config.project_mail_per_minute,
         )
         self.quotas = Quotas(self.families, _quota_bounds(config))
-        self.sending = Sending(self.guard, may_ask=self.quotas.may_ask)
-        self.reading = Reading(self.store, self.blobs)
-        self.desk = Desk(self.guard)
-        self.issue_views = Showing(self.reading)
+        self.mail_sending = MailSending(self.mail_limiter, require_ask_quota=self.quotas.count_ask)
+        self.mail_reading = MailReading(self.store, self.blobs)
+        self.issue_operations = IssueOperations(self.mail_limiter)
+        self.issue_views = IssueViews(self.mail_reading)
         self.receipt_waits = ReceiptWaits(self.store, self.hub)
         self.mail_waits = MailWaits(self.store, self.hub, self.presence)
-        self.search = Search(self.store, self.blobs, clock=self.clock)
+        self.mail_search = MailSearch(self.store, self.blobs, clock=self.clock)
 
     def _build_sessions(self) -> None:
-        self.agents = Agents(self.presence)
+        self.agent_views = AgentViews(self.presence)
         self.heartbeats = Heartbeats(self.store)
-        self.explaining = Explaining(self.store, self.presence)
+        self.session_explainer = SessionExplainer(self.store, self.presence)
         self.session_waits = SessionWaits(self.store, self.hub, self.presence)
         self.ask_waits = AskWaits(self.store, self.hub, self.presence)
         self.runners = Runners(self.home)
-        self.hook_desk = HookDesk(
-            self.store, Holding(self.store, self.hub, may_ask=self.quotas.may_ask), Waiting(self.runners)
+        self.hook_handler = HookDesk(
+            self.store, PermissionHolds(self.store, self.hub, may_ask=self.quotas.count_ask), SelfWaits(self.runners)
         )
-        self.hook_firings = Firings(self.store, self.clock)
-        self.sandboxes = Sandboxes(self.store, self.home)
-        self.worktrees = Worktrees(self.store, self.sandboxes)
-        self.clearing = Clearing(self.store, self.worktrees)
+        self.hook_firings = HookFirings(self.store, self.clock)
+        self.sandboxes = ProjectSandboxes(self.store, self.home)
+        self.worktrees = SessionWorktrees(self.store, self.sandboxes)
+        self.worktree_removal = WorktreeRemoval(self.store, self.worktrees)
         self.terminals = Terminals(self.store, self.runners)
         places = ServerPlaces(self.home, str(self.home.absolute() / SOCKET), lambda: self.url)
         token_of = self.secrets.session_token
         self.runner_reports = RunnerReports(self.secrets.runner_secret)
-        self.launching = Launching(
+        self.launching = ProgramLauncher(
             self.store,
             self.runners,
             self.worktrees,
@@ -205,37 +212,37 @@ class Server:
             token_of=token_of,
             runner_secret_of=self.secrets.runner_secret,
         )
-        self.stopper = Stopping(self.runners, self.launching)
-        self.saying = Saying(self.store, self.runners)
-        self.unheard_hooks = UnheardHooks(self.store, self.hook_desk, self.home, clock=self.clock)
-        self.waking = Waking(
+        self.session_stopper = ProgramStopper(self.runners, self.launching)
+        self.pusher = Pusher(self.store, self.runners)
+        self.late_hooks = LateHookJob(self.store, self.hook_handler, self.home, clock=self.clock)
+        self.push_job = PushJob(
             self.store,
             self.runners,
-            self.saying,
+            self.pusher,
             clock=self.clock,
-            came_in=self.hook_desk.came_in,
-            is_caught_up=self.unheard_hooks.taken.wait,
+            on_push_received=self.hook_handler.handle_confirmed_push,
+            wait_until_caught_up=self.late_hooks.first_round_done.wait,
         )
-        self.control = Control(
+        self.program_control = ProgramControl(
             self.store,
             self.hub,
             self.runners,
-            self.stopper,
+            self.session_stopper,
             self.receipt_waits,
-            self.saying,
-            wake=self.waking.wake,
+            self.pusher,
+            push_mail=self.push_job.push_to_session,
         )
 
     def _build_spawning(self) -> None:
         """Build the services that start and recover sessions. Needs the parts that `_build_sessions` makes."""
         operations = list(REGISTRY.values())
         config = self.settings
-        bounds = Bounds(
+        bounds = SpawnLimits(
             depth_max=config.spawn_depth,
             of_one_coordinator_max=config.spawns_per_coordinator,
             of_one_project_max=config.spawns_per_project,
         )
-        self.spawning = Spawning(
+        self.spawning = Spawner(
             self.store,
             self.hub,
             self.launching,
@@ -244,71 +251,73 @@ class Server:
             operations=lambda: operations,
             bounds=bounds,
         )
-        self.starts = Starts(self.launching, most=limits.starts_parallel_max)
-        self.recovering = Recovering(self.store, self.starts, self.runners, self.stopper)
-        self.findings = Findings(self.store, self.presence, self.recovering.settle, clock=self.clock)
-        self.run_control = RunControl(self.store, self.hub, self.stopper)
+        self.session_starts = BackgroundStarts(self.launching, count_max=limits.starts_parallel_max)
+        self.recovery_job = RecoveryJob(self.store, self.session_starts, self.runners, self.session_stopper)
+        self.restart_findings = RestartFindings(
+            self.store, self.presence, self.recovery_job.settle_due, clock=self.clock
+        )
+        self.run_control = RunControl(self.store, self.hub, self.session_stopper)
 
     def _connect_callbacks(self) -> None:
         """Connect the end of one part's work to the job that continues with the result."""
-        self.gates.on_done = lambda: self.upkeep.nudge(Gates.name)
-        self.trackers.on_done = lambda: self.upkeep.nudge(Trackers.name)
-        self.runners.on_end = lambda: self.upkeep.nudge(Reconcile.name)
+        self.gate_job.on_done = lambda: self.background_jobs.nudge_job(GateJob.name)
+        self.tracker_sync.on_done = lambda: self.background_jobs.nudge_job(TrackerSyncJob.name)
+        self.runners.on_end = lambda: self.background_jobs.nudge_job(ReconcileJob.name)
         self.launching.on_runner_recorded = self.identities.forget_processes
-        self.starts.on_done = self._nudge_session_starts
-        self.recovering.on_given_up = lambda: self.upkeep.nudge(DeadLetters.name)
-        self.guard.on_alarm = lambda: self.upkeep.nudge_from_anywhere(Alarms.name)
-        self.store.on_commit(Reactions(self).react)
+        self.session_starts.on_done = self._nudge_session_starts
+        self.recovery_job.on_given_up = lambda: self.background_jobs.nudge_job(UnreadMailJob.name)
+        self.mail_limiter.on_alarm = lambda: self.background_jobs.nudge_job_from_thread(AlarmJob.name)
+        self.store.on_commit(Reactions(self).react_to_events)
         self.store.on_fault(self._handle_storage_fault)
 
     def _nudge_session_starts(self) -> None:
-        for name in (Recovering.name, Reconcile.name):
-            self.upkeep.nudge(name)
+        for name in (RecoveryJob.name, ReconcileJob.name):
+            self.background_jobs.nudge_job(name)
 
-    def _open_tracker(self, choice: Choice) -> Tracker:
+    def _open_tracker(self, choice: ProjectTracker) -> Tracker:
         config = self.settings
         programs = {TrackerKind.BEADS: config.bd}
         seconds = config.tracker_call_seconds
-        return known_trackers.beside(choice.kind, choice.path, programs=programs, seconds_max=seconds)
+        return known_trackers.external_tracker(choice.kind, choice.path, programs=programs, seconds_max=seconds)
 
-    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
+    async def identify(self, *, token: str, peer: SocketPeer | None, again: bool = False) -> Caller:
         return await self.identities.identify(token=token, peer=peer, again=again)
 
     async def call(self, operation: Operation, request: msgspec.Struct, *, caller: Caller, key: str = "") -> Any:
-        await self.leases.be_fair()
+        await self.lease_job.extend_claims_after_absence()
         return await self.dispatcher.call(operation, request, caller=caller, key=key)
 
     def stream(self, operation: Operation, request: msgspec.Struct, *, caller: Caller) -> AsyncIterator[Any]:
         return self.dispatcher.stream(operation, request, caller=caller)
 
-    def listen(self, caller: Caller) -> AbstractContextManager[Subscription]:
+    def subscribe_caller(self, caller: Caller) -> AbstractContextManager[Subscription]:
         """Subscribe a session to its own events, its mailboxes and its project; the person gets all events."""
         if caller.role is Role.PERSON:
             return self.hub.subscribe([EVERYTHING])
         session_and_project = [caller.session_id, caller.project_id]
-        return self.hub.subscribe([*filter(None, session_and_project), *map(box_key, self.boxes(caller))])
+        return self.hub.subscribe([*filter(None, session_and_project), *map(mailbox_key, self.mailboxes_of(caller))])
 
-    def boxes(self, caller: Caller) -> frozenset[str]:
-        return frozenset(own_boxes(caller))
+    def mailboxes_of(self, caller: Caller) -> frozenset[str]:
+        return frozenset(own_mailboxes(caller))
 
-    async def anew(self, caller: Caller) -> Caller:
-        return await self.identities.anew(caller)
+    async def refresh_caller(self, caller: Caller) -> Caller:
+        return await self.identities.refresh_caller(caller)
 
-    def sign(self, text: str) -> str:
-        return self.secrets.mark(text)
+    def sign_text(self, text: str) -> str:
+        return self.secrets.sign_text(text)
 
     def _handle_storage_fault(self, fault: errors.StorageFailed) -> None:
         """Stop the server when the data directory is gone. Record damage, and tell the person about the damage."""
         if isinstance(fault, errors.StorageDamaged):
-            finding = Finding(HealthKind.DATABASE, fault.message)
-            if self.health.note(finding, at=self.clock.now()):
-                self.upkeep.nudge(StorageChecks.name)
+            finding = DamageFinding(HealthKind.DATABASE, fault.message)
+            if self.health.record_finding(finding, at=self.clock.now()):
+                self.background_jobs.nudge_job(StorageCheckJob.name)
         if isinstance(fault, errors.StorageGone) and self.fault is None:
             log.error("%s", fault.message)
             self.fault = fault
             self.stopping.set()
 
-    async def void_exposed_tokens(self) -> None:
+    async def replace_exposed_tokens(self) -> None:
         """Replace the tokens of all sessions if other users could have read the secret behind the tokens."""
         if self.secrets.were_exposed:
             await self.store.write(lambda tx: replace_tokens(tx, self.secrets.session_token))
@@ -316,18 +325,18 @@ class Server:
 
     async def close(self) -> None:
         """Stop the background jobs, then finish every accepted write."""
-        await self.upkeep.close()
-        await self.gates.close()
-        await self.trackers.close()
-        await self.dispatching.close()
-        await self.starts.close()
+        await self.background_jobs.close()
+        await self.gate_job.close()
+        await self.tracker_sync.close()
+        await self.run_dispatch.close()
+        await self.session_starts.close()
         await self.launching.close()
-        await self.processes.close()
+        await self.process_watch.close()
         await self.runners.close()
         await self.hook_firings.close()
         await self.store.close()
 
-    def status(self, tx: Tx, caller: Caller, request: ops.Nothing) -> ops.ServerStatus:
+    def read_status(self, tx: Tx, caller: Caller, request: ops.EmptyRequest) -> ops.ServerStatus:
         return ops.ServerStatus(
             version=__version__,
             pid=os.getpid(),
@@ -335,30 +344,30 @@ class Server:
             url=self.url,
             started_at=self._started_at,
             schema=self.store.schema,
-            events=tx.events.last(),
+            events=tx.events.last_seq(),
             sessions=tx.sessions.count_live(),
-            runs=len(tx.runs.live(limit=limits.page_items_max)),
+            runs=len(tx.runs.list_live(limit=limits.page_items_max)),
             problems=[problem.text for problem in self.health.problems],
         )
 
-    async def stop(self, caller: Caller, request: ops.Nothing) -> ops.Stopped:
+    async def request_stop(self, caller: Caller, request: ops.EmptyRequest) -> ops.StoppedServer:
         live_sessions = await self.store.read(lambda tx: tx.sessions.count_live(), quick=True)
         self.stopping.set()
         home = os.fsencode(self.home).decode("utf-8", "ignore")
         is_utf8 = home == str(self.home)  # a path that is not UTF-8 cannot be sent
-        return ops.Stopped(pid=os.getpid(), sessions=live_sessions, home=home if is_utf8 else "")
+        return ops.StoppedServer(pid=os.getpid(), sessions=live_sessions, home=home if is_utf8 else "")
 
-    async def config_get(self, caller: Caller, request: ops.GetConfig) -> ops.Settings:
-        values = msgspec.structs.asdict(settings.load(self.home))
+    async def read_settings(self, caller: Caller, request: ops.GetConfig) -> ops.ShownSettings:
+        values = msgspec.structs.asdict(settings.load_settings(self.home))
         if request.name is not None:
-            settings.known(request.name)
+            settings.require_known_setting(request.name)
             values = {request.name: values[request.name]}
-        return ops.Settings(settings=values)
+        return ops.ShownSettings(settings=values)
 
-    async def config_set(self, caller: Caller, request: ops.SetConfig) -> ops.Settings:
-        changed = settings.change(self.home, request.name, request.value)
-        return ops.Settings(settings={request.name: getattr(changed, request.name)}, counts_after_restart=True)
+    async def change_setting(self, caller: Caller, request: ops.SetConfig) -> ops.ShownSettings:
+        changed = settings.change_setting(self.home, request.name, request.value)
+        return ops.ShownSettings(settings={request.name: getattr(changed, request.name)}, counts_after_restart=True)
 
 
-def _quota_bounds(config: settings.Settings) -> QuotaBounds:
+def _quota_bounds(config: settings.ServerSettings) -> QuotaBounds:
     return QuotaBounds(**{name: getattr(config, name) for name in QuotaBounds.__struct_fields__})

@@ -9,22 +9,22 @@ from pathlib import Path
 import msgspec
 
 from maestro.core import errors
-from maestro.server.checking import Report
-from maestro.store.health import Finding
+from maestro.server.data_check import CheckReport
+from maestro.store.health import DamageFinding
 from maestro.system import subprocesses
 
 
-async def run_check(home: Path) -> list[Finding]:
+async def check_in_subprocess(home: Path) -> list[DamageFinding]:
     """Check a data directory and return the damage."""
     command = [sys.executable, "-P", "-m", "maestro.server", "--home", str(home), "--check", "--slowly"]
     pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    process = await subprocesses.start(*command, stdin=null, stdout=pipe, stderr=null)
+    process = await subprocesses.start_process(*command, stdin=null, stdout=pipe, stderr=null)
     try:
         out, _ = await process.communicate()
     finally:
         if process.returncode is None:
-            subprocesses.kill(process)
+            subprocesses.signal_group(process)
             await process.wait()
     if process.returncode != 0:
         raise errors.StorageFailed("The stored data could not be checked.", hint="Try: maestro doctor")
-    return msgspec.json.decode(out, type=Report).findings
+    return msgspec.json.decode(out, type=CheckReport).findings

@@ -13,13 +13,13 @@ from maestro.store.layout import SOCKET
 
 log = logging.getLogger(__name__)
 _QUEUE_MAX = 1024  # connections that wait for accept()
-Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+AcceptConnection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class CommandSocket:
     """A listener in the current directory, which is the data directory. `accept` serves each connection."""
 
-    def __init__(self, accept: Accept) -> None:
+    def __init__(self, accept: AcceptConnection) -> None:
         self._accept = accept
         self._server: asyncio.Server | None = None
         self._file: tuple[int, int] | None = None  # the device and inode of our socket file

@@ -7,7 +7,7 @@ import resource
 from maestro.core import errors, limits
 
 
-def refusal(descriptor: int) -> errors.OutOfDescriptors | None:
+def refuse_high_descriptor(descriptor: int) -> errors.OutOfDescriptors | None:
     """Return the error for a new connection whose descriptor is too high, or None.
 
     The system gives each connection the lowest free number.

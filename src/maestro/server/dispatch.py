@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.domain.callers import Caller, Role, permits
+from maestro.domain.callers import Caller, Role, permits_role
 from maestro.operations.base import Effect, Operation
 from maestro.services.quotas import Quotas
 from maestro.services.redacting import hide_tokens
-from maestro.services.sessions.kin import require_live
+from maestro.services.sessions.relations import require_live_caller
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
-from maestro.store.holds import Keep
+from maestro.store.content_holds import StoreContent
 
 T = TypeVar("T", bound=msgspec.Struct)
 _encode = msgspec.json.Encoder().encode
@@ -35,26 +35,26 @@ class Binding:
     """The functions that carry out one operation."""
 
     # READ and WRITE: (tx, caller, request[, prepared]). ACTION: async (caller, request). STREAM: see `stream`.
-    do: Callable[..., Any]
+    carry_out: Callable[..., Any]
     # Stores contents that must be on the disk before the transaction: (request, keep), in a thread.
-    prepare: Callable[[Any, Keep], Any] | None = None
+    prepare_contents: Callable[[Any, StoreContent], Any] | None = None
     # Whether a request has contents to prepare.
-    prepares: Callable[[Any], bool] = field(default=lambda request: True)
+    needs_preparation: Callable[[Any], bool] = field(default=lambda request: True)
     # Refuses a request before its contents are on the disk, as far as a read can tell: (tx, caller, request).
-    check: Callable[[Tx, Caller, Any], None] | None = None
+    check_upload: Callable[[Tx, Caller, Any], None] | None = None
     # How many bytes of a prepared request count for the quota of its project.
-    weighs: Callable[[Any], int] = field(default=lambda request: 0)
+    count_bytes: Callable[[Any], int] = field(default=lambda request: 0)
     # WRITE only: updates data that the transaction needs, before the transaction begins, or refuses the request.
-    before: Callable[[Caller, Any], Awaitable[None]] | None = None
+    before_write: Callable[[Caller, Any], Awaitable[None]] | None = None
     # WRITE only: work between the commit and the answer, which may replace the answer.
-    after: Callable[[Caller, Any, Any], Awaitable[Any]] | None = None
+    after_commit: Callable[[Caller, Any, Any], Awaitable[Any]] | None = None
     # WRITE only: whether a request needs only a few statements by key.
-    quick: Callable[[Any], bool] = field(default=lambda request: False)
+    is_quick: Callable[[Any], bool] = field(default=lambda request: False)
     # Remove a secret from the first answer before the answer is stored under its key, and put the secret back.
-    conceal: Callable[[Any], Any] | None = None
-    reveal: Callable[[Any], Any] | None = None
+    hide_secret: Callable[[Any], Any] | None = None
+    restore_secret: Callable[[Any], Any] | None = None
     # STREAM only: the endless form of the answer.
-    stream: Callable[[Caller, Any], AsyncIterator[Any]] | None = None
+    stream_answers: Callable[[Caller, Any], AsyncIterator[Any]] | None = None
 
 
 class Dispatcher:
@@ -68,24 +68,24 @@ class Dispatcher:
 
     async def call(self, operation: Operation, request: Any, *, caller: Caller, key: str = "") -> Any:
         """Carry out one operation."""
-        permit(operation, caller)
+        require_permission(operation, caller)
         binding = self._bindings[operation.name]
         effect = operation.effect
         if effect is _WRITE:
             request = hide_tokens(request)
-            if binding.before is not None:
-                await binding.before(caller, request)
+            if binding.before_write is not None:
+                await binding.before_write(caller, request)
             answer = await self._write_request(operation, binding, request, caller, key)
-            return await binding.after(caller, request, answer) if binding.after else answer
+            return await binding.after_commit(caller, request, answer) if binding.after_commit else answer
         if effect is _READ or effect is _SCAN:
-            return await self._store.read(lambda tx: binding.do(tx, caller, request), quick=effect is _READ)
-        action: Awaitable[Any] = binding.do(caller, hide_tokens(request))
+            return await self._store.read(lambda tx: binding.carry_out(tx, caller, request), quick=effect is _READ)
+        action: Awaitable[Any] = binding.carry_out(caller, hide_tokens(request))
         return await action
 
     def stream(self, operation: Operation, request: Any, *, caller: Caller) -> AsyncIterator[Any]:
         """Carry out an operation with many answers, and return the stream of answers."""
-        permit(operation, caller)
-        stream = self._bindings[operation.name].stream
+        require_permission(operation, caller)
+        stream = self._bindings[operation.name].stream_answers
         assert stream is not None, f"{operation.name} is not a stream"
         return stream(caller, request)
 
@@ -93,7 +93,7 @@ class Dispatcher:
         self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str
     ) -> Any:
         _require_valid_key(key)
-        if binding.prepare is None or not binding.prepares(request):
+        if binding.prepare_contents is None or not binding.needs_preparation(request):
             return await self._commit_request(operation, binding, request, caller, key)
         # A caller that leaves must not cancel the upload: its file would go although the row is committed later.
         upload = asyncio.ensure_future(self._upload_contents(operation, binding, request, caller, key))
@@ -104,15 +104,15 @@ class Dispatcher:
         self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str
     ) -> Any:
         """Store contents on the disk, then write the rows that name the files. A refused request leaves no file."""
-        assert binding.prepare is not None
+        assert binding.prepare_contents is not None
         quota_bytes = await self._store.read(
             lambda tx: self._check_upload(tx, binding, request, caller, key), quick=True
         )
         is_stored = False
-        hold = self._blobs.hold()
+        hold = self._blobs.new_hold()
         try:
             with hold:
-                prepared = await asyncio.to_thread(binding.prepare, request, hold.keep)
+                prepared = await asyncio.to_thread(binding.prepare_contents, request, hold.store_content)
                 answer = await self._commit_request(operation, binding, request, caller, key, prepared)
                 is_stored = True
         finally:
@@ -126,13 +126,13 @@ class Dispatcher:
 
         A repeated idempotency key takes no quota: the caller gets the stored answer.
         """
-        require_live(tx, caller)
+        require_live_caller(tx, caller)
         if key and tx.idempotency.get(caller.name, key) is not None:
             return 0
-        if binding.check is not None:
-            binding.check(tx, caller, request)
-        size = binding.weighs(request)
-        self._quotas.take_bytes(caller, size, at=tx.at)
+        if binding.check_upload is not None:
+            binding.check_upload(tx, caller, request)
+        size = binding.count_bytes(request)
+        self._quotas.count_bytes(caller, size, at=tx.at)
         return size
 
     async def _discard_files(self, digests: set[str]) -> None:
@@ -140,28 +140,30 @@ class Dispatcher:
         if not digests:
             return
         with contextlib.suppress(errors.StorageFailed):  # housekeeping removes the files later
-            await self._store.write(lambda tx: self._blobs.discard(digests, tx.documents.uses_blob), quick=True)
+            await self._store.write(
+                lambda tx: self._blobs.discard_unneeded(digests, tx.documents.uses_blob), quick=True
+            )
 
     async def _commit_request(
         self, operation: Operation, binding: Binding, request: Any, caller: Caller, key: str, *extra: Any
     ) -> Any:
-        quick = binding.quick(request)
+        quick = binding.is_quick(request)
 
         def carry_out(tx: Tx) -> Any:
-            require_live(tx, caller)
-            return binding.do(tx, caller, request, *extra)
+            require_live_caller(tx, caller)
+            return binding.carry_out(tx, caller, request, *extra)
 
         if not key:
             return await self._store.write(carry_out, quick=quick)
 
         def carry_out_once(tx: Tx) -> Any:
-            require_live(tx, caller)
+            require_live_caller(tx, caller)
             first = _find_first_answer(tx, operation, binding, request, caller, key)
             if first is not None:
                 return first
-            answer = binding.do(tx, caller, request, *extra)
-            stored = binding.conceal(answer) if binding.conceal else answer
-            tx.idempotency.keep(
+            answer = binding.carry_out(tx, caller, request, *extra)
+            stored = binding.hide_secret(answer) if binding.hide_secret else answer
+            tx.idempotency.store_response(
                 caller.name,
                 key,
                 operation=operation.name,
@@ -174,7 +176,7 @@ class Dispatcher:
         return await self._store.write(carry_out_once, quick=quick)
 
 
-def permit(operation: Operation, caller: Caller) -> None:
+def require_permission(operation: Operation, caller: Caller) -> None:
     """Refuse an operation that the caller's role or member does not allow."""
     if caller.deny and operation.name in caller.deny:
         raise errors.NotPermitted(
@@ -182,14 +184,14 @@ def permit(operation: Operation, caller: Caller) -> None:
             hint="`maestro commands` lists the commands that you may run.",
             data={"role": caller.role, "operation": operation.name},
         )
-    if permits(operation.callers, caller.role) or (caller.allow and operation.name in caller.allow):
+    if permits_role(operation.callers, caller.role) or (caller.allow and operation.name in caller.allow):
         return
     if caller.role is Role.NOBODY:
         raise errors.NotAuthenticated(
             "Maestro does not know who is calling.",
             hint="Set MAESTRO_TOKEN, or call from a process of the person who runs the server.",
         )
-    action = f"run `maestro {operation.command.words}`" if operation.command else f"call {operation.name}"
+    action = f"run `maestro {operation.command.command_path}`" if operation.command else f"call {operation.name}"
     raise errors.NotPermitted(
         f"A {caller.role} may not {action}.",
         hint="`maestro commands` lists the commands that you may run.",
@@ -208,7 +210,7 @@ def _find_first_answer(
     if name != operation.name or digest != _hash_request(request):
         raise errors.KeyReused(data={"key": key, "operation": name})
     first = msgspec.json.decode(response, type=operation.response)
-    return binding.reveal(first) if binding.reveal else first
+    return binding.restore_secret(first) if binding.restore_secret else first
 
 
 def _require_valid_key(key: str) -> None:

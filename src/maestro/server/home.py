@@ -17,7 +17,7 @@ _RETRY_SECONDS = 0.02
 _PROBE_SECONDS_MAX = 0.5  # a command holds the lock for at most this time, to find out whether a server runs
 
 
-def prepare(home: Path) -> None:
+def prepare_home(home: Path) -> None:
     """Create the directory with access for its owner only; refuse a directory that other users can read or change."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)

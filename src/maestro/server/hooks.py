@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from maestro.operations.app import Peer
+from maestro.operations.app import SocketPeer
 from maestro.server.app import Server
-from maestro.server.http import hosts
+from maestro.server.http import allowed_hosts
 from maestro.surfaces.cli.channel import Channel
 from maestro.surfaces.cli.commands import TOKEN, Hook
 from maestro.surfaces.cli.frames import Invocation
-from maestro.surfaces.hooks.answers import Hooks
+from maestro.surfaces.hooks.answers import HookAnswers
 from maestro.surfaces.hooks.command import HookCommand
 from maestro.surfaces.hooks.http import HookEndpoint
-from maestro.surfaces.rest.guard import Guard
+from maestro.surfaces.rest.guard import HeaderGuard
 
 
-def hooks(server: Server) -> Hooks:
+def build_hook_answers(server: Server) -> HookAnswers:
     """Return the part that both transports share."""
-    return Hooks(server.hook_desk, server.hook_firings)
+    return HookAnswers(server.hook_handler, server.hook_firings)
 
 
-def endpoint(server: Server, shared: Hooks) -> HookEndpoint:
-    return HookEndpoint(server, shared, guard=Guard(hosts(server)).check)
+def build_endpoint(server: Server, shared: HookAnswers) -> HookEndpoint:
+    return HookEndpoint(server, shared, guard=HeaderGuard(allowed_hosts(server)).check_headers)
 
 
-def command(server: Server, shared: Hooks) -> Hook:
+def build_hook_command(server: Server, shared: HookAnswers) -> Hook:
     """Return the function that serves `maestro hook`."""
     hook_command = HookCommand(server, shared)
 
-    async def serve(channel: Channel, peer: Peer | None, invocation: Invocation, arguments: list[str]) -> bool:
+    async def serve(channel: Channel, peer: SocketPeer | None, invocation: Invocation, arguments: list[str]) -> bool:
         token = invocation.environment.get(TOKEN, "")
-        return await hook_command.serve(channel, arguments, peer=peer, directory=invocation.directory, token=token)
+        return await hook_command.serve_hook(
+            channel, arguments, peer=peer, directory=invocation.directory, token=token
+        )
 
     return serve

@@ -23,18 +23,18 @@ from maestro.operations.registry import REGISTRY
 from maestro.server.app import Server
 from maestro.server.http_protocol import BoundedProtocol
 from maestro.server.sparse_log import SparseLog
-from maestro.server.strangers import Strangers, strangers_max
+from maestro.server.strangers import UnidentifiedConnections, unidentified_max
 from maestro.surfaces.hooks.http import PREFIX as HOOKS
 from maestro.surfaces.hooks.http import HookEndpoint
-from maestro.surfaces.mcp.endpoint import Endpoint
-from maestro.surfaces.rest.app import Rest
-from maestro.surfaces.rest.guard import Guard
+from maestro.surfaces.mcp.endpoint import McpEndpoint
+from maestro.surfaces.rest.app import RestApplication
+from maestro.surfaces.rest.guard import HeaderGuard
 
 _PORTS_TRIED_MAX = 100
 _GRACE_SECONDS = 1  # for unfinished requests: writes take milliseconds; waits and streams would never end
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Return a listening socket at the port, or at the next free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, port + _PORTS_TRIED_MAX) if port else (0,):
@@ -58,14 +58,14 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class Http:
+class HttpApplication:
     """The ASGI application: /api, /hooks and /mcp go to their surfaces, all other paths to the pages."""
 
-    def __init__(self, server: Server, mcp: Endpoint, hooks: HookEndpoint) -> None:
-        self._rest = Rest(server, REGISTRY, hosts=hosts(server), version=__version__)
+    def __init__(self, server: Server, mcp: McpEndpoint, hooks: HookEndpoint) -> None:
+        self._rest = RestApplication(server, REGISTRY, hosts=allowed_hosts(server), version=__version__)
         self._mcp = mcp
         self._hooks = hooks
-        self._guard = Guard(hosts(server))
+        self._guard = HeaderGuard(allowed_hosts(server))
         self._pages = Starlette(routes=[Route("/", _front_page)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,14 +80,14 @@ class Http:
 
     async def _serve_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            self._guard.check(scope["headers"])
+            self._guard.check_headers(scope["headers"])
         except errors.NotPermitted as error:
             await PlainTextResponse(f"{error.message}\n", status_code=403)(scope, receive, send)
         else:
             await self._pages(scope, receive, send)
 
 
-def hosts(server: Server) -> list[str]:
+def allowed_hosts(server: Server) -> list[str]:
     """Return the host names under which clients may call this server, besides the names of loopback."""
     return [server.settings.host, *server.settings.allowed_hosts.split(",")]
 
@@ -121,11 +121,14 @@ class _StoppableUvicorn(uvicorn.Server):
             connection.transport.abort()
 
 
-async def serve(app: Http, listener: socket.socket, stopping: asyncio.Event) -> None:
+async def serve_http(app: HttpApplication, listener: socket.socket, stopping: asyncio.Event) -> None:
     """Answer HTTP requests until the stop event is set."""
     config = uvicorn.Config(
         app,
-        http=cast(type[asyncio.Protocol], partial(BoundedProtocol, unidentified=Strangers(most=strangers_max()))),
+        http=cast(
+            type[asyncio.Protocol],
+            partial(BoundedProtocol, unidentified=UnidentifiedConnections(connections_max=unidentified_max())),
+        ),
         ws="none",
         lifespan="off",
         log_config=None,

@@ -15,10 +15,10 @@ from maestro.core import limits
 from maestro.core.errors import Invalid, LimitReached, TimedOut, TooLarge
 from maestro.server import descriptors
 from maestro.server.joined_writes import JoinedWrites
-from maestro.server.strangers import Strangers
-from maestro.surfaces.connections import ADMIT
-from maestro.surfaces.mcp.http import FATE
-from maestro.surfaces.refusals import REFUSALS
+from maestro.server.strangers import UnidentifiedConnections
+from maestro.surfaces.connections import MARK_IDENTIFIED_KEY
+from maestro.surfaces.mcp.asgi import OUTCOME_KEY
+from maestro.surfaces.refusals import REFUSAL_LOG
 from maestro.system import memory
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ _RESET_SECONDS_MAX = 0.1
 _TCP_CLOSE_WAIT = 8  # of Linux: the client has closed its end, and its system has not refused any data of ours
 
 
-class Fate:
+class TcpOutcome:
     """How a connection ended: whether the client has read every answer. An answer with mail depends on this."""
 
     is_watched = False  # an answer with mail was sent over the connection
     is_broken = False  # the client left, and has not read every answer, or may not have
 
-    def ended(self, descriptor: int) -> None:
+    def note_client_close(self, descriptor: int) -> None:
         """Find out whether a client that closed its end has read every answer.
 
         The system of a client with unread data resets the connection at once or soon after. A copy of the socket
@@ -84,17 +84,17 @@ class BoundedProtocol(HttpToolsProtocol):
     _is_unidentified = True
     _timer: asyncio.TimerHandle | None = None
 
-    def __init__(self, *args: Any, unidentified: Strangers, **uvicorn_arguments: Any) -> None:
+    def __init__(self, *args: Any, unidentified: UnidentifiedConnections, **uvicorn_arguments: Any) -> None:
         super().__init__(*args, **uvicorn_arguments)
         self._unidentified = unidentified
         self._cycles: deque[RequestResponseCycle] = deque()  # requests without an answer
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._outcome = Fate()
+        self._outcome = TcpOutcome()
         super().connection_made(JoinedWrites(transport, self.loop))
-        refusal = descriptors.refusal(transport.get_extra_info("socket").fileno())
+        refusal = descriptors.refuse_high_descriptor(transport.get_extra_info("socket").fileno())
         if refusal is not None:
-            REFUSALS.note(refusal)
+            REFUSAL_LOG.log_refusal(refusal)
             self._refuse_request(_encode_refusal("503 Service Unavailable", refusal))
             return
         self._head_started_at = self.loop.time()
@@ -103,7 +103,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def eof_received(self) -> None:
         self._outcome.is_broken |= self._is_answering()
-        self._outcome.ended(self.transport.get_extra_info("socket").fileno())
+        self._outcome.note_client_close(self.transport.get_extra_info("socket").fileno())
         super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -117,7 +117,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    def admit(self) -> None:
+    def mark_identified(self) -> None:
         """Mark the connection as identified: its caller is known from now on."""
         self._is_unidentified = False
         self._unidentified.discard(self)
@@ -158,7 +158,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._disconnect_cycles()
         self.flow.resume_reading()
         self.transport.write(answer)
-        self.loop.call_later(limits.http_drop_seconds_max, self.transport.close)
+        self.loop.call_later(limits.refused_body_read_seconds_max, self.transport.close)
 
     def _disconnect_cycles(self) -> None:
         """Tell every request of the connection about the client's end. uvicorn tells only the last request."""
@@ -169,9 +169,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self.scope[FATE] = self._outcome  # type: ignore[literal-required]
+        self.scope[OUTCOME_KEY] = self._outcome  # type: ignore[literal-required]
         if self._is_unidentified:
-            self.scope[ADMIT] = self.admit  # type: ignore[literal-required]
+            self.scope[MARK_IDENTIFIED_KEY] = self.mark_identified  # type: ignore[literal-required]
         super().on_headers_complete()
         self._keep_cycle()
 
@@ -187,12 +187,12 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             super().on_body(body)
         except MemoryError as problem:  # otherwise the parser reports a fault of the request
-            if fault := REFUSALS.fault_of(problem):
+            if fault := REFUSAL_LOG.find_system_fault(problem):
                 self._refuse_rest_of_body(_encode_refusal("503 Service Unavailable", fault))
 
     def on_message_complete(self) -> None:
         if self._body_bytes > limits.large_body_bytes:
-            memory.give_back_soon()
+            memory.give_memory_back_soon()
         self._in_head, self._head_bytes, self._body_bytes = True, 0, 0
         super().on_message_complete()
 

@@ -11,25 +11,25 @@ import os
 from pathlib import Path
 
 from maestro.core import errors
-from maestro.domain.callers import Caller, nobody, person
-from maestro.operations.app import Peer
+from maestro.domain.callers import Caller, person_caller, unidentified_caller
+from maestro.operations.app import SocketPeer
 from maestro.server.secrets import Secrets
-from maestro.services.sessions.presence import Presence
-from maestro.services.sessions.records import hash_token, revive
+from maestro.services.sessions.lifecycle import hash_token, revive_session
+from maestro.services.sessions.presence import PresenceTracker
 from maestro.store.base import Store, Tx
-from maestro.supervisor import is_supervisor_name, process_name
+from maestro.supervisor import is_supervisor_name, supervisor_process_name
 from maestro.system import processes
 
 
 class Identities:
     """The callers behind tokens and processes, read from the store and cached until an event changes a session."""
 
-    def __init__(self, store: Store, secrets: Secrets, presence: Presence, *, human: str, home: Path) -> None:
+    def __init__(self, store: Store, secrets: Secrets, presence: PresenceTracker, *, human: str, home: Path) -> None:
         self._store = store
         self._secrets = secrets
         self._presence = presence
         self._human = human
-        self._supervisor = process_name(str(home))
+        self._supervisor = supervisor_process_name(str(home))
         self._pid = os.getpid()
         self._own_processes = _own_ancestors()
         self._unknown_runners: dict[tuple[int, str], str] = {}
@@ -38,7 +38,7 @@ class Identities:
         self._token_hashes: dict[str, str] = {}  # token hash by session id
         self._changes = 0
 
-    def forget(self, session_id: str | None = None) -> None:
+    def forget_callers(self, session_id: str | None = None) -> None:
         """Forget the cached caller of a session, or of all sessions, because an event changed the session."""
         self._changes += 1
         if session_id is None:
@@ -57,25 +57,25 @@ class Identities:
         self._changes += 1
         self._sessions_by_process = None
 
-    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
+    async def identify(self, *, token: str, peer: SocketPeer | None, again: bool = False) -> Caller:
         """Return who is calling. A token is checked first; a wrong token is refused, whatever the process is."""
         if token:
             caller = await self._find_by_token(token)
         elif peer is None or peer.uid != os.getuid():
-            caller = nobody()
+            caller = unidentified_caller()
         else:
             caller = await self._find_by_process(peer.pid)
         if caller.session_id is not None:
-            self._presence.heard(caller.session_id, again=again)  # a call is a sign of life
+            self._presence.record_sign(caller.session_id, is_repeated=again)  # a call is a sign of life
         return caller
 
-    async def anew(self, caller: Caller) -> Caller:
+    async def refresh_caller(self, caller: Caller) -> Caller:
         """Return the same caller with its present rights."""
         return await self._find_by_session(caller.session_id) if caller.session_id is not None else caller
 
     async def _find_by_token(self, token: str) -> Caller:
-        if self._secrets.is_person(token):
-            return person(self._human)
+        if self._secrets.is_person_token(token):
+            return person_caller(self._human)
         hashed = hash_token(token)
         cached = self._callers_by_token.get(hashed)
         if cached is not None:
@@ -84,7 +84,7 @@ class Identities:
         caller = await self._store.read(lambda tx: tx.sessions.caller_by_token(hashed), quick=True)
         if caller is None:
             is_lost = await self._store.read(lambda tx: tx.sessions.lost_by_token(hashed), quick=True)
-            caller = await self._store.write(lambda tx: revive(tx, hashed)) if is_lost else None
+            caller = await self._store.write(lambda tx: revive_session(tx, hashed)) if is_lost else None
         if caller is None:
             raise errors.NotAuthenticated(
                 "The token is not valid: its session has ended, or Maestro did not issue the token.",
@@ -98,8 +98,8 @@ class Identities:
     async def refuse_start_by_session(self) -> None:
         """Refuse to run as a descendant of a session: the server would have the session's environment."""
         try:
-            _, *ancestors = processes.ancestry(os.getpid())
-        except processes.ChainBroken:
+            _, *ancestors = processes.ancestors_of(os.getpid())
+        except processes.AncestryUnreadable:
             return  # a container may hide the parents; the client has checked its environment
         if ancestors and ancestors[0].name == self._supervisor:
             ancestors = ancestors[1:]
@@ -114,17 +114,17 @@ class Identities:
 
     async def _find_by_process(self, pid: int) -> Caller:
         try:
-            chain = processes.ancestry(pid)
-        except processes.ChainBroken:
-            return nobody()
+            chain = processes.ancestors_of(pid)
+        except processes.AncestryUnreadable:
+            return unidentified_caller()
         sessions = await self._session_processes()
         for process in chain:
             session_id = sessions.get((process.pid, process.started))
             if session_id is not None:  # the nearest session counts; a session that has ended is nobody
                 return await self._find_by_session(session_id)
             if process.pid == self._pid or self._is_foreign_supervisor(process):
-                return nobody()
-        return person(self._human)
+                return unidentified_caller()
+        return person_caller(self._human)
 
     def _is_foreign_supervisor(self, process: processes.Process) -> bool:
         """Return whether callers below a process are nobody because the process is a supervisor.
@@ -141,7 +141,9 @@ class Identities:
         if self._sessions_by_process is not None:
             return self._sessions_by_process
         changes = self._changes
-        sessions = await self._store.read(lambda tx: tx.sessions.with_process(), quick=True) | self._unknown_runners
+        sessions = (
+            await self._store.read(lambda tx: tx.sessions.sessions_by_process(), quick=True) | self._unknown_runners
+        )
         if changes == self._changes:
             self._sessions_by_process = sessions
         return sessions
@@ -151,12 +153,12 @@ class Identities:
 
 
 def _session_caller(tx: Tx, session_id: str) -> Caller:
-    return tx.sessions.caller(session_id) or nobody()
+    return tx.sessions.live_caller(session_id) or unidentified_caller()
 
 
 def _own_ancestors() -> set[tuple[int, str]]:
     """Return this server's process and the processes above it, as pid and start time."""
     try:
-        return {(process.pid, process.started) for process in processes.ancestry(os.getpid())}
-    except processes.ChainBroken:
+        return {(process.pid, process.started) for process in processes.ancestors_of(os.getpid())}
+    except processes.AncestryUnreadable:
         return set()

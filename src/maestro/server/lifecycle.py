@@ -19,26 +19,26 @@ from maestro.server import descriptors, hooks, http, mcp
 from maestro.server.app import Server
 from maestro.server.command_socket import CommandSocket
 from maestro.server.home import HomeLock
-from maestro.server.ready import Ready
+from maestro.server.ready import ReadyPipe
 from maestro.server.supervision import replace_killed_supervisor
-from maestro.services.programs.older_runners import find_unknown_runners, record_older_runners
 from maestro.services.projects import git_records
+from maestro.services.supervision.older_runners import find_unknown_runners, record_older_runners
 from maestro.store.layout import SERVER
 from maestro.store.sqlite import replacement
 from maestro.surfaces.cli.commands import CommandLine
-from maestro.surfaces.cli.connection import handle
-from maestro.surfaces.refusals import REFUSALS
+from maestro.surfaces.cli.connection import serve_connection
+from maestro.surfaces.refusals import REFUSAL_LOG
 
 log = logging.getLogger(__name__)
 _COLLECTION_THRESHOLDS = (50_000, 50, 50)
 
 
-async def run(home: Path, *, port: int | None, ready: Ready) -> None:
+async def run_server(home: Path, *, port: int | None, ready: ReadyPipe) -> None:
     """Serve one data directory until a signal or `maestro down` stops the server."""
     # The socket is bound by its bare name, so that a long data directory does not break its path.
     os.chdir(home)
     with HomeLock(home):
-        replacement.finish(home)
+        replacement.finish_replacement(home)
         server = Server(home)
         _prepare_for_many_connections()
         try:
@@ -63,31 +63,33 @@ def _prepare_for_many_connections() -> None:
     gc.set_threshold(*_COLLECTION_THRESHOLDS)
 
 
-async def _serve_until_stop(server: Server, port: int, ready: Ready) -> None:
+async def _serve_until_stop(server: Server, port: int, ready: ReadyPipe) -> None:
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, server.stopping.set)
     await record_older_runners(server.store, server.runners)
     server.identities.add_unknown_runners(await find_unknown_runners(server.store, server.runners))
     await server.identities.refuse_start_by_session()
-    await server.void_exposed_tokens()
-    await server.quotas.remember(server.store)
-    await git_records.load(server.store)
-    await server.findings.take_note()
-    await server.unheard_hooks.run_once()  # late hooks are older than every request from here on
-    listener = http.listen(server.settings.host, port)
+    await server.replace_exposed_tokens()
+    await server.quotas.load_bytes_of_day(server.store)
+    await git_records.load_records(server.store)
+    await server.restart_findings.note_live_sessions()
+    await server.late_hooks.run_once()  # late hooks are older than every request from here on
+    listener = http.open_listener(server.settings.host, port)
     server.url = http.url_of(listener)
-    mcp_endpoint = mcp.endpoint(server)
-    hook_answers = hooks.hooks(server)
-    command_line = CommandLine(server, pipe=mcp.pipe(server, mcp_endpoint), hook=hooks.command(server, hook_answers))
+    mcp_endpoint = mcp.build_endpoint(server)
+    hook_answers = hooks.build_hook_answers(server)
+    command_line = CommandLine(
+        server, pipe=mcp.build_pipe_server(server, mcp_endpoint), hook=hooks.build_hook_command(server, hook_answers)
+    )
     connections = _CommandConnections(command_line)
     command_socket = CommandSocket(connections)
     await command_socket.open()
-    http_app = http.Http(server, mcp_endpoint, hooks.endpoint(server, hook_answers))
-    http_server = asyncio.create_task(http.serve(http_app, listener, server.stopping))
+    http_app = http.HttpApplication(server, mcp_endpoint, hooks.build_endpoint(server, hook_answers))
+    http_server = asyncio.create_task(http.serve_http(http_app, listener, server.stopping))
     _write_server_file(server)
     replace_killed_supervisor(server.home, server.stopping.set)
-    ready.say("ready")
+    ready.report_result("ready")
     log.info("serving %s at %s (pid %d)", server.home, server.url, os.getpid())
     try:
         await server.stopping.wait()
@@ -98,7 +100,7 @@ async def _serve_until_stop(server: Server, port: int, ready: Ready) -> None:
         await mcp_endpoint.stop()
         server.stopping.set()
         await http_server
-        REFUSALS.flush()
+        REFUSAL_LOG.flush()
         Path(SERVER).unlink(missing_ok=True)
 
 
@@ -114,8 +116,8 @@ class _CommandConnections:
         assert task is not None
         self._running.add(task)
         try:
-            refusal = descriptors.refusal(writer.get_extra_info("socket").fileno())
-            await handle(reader, writer, self._command_line, refusal=refusal)
+            refusal = descriptors.refuse_high_descriptor(writer.get_extra_info("socket").fileno())
+            await serve_connection(reader, writer, self._command_line, refusal=refusal)
         except asyncio.CancelledError:
             log.info("ended a running command because the server stops")
         finally:

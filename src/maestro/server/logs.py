@@ -14,10 +14,10 @@ class _RedactingFormatter(logging.Formatter):
     """A formatter that hides tokens in entries and in tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return redaction.hide(super().format(record))
+        return redaction.hide_tokens(super().format(record))
 
 
-def configure() -> None:
+def configure_logging() -> None:
     """Write the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_RedactingFormatter(_FORMAT))

@@ -5,47 +5,49 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from maestro.operations.app import Peer
-from maestro.prompts.calls import as_tools
+from maestro.operations.app import SocketPeer
+from maestro.prompts.call_names import replace_commands_with_tools
 from maestro.server.app import Server
-from maestro.server.http import hosts
-from maestro.surfaces.cli.channel import Piped
+from maestro.server.http import allowed_hosts
+from maestro.surfaces.cli.channel import PipedChannel
 from maestro.surfaces.cli.commands import Pipe
 from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.render import answers
-from maestro.surfaces.cli.render.style import View, finish
-from maestro.surfaces.mcp.calls import Calls
-from maestro.surfaces.mcp.endpoint import Endpoint
-from maestro.surfaces.mcp.stdio import Origin, Stdio
-from maestro.surfaces.rest.guard import Guard
+from maestro.surfaces.cli.render.style import View, finish_text
+from maestro.surfaces.mcp.calls import ToolCalls
+from maestro.surfaces.mcp.endpoint import McpEndpoint
+from maestro.surfaces.mcp.stdio import PipeOrigin, StdioServer
+from maestro.surfaces.rest.guard import HeaderGuard
 
 _PLAIN_VIEW = View()
 # The lines in which a renderer names the next command. All other text of an answer stays as its author wrote it.
 _NEXT_COMMAND = re.compile(r"(?m)^  (?:… cut short; the whole of it: |.*take it with: )maestro .*$")
 
 
-def words(answer: Any) -> str:
+def render_answer(answer: Any) -> str:
     """Return an answer as text for a model: without colours, and with the names of tools instead of commands."""
-    rendered = answers.render(answer, _PLAIN_VIEW)
+    rendered = answers.render_answer(answer, _PLAIN_VIEW)
     out = rendered.out.decode(errors="replace") if isinstance(rendered.out, bytes) else rendered.out
-    notes = "".join(f"{as_tools(note)}\n" for note in rendered.notes)
-    return finish(_NEXT_COMMAND.sub(lambda match: as_tools(match[0]), out) + notes)
+    notes = "".join(f"{replace_commands_with_tools(note)}\n" for note in rendered.notes)
+    return finish_text(_NEXT_COMMAND.sub(lambda match: replace_commands_with_tools(match[0]), out) + notes)
 
 
-def endpoint(server: Server) -> Endpoint:
+def build_endpoint(server: Server) -> McpEndpoint:
     """Return the MCP endpoint. The end of a Maestro session also ends the MCP sessions of its clients."""
-    calls = Calls(server, words=words, hints=as_tools)
-    new_endpoint = Endpoint(server, calls, guard=Guard(hosts(server)).check, words=words)
-    server.on_session_end = new_endpoint.session_ended
-    server.on_rights_change = new_endpoint.listings.changed
+    calls = ToolCalls(server, render_answer=render_answer, render_hint=replace_commands_with_tools)
+    new_endpoint = McpEndpoint(
+        server, calls, guard=HeaderGuard(allowed_hosts(server)).check_headers, render_answer=render_answer
+    )
+    server.on_session_end = new_endpoint.hang_up_on_session
+    server.on_rights_change = new_endpoint.tool_lists.schedule_check
     return new_endpoint
 
 
-def pipe(server: Server, mcp_endpoint: Endpoint) -> Pipe:
+def build_pipe_server(server: Server, mcp_endpoint: McpEndpoint) -> Pipe:
     """Return the function that serves `maestro mcp`, with the same engine as over HTTP."""
-    stdio = Stdio(server, mcp_endpoint.short, mcp_endpoint.engine, mcp_endpoint.listings)
+    stdio = StdioServer(server, mcp_endpoint.fast_path, mcp_endpoint.engine, mcp_endpoint.tool_lists)
 
-    async def serve(channel: Piped, peer: Peer | None, invocation: Invocation) -> None:
-        await stdio.serve(channel, Origin(peer, invocation.directory, invocation.environment))
+    async def serve(channel: PipedChannel, peer: SocketPeer | None, invocation: Invocation) -> None:
+        await stdio.serve_pipe(channel, PipeOrigin(peer, invocation.directory, invocation.environment))
 
     return serve

@@ -14,29 +14,29 @@ from maestro.core import errors
 from maestro.operations import server as ops
 from maestro.services import backups
 from maestro.store.blobs import Blobs
-from maestro.store.health import Health, lost_events
+from maestro.store.health import StorageHealth, find_lost_events
 from maestro.store.layout import BLOBS, DATABASE, LOCK, MARK
 from maestro.store.mark import Mark
 from maestro.store.sqlite import checks, replacement
-from maestro.store.sqlite.connection import translated
+from maestro.store.sqlite.connection import translate_error
 
 
-def back_up(home: Path, target: Path, *, allow_missing: bool) -> ops.BackupDone:
+def back_up_offline(home: Path, target: Path, *, allow_missing: bool) -> ops.BackupResult:
     """Write a backup of a data directory that no server uses, without writing into the directory."""
-    backups.require_free(target)
-    with _without_server(home), backups.workshop_beside(target) as folder:
-        replacement.require_none(home)
+    backups.require_free_target(target)
+    with _without_server(home), backups.temporary_folder_beside(target) as folder:
+        replacement.refuse_unfinished_replacement(home)
         copy = folder / DATABASE
         _copy_database(home, copy)
         if not allow_missing:
             _require_no_loss(home, copy)
-        return backups.finish(copy, Blobs(home / BLOBS), target, checks=checks, allow_missing=allow_missing)
+        return backups.pack_and_verify(copy, Blobs(home / BLOBS), target, checks=checks, allow_missing=allow_missing)
 
 
 def _require_no_loss(home: Path, copy: Path) -> None:
     """Refuse a store that has lost events: it is behind its mark, or has a recorded loss that is not accepted."""
-    Health(home).require_no_loss()
-    lost = lost_events(checks.last_event(copy), Mark(home / MARK).read())
+    StorageHealth(home).require_no_lost_events()
+    lost = find_lost_events(checks.last_event_seq(copy), Mark(home / MARK).read())
     if lost is not None:
         raise errors.StorageDamaged(lost.text, hint="Back up without these events: --allow-missing")
 
@@ -73,4 +73,4 @@ def _copy_database(home: Path, copy: Path) -> None:
         with contextlib.closing(sqlite3.connect(copy)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:
-        raise translated(error, home / DATABASE) from error
+        raise translate_error(error, home / DATABASE) from error

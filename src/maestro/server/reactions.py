@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from maestro.domain.events import Event, Kind
-from maestro.server.upkeep import NUDGED
+from maestro.domain.events import Event, EventKind
+from maestro.server.jobs import JOBS_BY_EVENT
 
 if TYPE_CHECKING:
     from maestro.server.app import Server
 
 # These events do not invalidate cached callers.
-_CALLER_UNCHANGED = (Kind.SESSION_STATUS_CHANGED, Kind.SESSION_REPORTED)
+_CALLER_UNCHANGED = (EventKind.SESSION_STATUS_CHANGED, EventKind.SESSION_REPORTED)
 
 
 class Reactions:
@@ -21,7 +21,7 @@ class Reactions:
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def react(self, events: Sequence[Event]) -> None:
+    def react_to_events(self, events: Sequence[Event]) -> None:
         for kind in {event.kind for event in events}:
             self._react_to_kind(kind)
         for event in events:
@@ -31,18 +31,18 @@ class Reactions:
     def _react_to_kind(self, kind: str) -> None:
         """React once to all events of a kind in the commit."""
         server = self._server
-        for job in NUDGED.get(kind, ()):
-            server.upkeep.nudge(job)
+        for job in JOBS_BY_EVENT.get(kind, ()):
+            server.background_jobs.nudge_job(job)
         if kind.startswith("mail."):
             return  # the most frequent events by far; they invalidate no cached value
-        if kind.startswith("member.") or kind == Kind.SESSION_ADOPTED:  # an adoption changes several sessions
-            server.identities.forget()
-        if kind == Kind.SESSION_ADOPTED:
-            server.families.forget()
-        if kind == Kind.MEMBER_CHANGED:
+        if kind.startswith("member.") or kind == EventKind.SESSION_ADOPTED:  # an adoption changes several sessions
+            server.identities.forget_callers()
+        if kind == EventKind.SESSION_ADOPTED:
+            server.families.forget_families()
+        if kind == EventKind.MEMBER_CHANGED:
             server.on_rights_change()
-        if kind == Kind.PROJECT_CHANGED:
-            server.places.forget()
+        if kind == EventKind.PROJECT_CHANGED:
+            server.project_locator.forget_locations()
 
     def _react_to_session_event(self, event: Event) -> None:
         server, session_id = self._server, event.subject
@@ -50,14 +50,14 @@ class Reactions:
             return
         server.identities.forget_processes()
         if event.kind not in _CALLER_UNCHANGED:
-            server.identities.forget(session_id)
+            server.identities.forget_callers(session_id)
         match event.kind:
-            case Kind.SESSION_ENDED | Kind.SESSION_LOST:
-                server.presence.forget(session_id)
-                server.hook_desk.forget(session_id)
+            case EventKind.SESSION_ENDED | EventKind.SESSION_LOST:
+                server.presence.forget_session(session_id)
+                server.hook_handler.forget_session(session_id)
                 server.on_session_end(session_id)
-            case Kind.SESSION_TURN_ENDED:
-                server.hook_desk.turn_ended(session_id)
-            case Kind.SESSION_RESUMED:
-                server.processes.forget(session_id)
-                server.hook_desk.forget(session_id)
+            case EventKind.SESSION_TURN_ENDED:
+                server.hook_handler.handle_turn_end(session_id)
+            case EventKind.SESSION_RESUMED:
+                server.process_watch.forget_process_end(session_id)
+                server.hook_handler.forget_session(session_id)

@@ -6,7 +6,7 @@ import contextlib
 import os
 
 
-class Ready:
+class ReadyPipe:
     """The pipe that MAESTRO_READY_FD names. Without the variable, no process waits for a report."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class Ready:
             with contextlib.suppress(OSError):
                 os.set_inheritable(self._descriptor, False)
 
-    def say(self, line: str) -> None:
+    def report_result(self, line: str) -> None:
         """Write one line and close the pipe. Further lines are dropped."""
         if self._descriptor < 0:
             return

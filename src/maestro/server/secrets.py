@@ -20,7 +20,7 @@ from maestro.store.layout import SECRET, TOKEN
 from maestro.system import private_home, small_files
 
 _CHARS_MIN = 32  # a shorter secret is damaged
-_REPLACE_HINT = f"Replace it: {private_home.FIX}"
+_REPLACE_HINT = f"Replace it: {private_home.FIX_COMMAND}"
 
 
 def _load_secret(file: Path, fresh: str) -> str:
@@ -83,7 +83,7 @@ class Secrets:
         """Remove the mark of exposed secrets. The caller has replaced the tokens before."""
         self._exposure_mark.unlink(missing_ok=True)
 
-    def is_person(self, token: str) -> bool:
+    def is_person_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._person.encode())
 
     def session_token(self, session_id: str) -> str:
@@ -93,8 +93,8 @@ class Secrets:
 
     def runner_secret(self, session_id: str, epoch: int) -> str:
         """Return the secret of a session's runner for one epoch. The agent's environment does not hold the secret."""
-        return self.mark(f"runner {session_id} {epoch}")
+        return self.sign_text(f"runner {session_id} {epoch}")
 
-    def mark(self, text: str) -> str:
+    def sign_text(self, text: str) -> str:
         """Return a signature of a text. Only the key of this data directory gives the signature."""
         return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:32]

@@ -21,7 +21,7 @@ DEFAULT_PORT = 4747
 _Line = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, with their defaults."""
 
     # The person's name on records; empty means the login.
@@ -78,45 +78,45 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     remote: Annotated[_Line, Meta(min_length=1)] = "origin"
 
 
-def load(home: Path) -> Settings:
+def load_settings(home: Path) -> ServerSettings:
     """Return the settings of a data directory; refuse a file with errors instead of guessing."""
     file = home / SETTINGS
     try:
-        return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Settings)
+        return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), ServerSettings)
     except FileNotFoundError:
-        return Settings()
+        return ServerSettings()
     except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
         raise errors.Invalid(f"{file} cannot be used: {error}.", hint="Correct the file, or move it away.") from error
 
 
-def change(home: Path, name: str, value: str) -> Settings:
+def change_setting(home: Path, name: str, value: str) -> ServerSettings:
     """Change one setting and replace the file in one step."""
-    known(name)
-    values = msgspec.structs.asdict(load(home))
-    value_type = type(getattr(Settings(), name))
+    require_known_setting(name)
+    values = msgspec.structs.asdict(load_settings(home))
+    value_type = type(getattr(ServerSettings(), name))
     try:
         values[name] = msgspec.convert(value, value_type, strict=False)
-        settings = msgspec.convert(values, Settings)
+        settings = msgspec.convert(values, ServerSettings)
     except msgspec.ValidationError as error:
         raise errors.Invalid(f"{value!r} is not a valid value for {name}: {error}.") from error
-    defaults = msgspec.structs.asdict(Settings())
+    defaults = msgspec.structs.asdict(ServerSettings())
     lines = [f"{key} = {_encode_toml(given)}\n" for key, given in values.items() if given != defaults[key]]
     try:
-        small_files.write_whole(home / SETTINGS, "".join(lines))
+        small_files.write_durably(home / SETTINGS, "".join(lines))
     except OSError as error:
         raise errors.storage_fault(error, f"{home / SETTINGS} cannot be written") from error
     return settings
 
 
-def known(name: str) -> None:
+def require_known_setting(name: str) -> None:
     """Refuse a name that is not a setting."""
-    if name not in Settings.__struct_fields__:
+    if name not in ServerSettings.__struct_fields__:
         raise errors.NotFound(
-            f"There is no setting {name!r}.", hint=f"The settings are: {', '.join(Settings.__struct_fields__)}."
+            f"There is no setting {name!r}.", hint=f"The settings are: {', '.join(ServerSettings.__struct_fields__)}."
         )
 
 
-def human_name(settings: Settings) -> str:
+def human_name(settings: ServerSettings) -> str:
     """Return the person's name from the settings, or the login."""
     if settings.human:
         return settings.human

@@ -9,34 +9,34 @@ from typing import Protocol
 from maestro.core import limits
 
 
-class Connection(Protocol):
+class ClosableConnection(Protocol):
     """A connection that can be closed."""
 
     def turn_away(self) -> None: ...
 
 
-class Strangers:
+class UnidentifiedConnections:
     """The newest connections without a caller. An honest client sends its token at once and leaves this set."""
 
-    def __init__(self, *, most: int) -> None:
-        self._most = most
-        self._connections: OrderedDict[Connection, None] = OrderedDict()
+    def __init__(self, *, connections_max: int) -> None:
+        self._most = connections_max
+        self._connections: OrderedDict[ClosableConnection, None] = OrderedDict()
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: ClosableConnection) -> None:
         """Add a new connection, and close the oldest connection if too many are open."""
         self._connections[connection] = None
         if len(self._connections) > self._most:
             oldest, _ = self._connections.popitem(last=False)
             oldest.turn_away()
 
-    def discard(self, connection: Connection) -> None:
+    def discard(self, connection: ClosableConnection) -> None:
         """Forget a connection that has a caller now or is closed."""
         self._connections.pop(connection, None)
 
 
-def strangers_max() -> int:
+def unidentified_max() -> int:
     """Return how many connections without a caller may be open, given the file limit of the process."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
-        return limits.http_strangers_max
-    return max(1, min(limits.http_strangers_max, files // limits.http_strangers_files_divisor))
+        return limits.http_unidentified_connections_max
+    return max(1, min(limits.http_unidentified_connections_max, files // limits.http_unidentified_files_divisor))

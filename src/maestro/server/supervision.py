@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from maestro.supervisor import process_name
+from maestro.supervisor import supervisor_process_name
 from maestro.system import processes
 
 log = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ def replace_killed_supervisor(home: Path, stop: Callable[[], None]) -> None:
 
 
 def _is_supervisor(pid: int, home: Path) -> bool:
-    process = processes.look_up(pid)
-    return process is not None and process.name == process_name(str(home))
+    process = processes.find_process(pid)
+    return process is not None and process.name == supervisor_process_name(str(home))
 
 
 def _start_supervisor(home: Path) -> None:

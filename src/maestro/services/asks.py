@@ -6,71 +6,70 @@ import asyncio
 
 from maestro.core import errors, ids, limits
 from maestro.domain import asks
-from maestro.domain.asks import Ask, Status
-from maestro.domain.callers import SERVER, Caller, Role
-from maestro.domain.events import Change, Kind
-from maestro.domain.messages import HUMAN, Step, Type
-from maestro.domain.sessions import Session, Source
-from maestro.domain.sessions import Status as SessionStatus
-from maestro.domain.sight import may_read
+from maestro.domain.asks import Ask, AskStatus
+from maestro.domain.callers import SERVER_NAME, Caller, Role
+from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.messages import HUMAN_MAILBOX, MessageType, ReceiptStep
+from maestro.domain.sessions import Session, SessionStatus, StatusSource
 from maestro.domain.tasks import Priority
+from maestro.domain.visibility import may_read
 from maestro.events.hub import Hub
 from maestro.operations import asks as ops
 from maestro.services.mail import receipts
-from maestro.services.mail.post import Draft, Target, post, sender_of, small
+from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
 from maestro.services.recovery import plans as recovery
-from maestro.services.scope import readable_project, task_of
-from maestro.services.sessions import kin, status
-from maestro.services.sessions.presence import Presence
+from maestro.services.scope import find_readable_project, find_task
+from maestro.services.sessions import relations, status
+from maestro.services.sessions.presence import PresenceTracker
 from maestro.store.base import Store, Tx
 from maestro.text import redaction
 
 
-def create(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask:
+def create_ask(tx: Tx, caller: Caller, request: ops.CreateAsk) -> Ask:
     """Open an ask of the caller's session. The session has the status `needs_input` until the person answers."""
-    task = task_of(tx, caller, request.task) if request.task else None
+    task = find_task(tx, caller, request.task) if request.task else None
     task_id = task.id if task else None
     return _open_ask(tx, caller, request.kind, request.title, request.message, request.choice, None, task_id)
 
 
-def open_from_mail(tx: Tx, caller: Caller, *, title: str, text: str, message_id: str, task_id: str | None) -> Ask:
+def open_ask_from_mail(tx: Tx, caller: Caller, *, title: str, text: str, message_id: str, task_id: str | None) -> Ask:
     """Open an ask for a query that a session mailed to the person."""
-    return _open_ask(tx, caller, asks.Kind.QUESTION, title, text, [], message_id, task_id)
+    return _open_ask(tx, caller, asks.AskKind.QUESTION, title, text, [], message_id, task_id)
 
 
-def open_for(tx: Tx, session: Session, *, title: str, text: str, choices: list[str]) -> Ask:
+def open_ask_for_session(tx: Tx, session: Session, *, title: str, text: str, choices: list[str]) -> Ask:
     """Open an ask of the server about a session that has ended, and so cannot ask itself."""
-    kind = asks.Kind.QUESTION
+    kind = asks.AskKind.QUESTION
     ask = _new_ask(tx, session, kind, title[: limits.subject_chars_max], text, choices, None, None)
-    _store_ask(tx, ask, actor=SERVER)
+    _store_ask(tx, ask, actor=SERVER_NAME)
     return ask
 
 
-def open_for_server(tx: Tx, project_id: str, *, title: str, text: str, choices: list[str]) -> Ask:
+def open_ask_for_server(tx: Tx, project_id: str, *, title: str, text: str, choices: list[str]) -> Ask:
     """Open an ask of the server itself, about no session. The project is where the ask is listed."""
     ask = Ask(
-        id=ids.new("req", tx.at),
+        id=ids.new_id("req", tx.at),
         project_id=project_id,
         session_id=None,
-        asked_by=SERVER,
-        kind=asks.Kind.QUESTION,
+        asked_by=SERVER_NAME,
+        kind=asks.AskKind.QUESTION,
         title=title[: limits.subject_chars_max],
         text=text,
         choices=choices,
         task_id=None,
         message_id=None,
-        status=Status.OPEN,
+        status=AskStatus.OPEN,
         answer=None,
         answered_by=None,
         created_at=tx.at,
         answered_at=None,
     )
-    _store_ask(tx, ask, actor=SERVER)
+    _store_ask(tx, ask, actor=SERVER_NAME)
     return ask
 
 
-def open_for_tool(
-    tx: Tx, session: Session, *, kind: asks.Kind, title: str, text: str, choices: list[str], task_id: str | None
+def open_ask_for_tool(
+    tx: Tx, session: Session, *, kind: asks.AskKind, title: str, text: str, choices: list[str], task_id: str | None
 ) -> Ask:
     """Open an ask of a session's program. The program itself waits for the answer."""
     ask = _new_ask(tx, session, kind, title, text, choices, None, task_id)
@@ -81,42 +80,42 @@ def open_for_tool(
 def withdraw_if_open(tx: Tx, ask_id: str, *, actor: str) -> None:
     """Withdraw an open ask, because the asking program no longer waits."""
     ask = tx.asks.get(ask_id)
-    if ask is not None and ask.status is Status.OPEN:
+    if ask is not None and ask.status is AskStatus.OPEN:
         _close_as_withdrawn(tx, ask, actor=actor)
 
 
-def has_open(tx: Tx, session: Session) -> bool:
+def has_open_asks(tx: Tx, session: Session) -> bool:
     """Return whether a session has an open ask."""
     return bool(tx.asks.open_of_session(session.id, limit=1))
 
 
-def answer(tx: Tx, caller: Caller, request: ops.AnswerAsk) -> Ask:
+def answer_ask(tx: Tx, caller: Caller, request: ops.AnswerAsk) -> Ask:
     """Record the person's answer, and send the answer as mail to the session.
 
     A program that waits for the answer gets the answer directly, without mail.
     """
     ask = _readable_ask(tx, caller, request.id)
     chosen = _record_answer(tx, caller, ask, request.answer)
-    if tx.talks.ask(ask.id) is None:
+    if tx.conversations.get_ask(ask.id) is None:
         _send_answer(tx, caller, ask, chosen)
     return tx.asks.get(ask.id) or ask
 
 
-def answered_by_mail(tx: Tx, caller: Caller, message_id: str, text: str) -> None:
+def answer_by_mail(tx: Tx, caller: Caller, message_id: str, text: str) -> None:
     """Record the person's reply to the asking message as the answer."""
     ask = tx.asks.of_message(message_id)
     if ask is not None and text.strip():
         _record_answer(tx, caller, ask, text)
 
 
-def withdraw_all(tx: Tx, session_id: str, *, actor: str) -> None:
+def withdraw_all_asks(tx: Tx, session_id: str, *, actor: str) -> None:
     """Withdraw all open asks of a session that no longer waits for answers."""
     while found := tx.asks.open_of_session(session_id, limit=limits.page_items_max):
         for ask in found:
             _close_as_withdrawn(tx, ask, actor=actor)
 
 
-def withdraw(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
+def withdraw_ask(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
     """Withdraw an ask, for the session that asked or for the person."""
     ask = _readable_ask(tx, caller, request.id)
     asks.require_open(ask)
@@ -127,46 +126,46 @@ def withdraw(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
     return tx.asks.get(ask.id) or ask
 
 
-def list_page(tx: Tx, caller: Caller, request: ops.ListAsks) -> ops.AskList:
+def list_asks(tx: Tx, caller: Caller, request: ops.ListAsks) -> ops.AskList:
     """Return a page of asks: for the person the open asks of all projects, for a session the asks of its project."""
     limit_with_next = request.limit + 1
     if caller.is_session or request.all:
         hint = "Leave out --project to see the asks of your own project."
-        project = readable_project(tx, caller, request.project, what="sees the asks", hint=hint)
-        found = tx.asks.page(project.id, after=request.cursor, limit=limit_with_next, only_open=not request.all)
+        project = find_readable_project(tx, caller, request.project, action="sees the asks", hint=hint)
+        found = tx.asks.list_page(project.id, after=request.cursor, limit=limit_with_next, only_open=not request.all)
     else:
-        found = tx.asks.open(after=request.cursor, limit=limit_with_next)
+        found = tx.asks.list_open(after=request.cursor, limit=limit_with_next)
     shown = found[: request.limit]
     return ops.AskList(asks=shown, cursor=shown[-1].id if len(found) > request.limit else None)
 
 
-def show(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
+def show_ask(tx: Tx, caller: Caller, request: ops.OneAsk) -> Ask:
     return _readable_ask(tx, caller, request.id)
 
 
 class AskWaits:
     """Waits of sessions until an ask is answered or withdrawn."""
 
-    def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
+    def __init__(self, store: Store, hub: Hub, presence: PresenceTracker) -> None:
         self._store = store
         self._hub = hub
         self._presence = presence
 
-    async def after(self, caller: Caller, request: ops.CreateAsk, ask: Ask) -> Ask:
+    async def wait_if_requested(self, caller: Caller, request: ops.CreateAsk, ask: Ask) -> Ask:
         return await self._wait_until_closed(caller, ask, request.timeout) if request.wait else ask
 
-    async def wait(self, caller: Caller, request: ops.WaitAsk) -> Ask:
+    async def wait_for_answer(self, caller: Caller, request: ops.WaitAsk) -> Ask:
         ask = await self._store.read(lambda tx: _readable_ask(tx, caller, request.id), quick=True)
         return await self._wait_until_closed(caller, ask, request.timeout)
 
     async def _wait_until_closed(self, caller: Caller, ask: Ask, timeout: int) -> Ask:
-        keys = [*kin.own_end(caller), ask.id]
-        with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
+        keys = [*relations.own_end_subjects(caller), ask.id]
+        with self._hub.subscribe(keys) as subscription, self._presence.keep_connected(caller.session_id):
             try:
                 async with asyncio.timeout(timeout / 1000):
-                    while (ask := await self._read_ask(caller, ask)).status is Status.OPEN:
-                        await subscription.wait()
-                        subscription.take()
+                    while (ask := await self._read_ask(caller, ask)).status is AskStatus.OPEN:
+                        await subscription.wait_for_event()
+                        subscription.take_events()
             except TimeoutError:
                 raise errors.TimedOut(
                     f"No answer within {timeout / 1000:g} s.",
@@ -177,7 +176,7 @@ class AskWaits:
 
     async def _read_ask(self, caller: Caller, ask: Ask) -> Ask:
         def read_ask(tx: Tx) -> Ask:
-            kin.require_live(tx, caller)
+            relations.require_live_caller(tx, caller)
             return tx.asks.get(ask.id) or ask
 
         return await self._store.read(read_ask, quick=True)
@@ -186,25 +185,27 @@ class AskWaits:
 def _open_ask(
     tx: Tx,
     caller: Caller,
-    kind: asks.Kind,
+    kind: asks.AskKind,
     title: str,
     text: str,
     choices: list[str],
     message_id: str | None,
     task_id: str | None,
 ) -> Ask:
-    session = kin.own(tx, caller)
+    session = relations.own_session(tx, caller)
     ask = _new_ask(tx, session, kind, title, text, choices, message_id, task_id)
     _store_ask(tx, ask, actor=caller.name)
     detail = f"asks: {title}"
-    status.say(tx, session, SessionStatus.NEEDS_INPUT, source=Source.REPORT, detail=detail, actor=caller.name)
+    status.apply_signal(
+        tx, session, SessionStatus.NEEDS_INPUT, source=StatusSource.REPORT, detail=detail, actor=caller.name
+    )
     return ask
 
 
 def _new_ask(
     tx: Tx,
     session: Session,
-    kind: asks.Kind,
+    kind: asks.AskKind,
     title: str,
     text: str,
     choices: list[str],
@@ -212,18 +213,18 @@ def _new_ask(
     task_id: str | None,
 ) -> Ask:
     return Ask(
-        id=ids.new("req", tx.at),
+        id=ids.new_id("req", tx.at),
         project_id=session.project_id,
         session_id=session.id,
         asked_by=session.name,
         kind=kind,
-        title=redaction.hide(title),
-        text=redaction.hide(text),
-        choices=[redaction.hide(choice) for choice in choices]
-        or (["allow", "deny"] if kind is asks.Kind.PERMISSION else []),
+        title=redaction.hide_tokens(title),
+        text=redaction.hide_tokens(text),
+        choices=[redaction.hide_tokens(choice) for choice in choices]
+        or (["allow", "deny"] if kind is asks.AskKind.PERMISSION else []),
         task_id=task_id,
         message_id=message_id,
-        status=Status.OPEN,
+        status=AskStatus.OPEN,
         answer=None,
         answered_by=None,
         created_at=tx.at,
@@ -234,17 +235,17 @@ def _new_ask(
 def _store_ask(tx: Tx, ask: Ask, *, actor: str) -> None:
     tx.asks.insert(ask)
     data = {"session": ask.session_id, "kind": ask.kind.value, "title": ask.title, "choices": ask.choices}
-    tx.log(Change(Kind.ASK_OPENED, ask.id, ask.project_id, data), actor=actor)
+    tx.log(NewEvent(EventKind.ASK_OPENED, ask.id, ask.project_id, data), actor=actor)
 
 
 def _record_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> str:
     """Close an ask with an answer, and return the answer: a choice of the ask, or the text as given."""
     asks.require_open(ask)
-    chosen = asks.chosen(ask, answer_text)
-    recovery.decided(tx, ask, chosen)
-    tx.asks.close(ask.id, status=Status.ANSWERED, answer=chosen, by=caller.name, at=tx.at)
+    chosen = asks.resolve_answer(ask, answer_text)
+    recovery.apply_choice(tx, ask, chosen)
+    tx.asks.close(ask.id, status=AskStatus.ANSWERED, answer=chosen, by=caller.name, at=tx.at)
     data = {"session": ask.session_id, "answer": chosen[:500], "title": ask.title}
-    tx.log(Change(Kind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)
+    tx.log(NewEvent(EventKind.ASK_ANSWERED, ask.id, ask.project_id, data), actor=caller.name)
     _end_wait_for_input(tx, ask, actor=caller.name)
     return chosen
 
@@ -252,33 +253,35 @@ def _record_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> str:
 def _end_wait_for_input(tx: Tx, ask: Ask, *, actor: str) -> None:
     """Set the session's status back to `working` after its last open ask is closed."""
     session = tx.sessions.get(ask.session_id) if ask.session_id else None
-    if session is None or session.ended_at is not None or has_open(tx, session):
+    if session is None or session.ended_at is not None or has_open_asks(tx, session):
         return
-    if tx.talks.ask(ask.id) is not None:
+    if tx.conversations.get_ask(ask.id) is not None:
         return  # the program itself reports when it continues
     if session.status is SessionStatus.NEEDS_INPUT:
-        status.say(tx, session, SessionStatus.WORKING, source=Source.REPORT, detail="answered", actor=actor)
+        status.apply_signal(
+            tx, session, SessionStatus.WORKING, source=StatusSource.REPORT, detail="answered", actor=actor
+        )
 
 
 def _send_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> None:
     """Send the answer as mail, so that `mail wait` returns the answer, and acknowledge the asking message."""
     asking_message = tx.mail.get(ask.message_id) if ask.message_id else None
     if asking_message is not None:
-        receipts.take(tx, caller, Step.ACKNOWLEDGED, HUMAN, asking_message.seq, via="answer")
+        receipts.record_step(tx, caller, ReceiptStep.ACKNOWLEDGED, HUMAN_MAILBOX, asking_message.seq, via="answer")
     session = tx.sessions.get(ask.session_id) if ask.session_id else None
     if session is None or session.ended_at is not None:
         return
-    posted = post(
+    posted = post_message(
         tx,
         Draft(
             sender=sender_of(tx, caller),
             project_id=ask.project_id,
             to=[session.name],
-            targets=[Target(session.id, session.project_id, name=session.name)],
-            type=Type.RESPONSE,
+            targets=[MailTarget(session.id, session.project_id, name=session.name)],
+            type=MessageType.RESPONSE,
             priority=Priority.HIGH,
             subject=f"Answer: {ask.title}"[: limits.subject_chars_max],
-            body=small(answer_text),
+            body=inline_body(answer_text),
             task_id=ask.task_id,
             parent=asking_message,
         ),
@@ -287,9 +290,9 @@ def _send_answer(tx: Tx, caller: Caller, ask: Ask, answer_text: str) -> None:
 
 
 def _close_as_withdrawn(tx: Tx, ask: Ask, *, actor: str) -> None:
-    tx.asks.close(ask.id, status=Status.WITHDRAWN, answer=None, by=actor, at=tx.at)
+    tx.asks.close(ask.id, status=AskStatus.WITHDRAWN, answer=None, by=actor, at=tx.at)
     data = {"session": ask.session_id, "title": ask.title}
-    tx.log(Change(Kind.ASK_WITHDRAWN, ask.id, ask.project_id, data), actor=actor)
+    tx.log(NewEvent(EventKind.ASK_WITHDRAWN, ask.id, ask.project_id, data), actor=actor)
 
 
 def _readable_ask(tx: Tx, caller: Caller, ask_id: str) -> Ask:

@@ -6,14 +6,14 @@ import os
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
-from maestro.domain.client_files import Access, is_in_checkout
+from maestro.domain.client_files import FileAccess, is_in_checkout
 from maestro.domain.grants import grant_of
 from maestro.domain.members import Permission
 from maestro.operations import files as ops
 from maestro.store.base import Tx
 
 
-def check(tx: Tx, caller: Caller, request: ops.CheckFile) -> ops.CheckedFile:
+def check_file(tx: Tx, caller: Caller, request: ops.CheckFile) -> ops.CheckedFile:
     """Refuse a file outside the session's checkout. The person and the grant `full` are exempt."""
     allowed = ops.CheckedFile(path=request.path, access=request.access)
     if grant_of(caller) is Permission.FULL:
@@ -33,7 +33,7 @@ def _refusal_reason(request: ops.CheckFile, directory: str | None) -> str:
     """Return why the session may not use a file."""
     if directory is None:
         return "the session has no checkout"
-    if is_in_checkout(request.path, os.path.realpath(directory), Access.READ):
+    if is_in_checkout(request.path, os.path.realpath(directory), FileAccess.READ):
         return "the file is in a settings folder of its checkout"
     return f"the file is outside its checkout {directory}"
 
@@ -44,7 +44,7 @@ def _checkout_of(tx: Tx, caller: Caller) -> str | None:
     worktree = tx.worktrees.get(session_id)
     if worktree is not None and worktree.removed_at is None:
         return worktree.path
-    workspace = tx.projects.workspace(caller.workspace_id) if caller.workspace_id else None
+    workspace = tx.projects.get_workspace(caller.workspace_id) if caller.workspace_id else None
     if workspace is not None:
         return workspace.path
     spawn = tx.spawns.get(session_id)

@@ -8,7 +8,7 @@ NEWEST = 2**62
 _DIGITS_MAX = 18
 
 
-def number(cursor: str, *, first: int = 0) -> int:
+def parse_cursor(cursor: str, *, first: int = 0) -> int:
     """Return the number in a cursor; `first` for an empty cursor."""
     if not cursor:
         return first
@@ -19,6 +19,6 @@ def number(cursor: str, *, first: int = 0) -> int:
     return int(cursor)
 
 
-def before(cursor: str) -> int:
+def parse_newest_first_cursor(cursor: str) -> int:
     """Return the number in a cursor of a list that begins with the newest entry."""
-    return number(cursor, first=NEWEST)
+    return parse_cursor(cursor, first=NEWEST)

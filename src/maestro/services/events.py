@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 
 from maestro.core import limits
 from maestro.domain.callers import Caller
-from maestro.domain.events import Event, Kind
+from maestro.domain.events import Event, EventKind
 from maestro.domain.tasks import Task
-from maestro.events.feed import Feed, PastHorizon
+from maestro.events.feed import CursorNotInLog, Feed
 from maestro.operations import server as ops
-from maestro.services.scope import readable_project
+from maestro.services.scope import find_readable_project
 from maestro.store.base import Store, Tx
 
-_SESSION_ENDS = frozenset({Kind.SESSION_ENDED.value, Kind.SESSION_LOST.value})
+_SESSION_ENDS = frozenset({EventKind.SESSION_ENDED.value, EventKind.SESSION_LOST.value})
 _OTHER_PROJECT_HINT = "Wait for an issue in another project: maestro task wait beads#12"
 
 
@@ -24,20 +24,20 @@ class EventLog:
         self._store = store
         self._feed = feed
 
-    async def page(self, caller: Caller, request: ops.ReadEvents) -> ops.EventList:
+    async def read_page(self, caller: Caller, request: ops.ReadEvents) -> ops.EventList:
         """Return a page of the log."""
         project = await self._readable_project_id(caller, request)
         kinds = frozenset(kind.value for kind in request.kind)
         try:
-            events, cursor, has_more = await self._feed.read(
+            events, cursor, has_more = await self._feed.read_page(
                 since=request.since or 0, project=project, kinds=kinds, limit=request.limit or limits.page_items_max
             )
-        except PastHorizon as too_old:
+        except CursorNotInLog as too_old:
             resync = await self._take_snapshot(project, too_old.horizon)
             return ops.EventList(events=[], resync=resync, cursor=str(resync.seq))
         return ops.EventList(events=events, cursor=str(cursor) if has_more else None)
 
-    async def stream(self, caller: Caller, request: ops.ReadEvents) -> AsyncIterator[Event | ops.Resync]:
+    async def stream_events(self, caller: Caller, request: ops.ReadEvents) -> AsyncIterator[Event | ops.Resync]:
         """Yield the events after a sequence number; with `follow`, also new events while the caller listens."""
         project = await self._readable_project_id(caller, request)
         wanted_kinds = frozenset(kind.value for kind in request.kind)
@@ -61,7 +61,7 @@ class EventLog:
                     ):
                         return
                 return
-            except PastHorizon as too_old:
+            except CursorNotInLog as too_old:
                 resync = await self._take_snapshot(project, too_old.horizon)
                 since = resync.seq
                 yield resync
@@ -70,12 +70,12 @@ class EventLog:
         self, follow: bool, since: int, project: str | None, kinds: frozenset[str]
     ) -> AsyncIterator[Event]:
         if follow:
-            async for event in self._feed.follow(since=since, project=project, kinds=kinds):
+            async for event in self._feed.follow_log(since=since, project=project, kinds=kinds):
                 yield event
             return
         has_more = True
         while has_more:
-            events, since, has_more = await self._feed.read(
+            events, since, has_more = await self._feed.read_page(
                 since=since, project=project, kinds=kinds, limit=limits.feed_page_events_max
             )
             for event in events:
@@ -92,14 +92,16 @@ class EventLog:
         """Return the sequence number to start after: as requested, else the present end with `follow`, else 0."""
         if request.since is not None:
             return request.since
-        return await self._store.read(lambda tx: tx.events.last(), quick=True) if request.follow else 0
+        return await self._store.read(lambda tx: tx.events.last_seq(), quick=True) if request.follow else 0
 
     async def _readable_project_id(self, caller: Caller, request: ops.ReadEvents) -> str | None:
         """Return the project whose events the caller reads; None for the person who reads all projects."""
         if not caller.is_session and (request.everywhere or not request.project):
             return None
         found = await self._store.read(
-            lambda tx: readable_project(tx, caller, request.project, what="reads the log", hint=_OTHER_PROJECT_HINT)
+            lambda tx: find_readable_project(
+                tx, caller, request.project, action="reads the log", hint=_OTHER_PROJECT_HINT
+            )
         )
         return found.id
 
@@ -108,11 +110,15 @@ class EventLog:
 
         def snapshot(tx: Tx) -> ops.Resync:
             tasks_max = limits.snapshot_tasks_max
-            projects = [project] if project else [listed.id for listed in tx.projects.page(after="", limit=tasks_max)]
+            projects = (
+                [project] if project else [listed.id for listed in tx.projects.list_page(after="", limit=tasks_max)]
+            )
             tasks: list[Task] = []
             for project_id in projects:
                 tasks += (
-                    tx.tasks.open(project_id, limit=tasks_max + 1 - len(tasks)) if len(tasks) <= tasks_max else []
+                    tx.tasks.list_open(project_id, limit=tasks_max + 1 - len(tasks))
+                    if len(tasks) <= tasks_max
+                    else []
                 )
             shown = [
                 {
@@ -124,6 +130,8 @@ class EventLog:
                 }
                 for task in tasks[:tasks_max]
             ]
-            return ops.Resync(seq=tx.events.last(), horizon=horizon, tasks=shown, complete=len(tasks) <= tasks_max)
+            return ops.Resync(
+                seq=tx.events.last_seq(), horizon=horizon, tasks=shown, complete=len(tasks) <= tasks_max
+            )
 
         return await self._store.read(snapshot)

@@ -16,7 +16,7 @@ class Families:
     def __init__(self) -> None:
         self._top_by_session: dict[str, str] = {}
 
-    def forget(self) -> None:
+    def forget_families(self) -> None:
         """Clear the cache, because a session has got another parent."""
         self._top_by_session.clear()
 
@@ -28,7 +28,7 @@ class Families:
         path, parent_id = [caller.name], caller.parent_id
         while parent_id is not None and parent_id not in self._top_by_session and parent_id not in path:
             path.append(parent_id)
-            route = tx.sessions.route(parent_id)
+            route = tx.sessions.mail_route(parent_id)
             parent_id = route.parent_id if route is not None else None
         top = self._top_by_session.get(parent_id, path[-1]) if parent_id is not None else path[-1]
         if len(self._top_by_session) + len(path) > limits.families_remembered_max:

@@ -16,11 +16,11 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes
 from maestro.services.families import Families
 from maestro.services.rates import Rate
-from maestro.services.sessions import kin
+from maestro.services.sessions import relations
 from maestro.store.base import Store, Tx
 
 
-class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+class QuotaBounds(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of all quotas; 0 means no limit."""
 
     sessions_per_parent: int = limits.sessions_per_parent_default
@@ -35,7 +35,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 class Quotas:
     """Counts against the quotas. A refusal names the setting that raises the quota."""
 
-    def __init__(self, families: Families, bounds: Bounds) -> None:
+    def __init__(self, families: Families, bounds: QuotaBounds) -> None:
         self._families = families
         self.bounds = bounds
         self._session_rate = Rate(bounds.sessions_per_minute)
@@ -44,26 +44,26 @@ class Quotas:
         self._day = date.min
         self._bytes_by_project: dict[str, int] = {}  # stored on the day `_day`
 
-    def may_create_task(self, tx: Tx, caller: Caller, request: task_shapes.CreateTask) -> None:
+    def count_new_task(self, tx: Tx, caller: Caller, request: task_shapes.CreateTask) -> None:
         """Count a new task of a family, and the bytes of its text."""
         self._count_in_family(tx, caller, self._task_rate, "tasks", "tasks_per_minute")
         self._count_bytes_in_transaction(tx, caller, len(request.description))
 
-    def may_edit_task(self, tx: Tx, caller: Caller, request: task_shapes.EditTask) -> None:
+    def count_edited_task(self, tx: Tx, caller: Caller, request: task_shapes.EditTask) -> None:
         """Count the bytes of a task's new text."""
         self._count_bytes_in_transaction(tx, caller, len(request.description or ""))
 
-    def may_report(self, tx: Tx, caller: Caller, request: task_shapes.ReportTask) -> None:
+    def count_report(self, tx: Tx, caller: Caller, request: task_shapes.ReportTask) -> None:
         """Count the bytes of a report."""
         self._count_bytes_in_transaction(tx, caller, len(request.text))
 
-    def may_register(self, tx: Tx, caller: Caller, request: session_ops.RegisterSession) -> None:
+    def count_registration(self, tx: Tx, caller: Caller, request: session_ops.RegisterSession) -> None:
         """Count a new session of a family; refuse the session if its parent has registered too many live sessions."""
         if not caller.is_session:
             return
         parent_id = caller.name
         if request.parent is not None:
-            parent_id = kin.named(tx, caller, request.parent, project=request.project).id
+            parent_id = relations.find_session(tx, caller, request.parent, project=request.project).id
         limit = self.bounds.sessions_per_parent
         if limit and tx.sessions.count_registered(parent_id, limit=limit) >= limit:
             raise errors.LimitReached(
@@ -73,7 +73,7 @@ class Quotas:
             )
         self._count_in_family(tx, caller, self._session_rate, "sessions", "sessions_per_minute")
 
-    def may_ask(self, tx: Tx, caller: Caller) -> None:
+    def count_ask(self, tx: Tx, caller: Caller) -> None:
         """Count a new ask; refuse the ask if the session or its parent has too many open asks."""
         if not caller.is_session:
             return
@@ -88,7 +88,7 @@ class Quotas:
             )
         self._count_in_family(tx, caller, self._ask_rate, "asks", "asks_per_minute")
 
-    def take_bytes(self, caller: Caller, size: int, *, at: datetime) -> None:
+    def count_bytes(self, caller: Caller, size: int, *, at: datetime) -> None:
         """Count the bytes that a session stores; refuse the bytes if its project has stored too many today."""
         limit, project_id = self.bounds.project_bytes_per_day, caller.project_id
         if not caller.is_session or project_id is None or not size or not limit:
@@ -112,22 +112,22 @@ class Quotas:
 
     def _count_bytes_in_transaction(self, tx: Tx, caller: Caller, size: int) -> None:
         """Count the bytes that a transaction stores, and subtract the bytes if the transaction is undone."""
-        self.take_bytes(caller, size, at=tx.at)
+        self.count_bytes(caller, size, at=tx.at)
         tx.on_undo(lambda: self.give_back_bytes(caller, size))
 
-    async def remember(self, store: Store) -> None:
+    async def load_bytes_of_day(self, store: Store) -> None:
         """Read the bytes of the day from the store, so that a restart does not reset the quota."""
 
         def read_bytes(tx: Tx) -> tuple[date, dict[str, int]]:
             midnight = datetime.combine(tx.at.date(), time(), tzinfo=tx.at.tzinfo)
-            return tx.at.date(), tx.documents.bytes_since(midnight)
+            return tx.at.date(), tx.documents.stored_bytes_since(midnight)
 
         self._day, self._bytes_by_project = await store.read(read_bytes)
 
     def _count_in_family(self, tx: Tx, caller: Caller, rate: Rate, noun: str, setting: str) -> None:
         if not caller.is_session:
             return
-        window = rate.window(self._families.top_of(tx, caller), tx.at)
+        window = rate.current_window(self._families.top_of(tx, caller), tx.at)
         if window.count >= window.most:
             raise errors.LimitReached(
                 f"The sessions of your family have created {rate.most} {noun} within a minute, the limit.",
@@ -135,7 +135,7 @@ class Quotas:
                 data={"limit": rate.most, "setting": setting},
             )
         window.count += 1
-        tx.on_undo(window.take_back)
+        tx.on_undo(window.reduce_count)
 
 
 def _refuse_too_many_open_asks(open_asks: int, limit: int, askers: str, setting: str) -> None:

@@ -11,7 +11,7 @@ from maestro.core import limits
 _MINUTE = timedelta(minutes=1)
 
 
-class Window:
+class RateWindow:
     """The count of a key within a minute. Mutable for speed, because every message counts in three windows."""
 
     __slots__ = ("count", "most", "since", "until")
@@ -22,7 +22,7 @@ class Window:
         self.most = most
         self.count = 0
 
-    def take_back(self) -> None:
+    def reduce_count(self) -> None:
         """Reduce the count, because the counted work was undone."""
         self.count -= 1
 
@@ -32,14 +32,14 @@ class Rate:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._windows: dict[Hashable, Window] = {}
+        self._windows: dict[Hashable, RateWindow] = {}
 
-    def window(self, key: Hashable, at: datetime) -> Window:
+    def current_window(self, key: Hashable, at: datetime) -> RateWindow:
         """Return the present window of a key. The caller compares `count` with `most`, and raises `count`."""
         current = self._windows.get(key)
         if current is not None and current.since <= at < current.until:
             return current
         if len(self._windows) >= limits.rates_remembered_max:
             self._windows.clear()
-        new = self._windows[key] = Window(at, self.most or math.inf)
+        new = self._windows[key] = RateWindow(at, self.most or math.inf)
         return new

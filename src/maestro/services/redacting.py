@@ -9,7 +9,7 @@ import msgspec
 from maestro.text import redaction
 
 T = TypeVar("T", bound=msgspec.Struct)
-_PREFIX_BYTES = redaction.PREFIX.encode()
+_PREFIX_BYTES = redaction.TOKEN_PREFIX.encode()
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -29,9 +29,9 @@ def _may_hold_token(struct: msgspec.Struct) -> bool:
 def _hide_in_value(value: Any) -> Any:
     kind = type(value)
     if kind is str:
-        return redaction.hide(value)
+        return redaction.hide_tokens(value)
     if kind is bytes:
-        return redaction.hide_bytes(value) if _is_text(value) else value
+        return redaction.hide_tokens_in_bytes(value) if _is_text(value) else value
     if isinstance(value, msgspec.Struct):
         return hide_tokens(value)
     if kind is list or kind is tuple:

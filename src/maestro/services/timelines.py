@@ -6,23 +6,25 @@ import msgspec
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.events import Event, Kind
+from maestro.domain.events import Event, EventKind
 from maestro.domain.sessions import Session
-from maestro.domain.sight import may_read, may_read_task, redact_event, redact_task
 from maestro.domain.tasks import Task
+from maestro.domain.visibility import may_read, may_read_task, redact_event, redact_task
 from maestro.operations import timeline as ops
 from maestro.services import cursors
-from maestro.services.mail.threads import may_see
-from maestro.services.runs import records as runs
-from maestro.services.scope import task_of
-from maestro.services.sessions import kin
+from maestro.services.mail.threads import may_see_message
+from maestro.services.runs import control as runs
+from maestro.services.scope import find_task
+from maestro.services.sessions import relations
 from maestro.store.base import Tx
 
 
-def show(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> ops.Timeline:
+def show_timeline(tx: Tx, caller: Caller, request: ops.ShowTimeline) -> ops.Timeline:
     """Return a page of the timeline of a task, a session or a run."""
     about, subjects = _subjects_of_request(tx, caller, request)
-    return _timeline_page(tx, caller, about, subjects, after=cursors.number(request.cursor), limit=request.limit)
+    return _timeline_page(
+        tx, caller, about, subjects, after=cursors.parse_cursor(request.cursor), limit=request.limit
+    )
 
 
 def _timeline_page(
@@ -32,7 +34,7 @@ def _timeline_page(
 
     The cursor counts all events, so the next page follows also after a page without readable events.
     """
-    found = tx.events.about(subjects, after=after, limit=limit + 1)
+    found = tx.events.list_about(subjects, after=after, limit=limit + 1)
     page, is_cut = found[:limit], len(found) > limit
     openers = {task.id: task.from_project_id for task in _tasks_among(tx, subjects)}
     shown = [event if _is_readable(caller, event, openers) else redact_event(event) for event in page]
@@ -55,7 +57,7 @@ def _is_readable(caller: Caller, event: Event, openers: dict[str, str | None]) -
     return event.subject.startswith("msg_") or may_read(caller, event.project, openers.get(event.subject))
 
 
-def _subjects_of_request(tx: Tx, caller: Caller, request: ops.OfWhat) -> tuple[str, list[str]]:
+def _subjects_of_request(tx: Tx, caller: Caller, request: ops.TimelineSubject) -> tuple[str, list[str]]:
     """Return the display name of the requested object, and the ids of the objects on its timeline."""
     named_subjects = [name for name in (request.task, request.session, request.run) if name]
     if len(named_subjects) != 1:
@@ -63,16 +65,16 @@ def _subjects_of_request(tx: Tx, caller: Caller, request: ops.OfWhat) -> tuple[s
             "Name a task, a session or a run.", hint="Give exactly one of --task ID, --session ID or --run RUN."
         )
     if request.task:
-        task = task_of(tx, caller, request.task, project=request.project)
+        task = find_task(tx, caller, request.task, project=request.project)
         messages = tx.mail.of_task(task.id, before=cursors.NEWEST, limit=limits.page_items_default)
-        message_ids = [message.id for message in messages if may_see(tx, caller, message)]
+        message_ids = [message.id for message in messages if may_see_message(tx, caller, message)]
         tree_ids = _task_tree(tx, task.id)
         return task.ref, [*tree_ids, *message_ids, *_worker_sessions(tx, tree_ids, [])]
     if request.session:
-        session = kin.named(tx, caller, request.session, project=request.project)
+        session = relations.find_session(tx, caller, request.session, project=request.project)
         return session.name, [session.id, *session.tasks]
-    run = runs.run_of(tx, caller, request.run or "", project=request.project)
-    standing = runs.standing(tx, run)
+    run = runs.find_run(tx, caller, request.run or "", project=request.project)
+    standing = runs.tasks_with_attempts(tx, run)
     sessions = [attempt.session_id for entry in standing for attempt in entry.attempts]
     return run.id, [run.id, *(entry.task.id for entry in standing), *sessions]
 
@@ -81,12 +83,12 @@ def _task_tree(tx: Tx, task_id: str) -> list[str]:
     """Return the ids of a task and the tasks below the task, up to a limit, parents before children."""
     found = [task_id]
     for parent in found:
-        child_ids = [child.id for child in tx.tasks.children(parent, limit=limits.page_items_max)]
+        child_ids = [child.id for child in tx.tasks.list_children(parent, limit=limits.page_items_max)]
         found += child_ids[: limits.page_items_max - len(found)]
     return found
 
 
-def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
+def export_timeline(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.ExportedTimeline:
     """Return the whole timeline with its tasks, their evidence, and the sessions that worked on the tasks."""
     request = _resolve_target(request)
     about, subjects = _subjects_of_request(tx, caller, request)
@@ -97,10 +99,10 @@ def export(tx: Tx, caller: Caller, request: ops.ExportTimeline) -> ops.Story:
     )
     sessions = [session for session in map(tx.sessions.get, session_ids) if session]
     kind = "run" if request.run else "session" if request.session else "task"
-    run = runs.run_of(tx, caller, request.run, project=request.project) if request.run else None
+    run = runs.find_run(tx, caller, request.run, project=request.project) if request.run else None
     main_task = tx.tasks.get(run.task_id) if run else (tasks[0] if tasks else None)
     status = run.status.value if run else (sessions[0].status.value if kind == "session" else tasks[0].status.value)
-    return ops.Story(
+    return ops.ExportedTimeline(
         about=timeline.about,
         moments=timeline.moments,
         truncated=timeline.truncated,
@@ -132,34 +134,34 @@ def _worker_sessions(tx: Tx, task_ids: list[str], session_ids: list[str]) -> lis
     """Return the known sessions and the sessions that started any of the tasks."""
     found = dict.fromkeys(session_ids)
     for task_id in task_ids:
-        for event in tx.events.after(0, subject=task_id, limit=limits.page_items_max):
-            if event.kind == Kind.TASK_STARTED and event.actor.startswith("ses_"):
+        for event in tx.events.list_after(0, subject=task_id, limit=limits.page_items_max):
+            if event.kind == EventKind.TASK_STARTED and event.actor.startswith("ses_"):
                 found[event.actor] = None
     return list(found)
 
 
-def _story_task(tx: Tx, caller: Caller, task: Task) -> ops.StoryTask:
+def _story_task(tx: Tx, caller: Caller, task: Task) -> ops.ExportedTask:
     items_max, is_readable = limits.page_items_default, may_read_task(caller, task)
-    return ops.StoryTask(
+    return ops.ExportedTask(
         ref=task.ref,
         title=task.title,
         status=task.status,
-        depends_on=[dependency.ref for dependency in tx.tasks.dependencies(task.id, limit=items_max)],
+        depends_on=[dependency.ref for dependency in tx.tasks.list_dependencies(task.id, limit=items_max)],
         started_at=task.started_at,
         finished_at=task.finished_at,
         reason=redact_task(caller, task).reason,
-        reports=tx.documents.reports(task.id, limit=items_max) if is_readable else [],
+        reports=tx.documents.reports_of_task(task.id, limit=items_max) if is_readable else [],
         gates=tx.gates.of_task(task.id, limit=items_max) if is_readable else [],
         documents=tx.documents.of_task(task.id, limit=items_max) if is_readable else [],
     )
 
 
-def _story_session(tx: Tx, caller: Caller, session: Session) -> ops.StorySession:
+def _story_session(tx: Tx, caller: Caller, session: Session) -> ops.ExportedSession:
     is_readable = may_read(caller, session.project_id)
     spawn = tx.spawns.get(session.id) if is_readable else None
     worktree = tx.worktrees.get(session.id) if is_readable else None
     tasks = [tx.tasks.get(task_id) for task_id in session.tasks]
-    return ops.StorySession(
+    return ops.ExportedSession(
         name=session.name,
         mode=session.mode,
         status=session.status,
@@ -187,7 +189,7 @@ class _TimelineNames:
 
     def _find_name(self, name: str) -> str:
         if name.startswith("ses_"):
-            found = self._tx.sessions.route(name)
+            found = self._tx.sessions.mail_route(name)
             return found.name if found else name
         if name.startswith("tsk_"):
             task = self._tx.tasks.get(name)
@@ -195,8 +197,8 @@ class _TimelineNames:
         return name
 
 
-def _timeline_moment(event: Event, names: _TimelineNames) -> ops.Moment:
-    return ops.Moment(
+def _timeline_moment(event: Event, names: _TimelineNames) -> ops.TimelineEvent:
+    return ops.TimelineEvent(
         seq=event.seq,
         at=event.at,
         kind=event.kind,

@@ -17,14 +17,14 @@ from maestro.store.layout import BLOBS, DATABASE
 
 
 @dataclass
-class Files:
+class ArchivedFiles:
     """The content files of an archive: the number of packed files, and the names of missing and damaged ones."""
 
     packed: int = 0
     missing: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
-    def require_all(self) -> None:
+    def require_all_sound(self) -> None:
         """Refuse an archive with missing or damaged files. The error lists the files."""
         if not self.missing and not self.damaged:
             return
@@ -46,9 +46,9 @@ def _list_files(digests: list[str], state: str) -> list[str]:
     return [f"{state.capitalize()}: {', '.join(shown)}{more}."]
 
 
-def pack(archive: Path, database: Path, blobs: Blobs, names: Iterable[str]) -> Files:
+def pack_archive(archive: Path, database: Path, blobs: Blobs, names: Iterable[str]) -> ArchivedFiles:
     """Write an archive and flush it. Missing files are left out; the result lists them."""
-    files = Files()
+    files = ArchivedFiles()
     descriptor = os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as out:
         with tarfile.open(fileobj=out, mode="w") as packed:
@@ -68,27 +68,27 @@ def pack(archive: Path, database: Path, blobs: Blobs, names: Iterable[str]) -> F
     return files
 
 
-def verify(archive: Path, database: Path, files: Files) -> None:
+def verify_archive(archive: Path, database: Path, files: ArchivedFiles) -> None:
     """Read an archive back. Refuse a wrong copy of the database, and add damaged content files to `files`."""
     with tarfile.open(archive) as packed:
         for member in packed:
             source = packed.extractfile(member)
             assert source is not None, "an archive has only plain files"
-            digest = hash_of(source)
+            digest = hash_file(source)
             if member.name != DATABASE:
                 name = member.name.rpartition("/")[2]
                 if digest != name:
                     files.damaged.append(name)
                 continue
             with database.open("rb") as copy:
-                if digest != hash_of(copy):
+                if digest != hash_file(copy):
                     raise errors.StorageIOFailed(
                         f"The backup {archive} differs from the data that was written to the file.",
                         hint="Write the backup to another disk.",
                     )
 
 
-def hash_of(file: IO[bytes]) -> str:
+def hash_file(file: IO[bytes]) -> str:
     """Return the SHA-256 of an open file's content."""
     digest = hashlib.sha256()
     while piece := file.read(1 << 20):

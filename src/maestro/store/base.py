@@ -12,68 +12,68 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from maestro.core.errors import StorageFailed
-from maestro.domain.events import Change, Event
-from maestro.store.repositories.asks import Asks
-from maestro.store.repositories.deliveries import Deliveries
-from maestro.store.repositories.documents import Documents
-from maestro.store.repositories.events import Events
-from maestro.store.repositories.gates import Gates
-from maestro.store.repositories.git_records import GitRecords
-from maestro.store.repositories.hooks import Hooks
-from maestro.store.repositories.idempotency import Idempotency
-from maestro.store.repositories.issues import Issues
-from maestro.store.repositories.links import Links
-from maestro.store.repositories.mail import Mail
-from maestro.store.repositories.members import Members
-from maestro.store.repositories.projects import Projects
-from maestro.store.repositories.recoveries import Recoveries
-from maestro.store.repositories.runs import Runs
-from maestro.store.repositories.sessions import Sessions
-from maestro.store.repositories.space import Space
-from maestro.store.repositories.spawns import Spawns
-from maestro.store.repositories.talks import Talks
-from maestro.store.repositories.tasks import Tasks
-from maestro.store.repositories.trackers import Trackers
-from maestro.store.repositories.worktrees import Worktrees
+from maestro.domain.events import Event, NewEvent
+from maestro.store.repositories.asks import AskRepository
+from maestro.store.repositories.conversations import ConversationRepository
+from maestro.store.repositories.deliveries import DeliveryRepository
+from maestro.store.repositories.documents import DocumentRepository
+from maestro.store.repositories.events import EventRepository
+from maestro.store.repositories.gates import GateResultRepository
+from maestro.store.repositories.git_records import GitRecordRepository
+from maestro.store.repositories.hooks import HookRepository
+from maestro.store.repositories.idempotency import IdempotencyRepository
+from maestro.store.repositories.issues import IssueRepository
+from maestro.store.repositories.links import LinkRepository
+from maestro.store.repositories.mail import MailRepository
+from maestro.store.repositories.members import MemberRepository
+from maestro.store.repositories.projects import ProjectRepository
+from maestro.store.repositories.recoveries import RecoveryRepository
+from maestro.store.repositories.runs import RunRepository
+from maestro.store.repositories.sessions import SessionRepository
+from maestro.store.repositories.space import SpaceRepository
+from maestro.store.repositories.spawns import SpawnRepository
+from maestro.store.repositories.tasks import TaskRepository
+from maestro.store.repositories.trackers import TrackerRepository
+from maestro.store.repositories.worktrees import WorktreeRepository
 from maestro.store.rows import Rows
 
 T = TypeVar("T")
-Published = Callable[[Sequence[Event]], None]
+CommitListener = Callable[[Sequence[Event]], None]
 
 
 class Repositories:
     """The repositories of one connection."""
 
-    def __init__(self, rows: Rows, *, of_the_writer: bool = False) -> None:
-        self.projects = Projects(rows, remembers=of_the_writer)
-        self.links = Links(rows, remembers=of_the_writer)
-        self.tasks = Tasks(rows)
-        self.issues = Issues(rows)
-        self.trackers = Trackers(rows)
-        self.documents = Documents(rows)
-        self.sessions = Sessions(rows, remembers=of_the_writer)
-        self.members = Members(rows)
-        self.mail = Mail(rows)
-        self.deliveries = Deliveries(rows)
-        self.asks = Asks(rows)
-        self.spawns = Spawns(rows)
-        self.talks = Talks(rows)
-        self.recoveries = Recoveries(rows)
-        self.runs = Runs(rows)
-        self.gates = Gates(rows)
-        self.hooks = Hooks(rows)
-        self.worktrees = Worktrees(rows)
-        self.git_records = GitRecords(rows)
-        self.events = Events(rows)
-        self.idempotency = Idempotency(rows)
-        self.space = Space(rows)
+    def __init__(self, rows: Rows, *, for_writer: bool = False) -> None:
+        self.projects = ProjectRepository(rows, uses_cache=for_writer)
+        self.links = LinkRepository(rows, uses_cache=for_writer)
+        self.tasks = TaskRepository(rows)
+        self.issues = IssueRepository(rows)
+        self.trackers = TrackerRepository(rows)
+        self.documents = DocumentRepository(rows)
+        self.sessions = SessionRepository(rows, uses_cache=for_writer)
+        self.members = MemberRepository(rows)
+        self.mail = MailRepository(rows)
+        self.deliveries = DeliveryRepository(rows)
+        self.asks = AskRepository(rows)
+        self.spawns = SpawnRepository(rows)
+        self.conversations = ConversationRepository(rows)
+        self.recoveries = RecoveryRepository(rows)
+        self.runs = RunRepository(rows)
+        self.gates = GateResultRepository(rows)
+        self.hooks = HookRepository(rows)
+        self.worktrees = WorktreeRepository(rows)
+        self.git_records = GitRecordRepository(rows)
+        self.events = EventRepository(rows)
+        self.idempotency = IdempotencyRepository(rows)
+        self.space = SpaceRepository(rows)
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         """Clear the writer's caches after a rollback: a cached row may never have been stored."""
-        self.projects.forget()
-        self.links.forget()
-        self.sessions.forget()
-        self.mail.forget()
+        self.projects.clear_cache()
+        self.links.clear_cache()
+        self.sessions.clear_cache()
+        self.mail.clear_cache()
 
 
 class Tx:
@@ -93,7 +93,7 @@ class Tx:
         self.deliveries = repositories.deliveries
         self.asks = repositories.asks
         self.spawns = repositories.spawns
-        self.talks = repositories.talks
+        self.conversations = repositories.conversations
         self.recoveries = repositories.recoveries
         self.runs = repositories.runs
         self.gates = repositories.gates
@@ -103,20 +103,20 @@ class Tx:
         self.events = repositories.events
         self.idempotency = repositories.idempotency
         self.space = repositories.space
-        self.logged: list[tuple[Change, str]] = []
-        self.undos: list[Callable[[], None]] = []
+        self.logged_changes: list[tuple[NewEvent, str]] = []
+        self.undo_callbacks: list[Callable[[], None]] = []
 
-    def log(self, *changes: Change, actor: str) -> None:
+    def log(self, *changes: NewEvent, actor: str) -> None:
         """Add changes to the event log. The events are written with the transaction, or not at all."""
         for change in changes:
-            self.logged.append((change, actor))
+            self.logged_changes.append((change, actor))
 
-    def on_undo(self, take_back: Callable[[], None]) -> None:
+    def on_undo(self, callback: Callable[[], None]) -> None:
         """Register a callback to undo changes in memory. It is called if the work is not stored, or runs again."""
-        self.undos.append(take_back)
+        self.undo_callbacks.append(callback)
 
 
-class Undo(Exception):
+class RollbackWithAnswer(Exception):
     """Raised by work to discard its writes and still return `answer` to the caller."""
 
     def __init__(self, answer: Any) -> None:
@@ -138,7 +138,7 @@ class Store(Protocol):
 
     checks: CopyChecks
 
-    def on_commit(self, listener: Published) -> None:
+    def on_commit(self, listener: CommitListener) -> None:
         """Call `listener` with the events of each commit, on the event loop, in order."""
 
     def on_fault(self, listener: Callable[[StorageFailed], None]) -> None:

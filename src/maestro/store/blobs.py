@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from maestro.core import errors, limits
-from maestro.domain.documents import Content
-from maestro.store.holds import Hold, Holds
+from maestro.domain.documents import StoredContent
+from maestro.store.content_holds import FileHold, FileHolds
 
 _FileState = tuple[int, int]  # size and time of the last change
 
@@ -27,35 +27,35 @@ class Blobs:
         # The state in which each file was last found sound. A file in another state is hashed again.
         self._verified: dict[str, _FileState] = {}
         self._copies = 0
-        self._holds = Holds()
+        self._holds = FileHolds()
 
-    def hold(self) -> Hold:
+    def new_hold(self) -> FileHold:
         """Return a hold for the files of a request. Files stored through it stay until its `with` block ends."""
-        return Hold(self._holds, lambda data, hold: self.keep(data, hold=hold))
+        return FileHold(self._holds, lambda data, hold: self.store_content(data, hold=hold))
 
-    def keep(self, data: bytes, *, hold: Hold | None = None) -> Content:
+    def store_content(self, data: bytes, *, hold: FileHold | None = None) -> StoredContent:
         """Return a content to be stored in a row. A large content is written to a file first."""
         digest = hashlib.sha256(data).hexdigest()
         if len(data) <= limits.inline_bytes_max:
-            return Content(data, None, len(data), digest)
+            return StoredContent(data, None, len(data), digest)
         if hold is not None:
-            hold.take(digest)
+            hold.hold_file(digest)
         try:
             self._write_file(digest, data)
         except OSError as error:
             raise errors.storage_fault(error, "The content cannot be stored") from error
-        return Content(None, digest, len(data), digest)
+        return StoredContent(None, digest, len(data), digest)
 
-    def load(self, content: Content) -> bytes:
+    def load_content(self, content: StoredContent) -> bytes:
         """Return the bytes of a content. Refuse a missing file and a file that does not match its name."""
         if content.blob is None:
             return _verified_body(content)
-        data = self.read(content.blob)
+        data = self.read_file(content.blob)
         if content.size and content.size != len(data):
             raise _damaged_error(content.blob)
         return data
 
-    def read(self, digest: str) -> bytes:
+    def read_file(self, digest: str) -> bytes:
         """Return the content of a file. Hash the content unless the file is unchanged since its last check."""
         try:
             with self.path_of(digest).open("rb") as file:
@@ -72,22 +72,22 @@ class Blobs:
             self._remember_verified(digest, state)
         return data
 
-    def discard(self, digests: Iterable[str], is_needed: Callable[[str], bool]) -> None:
+    def discard_unneeded(self, digests: Iterable[str], is_needed: Callable[[str], bool]) -> None:
         """Remove the files that no request holds and for which `is_needed` is false.
 
         Called on the writer: a request that stored a file and wrote its row holds the file until after the commit.
         """
-        with self._holds.free_of(digests) as free_digests:
+        with self._holds.lock_unheld_files(digests) as free_digests:
             for digest in free_digests:
-                if self.may_be_cleared and not is_needed(digest):
+                if self.may_remove_files and not is_needed(digest):
                     self.path_of(digest).unlink(missing_ok=True)
 
-    def all(self) -> list[Path]:
+    def all_files(self) -> list[Path]:
         """Return all content files, for backups and for the removal of files that no row names."""
         return sorted(file for file in self._root.glob("??/*") if not file.name.startswith("."))
 
     @contextlib.contextmanager
-    def being_copied(self) -> Iterator[None]:
+    def prevent_removal(self) -> Iterator[None]:
         """Prevent the removal of files while a backup copies the files that its database names."""
         self._copies += 1
         try:
@@ -96,7 +96,7 @@ class Blobs:
             self._copies -= 1
 
     @property
-    def may_be_cleared(self) -> bool:
+    def may_remove_files(self) -> bool:
         """Return whether files that no row names may be removed now: no backup is copying files."""
         return self._copies == 0
 
@@ -140,7 +140,7 @@ def _has_content(file: Path, data: bytes) -> bool:
         return False
 
 
-def _verified_body(content: Content) -> bytes:
+def _verified_body(content: StoredContent) -> bytes:
     """Return a content from its row. Refuse a body with a known hash that does not match."""
     body = content.body or b""
     if content.sha256 and hashlib.sha256(body).hexdigest() != content.sha256:

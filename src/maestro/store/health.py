@@ -16,7 +16,7 @@ from maestro.store.layout import HEALTH
 log = logging.getLogger(__name__)
 
 
-class Kind(enum.StrEnum):
+class DamageKind(enum.StrEnum):
     """A kind of damage. At most one problem of each kind is known at a time."""
 
     LOST_EVENTS = "lost_events"  # the store is behind its mark
@@ -24,28 +24,28 @@ class Kind(enum.StrEnum):
     FILES = "files"  # content files beside the database
 
 
-class Finding(msgspec.Struct, frozen=True):
+class DamageFinding(msgspec.Struct, frozen=True):
     """Damage that a check found."""
 
-    kind: Kind
+    kind: DamageKind
     text: str
 
 
-class Problem(msgspec.Struct, frozen=True):
+class StorageProblem(msgspec.Struct, frozen=True):
     """Known damage, until the damage is repaired or the person accepts the loss."""
 
-    kind: Kind
+    kind: DamageKind
     text: str
     found_at: datetime
     ask_id: str = ""  # the ask that tells the person of the problem; empty until the ask is open
 
 
 class _HealthRecord(msgspec.Struct, frozen=True):
-    problems: list[Problem] = []
+    problems: list[StorageProblem] = []
     checked_at: datetime | None = None  # the last full check
 
 
-class Health:
+class StorageHealth:
     """The known problems of a data directory."""
 
     def __init__(self, home: Path) -> None:
@@ -53,31 +53,31 @@ class Health:
         self._state = self._load()
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[StorageProblem]:
         return self._state.problems
 
     @property
     def checked_at(self) -> datetime | None:
         return self._state.checked_at
 
-    def note(self, finding: Finding, *, at: datetime) -> bool:
+    def record_finding(self, finding: DamageFinding, *, at: datetime) -> bool:
         """Record damage; return False if a problem of the same kind is already known."""
         if any(known.kind is finding.kind for known in self.problems):
             return False
         log.error("%s", finding.text)
-        self._store([*self.problems, Problem(finding.kind, finding.text, at)])
+        self._store([*self.problems, StorageProblem(finding.kind, finding.text, at)])
         return True
 
-    def take_check(self, findings: list[Finding], *, at: datetime) -> list[Problem]:
+    def record_check(self, findings: list[DamageFinding], *, at: datetime) -> list[StorageProblem]:
         """Record the result of a full check; return the problems that the check no longer finds."""
-        found_kinds = {finding.kind for finding in findings} | {Kind.LOST_EVENTS}  # a lost event stays lost
+        found_kinds = {finding.kind for finding in findings} | {DamageKind.LOST_EVENTS}  # a lost event stays lost
         repaired = [problem for problem in self.problems if problem.kind not in found_kinds]
         self._store([problem for problem in self.problems if problem.kind in found_kinds], checked_at=at)
         for finding in findings:
-            self.note(finding, at=at)
+            self.record_finding(finding, at=at)
         return repaired
 
-    def set_ask(self, kind: Kind, ask_id: str) -> None:
+    def set_ask(self, kind: DamageKind, ask_id: str) -> None:
         """Record the ask that tells the person of a problem."""
         self._store(
             [
@@ -86,14 +86,14 @@ class Health:
             ]
         )
 
-    def clear(self, kind: Kind) -> None:
+    def forget_problem(self, kind: DamageKind) -> None:
         """Remove the problem of a kind: the person accepted the damage."""
         self._store([problem for problem in self.problems if problem.kind is not kind])
 
-    def require_no_loss(self) -> None:
+    def require_no_lost_events(self) -> None:
         """Refuse to treat the store as complete while events are missing from the store."""
         for problem in self.problems:
-            if problem.kind is Kind.LOST_EVENTS:
+            if problem.kind is DamageKind.LOST_EVENTS:
                 raise errors.StorageDamaged(
                     problem.text, hint="Answer the ask (maestro ask list), or go on without them: --allow-missing"
                 )
@@ -107,7 +107,7 @@ class Health:
             log.warning("%s cannot be read: %s", self._file.name, error)
             return _HealthRecord()
 
-    def _store(self, problems: list[Problem], *, checked_at: datetime | None = None) -> None:
+    def _store(self, problems: list[StorageProblem], *, checked_at: datetime | None = None) -> None:
         """Keep the record in memory and in the file. The file is replaced whole or not at all."""
         self._state = _HealthRecord(problems, checked_at or self.checked_at)
         part = self._file.with_name(f".{self._file.name}.part")
@@ -120,12 +120,12 @@ class Health:
                 part.unlink(missing_ok=True)
 
 
-def lost_events(last: int, marked: int | None) -> Finding | None:
+def find_lost_events(last: int, marked: int | None) -> DamageFinding | None:
     """Return a finding if the mark names a later event than the store's last event."""
     if marked is None or marked <= last:
         return None
-    return Finding(
-        Kind.LOST_EVENTS,
+    return DamageFinding(
+        DamageKind.LOST_EVENTS,
         f"The database lost events {last + 1} to {marked}: it ends at event {last}, but its mark says {marked}. "
         "Its write-ahead log was cut or lost.",
     )

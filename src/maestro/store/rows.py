@@ -11,17 +11,17 @@ Row = Sequence[Any]
 class Rows(Protocol):
     """A connection inside a transaction."""
 
-    def run(self, name: str, /, **values: Any) -> int:
+    def execute(self, name: str, /, **values: Any) -> int:
         """Run a statement and return the number of changed rows."""
 
-    def many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
+    def execute_many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
         """Run a statement once for each set of values."""
 
-    def one(self, name: str, /, **values: Any) -> Row | None:
+    def fetch_first(self, name: str, /, **values: Any) -> Row | None:
         """Return the first row of a statement; None if the statement returns no row."""
 
-    def all(self, name: str, /, **values: Any) -> list[Row]:
+    def fetch_all(self, name: str, /, **values: Any) -> list[Row]:
         """Return all rows of a statement."""
 
-    def page(self, name: str, /, **values: Any) -> list[Row]:
+    def fetch_page(self, name: str, /, **values: Any) -> list[Row]:
         """Return all rows of a statement with many rows. No column may hold binary data."""

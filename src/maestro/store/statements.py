@@ -40,11 +40,11 @@ def _read_folder(folder: str) -> list[tuple[str, str, str]]:
     directory = files("maestro.store") / "sql" / folder
     for file in sorted(directory.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".sql"):
-            entries.extend(split(file.read_text(encoding="utf-8")))
+            entries.extend(split_file(file.read_text(encoding="utf-8")))
     return entries
 
 
-def split(text: str) -> list[tuple[str, str, str]]:
+def split_file(text: str) -> list[tuple[str, str, str]]:
     """Return the statements and fragments of a file as (kind, name, text), without comments."""
     headings = list(_HEADING.finditer(text))
     ends = [heading.start() for heading in headings[1:]] + [len(text)]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import binascii
 import os
 
-LOCK = "supervisor.lock"  # in the data directory; a supervisor holds the lock while it keeps a server running
+LOCK_FILE = "supervisor.lock"  # in the data directory; a supervisor holds the lock while it keeps a server running
 _PREFIX = "maestro-"
 _NAME_HEX_DIGITS = 7  # Linux cuts a process's name after 15 characters
 
 
-def process_name(home: str) -> str:
+def supervisor_process_name(home: str) -> str:
     """Return the process name of the supervisors of one data directory.
 
     Each data directory has another name, because an agent of one Maestro may be the person of another Maestro.

@@ -14,7 +14,7 @@ import sys
 import time
 from contextlib import suppress
 
-from maestro.supervisor import LOCK, process_name
+from maestro.supervisor import LOCK_FILE, supervisor_process_name
 
 # The exit codes of a server: stopped, failed, another server runs, no data directory.
 STOPPED, FAILED, BUSY, GONE = 0, 1, 5, 6
@@ -52,7 +52,7 @@ class Supervisor:
             failures = 0 if has_served else failures + 1
         return STOPPED if self._is_stopping else code
 
-    def stop(self, *_: object) -> None:
+    def stop_server(self, *_: object) -> None:
         """Stop the server with a signal. This method is a signal handler."""
         self._is_stopping = True
         if self._server:
@@ -60,7 +60,7 @@ class Supervisor:
                 os.kill(self._server, signal.SIGTERM)
             signal.alarm(_STOP_SECONDS)
 
-    def end_server(self, *_: object) -> None:
+    def kill_server(self, *_: object) -> None:
         """Kill a server that does not stop. This method is a signal handler."""
         if self._server:
             with suppress(ProcessLookupError):
@@ -81,7 +81,7 @@ class Supervisor:
         finally:
             os.close(writer)
         if self._is_stopping:  # the signal came before the server had a pid
-            self.stop()
+            self.stop_server()
         line = read_line(reader)
         os.close(reader)
         self._pass_on_ready_line(line)
@@ -135,8 +135,8 @@ def main() -> int:
     adopt_orphans(home)
     supervisor = Supervisor(options, ready_fd=ready_fd)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, supervisor.stop)
-    signal.signal(signal.SIGALRM, supervisor.end_server)
+        signal.signal(number, supervisor.stop_server)
+    signal.signal(signal.SIGALRM, supervisor.kill_server)
     code = supervisor.keep_server_running()
     os.close(lock)
     wait_for_adopted()
@@ -145,7 +145,7 @@ def main() -> int:
 
 def take_lock(home: str) -> int | None:
     """Take the lock and return its descriptor; None if another supervisor holds the lock."""
-    lock = os.open(os.path.join(home, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(os.path.join(home, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + _LOCK_WAIT_SECONDS_MAX
     while True:
         try:
@@ -172,7 +172,7 @@ def adopt_orphans(home: str) -> None:
     """Become the parent of every descendant that loses its parent, and take the supervisor's process name."""
     if sys.platform == "linux":
         prctl = ctypes.CDLL(None, use_errno=True).prctl
-        prctl(_PR_SET_NAME, process_name(home).encode(), 0, 0, 0)
+        prctl(_PR_SET_NAME, supervisor_process_name(home).encode(), 0, 0, 0)
         prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from starlette.types import Scope
 
-ADMIT = "maestro.admit"  # the scope's key of the listener's function
+MARK_IDENTIFIED_KEY = "maestro.admit"  # the scope's key of the listener's function
 
 
-def admit(scope: Scope) -> None:
+def mark_identified(scope: Scope) -> None:
     """Tell the listener that the connection's caller is known. The listener no longer closes the connection early."""
-    callback = scope.get(ADMIT)
+    callback = scope.get(MARK_IDENTIFIED_KEY)
     if callback is not None:
         callback()

@@ -23,13 +23,13 @@ class _UnloggedRefusals:
     message: str = ""
 
 
-class Refusals:
+class RefusalLog:
     """The refusals of one server, by their error code."""
 
     def __init__(self) -> None:
         self._unlogged: dict[str, _UnloggedRefusals] = {}
 
-    def note(self, error: errors.MaestroError) -> None:
+    def log_refusal(self, error: errors.MaestroError) -> None:
         """Log a refusal. Refusals that the caller caused are not logged."""
         if not isinstance(error, _SERVER_CAUSES):
             return
@@ -42,11 +42,11 @@ class Refusals:
             cause.count += 1
             cause.message = error.message
 
-    def fault_of(self, problem: Exception) -> errors.MaestroError | None:
+    def find_system_fault(self, problem: Exception) -> errors.MaestroError | None:
         """Return the error for a lack of system resources, and log the error; return None for all other problems."""
         fault = errors.system_fault(problem)
         if fault is not None:
-            self.note(fault)
+            self.log_refusal(fault)
         return fault
 
     def flush(self) -> None:
@@ -70,4 +70,4 @@ def _log_refusals(code: str, count: int, message: str) -> None:
     log.warning("refused %d request%s: %s: %s", count, "" if count == 1 else "s", code, message)
 
 
-REFUSALS = Refusals()
+REFUSAL_LOG = RefusalLog()

@@ -12,7 +12,7 @@ _FILE = "/proc/sys/kernel/random/boot_id"
 
 
 @cache
-def this_one() -> str:
+def current_boot_id() -> str:
     """Return a short id that stays the same until the next boot; empty if the system has none."""
     try:
         descriptor = os.open(_FILE, os.O_RDONLY | os.O_CLOEXEC)
@@ -24,13 +24,13 @@ def this_one() -> str:
         os.close(descriptor)
 
 
-def since(ticks: str) -> str:
+def unique_start_time(ticks: str) -> str:
     """Return a start time, counted from the boot of the machine, as a text that is unique over all boots."""
-    boot = this_one()
+    boot = current_boot_id()
     return f"{ticks}@{boot}" if boot else ticks
 
 
-def is_earlier(started: str | None) -> bool:
+def is_from_earlier_boot(started: str | None) -> bool:
     """Return whether a start time belongs to an earlier boot of the machine."""
     _, at, boot = (started or "").partition("@")
-    return bool(at) and boot != this_one()
+    return bool(at) and boot != current_boot_id()

@@ -24,7 +24,7 @@ _MODE = 0o644  # of a new file, before the person's umask
 
 
 @contextlib.contextmanager
-def open_folder(top: str, below: str = ".", *, makes: bool = False) -> Iterator[int]:
+def open_folder(top: str, below: str = ".", *, creates: bool = False) -> Iterator[int]:
     """Open the folder `below` inside the folder `top` and give its descriptor.
 
     With `creates`, create missing folders.
@@ -32,7 +32,7 @@ def open_folder(top: str, below: str = ".", *, makes: bool = False) -> Iterator[
     folder = os.open(top, _FOLDER)
     try:
         for part in PurePosixPath(below).parts:
-            folder = _open_subfolder(folder, part, creates=makes, shown=f"{top}/{below}")
+            folder = _open_subfolder(folder, part, creates=creates, shown=f"{top}/{below}")
         yield folder
     finally:
         os.close(folder)
@@ -59,7 +59,7 @@ def open_file(top: str, name: str) -> BufferedReader:
 def write_file(top: str, name: str, data: bytes) -> None:
     """Replace the whole file `name` below `top`. Refuse a link as the file or as a folder of its path."""
     path = PurePosixPath(name)
-    with open_folder(top, str(path.parent), makes=True) as folder:
+    with open_folder(top, str(path.parent), creates=True) as folder:
         mode = _mode_of(folder, path.name, shown=f"{top}/{name}")
         part = f".{path.name}.{secrets.token_hex(8)}.part"
         descriptor = os.open(part, _CREATE, mode, dir_fd=folder)

@@ -10,7 +10,7 @@ _AFTER_SECONDS = 1.0  # many large requests within this time cost a single call
 _scheduled: set[asyncio.AbstractEventLoop] = set()
 
 
-def give_back_soon() -> None:
+def give_memory_back_soon() -> None:
     """Schedule that the C library gives unused memory back to the system. Call this function on the event loop."""
     loop = asyncio.get_running_loop()
     if _trim is not None and loop not in _scheduled:

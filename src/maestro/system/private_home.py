@@ -19,10 +19,10 @@ OTHERS_ENTER = 0o011
 SECRETS = ("token", "secret")
 # A file that tells the next server about exposed secrets: the server creates new ones, and voids all session tokens.
 EXPOSED_MARK = "secrets-exposed"
-LOCK = "maestro.lock"
-CHECKOUTS = "worktrees"  # worktrees: the person's files, with the modes that the person chose
+LOCK_FILE = "maestro.lock"
+WORKTREES_FOLDER = "worktrees"  # worktrees: the person's files, with the modes that the person chose
 ENTRIES_MAX = 10_000
-FIX = "maestro doctor --fix"
+FIX_COMMAND = "maestro doctor --fix"
 
 
 class NotPrivate(Exception):
@@ -35,7 +35,7 @@ class NotPrivate(Exception):
 
 
 @dataclass(frozen=True)
-class Exposed:
+class ExposedPath:
     """A path that other users could read, change or replace."""
 
     path: Path
@@ -53,7 +53,7 @@ def require_private(home: Path) -> None:
         if any(home.iterdir()):
             why = f"The data directory {home} is open to other users ({_mode_and_owner(found)})."
             raise NotPrivate(
-                why, f"Close the directory, and replace the secrets that other users could have read: {FIX}"
+                why, f"Close the directory, and replace the secrets that other users could have read: {FIX_COMMAND}"
             )
         home.chmod(0o700)
 
@@ -68,28 +68,28 @@ def close_files(home: Path) -> None:
         if found.st_uid not in (os.geteuid(), 0):
             raise _foreign_error(path, found)
         if path.name in SECRETS and (why := _why_untrusted(path, found)):
-            raise NotPrivate(f"{path} {why}.", f"Replace the secret: {FIX}")
+            raise NotPrivate(f"{path} {why}.", f"Replace the secret: {FIX_COMMAND}")
         is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
         if is_own and stat.S_IMODE(found.st_mode) & OTHERS:
             path.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
 
 
-def find_exposed(home: Path) -> list[Exposed]:
+def find_exposed(home: Path) -> list[ExposedPath]:
     """Return the paths in a data directory that other users could read, change or replace."""
     try:
         found = home.stat()
     except OSError:
         return []
-    exposed: list[Exposed] = []
+    exposed: list[ExposedPath] = []
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & OTHERS:
-        exposed.append(Exposed(home, _why_open(found), is_foreign=found.st_uid != os.geteuid()))
+        exposed.append(ExposedPath(home, _why_open(found), is_foreign=found.st_uid != os.geteuid()))
     is_replaceable = found.st_uid != os.geteuid() or bool(stat.S_IMODE(found.st_mode) & OTHERS_WRITE)
     for path in _reachable_paths(home):
         exposed += _check_file(path, is_replaceable=is_replaceable and path.parent == home)
     return exposed
 
 
-def mend(home: Path, exposed: list[Exposed]) -> None:
+def repair_exposed(home: Path, exposed: list[ExposedPath]) -> None:
     """Close every path of the user, and remove exposed secrets: the next server creates new secrets.
 
     The mark file comes first. So the server replaces the secrets even if the repair is interrupted.
@@ -108,7 +108,7 @@ def mend(home: Path, exposed: list[Exposed]) -> None:
 def is_in_use(home: Path) -> bool:
     """Return whether a server holds the lock of the data directory."""
     try:
-        descriptor = os.open(home / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(home / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -133,7 +133,7 @@ def _reachable_paths(home: Path) -> Iterator[Path]:
             if (seen := seen + 1) > ENTRIES_MAX:
                 return
             yield path
-            if _may_be_entered(path) and path.name != CHECKOUTS:
+            if _may_be_entered(path) and path.name != WORKTREES_FOLDER:
                 pending.append(path)
 
 
@@ -145,19 +145,19 @@ def _may_be_entered(path: Path) -> bool:
     return stat.S_ISDIR(mode) and bool(mode & OTHERS_ENTER)
 
 
-def _check_file(path: Path, *, is_replaceable: bool) -> list[Exposed]:
+def _check_file(path: Path, *, is_replaceable: bool) -> list[ExposedPath]:
     try:
         found = path.lstat()
     except OSError:
         return []
     is_foreign = found.st_uid not in (os.geteuid(), 0)
     if path.name in SECRETS and (why := _why_untrusted(path, found)):
-        return [Exposed(path, why, is_secret=True)]
+        return [ExposedPath(path, why, is_secret=True)]
     if path.name in SECRETS and is_replaceable:
-        return [Exposed(path, "was in a directory that other users could write to", is_secret=True)]
+        return [ExposedPath(path, "was in a directory that other users could write to", is_secret=True)]
     is_plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-    if is_foreign or (is_plain and stat.S_IMODE(found.st_mode) & OTHERS and path.name != CHECKOUTS):
-        return [Exposed(path, _why_open(found), is_foreign=is_foreign)]
+    if is_foreign or (is_plain and stat.S_IMODE(found.st_mode) & OTHERS and path.name != WORKTREES_FOLDER):
+        return [ExposedPath(path, _why_open(found), is_foreign=is_foreign)]
     return []
 
 

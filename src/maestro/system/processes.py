@@ -21,17 +21,17 @@ class Process(msgspec.Struct, frozen=True):
     """A process at the time of the query."""
 
     pid: int
-    parent: int
+    parent_pid: int
     started: str
-    ended: bool = False  # a zombie, which waits for its parent to reap it
+    has_ended: bool = False  # a zombie, which waits for its parent to reap it
     name: str = ""  # the name of the process, if the query returns it
 
 
-class ChainBroken(Exception):
+class AncestryUnreadable(Exception):
     """The chain of parents could not be read to its end."""
 
 
-def look_up(pid: int) -> Process | None:
+def find_process(pid: int) -> Process | None:
     """Return the process with a pid; None if it does not exist or is hidden.
 
     Raise OSError if the query itself fails.
@@ -39,7 +39,7 @@ def look_up(pid: int) -> Process | None:
     return _from_proc(pid) if sys.platform == "linux" else _from_ps(pid)
 
 
-def name_of(pid: int) -> str:
+def program_name(pid: int) -> str:
     """Return the name of the program that a process runs; empty if the name cannot be read."""
     try:
         return _name_from_proc(pid) if sys.platform == "linux" else _name_from_ps(pid)
@@ -57,7 +57,7 @@ def _name_from_ps(pid: int) -> str:
     return Path(answer.stdout.strip()).name.lstrip("-")
 
 
-def leads_a_session(pid: int) -> bool:
+def is_session_leader(pid: int) -> bool:
     """Return whether a process leads a session of the system, as the first process of a terminal or login does."""
     try:
         return os.getsid(pid) == pid
@@ -83,26 +83,26 @@ def _terminal_from_ps(pid: int) -> bool:
     return answer.stdout.strip() not in ("", "?", "??")
 
 
-def ancestry(pid: int) -> list[Process]:
+def ancestors_of(pid: int) -> list[Process]:
     """Return a process and all its ancestors up to the first process of the system."""
     chain: list[Process] = []
     while pid > 0:
         try:
-            process = look_up(pid)
+            process = find_process(pid)
         except OSError as error:
-            raise ChainBroken(f"process {pid} cannot be read") from error
+            raise AncestryUnreadable(f"process {pid} cannot be read") from error
         if process is None or len(chain) >= limits.ancestry_depth_max:
-            raise ChainBroken(f"process {pid} cannot be read")
+            raise AncestryUnreadable(f"process {pid} cannot be read")
         chain.append(process)
-        pid = process.parent
+        pid = process.parent_pid
     return chain
 
 
-def below(pid: int) -> list[Process]:
+def descendants_of(pid: int) -> list[Process]:
     """Return all present descendants of a process."""
     children: dict[int, list[Process]] = {}
     for process in _all_processes():
-        children.setdefault(process.parent, []).append(process)
+        children.setdefault(process.parent_pid, []).append(process)
     descendants: list[Process] = []
     pending = [pid]
     while pending:
@@ -112,7 +112,7 @@ def below(pid: int) -> list[Process]:
     return descendants
 
 
-def with_variable(name: str, value: str) -> list[Process]:
+def find_by_variable(name: str, value: str) -> list[Process]:
     """Return the processes that were started with a variable in their environment, as far as the system shows it.
 
     A process passes the variable on to all processes that it starts, also to those that leave its process group, its
@@ -122,7 +122,7 @@ def with_variable(name: str, value: str) -> list[Process]:
     return [
         process
         for process in _all_processes()
-        if not process.ended and wanted in _read_environment(process.pid).split(b"\0")
+        if not process.has_ended and wanted in _read_environment(process.pid).split(b"\0")
     ]
 
 
@@ -169,7 +169,9 @@ def _from_proc(pid: int) -> Process | None:
     end = text.rindex(b")")
     fields = text[end + 2 :].split(maxsplit=20)
     name = text[text.index(b"(") + 1 : end].decode(errors="replace")
-    return Process(pid, int(fields[1]), boot_id.since(fields[19].decode()), fields[0] in (b"Z", b"X"), name)
+    return Process(
+        pid, int(fields[1]), boot_id.unique_start_time(fields[19].decode()), fields[0] in (b"Z", b"X"), name
+    )
 
 
 def _from_ps(pid: int) -> Process | None:

@@ -24,7 +24,7 @@ _CHUNK_BYTES = 64 * 1024
 _MARK = "MAESTRO_COMMAND"
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a command."""
 
     code: int | None  # negative: the signal that ended the command; None: the command could not be started
@@ -34,12 +34,12 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         """Return whether the command ended in time with exit code 0."""
         return self.code == 0 and not self.is_timed_out
 
 
-async def run(
+async def run_command(
     command: str,
     *,
     directory: str,
@@ -48,7 +48,7 @@ async def run(
     bytes_max: int,
     mark: str = "",
     prefix: Sequence[str] = (),
-) -> Ran:
+) -> CommandResult:
     """Run a command line with the shell; kill all processes that the command leaves.
 
     `mark` identifies the purpose of the command. Processes of an earlier command with the same mark are killed first,
@@ -56,7 +56,7 @@ async def run(
     sandbox.
     """
     mark = mark or hashlib.sha256(f"{directory}\n{command}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    await asyncio.to_thread(stray_processes.end, _MARK, mark)
+    await asyncio.to_thread(stray_processes.kill_marked, _MARK, mark)
     started_at = time.monotonic()
     with _Output(bytes_max) as output:
         try:
@@ -66,7 +66,7 @@ async def run(
             why = f"The command could not be started in {directory}: {error.strerror or error}.".encode(
                 "utf-8", "replace"
             )
-            return Ran(code=None, output=why, output_bytes=len(why), seconds=0.0)
+            return CommandResult(code=None, output=why, output_bytes=len(why), seconds=0.0)
         output.close_writer()
         is_timed_out = False
         try:
@@ -77,9 +77,9 @@ async def run(
             await _terminate(process)
         finally:
             await _kill(process)
-            await asyncio.to_thread(stray_processes.end, _MARK, mark)
+            await asyncio.to_thread(stray_processes.kill_marked, _MARK, mark)
         output.drain()
-        return Ran(
+        return CommandResult(
             code=process.returncode or 0,
             is_timed_out=is_timed_out,
             output=output.kept_bytes(),
@@ -145,7 +145,7 @@ class _Output:
 async def _start(
     arguments: Sequence[str], directory: str, environment: Mapping[str, str], output: int
 ) -> asyncio.subprocess.Process:
-    return await subprocesses.start(
+    return await subprocesses.start_process(
         *arguments,
         cwd=directory,
         env=dict(environment),
@@ -157,12 +157,12 @@ async def _start(
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
     """Ask the process group to end, and wait a moment so that it can release locks and finish files."""
-    subprocesses.kill(process, signal.SIGTERM)
+    subprocesses.signal_group(process, signal.SIGTERM)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limits.command_grace_seconds):
             await process.wait()
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:
-    subprocesses.kill(process)
+    subprocesses.signal_group(process)
     await process.wait()

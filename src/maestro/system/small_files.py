@@ -25,7 +25,7 @@ def read_small(path: str) -> bytes | None:
         os.close(descriptor)
 
 
-def write(path: str | os.PathLike[str], text: str) -> None:
+def write_private(path: str | os.PathLike[str], text: str) -> None:
     """Write a file that only the user can read. The write is quicker than the start of a thread."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb", buffering=0) as file:
@@ -34,7 +34,7 @@ def write(path: str | os.PathLike[str], text: str) -> None:
             data = data[file.write(data) :]
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
+def write_durably(path: str | os.PathLike[str], text: str) -> None:
     """Write a file so that even after a power loss the file is complete, or unchanged."""
     folder, name = os.path.split(os.fspath(path))
     part = f"{folder or '.'}/.{name}.{os.getpid()}.part"

@@ -11,30 +11,30 @@ import os
 import signal
 import time
 
-from maestro.system.processes import ChainBroken, Process, ancestry, look_up, with_variable
+from maestro.system.processes import AncestryUnreadable, Process, ancestors_of, find_by_variable, find_process
 
 _ROUNDS_MAX = 100
 _ROUND_SECONDS = 0.02
 
 
-def end(name: str, value: str) -> None:
+def kill_marked(name: str, value: str) -> None:
     """Kill all processes with a variable in their environment, except this process and its ancestors.
 
     The search is repeated until it finds no process, because a process may start another one meanwhile.
     """
     spared = _own_pids()
     for _ in range(_ROUNDS_MAX):
-        strays = [process for process in with_variable(name, value) if process.pid not in spared]
+        strays = [process for process in find_by_variable(name, value) if process.pid not in spared]
         if not strays:
             return
-        kill(strays)
+        kill_processes(strays)
         time.sleep(_ROUND_SECONDS)
 
 
-def kill(processes: list[Process]) -> None:
+def kill_processes(processes: list[Process]) -> None:
     """Kill processes, but not later processes with the same pids."""
     for process in processes:
-        present = look_up(process.pid)
+        present = find_process(process.pid)
         if present is not None and present.started == process.started:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process.pid, signal.SIGKILL)
@@ -42,6 +42,6 @@ def kill(processes: list[Process]) -> None:
 
 def _own_pids() -> set[int]:
     try:
-        return {process.pid for process in ancestry(os.getpid())}
-    except ChainBroken:
+        return {process.pid for process in ancestors_of(os.getpid())}
+    except AncestryUnreadable:
         return {os.getpid()}

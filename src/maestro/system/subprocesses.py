@@ -12,13 +12,13 @@ from typing import Any
 from maestro.system import umasks
 
 
-async def start(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
+async def start_process(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
     """Start a process in a session of its own.
 
     The system may run the process before `create_subprocess_exec` returns. If the caller is cancelled in between, the
     process is killed, because no other code would end it.
     """
-    if (mask := umasks.of_programs()) is not None:
+    if (mask := umasks.program_umask()) is not None:
         options["preexec_fn"] = partial(os.umask, mask)  # uvloop has no `umask`
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*arguments, start_new_session=True, **options))
     try:
@@ -29,12 +29,12 @@ async def start(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
         raise
 
 
-def kill(process: asyncio.subprocess.Process, number: signal.Signals = signal.SIGKILL) -> None:
+def signal_group(process: asyncio.subprocess.Process, signal_number: signal.Signals = signal.SIGKILL) -> None:
     """Send a signal to the process group of a process."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+        os.killpg(process.pid, signal_number)
 
 
 async def _kill_and_wait(process: asyncio.subprocess.Process) -> None:
-    kill(process)
+    signal_group(process)
     await process.wait()

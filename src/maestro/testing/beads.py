@@ -24,7 +24,7 @@ def put_on_path(folder: Path, standin: Path) -> Path:
     return program
 
 
-class Hand:
+class BeadsUser:
     """A user of `bd` in a checkout, who can also make the stand-in misbehave."""
 
     def __init__(self, checkout: Path, *, program: str = "bd") -> None:
@@ -32,19 +32,19 @@ class Hand:
         self.folder = checkout / ".beads"
         self._program = program
 
-    def init(self, *, is_real: bool = False) -> Hand:
+    def init(self, *, is_real: bool = False) -> BeadsUser:
         if is_real:
             self._run_bd("init", "--prefix", "bd", "--quiet")
         self.folder.mkdir(exist_ok=True)
         return self
 
-    def choose(self) -> None:
+    def choose_beads(self) -> None:
         """Choose Beads as the tracker of the checkout."""
         settings = self.checkout / ".maestro" / "config.toml"
         settings.parent.mkdir(exist_ok=True)
         settings.write_text(CHOSEN)
 
-    def bd(self, *arguments: str, actor: str = "alice") -> Any:
+    def run_bd(self, *arguments: str, actor: str = "alice") -> Any:
         """Return the answer of a command, without its envelope."""
         done = self._run_bd(*arguments, "--json", actor=actor)
         assert done.returncode == 0, (arguments, done.stdout, done.stderr)
@@ -60,24 +60,24 @@ class Hand:
         refs = [
             issue["id"]
             for arguments in ((), ("--status", "closed"))
-            for issue in self.bd("list", "--limit", "0", *arguments)
+            for issue in self.run_bd("list", "--limit", "0", *arguments)
         ]
-        issues = self.bd("show", *dict.fromkeys(refs)) if refs else []
+        issues = self.run_bd("show", *dict.fromkeys(refs)) if refs else []
         for issue in issues:
-            issue["comments"] = self.bd("comments", issue["id"]) or []
+            issue["comments"] = self.run_bd("comments", issue["id"]) or []
         return list(issues)
 
-    def texts(self, ref: str) -> list[str]:
+    def comment_texts(self, ref: str) -> list[str]:
         """Return the comments of an issue, without the marks of Maestro."""
-        return [comment["text"].partition("\n\n[maestro:")[0] for comment in self.bd("comments", ref) or []]
+        return [comment["text"].partition("\n\n[maestro:")[0] for comment in self.run_bd("comments", ref) or []]
 
-    def tell(self, name: str, text: str = "") -> None:
+    def misbehave(self, name: str, text: str = "") -> None:
         """Make the stand-in misbehave: `hang`, `fail`, `kill`, `schema`."""
         part = self.folder / f".{name}"
         part.write_text(text)
         part.rename(self.folder / name)
 
-    def untell(self, name: str) -> None:
+    def stop_misbehaving(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)
 
     def calls(self) -> list[list[str]]:

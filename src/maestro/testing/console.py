@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro.testing.supervised import SECONDS_MAX
-from maestro.text.terminal_text import plain
+from maestro.text.terminal_text import strip_sequences
 
 
 class Console:
@@ -43,7 +43,7 @@ class Console:
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None,
         )
 
-    def type(self, data: bytes) -> None:
+    def type_keys(self, data: bytes) -> None:
         os.write(self._controller_fd, data)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -56,7 +56,7 @@ class Console:
     def is_raw(self) -> bool:
         return not self.modes()[3] & termios.ICANON
 
-    def until(self, text: bytes) -> bytes:
+    def wait_for_output(self, text: bytes) -> bytes:
         """Return the output since the last call, up to and including `text`."""
         deadline = time.monotonic() + SECONDS_MAX
         while text not in self.shown:
@@ -65,20 +65,22 @@ class Console:
         before, _, self.shown = self.shown.partition(text)
         return before + text
 
-    def until_drawn(self, text: str) -> None:
+    def wait_for_screen_text(self, text: str) -> None:
         """Wait until a text is or was on the screen, ignoring space: programs do not redraw unchanged text."""
         deadline = time.monotonic() + SECONDS_MAX
-        while _without_space(text) not in (drawn := _without_space(plain(self.shown.decode(errors="replace")))):
+        while _without_space(text) not in (
+            drawn := _without_space(strip_sequences(self.shown.decode(errors="replace")))
+        ):
             assert time.monotonic() < deadline, f"{text!r} was not drawn, but: {drawn[-2000:]}"
             self._read_output(0.1)
 
-    def look_for(self, seconds: float) -> None:
+    def read_output_for(self, seconds: float) -> None:
         """Read the output for `seconds`."""
         deadline = time.monotonic() + seconds
         while (remaining := deadline - time.monotonic()) > 0:
             self._read_output(remaining)
 
-    def wait(self) -> int:
+    def wait_for_exit(self) -> int:
         """Wait for the program's end and return its exit code. The last output is in `shown`."""
         deadline = time.monotonic() + SECONDS_MAX
         while self.process.poll() is None:

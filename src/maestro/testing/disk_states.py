@@ -18,7 +18,7 @@ _MAGIC = 0x4B534944
 SECTOR_BYTES = 512
 
 
-class Kind(enum.IntEnum):
+class RecordKind(enum.IntEnum):
     """The kind of a record: those of disk_recorder.c, and marks of the test."""
 
     CREATE = 1
@@ -33,10 +33,10 @@ class Kind(enum.IntEnum):
 
 
 @dataclass(frozen=True)
-class Record:
+class DiskRecord:
     """One operation; paths begin with a slash and are relative to the data directory."""
 
-    kind: Kind
+    kind: RecordKind
     inode: int
     offset: int
     path: str
@@ -44,13 +44,13 @@ class Record:
     data: bytes
 
 
-def mark(log: Path, data: bytes) -> None:
+def add_mark(log: Path, data: bytes) -> None:
     """Append a mark of the test to the log. All earlier records happened before the mark."""
     with log.open("ab", buffering=0) as file:
-        file.write(_HEAD.pack(_MAGIC, Kind.MARK, 0, 0, 0, 0, len(data), 0) + data)
+        file.write(_HEAD.pack(_MAGIC, RecordKind.MARK, 0, 0, 0, 0, len(data), 0) + data)
 
 
-def read_log(log: Path) -> Iterator[Record]:
+def read_log(log: Path) -> Iterator[DiskRecord]:
     """Yield every record in its order."""
     data = memoryview(log.read_bytes())
     position = 0
@@ -60,7 +60,7 @@ def read_log(log: Path) -> Iterator[Record]:
         position += _HEAD.size
         ends = [position + path, position + path + other, position + path + other + size]
         texts = bytes(data[position : ends[0]]).decode(), bytes(data[ends[0] : ends[1]]).decode()
-        yield Record(Kind(kind), inode, offset, *texts, bytes(data[ends[1] : ends[2]]))
+        yield DiskRecord(RecordKind(kind), inode, offset, *texts, bytes(data[ends[1] : ends[2]]))
         position = ends[2]
 
 
@@ -69,20 +69,20 @@ class File:
     """A file or a folder: its safe content, and the operations since the last flush."""
 
     safe: bytearray = field(default_factory=bytearray)
-    pending: list[Record] = field(default_factory=list)
+    pending: list[DiskRecord] = field(default_factory=list)
     flushing: int = 0  # the number of pending operations that the running flush covers
     is_folder: bool = False
 
 
 Names = dict[str, File]
-State = dict[str, bytes | None]  # files with their contents, and folders
+DiskState = dict[str, bytes | None]  # files with their contents, and folders
 
 
 @dataclass
 class _Change:
     """A change of a name that no flush of its folder has made safe yet."""
 
-    record: Record
+    record: DiskRecord
     file: File | None
     is_flushing: bool = False
 
@@ -95,14 +95,14 @@ class _Change:
         record = self.record
         if self.file is not None:
             names[record.path] = self.file
-        elif record.kind is Kind.REMOVE:
+        elif record.kind is RecordKind.REMOVE:
             names.pop(record.path, None)
         else:  # a file, or a folder with its content
             for path in [path for path in names if path == record.path or path.startswith(f"{record.path}/")]:
                 names[record.other + path.removeprefix(record.path)] = names.pop(path)
 
 
-class Disk:
+class ReplayedDisk:
     """Replays records, and computes at any time a state that the disk may hold."""
 
     def __init__(self, start: dict[str, bytes] | None = None) -> None:
@@ -115,18 +115,18 @@ class Disk:
         self._inodes: dict[int, File] = {}
         self._changes: list[_Change] = []
 
-    def take(self, record: Record) -> None:
+    def replay_record(self, record: DiskRecord) -> None:
         """Replay one record."""
-        if record.kind in (Kind.CREATE, Kind.RENAME, Kind.REMOVE, Kind.MAKE_FOLDER):
+        if record.kind in (RecordKind.CREATE, RecordKind.RENAME, RecordKind.REMOVE, RecordKind.MAKE_FOLDER):
             self._change_names(record)
-        elif record.kind in (Kind.WRITE, Kind.TRUNCATE):
+        elif record.kind in (RecordKind.WRITE, RecordKind.TRUNCATE):
             self._file_of(record).pending.append(record)
-        elif record.kind is Kind.FLUSH_BEGIN:
+        elif record.kind is RecordKind.FLUSH_BEGIN:
             self._begin_flush(record)
-        elif record.kind is Kind.FLUSH_END:
+        elif record.kind is RecordKind.FLUSH_END:
             self._end_flush(record)
 
-    def _file_of(self, record: Record) -> File:
+    def _file_of(self, record: DiskRecord) -> File:
         if record.inode not in self._inodes:
             # A file that no recorded process created has a name only if it existed at the start.
             self._inodes[record.inode] = self._names.get(record.path) or File()
@@ -135,23 +135,23 @@ class Disk:
     def _is_folder(self, path: str) -> bool:
         return path == "" or (path in self._names and self._names[path].is_folder)
 
-    def _change_names(self, record: Record) -> None:
+    def _change_names(self, record: DiskRecord) -> None:
         file = None
-        if record.kind in (Kind.CREATE, Kind.MAKE_FOLDER):
-            file = File(is_folder=record.kind is Kind.MAKE_FOLDER)
+        if record.kind in (RecordKind.CREATE, RecordKind.MAKE_FOLDER):
+            file = File(is_folder=record.kind is RecordKind.MAKE_FOLDER)
             self._inodes[record.inode] = file
         change = _Change(record, file)
         change.apply(self._names)
         self._changes.append(change)
 
-    def _begin_flush(self, record: Record) -> None:
+    def _begin_flush(self, record: DiskRecord) -> None:
         if not self._is_folder(record.path):
             file = self._file_of(record)
             file.flushing = len(file.pending)
         for change in self._changes:
             change.is_flushing = change.is_flushing or change.folder == record.path
 
-    def _end_flush(self, record: Record) -> None:
+    def _end_flush(self, record: DiskRecord) -> None:
         if self._is_folder(record.path):
             for change in self._changes:
                 if change.is_flushing and change.folder == record.path:
@@ -166,7 +166,7 @@ class Disk:
         del file.pending[: file.flushing]
         file.flushing = 0
 
-    def keep(self, chance: random.Random) -> State:
+    def possible_state(self, chance: random.Random) -> DiskState:
         """Return a state that the disk may hold now: every safe part, and a random part of the rest."""
         names = dict(self._safe_names)
         for change in self._kept_changes(chance):
@@ -209,18 +209,20 @@ def _kept_content(file: File, policy: str, chance: random.Random) -> bytearray:
     return content
 
 
-def _split_sectors(record: Record) -> list[Record]:
-    if record.kind is not Kind.WRITE:
+def _split_sectors(record: DiskRecord) -> list[DiskRecord]:
+    if record.kind is not RecordKind.WRITE:
         return [record]
     size = SECTOR_BYTES
     return [
-        Record(record.kind, record.inode, record.offset + start, record.path, "", record.data[start : start + size])
+        DiskRecord(
+            record.kind, record.inode, record.offset + start, record.path, "", record.data[start : start + size]
+        )
         for start in range(0, len(record.data), size)
     ]
 
 
-def _apply_record(content: bytearray, record: Record) -> None:
-    if record.kind is Kind.TRUNCATE:
+def _apply_record(content: bytearray, record: DiskRecord) -> None:
+    if record.kind is RecordKind.TRUNCATE:
         del content[record.offset :]
         content.extend(bytes(record.offset - len(content)))
         return

@@ -16,7 +16,7 @@ class CannotMount(Exception):
 
 
 @contextlib.contextmanager
-def mounted(folder: Path, *, megabytes: int) -> Iterator[SmallDisk]:
+def mounted_disk(folder: Path, *, megabytes: int) -> Iterator[SmallDisk]:
     """Mount a small file system at a folder. Raise CannotMount if the system refuses."""
     folder.mkdir(parents=True, exist_ok=True)
     options = f"size={megabytes}m,mode=700"

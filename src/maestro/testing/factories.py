@@ -6,15 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from maestro.core import ids
-from maestro.domain.asks import Ask
-from maestro.domain.asks import Kind as AskKind
-from maestro.domain.asks import Status as AskStatus
+from maestro.domain.asks import Ask, AskKind, AskStatus
 from maestro.domain.members import Member
-from maestro.domain.messages import Message, Received, Sender, SenderKind, Type
-from maestro.domain.messages import Status as MailStatus
-from maestro.domain.sessions import Mode, Session, Source
-from maestro.domain.sessions import Status as SessionStatus
-from maestro.domain.tasks import Priority, Status, Task
+from maestro.domain.messages import Message, MessageType, ReceivedMessage, Sender, SenderKind
+from maestro.domain.messages import MessageStatus as MailStatus
+from maestro.domain.sessions import Session, SessionMode, SessionStatus, StatusSource
+from maestro.domain.tasks import Priority, Task, TaskStatus
 
 _AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -22,12 +19,12 @@ _AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 def make_session(**fields: Any) -> Session:
     """Return a worker of project vc that has just registered."""
     values: dict[str, Any] = {
-        "id": ids.new("ses", _AT),
+        "id": ids.new_id("ses", _AT),
         "project_id": "prj_00000000000000000000000000",
         "workspace_id": None,
         "address": None,
         "name": "parser",
-        "mode": Mode.EXECUTE,
+        "mode": SessionMode.EXECUTE,
         "status": SessionStatus.WORKING,
         "parent_id": None,
         "human": "dana",
@@ -40,7 +37,7 @@ def make_session(**fields: Any) -> Session:
         "member": None,
         "tool": None,
         "tasks": [],
-        "status_source": Source.REPORT,
+        "status_source": StatusSource.REPORT,
         "status_at": _AT,
         "status_until": None,
         "seen_at": _AT,
@@ -53,13 +50,13 @@ def make_task(**fields: Any) -> Task:
     """Return a new task of project vc."""
     number = fields.get("number", 1)
     values: dict[str, Any] = {
-        "id": ids.new("tsk", _AT),
+        "id": ids.new_id("tsk", _AT),
         "project_id": "prj_00000000000000000000000000",
         "ref": f"vc#{number}",
         "number": number,
         "title": "A task",
         "description": "",
-        "status": Status.TODO,
+        "status": TaskStatus.TODO,
         "priority": Priority.NORMAL,
         "ready": True,
         "stage": None,
@@ -90,7 +87,7 @@ def make_member(**fields: Any) -> Member:
     """Return a member of project vc with a name and a role."""
     name = fields.get("name", "ada")
     values: dict[str, Any] = {
-        "id": ids.new("mem", _AT),
+        "id": ids.new_id("mem", _AT),
         "project_id": "prj_00000000000000000000000000",
         "name": name,
         "role": "Engineer",
@@ -114,7 +111,7 @@ def make_member(**fields: Any) -> Member:
 def make_ask(**fields: Any) -> Ask:
     """Return an open question of session parser."""
     values: dict[str, Any] = {
-        "id": ids.new("req", _AT),
+        "id": ids.new_id("req", _AT),
         "project_id": "prj_00000000000000000000000000",
         "session_id": "ses_1",
         "asked_by": "parser",
@@ -135,13 +132,13 @@ def make_ask(**fields: Any) -> Ask:
 
 def make_message(kind: type[Message] = Message, **fields: Any) -> Any:
     """Return a directive from session boss to parser; with `kind` Received, as its recipient sees it."""
-    message_id = fields.get("id", ids.new("msg", _AT))
+    message_id = fields.get("id", ids.new_id("msg", _AT))
     values: dict[str, Any] = {
         "id": message_id,
         "seq": 1,
         "thread_id": message_id,
         "parent_id": None,
-        "type": Type.DIRECTIVE,
+        "type": MessageType.DIRECTIVE,
         "priority": Priority.NORMAL,
         "subject": "Grammar changed",
         "body": "Rebase before you go on.",
@@ -154,6 +151,6 @@ def make_message(kind: type[Message] = Message, **fields: Any) -> Any:
         "attachments": [],
         "created_at": _AT,
     }
-    if kind is Received:
+    if kind is ReceivedMessage:
         values |= {"box": "ses_1", "status": MailStatus.SENT, "reason": None, "claimed_by": None}
     return kind(**(values | fields))

@@ -18,7 +18,7 @@ CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
-class Request:
+class ClientRequest:
     """The fields of a client's first frame."""
 
     protocol: bytes
@@ -31,7 +31,7 @@ class Request:
     arguments: list[bytes]
 
     @classmethod
-    def parse(cls, payload: bytes) -> Request:
+    def parse(cls, payload: bytes) -> ClientRequest:
         head, _, rest = payload.partition(b"\0\0")
         protocol, client, version, terminals, columns, directory, *entries = head.split(b"\0")
         variables = {name: value for name, _, value in (entry.partition(b"=") for entry in entries)}
@@ -39,21 +39,21 @@ class Request:
         return cls(protocol, client, version, terminals, columns, directory, variables, arguments)
 
 
-class Refused(Exception):
+class InputRefused(Exception):
     """The client could not read the requested input."""
 
 
-class Connection:
+class ScriptedConnection:
     """The server's side of the exchange with a client."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self.stream = sock.makefile("rb")
 
-    def send(self, kind: bytes, payload: bytes = b"") -> None:
+    def send_frame(self, kind: bytes, payload: bytes = b"") -> None:
         self.sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
 
-    def receive(self) -> tuple[bytes, bytes] | None:
+    def receive_frame(self) -> tuple[bytes, bytes] | None:
         """Return the client's next frame; None after its disconnect."""
         try:
             head = self.stream.read(5)
@@ -63,37 +63,37 @@ class Connection:
         except ConnectionError:
             return None
 
-    def request(self) -> Request:
-        frame = self.receive()
+    def receive_request(self) -> ClientRequest:
+        frame = self.receive_frame()
         if frame is None or frame[0] != b"R":
             raise AssertionError(f"a request should come first, not {frame!r}")
-        return Request.parse(frame[1])
+        return ClientRequest.parse(frame[1])
 
-    def ask(self, kind: bytes, payload: bytes = b"") -> bytes:
+    def request_input(self, kind: bytes, payload: bytes = b"") -> bytes:
         """Return all data that the client sends for an I or F frame."""
-        self.send(kind, payload)
+        self.send_frame(kind, payload)
         pieces = []
-        while frame := self.receive():
+        while frame := self.receive_frame():
             if frame[0] == b"N":
-                raise Refused(frame[1].decode())
+                raise InputRefused(frame[1].decode())
             if not frame[1]:
                 break
             pieces.append(frame[1])
         return b"".join(pieces)
 
-    def confirmed(self) -> bool:
+    def is_output_confirmed(self) -> bool:
         """Return whether the client confirms that all output is written; False after its disconnect."""
         try:
-            self.send(b"C")
+            self.send_frame(b"C")
         except BrokenPipeError:
             return False
-        return self.receive() == (b"C", b"")
+        return self.receive_frame() == (b"C", b"")
 
-    def exit(self, code: int = 0) -> None:
-        self.send(b"X", b"%d" % code)
+    def send_exit(self, code: int = 0) -> None:
+        self.send_frame(b"X", b"%d" % code)
 
 
-Script = Callable[[Connection, Request], None]
+Script = Callable[[ScriptedConnection, ClientRequest], None]
 
 
 @dataclass
@@ -102,7 +102,7 @@ class FrameServer:
 
     path: Path
     script: Script
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ClientRequest] = field(default_factory=list)
     problems: list[BaseException] = field(default_factory=list)
     threads: list[threading.Thread] = field(default_factory=list)
 
@@ -110,7 +110,7 @@ class FrameServer:
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(self.path))
         self.listener.listen(64)
-        self.begin(self.accept)
+        self.start_thread(self.accept_clients)
         return self
 
     def __exit__(
@@ -124,27 +124,27 @@ class FrameServer:
         if error is None and self.problems:
             raise self.problems[0]
 
-    def begin(self, work: Callable[..., None], *args: object) -> None:
+    def start_thread(self, work: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=work, args=args, daemon=True)
         self.threads.append(thread)
         thread.start()
 
-    def accept(self) -> None:
+    def accept_clients(self) -> None:
         while True:
             try:
                 sock, _ = self.listener.accept()
             except OSError:
                 return  # the block has ended
-            self.begin(self.serve, sock)
+            self.start_thread(self.serve_client, sock)
 
-    def serve(self, sock: socket.socket) -> None:
+    def serve_client(self, sock: socket.socket) -> None:
         sock.settimeout(PATIENCE_SECONDS)
         with sock:
-            connection = Connection(sock)
+            connection = ScriptedConnection(sock)
             with connection.stream:
                 try:
                     if sock.recv(1, socket.MSG_PEEK):  # a client that only checks for a server sends no request
-                        request = connection.request()
+                        request = connection.receive_request()
                         self.requests.append(request)
                         self.script(connection, request)
                 except BrokenPipeError:

@@ -9,9 +9,9 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from maestro.supervisor import LOCK
+from maestro.supervisor import LOCK_FILE
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import identity, is_there, until
+from maestro.testing.supervised import is_running, process_identity, wait_until
 
 
 class Home:
@@ -21,23 +21,23 @@ class Home:
         self.live = live
         self.folder = live.home
 
-    def up(self, **env: str) -> int:
+    def start_server(self, **env: str) -> int:
         """Start the server as the person does; return its pid."""
-        done = self.live.command("up", "--port", "0", "--json", cwd="/", env=env)
+        done = self.live.run_command("up", "--port", "0", "--json", cwd="/", env=env)
         assert done.returncode == 0, done.stderr.decode()
         return int(json.loads(done.stdout)["pid"])
 
-    def down(self) -> None:
+    def stop_server(self) -> None:
         """Stop the server as the person does."""
-        assert self.live.command("down", cwd="/").returncode == 0
+        assert self.live.run_command("down", cwd="/").returncode == 0
 
-    def supervisor(self) -> tuple[int, str]:
+    def supervisor_identity(self) -> tuple[int, str]:
         """Return the pid and start time of the supervisor."""
-        return identity(int((self.folder / LOCK).read_text()))
+        return process_identity(int((self.folder / LOCK_FILE).read_text()))
 
     def server_pid(self) -> int:
         """Return the pid of the server that answers now."""
-        return int(json.loads(self.live.command("status", "--json", cwd="/").stdout)["pid"])
+        return int(json.loads(self.live.run_command("status", "--json", cwd="/").stdout)["pid"])
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def open_home(folder: Path) -> Iterator[Home]:
     home = Home(LiveServer(folder))
     yield home
     with contextlib.suppress(OSError, ValueError):
-        supervisor = home.supervisor()
-        if is_there(supervisor):
+        supervisor = home.supervisor_identity()
+        if is_running(supervisor):
             os.kill(supervisor[0], signal.SIGTERM)
-            until(lambda: not is_there(supervisor), what="the supervisor's end")
+            wait_until(lambda: not is_running(supervisor), what="the supervisor's end")

@@ -16,7 +16,7 @@ import msgspec
 
 from maestro.store.layout import SERVER, TOKEN
 
-PYTHON_CLIENT = (sys.executable, "-c", "from maestro.client.thin import main; main()")
+PYTHON_CLIENT = (sys.executable, "-c", "from maestro.client.main import main; main()")
 _START_SECONDS_MAX = 30.0
 _STOP_SECONDS_MAX = 30.0
 
@@ -92,11 +92,11 @@ class LiveServer:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MAESTRO_")}
         return kept | self._own | {"MAESTRO_HOME": str(self.home)} | extra
 
-    def without(self, name: str) -> None:
+    def remove_variable(self, name: str) -> None:
         """Remove a variable from the server's environment, from the next start on."""
         self._own.pop(name, None)
 
-    def command(
+    def run_command(
         self,
         *arguments: str,
         cwd: Path | str | None = None,
@@ -115,7 +115,7 @@ class LiveServer:
             check=False,
         )
 
-    def begin(
+    def start_command(
         self,
         *arguments: str,
         program: Sequence[str] = (),

@@ -15,33 +15,33 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from maestro.core import errors
-from maestro.domain.callers import Caller, person
-from maestro.domain.messages import Scope
+from maestro.domain.callers import Caller, person_caller
+from maestro.domain.messages import BroadcastScope
 from maestro.domain.projects import Project
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 from maestro.domain.tasks import Priority
 from maestro.operations import mail, members, sessions, tasks
 from maestro.operations import mail_shapes as shapes
 from maestro.operations.task_shapes import CreateTask
 from maestro.server.app import Server
-from maestro.testing.mail_model import Letter, MailModel
+from maestro.testing.mail_model import MailModel, ModelMessage
 from maestro.testing.virtual import LoopClock, VirtualLoop
 
 T = TypeVar("T")
 VC = "prj_00000000000000000000000000"
 SEATS = ("lead", "w1", "w2", "w3")
-OF_ADA = ("w1", "w2")
+ADAS_SEATS = ("w1", "w2")
 PRIORITIES = [priority.value for priority in Priority]
 RANKS = {priority: rank for rank, priority in enumerate(Priority)}
-TO = ["lead", "w1", "w2", "w3", "@ada", "vc", "vc", "#1", "#1", "#1"]
-LONG = 3600.0
+RECIPIENTS = ["lead", "w1", "w2", "w3", "@ada", "vc", "vc", "#1", "#1", "#1"]
+LONG_SECONDS = 3600.0
 # Long enough for immediate consequences, and much shorter than any time in the rules.
-MOMENT = 0.001
+MOMENT_SECONDS = 0.001
 FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
-DANA = person("dana")
+DANA = person_caller("dana")
 
 
-class Disk(Protocol):
+class StoredMail(Protocol):
     """Reads the stored data directly, without the server."""
 
     def messages(self, home: Path) -> list[tuple[int, str, str, str, int, str]]:
@@ -52,7 +52,7 @@ class Disk(Protocol):
 
 
 @dataclass
-class Waiter:
+class MailWaiter:
     """One `mail wait`, and the time since its last new message."""
 
     seat: str
@@ -60,15 +60,15 @@ class Waiter:
     debounce: float
     rank: int
     until: float
-    call: asyncio.Task[shapes.Inbox]
+    call: asyncio.Task[shapes.InboxPage]
     known: set[str] = field(default_factory=set)
-    quiet_since: float = -LONG
+    quiet_since: float = -LONG_SECONDS
 
 
-class Machine:
+class MailMachine:
     """One server, a coordinator, three workers and the person. The arguments of each rule are plain values."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: StoredMail) -> None:
         self.disk = disk
         self.folder = tempfile.TemporaryDirectory(dir=FOLDER)
         self.runner = asyncio.Runner(loop_factory=VirtualLoop)
@@ -76,8 +76,8 @@ class Machine:
         assert isinstance(loop, VirtualLoop)
         self.loop = loop
         self.model = MailModel(VC)
-        self.waiters: list[Waiter] = []
-        self.answers: dict[str, list[shapes.Inbox]] = {seat: [] for seat in SEATS}
+        self.waiters: list[MailWaiter] = []
+        self.answers: dict[str, list[shapes.InboxPage]] = {seat: [] for seat in SEATS}
         self.ids: dict[str, str] = {}
         self.tokens: dict[str, str] = {}
         self.lives = self.sent = 0
@@ -86,7 +86,7 @@ class Machine:
         )
         self.home = Path(self.folder.name) / "0"
         self.home.mkdir()
-        self.run(self.begin())
+        self.run(self.set_up())
 
     def run(self, work: Awaitable[T]) -> T:
         async def whole() -> T:
@@ -105,7 +105,7 @@ class Machine:
         self.server = Server(self.home, clock=LoopClock(self.loop))
         self.loop.count_orders(self.server.store._writer._thread)
 
-    async def begin(self) -> None:
+    async def set_up(self) -> None:
         await self.open()
         project = Project(VC, "path:/vc", "vc", [], self.server.clock.now())
         await self.server.store.write(lambda tx: tx.projects.insert(project))
@@ -119,13 +119,13 @@ class Machine:
         request = sessions.RegisterSession(
             project=VC,
             name=seat,
-            mode=Mode.COORDINATE if seat == "lead" else Mode.EXECUTE,
-            member="ada" if seat in OF_ADA else None,
+            mode=SessionMode.COORDINATE if seat == "lead" else SessionMode.EXECUTE,
+            member="ada" if seat in ADAS_SEATS else None,
             parent=None if seat == "lead" else "lead",
         )
         session = await self.server.call(sessions.REGISTER, request, caller=DANA)
         self.ids[seat], self.tokens[seat] = session.id, session.token
-        self.model.boxes[session.id] = [session.id, *([self.ada] if seat in OF_ADA else []), VC]
+        self.model.boxes[session.id] = [session.id, *([self.ada] if seat in ADAS_SEATS else []), VC]
 
     async def caller(self, seat: str) -> Caller:
         return DANA if seat == "dana" else await self.server.identify(token=self.tokens[seat], peer=None)
@@ -133,23 +133,23 @@ class Machine:
     async def call(self, seat: str, operation: Any, request: Any, *, key: str = "") -> Any:
         return await self.server.call(operation, request, caller=await self.caller(seat), key=key)
 
-    def any_letter(self, index: int) -> str | None:
-        return list(self.model.letters)[index % len(self.model.letters)] if self.model.letters else None
+    def any_message(self, index: int) -> str | None:
+        return list(self.model.messages)[index % len(self.model.messages)] if self.model.messages else None
 
     # The rules of the state machine.
 
     def send(self, seat: str, to: list[str], priority: str, about: bool) -> None:
         self.sent += 1
-        self.took_in(self.run(self.call(seat, mail.SEND, self.letter(to, priority, about=about))))
+        self.check_sent(self.run(self.call(seat, mail.SEND, self.mail_request(to, priority, about=about))))
 
     def broadcast(self, scope: str, priority: str) -> None:
         self.sent += 1
-        request = shapes.Broadcast(
-            scope=Scope(scope), subject=f"m{self.sent}", message="text", priority=Priority(priority)
+        request = shapes.BroadcastMail(
+            scope=BroadcastScope(scope), subject=f"m{self.sent}", message="text", priority=Priority(priority)
         )
-        self.took_in(self.run(self.call("lead", mail.BROADCAST, request)))
+        self.check_sent(self.run(self.call("lead", mail.BROADCAST, request)))
 
-    def letter(self, to: list[str], priority: str, *, about: bool = False) -> shapes.SendMail:
+    def mail_request(self, to: list[str], priority: str, *, about: bool = False) -> shapes.SendMail:
         return shapes.SendMail(
             project=VC,
             to=to,
@@ -159,16 +159,16 @@ class Machine:
             task="#1" if about else None,
         )
 
-    def took_in(self, sent: shapes.SentMail) -> None:
-        self.absorb()
-        assert sent.id in self.model.letters
+    def check_sent(self, sent: shapes.SentMail) -> None:
+        self.update_model()
+        assert sent.id in self.model.messages
 
-    def absorb(self) -> None:
+    def update_model(self) -> None:
         """Add messages and deliveries that were stored since the last call to the model."""
-        known_messages = set(self.model.letters)
+        known_messages = set(self.model.messages)
         for seq, message, thread, sender, rank, _ in self.disk.messages(self.home):
             if message not in known_messages:
-                self.model.letters[message] = Letter(seq, thread, sender, rank)
+                self.model.messages[message] = ModelMessage(seq, thread, sender, rank)
         for box, message, _ in self.disk.deliveries(self.home):
             if message not in known_messages:
                 self.model.status[box, message] = "sent"
@@ -176,10 +176,12 @@ class Machine:
     def wait(self, seat: str, count: int, debounce: float, priority: str, timeout: float, confirm: bool) -> None:
         cursor = self.last_receipt(seat) if confirm else ""
         if cursor:
-            self.model.confirm(self.ids[seat], [message.id for message in self.answers[seat].pop().messages])
-        self.listen(seat, count, debounce, Priority(priority), self.loop.time() + timeout, cursor)
+            self.model.confirm_messages(self.ids[seat], [message.id for message in self.answers[seat].pop().messages])
+        self.start_wait(seat, count, debounce, Priority(priority), self.loop.time() + timeout, cursor)
 
-    def listen(self, seat: str, count: int, debounce: float, least: Priority, until: float, cursor: str = "") -> None:
+    def start_wait(
+        self, seat: str, count: int, debounce: float, least: Priority, until: float, cursor: str = ""
+    ) -> None:
         request = shapes.WaitMail(
             project=VC,
             count=count,
@@ -189,8 +191,8 @@ class Machine:
             cursor=cursor,
         )
         call = self.loop.create_task(self.call(seat, mail.WAIT, request))
-        known_messages = set(self.model.offered(self.ids[seat], rank=RANKS[least]))
-        self.waiters.append(Waiter(seat, count, debounce, RANKS[least], until, call, known_messages))
+        known_messages = set(self.model.offered_messages(self.ids[seat], rank=RANKS[least]))
+        self.waiters.append(MailWaiter(seat, count, debounce, RANKS[least], until, call, known_messages))
 
     def stop_waiting(self, index: int) -> None:
         if self.waiters:
@@ -199,9 +201,9 @@ class Machine:
     def inbox(self, seat: str, confirm: bool) -> None:
         cursor = self.last_receipt(seat) if confirm else ""
         if cursor:
-            self.model.confirm(self.ids[seat], [message.id for message in self.answers[seat].pop().messages])
+            self.model.confirm_messages(self.ids[seat], [message.id for message in self.answers[seat].pop().messages])
         page = self.run(self.call(seat, mail.INBOX, shapes.ReadInbox(project=VC, cursor=cursor, limit=3)))
-        assert [message.id for message in page.messages] == self.model.offered(self.ids[seat])[:3]
+        assert [message.id for message in page.messages] == self.model.offered_messages(self.ids[seat])[:3]
         if page.messages:
             self.answers[seat].append(page)
 
@@ -212,23 +214,23 @@ class Machine:
         """Confirm an earlier answer, possibly late or repeatedly."""
         if self.answers[seat]:
             shown = self.answers[seat][index % len(self.answers[seat])]
-            self.run(self.call(seat, mail.CONFIRM, shapes.Confirm(receipt=shown.receipt)))
-            self.model.confirm(self.ids[seat], [message.id for message in shown.messages])
+            self.run(self.call(seat, mail.CONFIRM, shapes.ConfirmReceipt(receipt=shown.receipt)))
+            self.model.confirm_messages(self.ids[seat], [message.id for message in shown.messages])
 
     def acknowledge(self, seat: str, index: int) -> None:
-        offered = self.model.offered(self.ids[seat])
+        offered = self.model.offered_messages(self.ids[seat])
         if offered:
             message = offered[index % len(offered)]
-            self.run(self.call(seat, mail.ACK, shapes.Acknowledge(ids=[message])))
-            self.model.acknowledge(self.ids[seat], message)
+            self.run(self.call(seat, mail.ACK, shapes.AcknowledgeMail(ids=[message])))
+            self.model.acknowledge_message(self.ids[seat], message)
 
     def claim(self, seat: str, index: int) -> None:
-        message = self.any_letter(index)
+        message = self.any_message(index)
         if message is None:
             return
-        thread = self.model.letters[message].thread
+        thread = self.model.messages[message].thread
         held = self.model.claims.get(thread, self.ids[seat])
-        has_come = self.model.has_come(self.ids[seat], thread)
+        has_come = self.model.has_received_thread(self.ids[seat], thread)
         try:
             self.run(self.call(seat, mail.CLAIM, shapes.OneThread(id=message)))
         except errors.NotPermitted:
@@ -244,18 +246,18 @@ class Machine:
         if self.model.claims:
             thread = list(self.model.claims)[index % len(self.model.claims)]
             holder = next(seat for seat in SEATS if self.ids[seat] == self.model.claims[thread])
-            message = next(message for message, letter in self.model.letters.items() if letter.thread == thread)
+            message = next(message for message, letter in self.model.messages.items() if letter.thread == thread)
             self.run(self.call("dana" if by_person else holder, mail.RELEASE, shapes.OneThread(id=message)))
-            self.model.release(thread)
+            self.model.release_thread(thread)
 
     def end_session(self, seat: str) -> None:
         """End a session: free its claims, hand its unread mail to the coordinator, and register a new session."""
         own_waiters = [waiter for waiter in self.waiters if waiter.seat == seat]
         self.run(self.call("dana", sessions.END, sessions.EndSession(id=self.ids[seat])))
-        self.absorb()
-        self.model.end(self.ids[seat], goes_to=self.ids["lead"])
+        self.update_model()
+        self.model.end_session(self.ids[seat], goes_to=self.ids["lead"])
         self.answers[seat].clear()
-        self.run(asyncio.sleep(MOMENT))
+        self.run(asyncio.sleep(MOMENT_SECONDS))
         for waiter in own_waiters:
             assert isinstance(waiter.call.exception(), errors.NotAuthenticated), (
                 "an ended session still waits for mail"
@@ -267,48 +269,50 @@ class Machine:
     def pass_time(self, seconds: float) -> None:
         self.run(asyncio.sleep(seconds))
 
-    def kill(self, sends: int, turns: int) -> None:
+    def kill_server(self, sends: int, turns: int) -> None:
         """Kill the server during some sends, and continue with the state of its disk."""
         requests = []
         for number in range(sends):
             self.sent += 1
-            requests.append((self.letter([SEATS[number], "vc"], "normal"), f"key-{self.sent}"))
+            requests.append((self.mail_request([SEATS[number], "vc"], "normal"), f"key-{self.sent}"))
         calls = [self.loop.create_task(self.call("dana", mail.SEND, request, key=key)) for request, key in requests]
-        self.run(some_turns(turns))
+        self.run(run_loop_turns(turns))
         answered_ids = [call.result().id if call.done() else None for call in calls]
         answered = [waiter for waiter in self.waiters if waiter.call.done()]
         lost = [waiter for waiter in self.waiters if not waiter.call.done()]
         self.lives += 1
         home = self.home.with_name(str(self.lives))
         shutil.copytree(self.home, home, ignore=shutil.ignore_patterns("*-shm"))
-        self.run(bury(self.server, [*calls, *(waiter.call for waiter in lost)]))
+        self.run(close_killed_server(self.server, [*calls, *(waiter.call for waiter in lost)]))
         self.home = home
         self.run(self.open())
         for (request, key), first in zip(requests, answered_ids, strict=True):
             again = self.run(self.call("dana", mail.SEND, request, key=key))
             assert first in (None, again.id), "an acknowledged message is lost or stored twice"
-        self.absorb()
-        self.come_back(answered, lost)
+        self.update_model()
+        self.repeat_waits(answered, lost)
 
-    def come_back(self, answered: list[Waiter], lost: list[Waiter]) -> None:
+    def repeat_waits(self, answered: list[MailWaiter], lost: list[MailWaiter]) -> None:
         """Repeat the waits of clients that lost their server, for the remaining time."""
         self.waiters.clear()
         for waiter in answered:
             answer = waiter.call.result()
-            assert {message.id for message in answer.messages} <= set(self.model.offered(self.ids[waiter.seat]))
+            assert {message.id for message in answer.messages} <= set(
+                self.model.offered_messages(self.ids[waiter.seat])
+            )
             self.answers[waiter.seat].append(answer)
         for waiter in lost:
             if waiter.until > self.loop.time():
                 priority = list(Priority)[waiter.rank]
-                self.listen(waiter.seat, waiter.count, waiter.debounce, priority, waiter.until)
+                self.start_wait(waiter.seat, waiter.count, waiter.debounce, priority, waiter.until)
 
     # The checks after each step.
 
-    def check(self) -> None:
-        self.run(asyncio.sleep(MOMENT))
+    def check_state(self) -> None:
+        self.run(asyncio.sleep(MOMENT_SECONDS))
         for seat in SEATS:
             page = self.run(self.call(seat, mail.INBOX, shapes.ReadInbox(project=VC, peek=True, limit=500)))
-            assert [message.id for message in page.messages] == self.model.offered(self.ids[seat]), (
+            assert [message.id for message in page.messages] == self.model.offered_messages(self.ids[seat]), (
                 f"the inbox of {seat}"
             )
         read = {(box, message) for box, message, status in self.disk.deliveries(self.home) if status == "read"}
@@ -319,17 +323,17 @@ class Machine:
             self.check_waiter(waiter)
         self.in_two = False
 
-    def check_waiter(self, waiter: Waiter) -> None:
-        now, offered = self.loop.time(), self.model.offered(self.ids[waiter.seat], rank=waiter.rank)
+    def check_waiter(self, waiter: MailWaiter) -> None:
+        now, offered = self.loop.time(), self.model.offered_messages(self.ids[waiter.seat], rank=waiter.rank)
         if set(offered) - waiter.known:
             waiter.quiet_since = now
         waiter.known = set(offered)
-        urgent = bool(offered) and self.model.letters[offered[0]].rank == 0
+        urgent = bool(offered) and self.model.messages[offered[0]].rank == 0
         # A wait with a count ends at that count; a wait without a count ends at the end of the burst.
-        quiet = waiter.count > 1 or waiter.debounce < MOMENT or now > waiter.quiet_since + waiter.debounce
+        quiet = waiter.count > 1 or waiter.debounce < MOMENT_SECONDS or now > waiter.quiet_since + waiter.debounce
         details = f"{waiter} with {offered} at {now}"
         if not waiter.call.done():
-            assert not urgent and now <= waiter.until + MOMENT, details
+            assert not urgent and now <= waiter.until + MOMENT_SECONDS, details
             assert not (len(offered) >= waiter.count and quiet), details
             return
         self.waiters.remove(waiter)
@@ -346,12 +350,12 @@ class Machine:
         self.answers[waiter.seat].append(answer)
 
 
-async def some_turns(count: int) -> None:
+async def run_loop_turns(count: int) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
 
-async def bury(server: Server, calls: list[asyncio.Task[Any]]) -> None:
+async def close_killed_server(server: Server, calls: list[asyncio.Task[Any]]) -> None:
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)

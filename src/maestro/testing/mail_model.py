@@ -11,7 +11,7 @@ EVERYTHING = 99
 
 
 @dataclass
-class Letter:
+class ModelMessage:
     """A message; `rank` 0 is the most urgent."""
 
     seq: int
@@ -25,7 +25,7 @@ class MailModel:
     """Messages, their mailboxes, and the sessions that have seen or claimed them."""
 
     project: str
-    letters: dict[str, Letter] = field(default_factory=dict)
+    messages: dict[str, ModelMessage] = field(default_factory=dict)
     status: dict[tuple[str, str], str] = field(default_factory=dict)  # by (mailbox, message): sent, read or closed
     shown: set[tuple[str, str, str]] = field(default_factory=set)  # (session, mailbox, message)
     claims: dict[str, str] = field(default_factory=dict)  # the session that has claimed a thread
@@ -37,49 +37,49 @@ class MailModel:
             return False
         if box == session:
             return True
-        letter = self.letters[message]
+        letter = self.messages[message]
         is_taken = self.claims.get(letter.thread, session) != session
         return not is_taken and letter.sender != session and (session, box, message) not in self.shown
 
-    def has_come(self, session: str, thread: str) -> bool:
+    def has_received_thread(self, session: str, thread: str) -> bool:
         """Return whether a message of a thread is, or was, in a mailbox of the session."""
         return any(
-            box in self.boxes[session] and self.letters[message].thread == thread for box, message in self.status
+            box in self.boxes[session] and self.messages[message].thread == thread for box, message in self.status
         )
 
-    def offered(self, session: str, *, rank: int = EVERYTHING) -> list[str]:
+    def offered_messages(self, session: str, *, rank: int = EVERYTHING) -> list[str]:
         """Return the offered messages of this rank or a more urgent rank: by urgency, then by sequence number."""
         found = {
             message
             for box, message in self.status
             if box in self.boxes[session]
-            and self.letters[message].rank <= rank
+            and self.messages[message].rank <= rank
             and self.is_offered(session, box, message)
         }
-        return sorted(found, key=lambda message: (self.letters[message].rank, self.letters[message].seq))
+        return sorted(found, key=lambda message: (self.messages[message].rank, self.messages[message].seq))
 
-    def confirm(self, session: str, messages: list[str]) -> None:
+    def confirm_messages(self, session: str, messages: list[str]) -> None:
         """Mark messages as read, in every mailbox of the session that holds them."""
         for message in messages:
             self._move_deliveries(session, message, {"sent": "read"})
 
-    def acknowledge(self, session: str, message: str) -> None:
+    def acknowledge_message(self, session: str, message: str) -> None:
         self._move_deliveries(session, message, {"sent": "closed", "read": "closed"})
 
-    def release(self, thread: str) -> None:
+    def release_thread(self, thread: str) -> None:
         """Free a thread. The messages of the thread are offered again, also to sessions that have seen them."""
         del self.claims[thread]
-        of_thread = {message for message, letter in self.letters.items() if letter.thread == thread}
+        of_thread = {message for message, letter in self.messages.items() if letter.thread == thread}
         self.shown = {shown for shown in self.shown if shown[2] not in of_thread}
 
-    def end(self, session: str, *, goes_to: str) -> None:
+    def end_session(self, session: str, *, goes_to: str) -> None:
         """End a session: free its claims, and move its unread mail to another mailbox."""
         for box, message in list(self.status):
             if box == session and self.status[box, message] == "sent":
                 self.status[box, message] = "closed"
                 self.status.setdefault((goes_to, message), "sent")
         for thread in [thread for thread, holder in self.claims.items() if holder == session]:
-            self.release(thread)
+            self.release_thread(thread)
         del self.boxes[session]
 
     def _move_deliveries(self, session: str, message: str, moves: dict[str, str]) -> None:

@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from maestro.domain.manifests import (
-    Command,
-    Coordinator,
-    Directive,
-    Document,
-    Limits,
     Manifest,
-    Project,
-    Session,
-    Sibling,
-    Skill,
-    Task,
-    TaskLink,
-    TeamMember,
-    Workspace,
+    ManifestCommand,
+    ManifestCoordinator,
+    ManifestDirective,
+    ManifestDocument,
+    ManifestLimits,
+    ManifestMember,
+    ManifestProject,
+    ManifestSession,
+    ManifestSkill,
+    ManifestTask,
+    ManifestTaskLink,
+    ManifestWorkspace,
+    SiblingSession,
 )
 from maestro.domain.members import Permission
 from maestro.domain.messages import SenderKind
-from maestro.domain.sessions import Mode
-from maestro.domain.sessions import Status as SessionStatus
-from maestro.domain.tasks import Priority, Status
+from maestro.domain.sessions import SessionMode, SessionStatus
+from maestro.domain.tasks import Priority, TaskStatus
 
 _NAMES = ("ada", "grace", "linus", "barbara")
 _COMMANDS = (
@@ -37,7 +36,7 @@ _COMMANDS = (
 )
 
 
-def make_member(number: int = 0, **fields: Any) -> TeamMember:
+def make_member(number: int = 0, **fields: Any) -> ManifestMember:
     """Return a member of the roster."""
     name = _NAMES[number] if number < len(_NAMES) else f"member-{number}"
     values: dict[str, Any] = {
@@ -51,38 +50,40 @@ def make_member(number: int = 0, **fields: Any) -> TeamMember:
         "model": "opus",
         "agent_tool": "claude",
     }
-    return TeamMember(**{**values, **fields})
+    return ManifestMember(**{**values, **fields})
 
 
-def make_link(number: int, *, status: Status = Status.TODO) -> TaskLink:
+def make_link(number: int, *, status: TaskStatus = TaskStatus.TODO) -> ManifestTaskLink:
     """Return a link to a task."""
-    return TaskLink(id=f"tsk_{number:026d}", ref=f"vc#{number}", title=f"Part {number}", status=status)
+    return ManifestTaskLink(id=f"tsk_{number:026d}", ref=f"vc#{number}", title=f"Part {number}", status=status)
 
 
-def make_task(number: int = 12, **fields: Any) -> Task:
+def make_task(number: int = 12, **fields: Any) -> ManifestTask:
     """Return a task with a value in each field."""
     values: dict[str, Any] = {
         "id": f"tsk_{number:026d}",
         "ref": f"vc#{number}",
         "title": f"Parse the header of version {number}",
         "description": "Headers of the new version have a length in front.\n\nKeep reading the old ones, too.",
-        "status": Status.TODO,
+        "status": TaskStatus.TODO,
         "ready": True,
         "priority": Priority.HIGH,
         "stage": "implement",
         "acceptance": ("Old and new headers are read", "A broken length is refused with its offset"),
         "gates": ("make test",),
-        "depends_on": (make_link(3, status=Status.COMPLETED),),
-        "documents": (Document(id="doc_00000000000000000000000001", title="The format", file_name="format.md"),),
+        "depends_on": (make_link(3, status=TaskStatus.COMPLETED),),
+        "documents": (
+            ManifestDocument(id="doc_00000000000000000000000001", title="The format", file_name="format.md"),
+        ),
     }
-    return Task(**{**values, **fields})
+    return ManifestTask(**{**values, **fields})
 
 
-def make_manifest(mode: Mode = Mode.EXECUTE, **fields: Any) -> Manifest:
+def make_manifest(mode: SessionMode = SessionMode.EXECUTE, **fields: Any) -> Manifest:
     """Return the manifest of a worker, a planner or a coordinator of project vc."""
-    is_coordinator = mode is Mode.COORDINATE
+    is_coordinator = mode is SessionMode.COORDINATE
     values: dict[str, Any] = {
-        "session": Session(
+        "session": ManifestSession(
             id="ses_00000000000000000000000001",
             name="boss" if is_coordinator else "parser",
             mode=mode,
@@ -90,28 +91,28 @@ def make_manifest(mode: Mode = Mode.EXECUTE, **fields: Any) -> Manifest:
             template="coordinate-default" if is_coordinator else "execute-simple",
             address="dave/vc",
         ),
-        "project": Project(
+        "project": ManifestProject(
             id="prj_00000000000000000000000001",
             name="vc",
             key="github.com/steveyegge/vc",
             directory="/src/dave/vc",
         ),
         "human": "dana",
-        "permission": Permission.EDIT if mode is Mode.EXECUTE else Permission.PLAN,
-        "workspace": Workspace(directory="/src/dave/vc", address="dave/vc", branch="main"),
+        "permission": Permission.EDIT if mode is SessionMode.EXECUTE else Permission.PLAN,
+        "workspace": ManifestWorkspace(directory="/src/dave/vc", address="dave/vc", branch="main"),
         "members": (make_member(0),),
         "team": "backend",
         "roster": tuple(make_member(number) for number in range(3)),
         "tasks": (make_task(),),
         "commands": tuple(
-            Command(operation=name, words=words, summary=summary) for name, words, summary in _COMMANDS
+            ManifestCommand(operation=name, words=words, summary=summary) for name, words, summary in _COMMANDS
         ),
         **(_coordinator_fields() if is_coordinator else _worker_fields()),
     }
     return Manifest(**{**values, **fields})
 
 
-def make_large_manifest(mode: Mode, *, tasks: int, members: int, description: str) -> Manifest:
+def make_large_manifest(mode: SessionMode, *, tasks: int, members: int, description: str) -> Manifest:
     """Return a manifest with a large team and many tasks; each has children and depends on the previous task."""
     return make_manifest(
         mode,
@@ -126,7 +127,7 @@ def make_large_manifest(mode: Mode, *, tasks: int, members: int, description: st
         ),
         roster=tuple(make_member(number) for number in range(members)),
         siblings=tuple(
-            Sibling(session_id=f"ses_{number:026d}", name=f"worker-{number}", mode=Mode.EXECUTE)
+            SiblingSession(session_id=f"ses_{number:026d}", name=f"worker-{number}", mode=SessionMode.EXECUTE)
             for number in range(members)
         ),
     )
@@ -136,7 +137,7 @@ def _coordinator_fields() -> dict[str, Any]:
     """Return the fields that only a coordinator has."""
     parts = tuple(make_link(number) for number in (13, 14))
     return {
-        "directive": Directive(
+        "directive": ManifestDirective(
             subject="The new headers",
             text="All of it by Friday, please.",
             sender="dana",
@@ -144,47 +145,47 @@ def _coordinator_fields() -> dict[str, Any]:
             message_id="msg_00000000000000000000000001",
         ),
         "tasks": (make_task(children=parts), make_task(13, parent="vc#12", gates=(), documents=())),
-        "limits": Limits(workers_max=8, depth_left=2),
+        "limits": ManifestLimits(workers_max=8, depth_left=2),
     }
 
 
 def _worker_fields() -> dict[str, Any]:
     """Return the fields that only a worker of a coordinator has."""
     return {
-        "coordinator": Coordinator(
+        "coordinator": ManifestCoordinator(
             session_id="ses_00000000000000000000000002",
             name="boss",
             member_id="mem_00000000000000000000000001",
             member_name="grace",
             address="dave/vc",
         ),
-        "directive": Directive(
+        "directive": ManifestDirective(
             subject="Read both versions",
             text='Only the reader; the writer is linus\' part.\nDo not touch "lex.py".',
             sender="boss",
             sender_kind=SenderKind.SESSION,
         ),
-        "workspace": Workspace(
+        "workspace": ManifestWorkspace(
             directory="/src/worktrees/parser", address="parser/vc", branch="parser", base="main", worktree=True
         ),
         "siblings": (
-            Sibling(
+            SiblingSession(
                 session_id="ses_00000000000000000000000003",
                 name="writer",
-                mode=Mode.EXECUTE,
+                mode=SessionMode.EXECUTE,
                 status=SessionStatus.WORKING,
                 member="linus",
-                tasks=(make_link(14, status=Status.IN_PROGRESS),),
+                tasks=(make_link(14, status=TaskStatus.IN_PROGRESS),),
             ),
         ),
-        "skills": (Skill(name="sql", summary="How queries are written here.", path="/src/skills/sql"),),
+        "skills": (ManifestSkill(name="sql", summary="How queries are written here.", path="/src/skills/sql"),),
         "reference_tasks": (
             make_task(
                 4,
                 title="Write down the format",
-                status=Status.COMPLETED,
+                status=TaskStatus.COMPLETED,
                 documents=(
-                    Document(
+                    ManifestDocument(
                         id="doc_00000000000000000000000002",
                         title="The decision",
                         file_name="decision.md",

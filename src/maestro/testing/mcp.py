@@ -13,7 +13,7 @@ LEGACY, MODERN = "legacy", "auto"
 
 
 @asynccontextmanager
-async def client(
+async def connected_client(
     live: LiveServer,
     way: str,
     mode: str,

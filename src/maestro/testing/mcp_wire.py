@@ -18,7 +18,7 @@ META = {
 }
 
 
-class Wire:
+class McpWire:
     """Requests to /mcp with a session's token."""
 
     def __init__(self, live: LiveServer, token: str) -> None:
@@ -26,7 +26,9 @@ class Wire:
         self.token = token
         self.http = httpx.Client(timeout=60)
 
-    def post(self, body: Any, *, headers: dict[str, str] | None = None, raw: bytes | None = None) -> httpx.Response:
+    def post_message(
+        self, body: Any, *, headers: dict[str, str] | None = None, raw: bytes | None = None
+    ) -> httpx.Response:
         default_headers = {
             "Authorization": f"Bearer {self.token}",
             "Content-Type": "application/json",
@@ -35,23 +37,23 @@ class Wire:
         content = raw if raw is not None else json.dumps(body).encode()
         return self.http.post(f"{self.live.url}/mcp", content=content, headers=default_headers | (headers or {}))
 
-    def hello(self, version: str = "2025-11-25", client: str = "b") -> dict[str, str]:
+    def initialize_session(self, version: str = "2025-11-25", client: str = "b") -> dict[str, str]:
         """Initialize a session and return its headers."""
         params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": client, "version": "1"}}
-        answer = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        answer = self.post_message({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
         assert answer.status_code == 200, answer.text
         headers = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
         if version >= "2025-06-18":
             headers["MCP-Protocol-Version"] = message_of(answer)["result"]["protocolVersion"]
-        done = self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+        done = self.post_message({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
         assert done.status_code == 202
         return headers
 
-    def delete(self, headers: dict[str, str]) -> int:
+    def delete_session(self, headers: dict[str, str]) -> int:
         default_headers = {"Authorization": f"Bearer {self.token}"}
         return self.http.delete(f"{self.live.url}/mcp", headers=default_headers | headers).status_code
 
-    def begin(self, body: Any, headers: dict[str, str]) -> socket.socket:
+    def send_request_only(self, body: Any, headers: dict[str, str]) -> socket.socket:
         """Send a request and do not read the answer."""
         host, _, port = self.live.url.removeprefix("http://").partition(":")
         sock = socket.create_connection((host, int(port)))
@@ -68,7 +70,9 @@ class Wire:
         return sock
 
 
-def call(name: str, arguments: dict[str, Any] | None = None, id: int | str = 1, **extra: Any) -> dict[str, Any]:
+def tool_call_message(
+    name: str, arguments: dict[str, Any] | None = None, id: int | str = 1, **extra: Any
+) -> dict[str, Any]:
     params = {"name": name, "arguments": arguments or {}} | extra
     return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
 

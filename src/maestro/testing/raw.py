@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from maestro.client import thin
-from maestro.testing.frames import Request
+from maestro.client import main
+from maestro.testing.frames import ClientRequest
 
 PATIENCE_SECONDS = 30.0
 _HEAD_BYTES = 5
@@ -39,9 +39,9 @@ def _read_bytes(sock: socket.socket, size: int) -> bytes | None:
     return data
 
 
-def connect(path: Path) -> socket.socket:
+def connect_to(path: Path) -> socket.socket:
     """Return a connection to the socket at `path`, which may be longer than a socket address."""
-    sock = socket.socket(fileno=thin.connect(str(path)).detach())
+    sock = socket.socket(fileno=main.connect_to_server(str(path)).detach())
     sock.settimeout(PATIENCE_SECONDS)
     return sock
 
@@ -50,15 +50,15 @@ class RawCommand:
     """A command as a client sends it. The test reads any part of the answer."""
 
     def __init__(self, path: Path, *arguments: str, environment: Mapping[str, str], directory: str = "-") -> None:
-        self.sock = connect(path)
+        self.sock = connect_to(path)
         self.out = b""
-        head = [thin.PROTOCOL, b"python", b"0", b"000", b"0", os.fsencode(directory)]
+        head = [main.PROTOCOL, b"python", b"0", b"000", b"0", os.fsencode(directory)]
         head += [os.fsencode(f"{name}={value}") for name, value in environment.items()]
         request = b"\0".join(head) + b"\0\0" + b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
         try:
-            self.sock.sendall(thin.frame(b"R", request))
+            self.sock.sendall(main.encode_frame(b"R", request))
         except OSError:
-            self.die()
+            self.close_connection()
             raise
 
     def read_to(self, kind: bytes) -> bytes | None:
@@ -70,22 +70,22 @@ class RawCommand:
                 return frame[1]
         return None
 
-    def confirm(self) -> None:
+    def confirm_output(self) -> None:
         """Confirm that all output is written."""
-        self.sock.sendall(thin.frame(b"C", b""))
+        self.sock.sendall(main.encode_frame(b"C", b""))
 
-    def die(self) -> None:
+    def close_connection(self) -> None:
         """Close the connection, as the end of a killed process does."""
         self.sock.close()
 
 
-class Relay:
+class FrameRelay:
     """A socket in front of a server's socket. It counts the frames, and can cut connections."""
 
     def __init__(self, path: Path, target: Path) -> None:
         self.path = path
         self.target = target
-        self.requests: list[Request] = []
+        self.requests: list[ClientRequest] = []
         self.seen: Counter[bytes] = Counter()  # frames from the server, by kind
         self.cut_at: Callable[[int, Frame], bytes | None] = lambda number, frame: None
         self._frame_seen = threading.Condition()
@@ -93,13 +93,13 @@ class Relay:
         self._open_sockets: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
 
-    def up(self) -> None:
+    def start_listening(self) -> None:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(self.path))
         self._listener.listen(64)
         self._start_thread(self._accept_clients, self._listener)
 
-    def down(self) -> None:
+    def stop_listening(self) -> None:
         """Stop listening, and end every connection."""
         if self._listener is not None:
             self.path.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ class Relay:
             thread.join(PATIENCE_SECONDS)
         self._threads.clear()
 
-    def wait_for(self, kind: bytes, count: int = 1) -> None:
+    def wait_for_frames(self, kind: bytes, count: int = 1) -> None:
         """Wait until the server has sent `count` frames of a kind."""
         with self._frame_seen:
             assert self._frame_seen.wait_for(lambda: self.seen[kind] >= count, PATIENCE_SECONDS), f"no {kind!r} came"
@@ -142,13 +142,13 @@ class Relay:
             self._close_socket(client)
 
     def _relay_frames(self, client: socket.socket, request: Frame) -> None:
-        server = connect(self.target)
+        server = connect_to(self.target)
         server.settimeout(None)
         self._open_sockets.add(server)
         try:
-            self.requests.append(Request.parse(request[1]))
+            self.requests.append(ClientRequest.parse(request[1]))
             number = len(self.requests)
-            server.sendall(thin.frame(*request))
+            server.sendall(main.encode_frame(*request))
             self._start_thread(self._pass_up, client, server)
             self._pass_down(number, server, client)
         finally:
@@ -157,7 +157,7 @@ class Relay:
     def _pass_up(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while (frame := read_frame(client)) is not None:
-                server.sendall(thin.frame(*frame))
+                server.sendall(main.encode_frame(*frame))
         self._close_socket(server)
 
     def _pass_down(self, number: int, server: socket.socket, client: socket.socket) -> None:
@@ -165,7 +165,7 @@ class Relay:
         with contextlib.suppress(OSError):
             while (frame := read_frame(server)) is not None:
                 rest = self.cut_at(number, frame)
-                client.sendall(thin.frame(*frame) if rest is None else rest)
+                client.sendall(main.encode_frame(*frame) if rest is None else rest)
                 with self._frame_seen:
                     self.seen[frame[0]] += 1
                     self._frame_seen.notify_all()

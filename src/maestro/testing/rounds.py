@@ -12,7 +12,7 @@ COUNT = "MAESTRO_ROUNDS"  # a number, or "full"
 SEED = "MAESTRO_SEED"
 
 
-def count(default: int, full: int | None = None) -> int:
+def round_count(default: int, full: int | None = None) -> int:
     """Return the number of rounds: the number in the environment, or `default`. `full` is the required number."""
     wanted = os.environ.get(COUNT, "")
     if wanted == "full":
@@ -20,7 +20,7 @@ def count(default: int, full: int | None = None) -> int:
     return int(wanted) if wanted else default
 
 
-def seed() -> int:
+def round_seed() -> int:
     """Return the seed from the environment, or a new seed."""
     wanted = os.environ.get(SEED, "")
     return int(wanted) if wanted else random.SystemRandom().randrange(1 << 32)
@@ -31,7 +31,7 @@ def is_long_run() -> bool:
     return bool(os.environ.get(COUNT))
 
 
-def report(name: str, rounds: int, *, seed: int | None = None, **counts: int | str) -> str:
+def report_rounds(name: str, rounds: int, *, seed: int | None = None, **counts: int | str) -> str:
     """Print and return one line such as `rounds: kills: 50 rounds, 0 lost, 0 twice, seed 123`."""
     parts = [f"{rounds} rounds", *(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())]
     if seed is not None:

@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from maestro.runner import tree
+from maestro.runner import process_tree
 
 SECONDS_MAX = 30.0
 
 
-def until(condition: Callable[[], Any], *, what: str = "it") -> Any:
+def wait_until(condition: Callable[[], Any], *, what: str = "it") -> Any:
     """Poll a condition until its value is true, and return the value. Fail after a time limit."""
     deadline = time.monotonic() + SECONDS_MAX
     while not (found := condition()):
@@ -29,16 +29,16 @@ def until(condition: Callable[[], Any], *, what: str = "it") -> Any:
     return found
 
 
-def identity(pid: int) -> tuple[int, str]:
+def process_identity(pid: int) -> tuple[int, str]:
     """Return the pid and start time of a process, so that a later process with the same pid differs."""
-    return pid, tree.started(pid)
+    return pid, process_tree.process_start(pid)
 
 
-def is_there(process: tuple[int, str]) -> bool:
-    return bool(process[1]) and tree.started(process[0]) == process[1]
+def is_running(process: tuple[int, str]) -> bool:
+    return bool(process[1]) and process_tree.process_start(process[0]) == process[1]
 
 
-class Supervised:
+class SupervisedRunner:
     """One runner and its agent."""
 
     def __init__(self, folder: Path, words: Sequence[str], **order: Any) -> None:
@@ -56,9 +56,9 @@ class Supervised:
             "stop_seconds": 0.3,
             **order,
         }
-        self.process = self.begin()
+        self.process = self.start_runner()
 
-    def begin(self) -> subprocess.Popen[bytes]:
+    def start_runner(self) -> subprocess.Popen[bytes]:
         """Start a runner with this order. The caller must end a second runner."""
         with (self.folder / "runner.log").open("ab") as log:
             process = subprocess.Popen(
@@ -81,7 +81,7 @@ class Supervised:
             return []
         return found
 
-    def report(self, kind: str) -> dict[str, Any]:
+    def wait_for_report(self, kind: str) -> dict[str, Any]:
         """Wait for the runner's report of a kind, and return it."""
 
         def find_report() -> dict[str, Any] | None:
@@ -89,10 +89,10 @@ class Supervised:
             assert found or self.process.poll() is None, (self.folder / "runner.log").read_text()
             return found
 
-        found: dict[str, Any] = until(find_report, what=f"the report {kind!r}")
+        found: dict[str, Any] = wait_until(find_report, what=f"the report {kind!r}")
         return found
 
-    def text(self, name: str) -> str:
+    def wait_for_file(self, name: str) -> str:
         """Wait until a file of the agent ends with a newline, and return its text."""
 
         def complete_text() -> str:
@@ -100,12 +100,12 @@ class Supervised:
             text = path.read_text() if path.exists() else ""
             return text if text.endswith("\n") else ""
 
-        found: str = until(complete_text, what=f"the file {name}")
+        found: str = wait_until(complete_text, what=f"the file {name}")
         return found.strip()
 
-    def agents(self, name: str) -> list[tuple[int, str]]:
+    def process_identities(self, name: str) -> list[tuple[int, str]]:
         """Return the processes whose pids are in a file."""
-        return [identity(int(pid)) for pid in self.text(name).split()]
+        return [process_identity(int(pid)) for pid in self.wait_for_file(name).split()]
 
     def connect(self) -> socket.socket:
         """Wait for the runner's control socket, and return a connection to it."""
@@ -124,21 +124,21 @@ class Supervised:
                 os.chdir(previous)
             return sock
 
-        found: socket.socket = until(try_to_connect, what="a connection")
+        found: socket.socket = wait_until(try_to_connect, what="a connection")
         return found
 
-    def ask(self, **request: Any) -> dict[str, Any]:
+    def send_request(self, **request: Any) -> dict[str, Any]:
         with self.connect() as sock:
-            say(sock, request)
-            kind, payload = frame(sock)
+            send_request(sock, request)
+            kind, payload = receive_frame(sock)
         assert kind == b"A"
         answer: dict[str, Any] = json.loads(payload)
         return answer
 
     def write(self, data: bytes) -> None:
-        assert self.ask(do="write", data=base64.b64encode(data).decode())["ok"]
+        assert self.send_request(do="write", data=base64.b64encode(data).decode())["ok"]
 
-    def shown(self) -> str:
+    def transcript_output(self) -> str:
         """Return the output in the runner's transcript."""
         return "".join(event[2] for event in self.events() if event[1] == "o")
 
@@ -149,23 +149,23 @@ class Supervised:
             lines += path.read_text().splitlines()[1:] if path.exists() else []
         return [json.loads(line) for line in lines]
 
-    def end(self) -> None:
+    def end_processes(self) -> None:
         """End the runner and its agent, if they still run. Only recorded processes are ended."""
         with contextlib.suppress(OSError, ValueError):
             note = json.loads((self.folder / "runner.json").read_bytes())
-            if is_there((note["agent"], note["agent_started"])):
+            if is_running((note["agent"], note["agent_started"])):
                 os.killpg(note["agent"], signal.SIGKILL)
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(SECONDS_MAX)
 
 
-def say(sock: socket.socket, request: dict[str, Any], kind: bytes = b"Q") -> None:
+def send_request(sock: socket.socket, request: dict[str, Any], kind: bytes = b"Q") -> None:
     payload = json.dumps(request).encode()
     sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
 
 
-def frame(sock: socket.socket) -> tuple[bytes, bytes]:
+def receive_frame(sock: socket.socket) -> tuple[bytes, bytes]:
     head = _read_bytes(sock, 5)
     return head[:1], _read_bytes(sock, int.from_bytes(head[1:], "big"))
 

@@ -9,7 +9,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-TO_SPARE = 0.85  # the share of a limit that a test may use
+LIMIT_SHARE_MAX = 0.85  # the share of a limit that a test may use
 
 
 @cache
@@ -20,5 +20,5 @@ def _load_vocabulary() -> Any:
     return bpe_openai.get_encoding("o200k_base")
 
 
-def tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
     return len(_load_vocabulary().encode(text))

@@ -62,7 +62,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def count_orders(self, thread: WriterThread[Any]) -> None:
         """Count the orders of the writer's thread, as `run_in_executor` counts its calls."""
-        give = thread.run
+        give = thread.run_in_thread
 
         def give_counted(
             work: Callable[[Any], object], subject: Any, *, then: Callable[[Any, Exception | None], object]
@@ -74,7 +74,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._virtual_selector.in_threads += 1
             give(work, subject, then=follow)
 
-        thread.run = give_counted  # type: ignore[method-assign]
+        thread.run_in_thread = give_counted  # type: ignore[method-assign]
 
     def _count_return(self, future: asyncio.Future[Any]) -> None:
         self._virtual_selector.in_threads -= 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from maestro.runner.websocket import masked
+from maestro.runner.websocket import apply_mask
 
 AGREED = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 TEXT, CLOSE, PING, PONG, MORE = 0x1, 0x8, 0x9, 0xA, 0x0
 LAST = 0x80
 
 
-def frame(kind: int, payload: bytes, *, is_last: bool = True) -> bytes:
+def encode_frame(kind: int, payload: bytes, *, is_last: bool = True) -> bytes:
     """Return a frame as a server sends it."""
     first = bytes([kind | (LAST if is_last else 0)])
     size = len(payload)
@@ -20,7 +20,7 @@ def frame(kind: int, payload: bytes, *, is_last: bool = True) -> bytes:
     return first + b"\x7f" + size.to_bytes(8, "big") + payload
 
 
-def said(data: bytes) -> list[tuple[int, bytes]]:
+def decode_client_frames(data: bytes) -> list[tuple[int, bytes]]:
     """Decode the frames of a client. Return kind and payload of each."""
     frames = []
     while data:
@@ -30,6 +30,6 @@ def said(data: bytes) -> list[tuple[int, bytes]]:
         size_bytes = {126: 2, 127: 8}.get(size, 0)
         if size_bytes:
             size, data = int.from_bytes(data[:size_bytes], "big"), data[size_bytes:]
-        frames.append((kind & 0x0F, masked(data[4 : 4 + size], data[:4])))
+        frames.append((kind & 0x0F, apply_mask(data[4 : 4 + size], data[:4])))
         data = data[4 + size :]
     return frames

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from maestro.runner import tree
+from maestro.runner import process_tree
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 MAESTRO = Path(sys.executable).with_name("maestro")  # the command, for programs that a test spawns
-OVER = ("completed", "failed", "stopped", "lost")
+FINAL_STATUSES = ("completed", "failed", "stopped", "lost")
 
 
 class Workshop:
@@ -26,27 +26,27 @@ class Workshop:
         self.live = live
         self.repo = repo
 
-    def maestro(self, *arguments: str, exits: int = 0, timeout: float = 60) -> str:
+    def run_maestro(self, *arguments: str, exits: int = 0, timeout: float = 60) -> str:
         """Return the output of a command, or its error text where it must fail."""
-        done = self.live.command(*arguments, cwd=self.repo, timeout=timeout)
+        done = self.live.run_command(*arguments, cwd=self.repo, timeout=timeout)
         assert done.returncode == exits, (arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         return (done.stdout if exits == 0 else done.stderr).decode()
 
-    def json(self, *arguments: str, exits: int = 0) -> Any:
+    def call_json(self, *arguments: str, exits: int = 0) -> Any:
         """Return the JSON answer of a command. `--json` is inserted before a program's own arguments."""
         at = arguments.index("--") if "--" in arguments else len(arguments)
-        done = self.live.command(*arguments[:at], "--json", *arguments[at:], cwd=self.repo, timeout=60)
+        done = self.live.run_command(*arguments[:at], "--json", *arguments[at:], cwd=self.repo, timeout=60)
         assert done.returncode == exits, (arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         return json.loads(done.stdout)
 
-    def join(self, name: str, *arguments: str) -> dict[str, Any]:
+    def register_session(self, name: str, *arguments: str) -> dict[str, Any]:
         """Register a session; return the session's record with the token."""
-        session: dict[str, Any] = self.json("session", "register", "--name", name, *arguments)
+        session: dict[str, Any] = self.call_json("session", "register", "--name", name, *arguments)
         return session
 
-    def lead(self, name: str = "lead", *arguments: str) -> dict[str, Any]:
+    def register_coordinator(self, name: str = "lead", *arguments: str) -> dict[str, Any]:
         """Register a coordinator that may start plain programs."""
-        return self.join(name, "--mode", "coordinate", "--grant", "full", *arguments)
+        return self.register_session(name, "--mode", "coordinate", "--grant", "full", *arguments)
 
     def call_as(
         self,
@@ -71,54 +71,54 @@ class Workshop:
         assert done.returncode == exits, (arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         return (done.stdout if exits == 0 else done.stderr).decode()
 
-    def task(self, title: str, *arguments: str) -> dict[str, Any]:
-        task: dict[str, Any] = self.json("task", "create", title, *arguments)
+    def create_task(self, title: str, *arguments: str) -> dict[str, Any]:
+        task: dict[str, Any] = self.call_json("task", "create", title, *arguments)
         return task
 
-    def status(self, ref: str) -> str:
-        return str(self.json("task", "show", ref)["status"])
+    def task_status(self, ref: str) -> str:
+        return str(self.call_json("task", "show", ref)["status"])
 
-    def spawn(self, *arguments: str) -> dict[str, Any]:
-        session: dict[str, Any] = self.json("session", "spawn", *arguments)
+    def spawn_session(self, *arguments: str) -> dict[str, Any]:
+        session: dict[str, Any] = self.call_json("session", "spawn", *arguments)
         return session
 
-    def session(self, name: str) -> dict[str, Any]:
-        shown: dict[str, Any] = self.json("session", "show", name)
+    def show_session(self, name: str) -> dict[str, Any]:
+        shown: dict[str, Any] = self.call_json("session", "show", name)
         return shown
 
-    def ended(self, name: str) -> dict[str, Any]:
+    def wait_for_session_end(self, name: str) -> dict[str, Any]:
         """Wait for the end of a session's program, and return the session."""
-        found: dict[str, Any] = until(
-            lambda: session if (session := self.session(name))["ended_at"] else None, what=f"the end of {name}"
+        found: dict[str, Any] = wait_until(
+            lambda: session if (session := self.show_session(name))["ended_at"] else None, what=f"the end of {name}"
         )
         return found
 
-    def run(self, ref: str, *arguments: str) -> dict[str, Any]:
+    def run_to_end(self, ref: str, *arguments: str) -> dict[str, Any]:
         """Start a run, wait for its end, and return the run."""
-        return self.run_over(self.begin(ref, *arguments))
+        return self.wait_for_run_end(self.start_run(ref, *arguments))
 
-    def begin(self, ref: str, *arguments: str) -> str:
-        return str(self.json("run", ref, "--detach", *arguments)["id"])
+    def start_run(self, ref: str, *arguments: str) -> str:
+        return str(self.call_json("run", ref, "--detach", *arguments)["id"])
 
-    def run_over(self, run_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = until(
-            lambda: run if (run := self.json("run", "show", run_id))["status"] in OVER else None,
+    def wait_for_run_end(self, run_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = wait_until(
+            lambda: run if (run := self.call_json("run", "show", run_id))["status"] in FINAL_STATUSES else None,
             what=f"the end of {run_id}",
         )
         return found
 
-    def folder(self, session_id: str) -> Path:
+    def runner_folder(self, session_id: str) -> Path:
         """Return the folder of a session's runner."""
         return self.live.home / "runs" / session_id
 
-    def lines(self, name: str) -> list[str]:
+    def read_words(self, name: str) -> list[str]:
         path = self.repo / name
         return path.read_text().split() if path.exists() else []
 
-    def git(self, *arguments: str) -> str:
+    def run_git(self, *arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=self.repo, check=True, capture_output=True, text=True).stdout
 
-    def notes(self) -> list[dict[str, Any]]:
+    def runner_notes(self) -> list[dict[str, Any]]:
         """Return the identity notes of every runner and its agent."""
         found = []
         for path in (self.live.home / "runs").glob("*/runner.json"):
@@ -126,10 +126,12 @@ class Workshop:
                 found.append(json.loads(path.read_bytes()))
         return found
 
-    def left(self) -> list[int]:
+    def remaining_pids(self) -> list[int]:
         """Return the pids of runners and agents that still run."""
-        pairs = [(note[role], note[f"{role}_started"]) for note in self.notes() for role in ("runner", "agent")]
-        return [pid for pid, started in pairs if started and tree.started(pid) == started]
+        pairs = [
+            (note[role], note[f"{role}_started"]) for note in self.runner_notes() for role in ("runner", "agent")
+        ]
+        return [pid for pid, started in pairs if started and process_tree.process_start(pid) == started]
 
     def close(self) -> None:
         """Kill the server, and end the remaining runners and agents."""
@@ -138,6 +140,6 @@ class Workshop:
 
     def end_agents(self) -> None:
         """End every runner and agent that still runs. Only recorded processes are ended."""
-        for pid in self.left():
+        for pid in self.remaining_pids():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)

@@ -22,22 +22,22 @@ _OTHER_TOKEN = re.compile(r"""#[^\n]*+|[\[\]{}.,=\n]|[ \t\r]++|[^\s"'#\[\]{}.,=]
 _MARKS = frozenset("[]{}.,=\n")
 
 
-class Unreadable(ValueError):
+class TomlUnreadable(ValueError):
     """The text is not TOML, or exceeds a limit."""
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     """Return the parsed text.
 
     Raise an error with a message of one line if the text is not TOML or exceeds a limit.
     """
     if len(text) > limits.checkout_settings_bytes_max:
-        raise Unreadable(f"it is larger than {limits.checkout_settings_bytes_max} bytes")
+        raise TomlUnreadable(f"it is larger than {limits.checkout_settings_bytes_max} bytes")
     _check_tokens(text)
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(str(error)) from None
+        raise TomlUnreadable(str(error)) from None
 
 
 def _check_tokens(text: str) -> None:
@@ -66,9 +66,9 @@ def _check_tokens(text: str) -> None:
             depth = max(depth - 1, 0)
         elif token in ",=\n":
             dots = 0
-        elif len(token) > limits.toml_word_chars_max and not token.isspace():
-            raise _refusal(text, position, f"a key or number is longer than {limits.toml_word_chars_max} characters")
+        elif len(token) > limits.toml_token_chars_max and not token.isspace():
+            raise _refusal(text, position, f"a key or number is longer than {limits.toml_token_chars_max} characters")
 
 
-def _refusal(text: str, position: int, why: str) -> Unreadable:
-    return Unreadable(f"{why} (at line {text.count(chr(10), 0, position) + 1})")
+def _refusal(text: str, position: int, why: str) -> TomlUnreadable:
+    return TomlUnreadable(f"{why} (at line {text.count(chr(10), 0, position) + 1})")

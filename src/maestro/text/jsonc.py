@@ -19,42 +19,42 @@ _TOKEN = re.compile(
 )
 
 
-class Unreadable(Exception):
+class JsoncUnreadable(Exception):
     """The text is not JSON, or cannot be edited safely."""
 
 
 @dataclass
-class Node:
+class JsoncNode:
     """A value and its position in the text."""
 
     start: int
     end: int = 0
     value: Any = None  # of a plain value
-    members: dict[str, Entry] | None = None  # of an object
-    items: list[Entry] | None = None  # of an array
+    members: dict[str, JsoncEntry] | None = None  # of an object
+    items: list[JsoncEntry] | None = None  # of an array
     repeated: set[str] = field(default_factory=set)  # keys that occur twice
-    inside: int = 0  # the end of the last entry or comment, before the white space of the closing mark
+    content_end: int = 0  # the end of the last entry or comment, before the white space of the closing mark
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[JsoncEntry]:
         return list(self.members.values()) if self.members is not None else list(self.items or ())
 
-    def data(self) -> Any:
+    def to_value(self) -> Any:
         if self.members is not None:
-            return {key: entry.node.data() for key, entry in self.members.items()}
-        return [entry.node.data() for entry in self.items] if self.items is not None else self.value
+            return {key: entry.node.to_value() for key, entry in self.members.items()}
+        return [entry.node.to_value() for entry in self.items] if self.items is not None else self.value
 
 
 @dataclass
-class Entry:
+class JsoncEntry:
     """An entry of an object or array: its key, its value, and the position of the comma after it."""
 
     start: int
-    node: Node
+    node: JsoncNode
     comma: int | None = None
 
 
-class Document:
+class JsoncDocument:
     """A text and its parsed nodes."""
 
     def __init__(self, text: str) -> None:
@@ -63,22 +63,22 @@ class Document:
         self._tokens = _split_tokens(text)
         self._index = 0
         if not self._tokens:
-            raise Unreadable("it is empty")
+            raise JsoncUnreadable("it is empty")
         self.root = self._parse_value(0)
         if self._index < len(self._tokens):
-            raise Unreadable(
-                f"line {self.line(self._tokens[self._index][1])}: text follows after the end of the document"
+            raise JsoncUnreadable(
+                f"line {self.line_at(self._tokens[self._index][1])}: text follows after the end of the document"
             )
 
-    def line(self, position: int) -> int:
+    def line_at(self, position: int) -> int:
         return self.text.count("\n", 0, position) + 1
 
     def _read_token(self, wanted: str = "") -> tuple[str, int, int]:
         if self._index >= len(self._tokens):
-            raise Unreadable("it ends too early")
+            raise JsoncUnreadable("it ends too early")
         found = self._tokens[self._index]
         if wanted and self.text[found[1] : found[2]] not in wanted:
-            raise Unreadable(f"line {self.line(found[1])}: {wanted[0]!r} is missing")
+            raise JsoncUnreadable(f"line {self.line_at(found[1])}: {wanted[0]!r} is missing")
         self._index += 1
         return found
 
@@ -88,31 +88,31 @@ class Document:
         _, start, end = self._tokens[self._index]
         return self.text[start:end]
 
-    def _parse_value(self, depth: int) -> Node:
+    def _parse_value(self, depth: int) -> JsoncNode:
         if depth > _DEPTH_MAX:
-            raise Unreadable("it is nested too deeply")
+            raise JsoncUnreadable("it is nested too deeply")
         kind, start, end = self._read_token()
         token = self.text[start:end]
         if token == "{":
-            return self._parse_object(Node(start, members={}), depth)
+            return self._parse_object(JsoncNode(start, members={}), depth)
         if token == "[":
-            return self._parse_array(Node(start, items=[]), depth)
+            return self._parse_array(JsoncNode(start, items=[]), depth)
         if kind == "mark":
-            raise Unreadable(f"line {self.line(start)}: a value is missing")
+            raise JsoncUnreadable(f"line {self.line_at(start)}: a value is missing")
         try:
-            return Node(start, end, value=json.loads(token))
+            return JsoncNode(start, end, value=json.loads(token))
         except ValueError:
-            raise Unreadable(f"line {self.line(start)}: {token[:40]!r} is not a value") from None
+            raise JsoncUnreadable(f"line {self.line_at(start)}: {token[:40]!r} is not a value") from None
 
-    def _parse_object(self, node: Node, depth: int) -> Node:
+    def _parse_object(self, node: JsoncNode, depth: int) -> JsoncNode:
         assert node.members is not None
         while self._peek_token() != "}":
             kind, start, end = self._read_token()
             if kind != "string":
-                raise Unreadable(f"line {self.line(start)}: a key is missing")
+                raise JsoncUnreadable(f"line {self.line_at(start)}: a key is missing")
             key = json.loads(self.text[start:end])
             self._read_token(":")
-            entry = Entry(start, self._parse_value(depth + 1))
+            entry = JsoncEntry(start, self._parse_value(depth + 1))
             if key in node.members:
                 node.repeated.add(key)
             node.members[key] = entry
@@ -120,26 +120,26 @@ class Document:
                 break
         return self._close_node(node, "}")
 
-    def _parse_array(self, node: Node, depth: int) -> Node:
+    def _parse_array(self, node: JsoncNode, depth: int) -> JsoncNode:
         assert node.items is not None
         while self._peek_token() != "]":
             value = self._parse_value(depth + 1)
-            entry = Entry(value.start, value)
+            entry = JsoncEntry(value.start, value)
             node.items.append(entry)
             if not self._read_comma(entry):
                 break
         return self._close_node(node, "]")
 
-    def _read_comma(self, entry: Entry) -> bool:
+    def _read_comma(self, entry: JsoncEntry) -> bool:
         if self._peek_token() != ",":
             return False
         entry.comma = self._read_token()[1]
         return True
 
-    def _close_node(self, node: Node, mark: str) -> Node:
+    def _close_node(self, node: JsoncNode, mark: str) -> JsoncNode:
         node.end = self._read_token(mark)[2]
         closing = node.end - 1
-        node.inside = len(self.text[:closing].rstrip(" \t\r\n"))
+        node.content_end = len(self.text[:closing].rstrip(" \t\r\n"))
         return node
 
 
@@ -149,35 +149,35 @@ def _split_tokens(text: str) -> list[tuple[str, int, int]]:
         match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
             line = text.count(chr(10), 0, position) + 1
-            raise Unreadable(f"line {line}: {text[position : position + 20]!r} is not JSON")
+            raise JsoncUnreadable(f"line {line}: {text[position : position + 20]!r} is not JSON")
         if match.lastgroup not in ("space", "comment"):
             tokens.append((match.lastgroup, match.start(), match.end()))
         position = match.end()
     return tokens
 
 
-class Edits:
+class JsoncEdits:
     """Edits of one document, applied together."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: JsoncDocument) -> None:
         self._document = document
         self._pieces: list[tuple[int, int, str]] = []  # start, end, replacement
         self._newline = "\r\n" if "\r\n" in document.text else "\n"
         self._added: dict[int, list[tuple[str | None, Any]]] = {}
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, JsoncNode] = {}
         self._removed: dict[int, set[int]] = {}
 
-    def add(self, node: Node, value: Any, key: str | None = None) -> None:
+    def add_value(self, node: JsoncNode, value: Any, key: str | None = None) -> None:
         """Add a value at the end of an object, with a key, or at the end of an array."""
         self._added.setdefault(node.start, []).append((key, value))
         self._nodes[node.start] = node
 
-    def remove(self, node: Node, entry: Entry) -> None:
+    def remove_entry(self, node: JsoncNode, entry: JsoncEntry) -> None:
         """Remove an entry from an object or array, with its key and one comma."""
         self._removed.setdefault(node.start, set()).add(entry.start)
         self._nodes[node.start] = node
 
-    def text(self) -> str:
+    def apply_edits(self) -> str:
         """Return the text of the document with all edits applied."""
         for start, node in self._nodes.items():
             removed = self._removed.get(start, set())
@@ -192,7 +192,7 @@ class Edits:
             text = text[:start] + replacement + text[end:]
         return text
 
-    def _remove_entries(self, node: Node, removed: set[int]) -> None:
+    def _remove_entries(self, node: JsoncNode, removed: set[int]) -> None:
         entries = node.entries
         for number, entry in enumerate(entries):
             if entry.start not in removed:
@@ -217,7 +217,7 @@ class Edits:
             start -= 2 if text[max(0, start - 2) : start] == "\r\n" else 1
         return start
 
-    def _add_values(self, node: Node, added: list[tuple[str | None, Any]], kept: list[Entry]) -> None:
+    def _add_values(self, node: JsoncNode, added: list[tuple[str | None, Any]], kept: list[JsoncEntry]) -> None:
         document = self._document
         closing = node.end - 1
         if kept and kept[-1].comma is None:
@@ -225,7 +225,7 @@ class Edits:
         is_multiline = "\n" in document.text[node.start : node.end] or not kept
         if not is_multiline:
             inserted = ", ".join(_encode_entry(key, value) for key, value in added)
-            self._pieces.append((node.inside, node.inside, f" {inserted}"))
+            self._pieces.append((node.content_end, node.content_end, f" {inserted}"))
             return
         outer = self._indentation_at(node.start)
         inner = self._indentation_at(kept[0].start) if kept else ""
@@ -234,9 +234,9 @@ class Edits:
         unit = inner[len(outer) :]
         lines = [inner + _encode_entry(key, value, unit).replace("\n", self._newline + inner) for key, value in added]
         inserted = self._newline + f",{self._newline}".join(lines)
-        if "\n" not in document.text[node.inside : closing]:
+        if "\n" not in document.text[node.content_end : closing]:
             inserted += self._newline + outer
-        self._pieces.append((node.inside, node.inside, inserted))
+        self._pieces.append((node.content_end, node.content_end, inserted))
 
     def _indentation_at(self, position: int) -> str:
         """Return the white space at the beginning of the position's line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from maestro.text.unseen import spell_out
+from maestro.text.hidden_characters import escape_invisible
 
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _SPECIAL = re.compile(
@@ -22,17 +22,17 @@ _MOVES_ELSEWHERE = frozenset("HfABEFdLMSTr")  # moves to another line or clears 
 _FORWARD_MAX = 200
 
 
-def plain(text: str) -> str:
+def strip_sequences(text: str) -> str:
     """Return the text without escape sequences, with plain line ends."""
     return _SEQUENCES.sub("", text).replace("\r\n", "\n")
 
 
-def typed(text: str) -> str:
+def escape_keys(text: str) -> str:
     """Return a text that can be typed into a terminal. A control character would act as a key, so it is escaped."""
     return _KEYS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 
-class Lines:
+class TerminalLines:
     """A filter that turns a terminal's output, piece by piece, into lines of text.
 
     Text that the program overwrites is left out. Text that the program draws elsewhere on the screen begins a new
@@ -47,7 +47,7 @@ class Lines:
         self._is_coloured = False
         self._is_at_line_start = False  # the last character was a carriage return: the next text overwrites the line
 
-    def take(self, text: str) -> str:
+    def add_output(self, text: str) -> str:
         """Return the lines that are complete after a piece of output."""
         text = self._unfinished + text
         unfinished = _UNFINISHED.search(text)
@@ -62,16 +62,16 @@ class Lines:
         self._write(text[position:], out)
         return "".join(out)
 
-    def rest(self) -> str:
+    def flush_line(self) -> str:
         """Return the present part of the unfinished line."""
         part = "".join(self._line)
         self._line.clear()
         self._is_partly_returned = self._is_partly_returned or bool(part)
         return part
 
-    def end(self) -> str:
+    def finish_output(self) -> str:
         """Return the rest of the text at the end of the output."""
-        out = [self.rest()]
+        out = [self.flush_line()]
         if self._is_partly_returned:
             self._end_line(out)
         return "".join(out)
@@ -79,7 +79,7 @@ class Lines:
     def _write(self, text: str, out: list[str]) -> None:
         if text:
             self._overwrite_line(out)
-            self._line.append(spell_out(text))
+            self._line.append(escape_invisible(text))
 
     def _overwrite_line(self, out: list[str]) -> None:
         """Drop the unfinished line after a carriage return; end the line if a part of it was returned already."""

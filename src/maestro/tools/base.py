@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from maestro.domain.manifests import Reach
+from maestro.domain.conversations import DriverKind, StateReporter
+from maestro.domain.manifests import AgentReach
 from maestro.domain.members import Permission
-from maestro.domain.talks import Driver, Teller
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,28 +26,30 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
         bool  # reports when the model has read a prompt, not only when the program has received the prompt
     )
     exit_means_done: bool  # exit code 0 completes the session's tasks
-    reach: Reach
-    drivers: Mapping[Driver, Teller]  # the default driver first; for each, the source of the conversation's state
-    deaf_at_work: tuple[Driver, ...] = ()  # drivers with which no message reaches the model during a turn
+    reach: AgentReach
+    drivers: Mapping[
+        DriverKind, StateReporter
+    ]  # the default driver first; for each, the source of the conversation's state
+    deaf_at_work: tuple[DriverKind, ...] = ()  # drivers with which no message reaches the model during a turn
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The input for the launch of an agent program."""
 
     session_id: str
     system_prompt: str
     task_prompt: str
     directory: str
-    driver: Driver = Driver.TERMINAL
+    driver: DriverKind = DriverKind.TERMINAL
     model: str | None = None
     permission: Permission = Permission.EDIT
-    words: list[str] = []  # more arguments; for the tool `command`: the program and its arguments
+    arguments: list[str] = []  # more arguments; for the tool `command`: the program and its arguments
     skills: list[str] = []  # folders
     resumes: str | None = None  # the tool's own id of the conversation to continue
     home: Path | None = None  # Maestro's data directory, with the user's settings for tools
     folder: str = ""  # the session's own folder, for its private configuration
-    mcp: list[str] = []  # the command of Maestro's MCP server
-    hook: list[str] = []  # the command of hooks; the names of the tool and the event follow
+    mcp_command: list[str] = []  # the command of Maestro's MCP server
+    hook_command: list[str] = []  # the command of hooks; the names of the tool and the event follow
     allow: list[str] = []  # patterns of actions that need no ask
     rest: str = "ask"  # the treatment of all other actions: ask or deny
 
@@ -55,7 +57,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the runner needs to start the program."""
 
-    words: list[str]
+    arguments: list[str]
     environment: dict[str, str]
     terminal: bool = True
     input: str | None = None
@@ -65,26 +67,28 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     # `path` of a pipe with the `kind` "pipe".
     inbox: dict[str, str] = {}
     interrupt: str = ""  # the keys that interrupt a turn, if a signal would end the program
-    listens: str = ""  # the path of a socket for the protocol, instead of pipes
-    front: list[str] = []  # a second program that joins the conversation in the session's terminal, for the person
+    socket_path: str = ""  # the path of a socket for the protocol, instead of pipes
+    terminal_client: list[
+        str
+    ] = []  # a second program that joins the conversation in the session's terminal, for the person
     wait_seconds: float = 0.0  # the delay before the start
 
 
-class Waiter(Protocol):
+class ModelWait(Protocol):
     """How a model waits for mail if its program takes input only from the keyboard: the model starts a command in the
     background, and the command ends when mail arrives."""
 
-    def command(self, folder: str) -> str:
+    def wait_command(self, folder: str) -> str:
         """Return the command that the model runs, for the session with this folder."""
 
-    def owed(self, folder: str) -> str:
+    def reminder(self, folder: str) -> str:
         """Return the reminder for a model that stops without a running wait command."""
 
-    def knock(self, messages: int) -> str:
+    def mail_notice(self, count: int) -> str:
         """Return the output of the wait command when mail arrives. The hooks of the next turn show the mail."""
 
 
-class Agent(Protocol):
+class AgentTool(Protocol):
     """A tool: a kind of agent program."""
 
     name: str
@@ -92,27 +96,38 @@ class Agent(Protocol):
     abilities: Abilities
 
     @property
-    def waiter(self) -> Waiter | None:
+    def model_wait(self) -> ModelWait | None:
         """How the model waits for mail in a terminal; None if the program takes messages."""
 
-    def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
+    def prepare_launch(self, start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
         """Return command line and environment. `environment` has no variables of other agents any more."""
 
-    def prompt(self, text: str) -> bytes | None:
+    def typed_prompt(self, text: str) -> bytes | None:
         """Return the bytes to type into the terminal for a prompt, or None if prompts cannot be typed."""
 
-    def reach(self, permission: Permission) -> Reach:
+    def reach_with(self, permission: Permission) -> AgentReach:
         """Return how the agent calls Maestro: a strict sandbox may leave only MCP servers."""
 
 
 # Prefixes of variables that agent programs set for their child processes. A new agent must not inherit them.
-INHERITED = ("CLAUDECODE", "CLAUDE_", "ANTHROPIC_", "CODEX_", "GEMINI_CLI", "MAESTRO_", "OPENCODE_", "AIDER_")
+INHERITED_PREFIXES = (
+    "CLAUDECODE",
+    "CLAUDE_",
+    "ANTHROPIC_",
+    "CODEX_",
+    "GEMINI_CLI",
+    "MAESTRO_",
+    "OPENCODE_",
+    "AIDER_",
+)
 _KEPT = frozenset(
     {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"}
     | {"CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"}
 )
 
 
-def cleared(environment: Mapping[str, str]) -> dict[str, str]:
+def clear_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without variables of another agent's run. API keys and configuration folders stay."""
-    return {name: value for name, value in environment.items() if name in _KEPT or not name.startswith(INHERITED)}
+    return {
+        name: value for name, value in environment.items() if name in _KEPT or not name.startswith(INHERITED_PREFIXES)
+    }

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from maestro.core import errors
-from maestro.domain.manifests import Reach
+from maestro.domain.conversations import DriverKind, StateReporter
+from maestro.domain.manifests import AgentReach
 from maestro.domain.members import Permission
-from maestro.domain.talks import Driver, Teller
 from maestro.text import terminal_text
-from maestro.tools.base import Abilities, Launch, Start
+from maestro.tools.base import Abilities, Launch, LaunchRequest
 
 
-class Command:
+class CommandTool:
     """Any program, given by the caller with arguments."""
 
     name = "command"
     aliases: tuple[str, ...] = ()
-    waiter = None
+    model_wait = None
     abilities = Abilities(
         prompt_while_busy=True,
         wakes_when_idle=True,
@@ -30,19 +30,19 @@ class Command:
         takes_skills=False,
         confirms_prompts=False,
         exit_means_done=True,
-        reach=Reach.COMMANDS,
-        drivers={Driver.TERMINAL: Teller.NOBODY},
+        reach=AgentReach.COMMANDS,
+        drivers={DriverKind.TERMINAL: StateReporter.NONE},
     )
 
-    def launch(self, start: Start, environment: Mapping[str, str]) -> Launch:
-        if not start.words:
+    def prepare_launch(self, start: LaunchRequest, environment: Mapping[str, str]) -> Launch:
+        if not start.arguments:
             raise errors.Invalid(
                 "The tool `command` needs a program.", hint="Give the program after two dashes: -- PROGRAM ARGS…"
             )
-        return Launch(words=start.words, environment=dict(environment))
+        return Launch(arguments=start.arguments, environment=dict(environment))
 
-    def prompt(self, text: str) -> bytes | None:
-        return terminal_text.typed(text).encode() + b"\n"
+    def typed_prompt(self, text: str) -> bytes | None:
+        return terminal_text.escape_keys(text).encode() + b"\n"
 
-    def reach(self, permission: Permission) -> Reach:
+    def reach_with(self, permission: Permission) -> AgentReach:
         return self.abilities.reach

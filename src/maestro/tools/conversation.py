@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from maestro.tools.happenings import (
+from maestro.tools.conversation_events import (
     ALLOW,
     DENY,
     PERMISSION,
     START,
-    Asked,
-    AskGone,
-    Happening,
+    AskOpened,
+    AskWithdrawn,
+    ConversationEvent,
     RateLimited,
-    Said,
+    TranscriptText,
     TurnEnded,
 )
-from maestro.tools.policy import Policy
+from maestro.tools.policy import PermissionPolicy
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024  # a longer line is dropped
 _PROMPTS_KNOWN_MAX = 1_000
@@ -31,7 +31,7 @@ WAITS_FOR_ANSWER = "it waits for the answer to its ask"
 
 
 @dataclass(frozen=True)
-class Opening:
+class ConversationOpening:
     """The start parameters of a conversation. The field names are part of the runner's order."""
 
     prompt: str
@@ -55,87 +55,87 @@ class Prompt:
     text: str
 
 
-def echo(prompt: Prompt) -> Said:
+def echo_prompt(prompt: Prompt) -> TranscriptText:
     """Return a prompt as transcript text. A note replaces the first prompt, which is long and stored elsewhere."""
-    return Said("> (start prompts)\n" if prompt.id == START else f"> {prompt.text}\n")
+    return TranscriptText("> (start prompts)\n" if prompt.id == START else f"> {prompt.text}\n")
 
 
 class Conversation:
     """The common part of every tool's conversation. Subclasses implement the tool's protocol."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: ConversationOpening) -> None:
         self.opening = opening
-        self.policy = Policy(tuple(opening.allow), opening.rest, opening.directory)
-        self.busy = False
-        self.joinable = ""  # the id by which another program can join the conversation, once joining is possible
-        self.asks: dict[str, Any] = {}  # open asks by the tool's id, with the data that the answer needs
+        self.policy = PermissionPolicy(tuple(opening.allow), opening.rest, opening.directory)
+        self.is_busy = False
+        self.join_id = ""  # the id by which another program can join the conversation, once joining is possible
+        self.open_asks: dict[str, Any] = {}  # open asks by the tool's id, with the data that the answer needs
         self._waiting_prompts: deque[Prompt] = deque()  # prompts that cannot be sent now
         self._known_prompts: dict[str, None] = {}  # ids of accepted prompts, so that no prompt is sent twice
         self._input = bytearray()
         self._output = bytearray()
-        self._events: list[Happening] = []
+        self._events: list[ConversationEvent] = []
 
     # For the runner
 
-    def begin(self) -> None:
+    def start_conversation(self) -> None:
         """Send the first messages of the protocol."""
         raise NotImplementedError
 
-    def feed(self, data: bytes) -> None:
+    def process_output(self, data: bytes) -> None:
         """Process output of the program. An incomplete line waits for its rest."""
         self._input += data
         for line in self._complete_lines():
             self._read_line(line)
             self._send_waiting_prompts()
 
-    def happened(self) -> list[Happening]:
+    def take_events(self) -> list[ConversationEvent]:
         """Return and clear the events since the last call."""
         events, self._events = self._events, []
         return events
 
-    def outgoing(self) -> bytes:
+    def take_outgoing(self) -> bytes:
         """Return and clear the bytes to write to the program."""
         data = bytes(self._output)
         self._output.clear()
         return data
 
-    def say(self, prompt: Prompt) -> str:
+    def send_prompt(self, prompt: Prompt) -> str:
         """Send a prompt, or queue it and return the reason. A known prompt is not sent again."""
         if prompt.id in self._known_prompts:
-            return self.must_wait() if any(waiting.id == prompt.id for waiting in self._waiting_prompts) else ""
+            return self.wait_reason() if any(waiting.id == prompt.id for waiting in self._waiting_prompts) else ""
         self._known_prompts[prompt.id] = None
         while len(self._known_prompts) > _PROMPTS_KNOWN_MAX:
             del self._known_prompts[next(iter(self._known_prompts))]
         self._waiting_prompts.append(prompt)
-        reason = self.must_wait()
+        reason = self.wait_reason()
         self._send_waiting_prompts()
         return reason
 
-    def knows(self, prompt: Prompt) -> bool:
+    def is_known(self, prompt: Prompt) -> bool:
         """Tell whether the prompt was given before."""
         return prompt.id in self._known_prompts
 
-    def answer(self, ask: str, choice: str) -> bool:
+    def answer_ask(self, ask: str, choice: str) -> bool:
         """Answer an ask. Return False if the tool no longer waits for the ask."""
-        if ask not in self.asks:
+        if ask not in self.open_asks:
             return False
-        self._send_answer(ask, self.asks.pop(ask), choice)
-        self._events.append(AskGone(ask))
+        self._send_answer(ask, self.open_asks.pop(ask), choice)
+        self._events.append(AskWithdrawn(ask))
         self._send_waiting_prompts()
         return True
 
-    def interrupt(self) -> None:
+    def interrupt_turn(self) -> None:
         """Interrupt the running turn. The conversation continues."""
         raise NotImplementedError
 
     @property
     def is_idle(self) -> bool:
         """Tell whether the program would start a new prompt at once."""
-        return not self.busy and not self.asks and not self._waiting_prompts
+        return not self.is_busy and not self.open_asks and not self._waiting_prompts
 
-    def must_wait(self) -> str:
+    def wait_reason(self) -> str:
         """Return the reason why a prompt cannot be sent now, or ''."""
-        return WAITS_FOR_ANSWER if self.asks else ""
+        return WAITS_FOR_ANSWER if self.open_asks else ""
 
     # For subclasses
 
@@ -156,27 +156,27 @@ class Conversation:
     def _write_message(self, message: dict[str, Any]) -> None:
         self._output += json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
-    def _emit(self, *events: Happening) -> None:
+    def _emit(self, *events: ConversationEvent) -> None:
         self._events += events
 
-    def _open_ask(self, asked: Asked, kept: Any) -> None:
+    def _open_ask(self, asked: AskOpened, kept: Any) -> None:
         """Open an ask. The policy answers a permission if it can; otherwise the ask is reported."""
-        self.asks[asked.ask] = kept
-        is_allowed = self.policy.decide(*asked.actions) if asked.what == PERMISSION else None
+        self.open_asks[asked.ask] = kept
+        is_allowed = self.policy.decide_actions(*asked.actions) if asked.what == PERMISSION else None
         if is_allowed is None:
-            self._emit(Said(f"? {asked.title}\n"), asked)
+            self._emit(TranscriptText(f"? {asked.title}\n"), asked)
             return
-        del self.asks[asked.ask]
-        self._emit(Said(f"{'allowed' if is_allowed else 'denied'} by the policy: {asked.title}\n"))
+        del self.open_asks[asked.ask]
+        self._emit(TranscriptText(f"{'allowed' if is_allowed else 'denied'} by the policy: {asked.title}\n"))
         self._send_answer(asked.ask, kept, ALLOW if is_allowed else DENY)
 
     def _withdraw_ask(self, ask: str) -> None:
         """Remove an ask that the tool no longer waits for."""
-        if self.asks.pop(ask, None) is not None:
-            self._emit(AskGone(ask))
+        if self.open_asks.pop(ask, None) is not None:
+            self._emit(AskWithdrawn(ask))
 
     def _withdraw_all_asks(self) -> None:
-        for ask in list(self.asks):
+        for ask in list(self.open_asks):
             self._withdraw_ask(ask)
 
     def _emit_rate_limit(self, until: float | None, detail: str) -> None:
@@ -184,16 +184,16 @@ class Conversation:
         self._emit(RateLimited(until, detail))
 
     def _end_turn(self, ended: TurnEnded) -> None:
-        self.busy = False
+        self.is_busy = False
         self._withdraw_all_asks()
         if ended.problem:
-            self._emit(Said(f"! {ended.problem}\n"))
+            self._emit(TranscriptText(f"! {ended.problem}\n"))
         self._emit(ended)
 
     # Private to this class
 
     def _send_waiting_prompts(self) -> None:
-        while self._waiting_prompts and self._is_open() and not self.must_wait():
+        while self._waiting_prompts and self._is_open() and not self.wait_reason():
             self._send_prompt(self._waiting_prompts.popleft())
 
     def _complete_lines(self) -> Iterator[bytes]:
@@ -216,6 +216,8 @@ class Conversation:
                 self._handle_message(message)
             except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
                 # Another version of the program may use another format. The agent works on; the transcript shows it.
-                self._emit(Said(f"! Maestro could not read this line ({error!r}): {line[:500]!r}\n"))
+                self._emit(TranscriptText(f"! Maestro could not read this line ({error!r}): {line[:500]!r}\n"))
         else:
-            self._emit(Said(line.decode("utf-8", "replace") + "\n"))  # programs print some errors as plain text
+            self._emit(
+                TranscriptText(line.decode("utf-8", "replace") + "\n")
+            )  # programs print some errors as plain text

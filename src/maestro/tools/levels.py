@@ -12,10 +12,10 @@ import msgspec
 from maestro.core import errors
 from maestro.domain.members import Permission
 
-FILE = "tools.toml"
+FILE_NAME = "tools.toml"
 
 
-class Levels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ToolLevels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The model tiers and permission levels of a tool."""
 
     program: str
@@ -37,13 +37,13 @@ class _Overrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     permissions: dict[Permission, list[str]] = {}
 
 
-def of(tool: str, home: Path | None) -> Levels:
+def read_levels(tool: str, home: Path | None) -> ToolLevels:
     """Return a tool's levels, with the overrides of the data directory."""
     packaged = _packaged_levels()[tool]
     overrides = _read_overrides(home).get(tool) if home is not None else None
     if overrides is None:
         return packaged
-    return Levels(
+    return ToolLevels(
         program=overrides.program if overrides.program is not None else packaged.program,
         model=overrides.model if overrides.model is not None else packaged.model,
         models=packaged.models | overrides.models,
@@ -52,13 +52,13 @@ def of(tool: str, home: Path | None) -> Levels:
 
 
 @cache
-def _packaged_levels() -> dict[str, Levels]:
-    text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, Levels])
+def _packaged_levels() -> dict[str, ToolLevels]:
+    text = resources.files(__package__).joinpath(FILE_NAME).read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, ToolLevels])
 
 
 def _read_overrides(home: Path) -> dict[str, _Overrides]:
-    file = home / FILE
+    file = home / FILE_NAME
     try:
         overrides = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), dict[str, _Overrides])
     except FileNotFoundError:

@@ -20,14 +20,14 @@ _SHELL_SYNTAX = re.compile(r"[;&|`$<>(){}\n\r\\]")
 
 
 @dataclass(frozen=True)
-class Policy:
+class PermissionPolicy:
     """The allowed patterns, and the treatment of all other actions."""
 
     allow: tuple[str, ...] = ()
     rest: str = ASK
     directory: str = ""  # the workspace
 
-    def decide(self, *actions: str) -> bool | None:
+    def decide_actions(self, *actions: str) -> bool | None:
         """Return True if every action is allowed, False if denied, None if the person must be asked."""
         if actions and all(self._is_allowed(action) for action in actions):
             return True

@@ -11,31 +11,31 @@ _INSTRUCTION = "Answer with one line for each question, in this order."
 
 
 @dataclass(frozen=True)
-class Question:
+class MergedQuestion:
     title: str
     text: str
     choices: tuple[str, ...]  # the choices of the first question
 
 
-def asked(questions: Sequence[dict[str, Any]]) -> Question:
+def merge_questions(questions: Sequence[dict[str, Any]]) -> MergedQuestion:
     """Return all questions as one question, with the options of each."""
     title = str(questions[0].get("question") or "The program asks a question.")
     if len(questions) == 1:
-        return Question(title, "\n".join(_options(questions[0])), _labels(questions[0]))
+        return MergedQuestion(title, "\n".join(_options(questions[0])), _labels(questions[0]))
     lines: list[str] = []
     for number, question in enumerate(questions, 1):
         lines += [f"{number}. {question.get('question')}", *(f"   {option}" for option in _options(question))]
-    return Question(
+    return MergedQuestion(
         f"{title} (and {len(questions) - 1} more)", "\n".join([*lines, _INSTRUCTION]), _labels(questions[0])
     )
 
 
-def answers(questions: Sequence[dict[str, Any]], said: str) -> list[str]:
+def split_answer(questions: Sequence[dict[str, Any]], answer: str) -> list[str]:
     """Return an answer for each question: a line each; all remaining lines belong to the last question."""
     last = len(questions) - 1
-    lines = said.strip().splitlines() if last else []
+    lines = answer.strip().splitlines() if last else []
     found = [_answer_to(question, line.strip()) for question, line in zip(questions, lines[:last], strict=False)]
-    rest = "\n".join(lines[last:]) if last else said
+    rest = "\n".join(lines[last:]) if last else answer
     found += [_answer_to(questions[last], rest)] if rest else []
     return [*found, *[NO_ANSWER] * (len(questions) - len(found))]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from maestro.core import errors
-from maestro.domain.talks import Driver
-from maestro.tools.base import Agent, Waiter
-from maestro.tools.claude.agent import Claude
-from maestro.tools.codex.agent import Codex
-from maestro.tools.command import Command
-from maestro.tools.gemini.agent import Gemini
+from maestro.domain.conversations import DriverKind
+from maestro.tools.base import AgentTool, ModelWait
+from maestro.tools.claude.launch import ClaudeTool
+from maestro.tools.codex.launch import CodexTool
+from maestro.tools.command import CommandTool
+from maestro.tools.gemini.launch import GeminiTool
 
-TOOLS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), Gemini(), Command())}
+TOOLS: dict[str, AgentTool] = {
+    agent.name: agent for agent in (ClaudeTool(), CodexTool(), GeminiTool(), CommandTool())
+}
 
 
-def find(name: str) -> Agent:
+def find_tool(name: str) -> AgentTool:
     """Return a tool by its name or an alias."""
     for agent in TOOLS.values():
         if name == agent.name or name in agent.aliases:
@@ -21,13 +23,13 @@ def find(name: str) -> Agent:
     raise errors.NotFound(f"The agent tool {name!r} does not exist.", hint=f"Known tools: {', '.join(TOOLS)}.")
 
 
-def deaf_at_work(tool: str | None) -> tuple[Driver, ...]:
+def drivers_deaf_at_work(tool: str | None) -> tuple[DriverKind, ...]:
     """Return the drivers with which no message reaches a tool's model during a turn."""
     agent = TOOLS.get(tool or "")
     return agent.abilities.deaf_at_work if agent is not None else ()
 
 
-def waiter(tool: str, driver: Driver) -> Waiter | None:
+def find_model_wait(tool: str, driver: DriverKind) -> ModelWait | None:
     """Return how a tool's model waits for mail, or None if its program takes messages."""
     agent = TOOLS.get(tool)
-    return agent.waiter if agent is not None and driver is Driver.TERMINAL else None
+    return agent.model_wait if agent is not None and driver is DriverKind.TERMINAL else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from maestro.tools.conversation import Conversation, Opening
+from maestro.tools.conversation import Conversation, ConversationOpening
 
-Then = Callable[[dict[str, Any]], None]
+ResultHandler = Callable[[dict[str, Any]], None]
 _NO_SUCH_METHOD = -32601
 
 
@@ -16,12 +16,14 @@ class RpcConversation(Conversation):
 
     versioned = True  # whether each message carries the version of JSON-RPC
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: ConversationOpening) -> None:
         super().__init__(opening)
         self._last_number = 0
-        self._handlers: dict[int, tuple[Then, Then]] = {}
+        self._handlers: dict[int, tuple[ResultHandler, ResultHandler]] = {}
 
-    def _call_method(self, method: str, params: dict[str, Any], then: Then, *, otherwise: Then) -> None:
+    def _call_method(
+        self, method: str, params: dict[str, Any], then: ResultHandler, *, otherwise: ResultHandler
+    ) -> None:
         """Call a method of the program. `then` gets the result, `otherwise` the error."""
         self._last_number += 1
         self._handlers[self._last_number] = (then, otherwise)

@@ -14,7 +14,7 @@ _PLUGIN, _SKILLS = "skills-plugin", "skills"
 _PLUGIN_MANIFEST = {"name": "maestro", "description": "The skills that this session was given.", "version": "1.0.0"}
 
 
-def as_plugin(skills: Sequence[str], folder: str) -> list[str]:
+def plugin_arguments(skills: Sequence[str], folder: str) -> list[str]:
     """Return the arguments that give the skills to Claude Code."""
     if not skills:
         return []
@@ -24,7 +24,7 @@ def as_plugin(skills: Sequence[str], folder: str) -> list[str]:
     return ["--plugin-dir", str(root)]
 
 
-def as_roots(skills: Sequence[str], folder: str) -> list[str]:
+def skill_folders(skills: Sequence[str], folder: str) -> list[str]:
     """Return the folders in which Codex looks for more skills."""
     return [str(_link_skills(skills, folder))] if skills else []
 

@@ -14,28 +14,28 @@ from typing import Protocol
 import msgspec
 
 from maestro.domain.tasks import Priority
-from maestro.domain.trackers import Kind, Stand
+from maestro.domain.trackers import IssueStanding, TrackerKind
 
 
 class TrackerFault(Exception):
     """A call of a tracker failed."""
 
 
-class Unreachable(TrackerFault):
+class TrackerUnreachable(TrackerFault):
     """The tracker gives no usable answer."""
 
 
-class Refused(TrackerFault):
+class TrackerRefused(TrackerFault):
     """The tracker refuses the change."""
 
 
-class Taken(TrackerFault):
+class IssueTaken(TrackerFault):
     """Another user has claimed the issue."""
 
     def __init__(self, issue: TrackerIssue | None) -> None:
         self.issue = issue  # in its present state
         super().__init__(
-            f"{issue.stand.who} has claimed {issue.ref}" if issue else "another user has claimed the issue"
+            f"{issue.standing.assignee} has claimed {issue.ref}" if issue else "another user has claimed the issue"
         )
 
 
@@ -45,27 +45,27 @@ class TrackerIssue(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     title: str
     description: str = ""
-    stand: Stand
+    standing: IssueStanding
     priority: Priority = Priority.NORMAL
-    by: str = ""  # the user who created the issue
+    created_by: str = ""  # the user who created the issue
     reason: str = ""  # why the issue is closed or blocked
     outside_ref: str = ""  # the reference that Maestro gave the issue at its creation
     stamp: str = ""  # changes whenever the issue or its comments may have changed
     is_work: bool = True  # False for issues that the tracker keeps for its own use
 
 
-class Comment(msgspec.Struct, frozen=True, kw_only=True):
+class TrackerComment(msgspec.Struct, frozen=True, kw_only=True):
     """A comment on an issue."""
 
     author: str
     text: str
 
 
-class Looked(msgspec.Struct, frozen=True, kw_only=True):
+class IssueWithComments(msgspec.Struct, frozen=True, kw_only=True):
     """An issue with its comments."""
 
     issue: TrackerIssue
-    comments: Sequence[Comment]
+    comments: Sequence[TrackerComment]
 
 
 class NewIssue(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,32 +81,32 @@ class NewIssue(msgspec.Struct, frozen=True, kw_only=True):
 class Tracker(Protocol):
     """An issue tracker. `actor` is the name under which a change is made."""
 
-    kind: Kind
-    stamps_tell_comments: bool  # whether an issue's stamp changes with every comment
+    kind: TrackerKind
+    stamps_cover_comments: bool  # whether an issue's stamp changes with every comment
 
-    async def version(self) -> str:
+    async def read_version(self) -> str:
         """Return the tracker's version. This call comes first, so that a missing tracker is noticed as missing."""
 
-    async def issues(self, *, closed: bool = False) -> list[TrackerIssue]:
+    async def list_issues(self, *, with_closed: bool = False) -> list[TrackerIssue]:
         """Return all open issues in one call. `closed` includes closed issues; a tracker may always include them."""
 
-    async def look(self, refs: Sequence[str]) -> list[Looked]:
+    async def read_issues(self, refs: Sequence[str]) -> list[IssueWithComments]:
         """Return some issues with their comments in one call. Missing issues are left out."""
 
-    async def create(self, new: NewIssue) -> TrackerIssue: ...
+    async def create_issue(self, new: NewIssue) -> TrackerIssue: ...
 
-    async def comment(self, ref: str, text: str, *, actor: str) -> None: ...
+    async def add_comment(self, ref: str, text: str, *, actor: str) -> None: ...
 
-    async def claim(self, ref: str, *, actor: str) -> TrackerIssue:
+    async def claim_issue(self, ref: str, *, actor: str) -> TrackerIssue:
         """Claim the issue. Raise `Taken` if another user has claimed it first."""
 
-    async def release(self, ref: str, *, actor: str) -> TrackerIssue:
+    async def release_issue(self, ref: str, *, actor: str) -> TrackerIssue:
         """Reopen the issue and remove its assignee."""
 
-    async def block(self, ref: str, *, actor: str) -> TrackerIssue: ...
+    async def block_issue(self, ref: str, *, actor: str) -> TrackerIssue: ...
 
-    async def close(self, ref: str, *, reason: str, actor: str) -> TrackerIssue: ...
+    async def close_issue(self, ref: str, *, reason: str, actor: str) -> TrackerIssue: ...
 
-    async def reopen(self, ref: str, *, actor: str) -> TrackerIssue: ...
+    async def reopen_issue(self, ref: str, *, actor: str) -> TrackerIssue: ...
 
-    async def rename(self, ref: str, title: str, *, actor: str) -> TrackerIssue: ...
+    async def rename_issue(self, ref: str, title: str, *, actor: str) -> TrackerIssue: ...

@@ -14,7 +14,7 @@ import threading
 import zlib
 from typing import Any
 
-FILE = "end.record"
+FILE_NAME = "end.record"
 _SLOT_BYTES = 32 * 1024  # a tail of 4 KB takes up to 24 KB as JSON
 _SLOTS = 2
 _HEAD = b"%08x %08x\n"
@@ -25,7 +25,7 @@ class EndRecord:
     """The reserved file of one runner. The constructor raises OSError if the space cannot be reserved."""
 
     def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, FILE)
+        self._path = os.path.join(folder, FILE_NAME)
         self._number = 0
         self._lock = threading.RLock()  # a signal handler may write in the middle of another write
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -35,7 +35,7 @@ class EndRecord:
             os.close(self._file)
             raise
 
-    def write(self, report: dict[str, Any]) -> bool:
+    def write_report(self, report: dict[str, Any]) -> bool:
         """Store a report as the newest record; return whether the disk has the report."""
         with self._lock:
             self._number += 1
@@ -51,10 +51,10 @@ class EndRecord:
             os.unlink(self._path)
 
 
-def read(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
+def read_record(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the newest whole record of a folder, or None."""
     try:
-        with open(os.path.join(folder, FILE), "rb") as file:
+        with open(os.path.join(folder, FILE_NAME), "rb") as file:
             data = file.read(_SLOTS * _SLOT_BYTES)
     except OSError:
         return None
@@ -63,10 +63,10 @@ def read(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     return max(found, key=lambda record: int(record.pop("record", 0)), default=None)
 
 
-def remove(folder: str | os.PathLike[str]) -> None:
+def remove_record(folder: str | os.PathLike[str]) -> None:
     """Remove the record of a runner that is gone."""
     with contextlib.suppress(OSError):
-        os.unlink(os.path.join(folder, FILE))
+        os.unlink(os.path.join(folder, FILE_NAME))
 
 
 def _reserve_space(file: int, size: int) -> None:

@@ -73,7 +73,7 @@ class Stage:
         (self.room.home / ".claude").mkdir(exist_ok=True)
         (self.room.home / ".claude" / ".credentials.json").write_text(told)
         self.live.stop()
-        self.live.without("ANTHROPIC_API_KEY")
+        self.live.remove_variable("ANTHROPIC_API_KEY")
         self.live.start()
         self.again()
 
@@ -181,7 +181,9 @@ def stage(tool: str, folder: Path, model: ScriptedModel, *, driver: str = "proto
             _end_all(api)
     finally:
         live.stop()
-        stray_processes.end("HOME", str(room.home))  # agents outlive a server: those of a test that failed would stay
+        stray_processes.kill_marked(
+            "HOME", str(room.home)
+        )  # agents outlive a server: those of a test that failed would stay
 
 
 def _end_all(api: httpx.Client) -> None:

@@ -43,7 +43,7 @@ def play(story: Story) -> tuple[Facts, list[str]]:
     with ScriptedModel() as model:
         kettle = Kettle(model, {parts.TOOLS[name]: Part(name, lines[name], story) for name in lines})
         with kettle:
-            with kettle.followed(seconds_max=SECONDS_MAX) as events:
+            with kettle.followed_events(seconds_max=SECONDS_MAX) as events:
                 start(kettle, story)
                 happened = Watching(kettle, story).watch(events)
             facts = gather(kettle, story, model, happened)
@@ -52,11 +52,11 @@ def play(story: Story) -> tuple[Facts, list[str]]:
 
 def start(kettle: Kettle, story: Story) -> None:
     story.say("you", f'$ maestro task create "{WANTED}"')
-    whole = kettle.ask("task", "create", WANTED)["ref"]
+    whole = kettle.call_for_json("task", "create", WANTED)["ref"]
     words = ["session", "spawn", "--task", whole, "--name", parts.LEAD, "--tool", "claude", "--mode", "coordinate"]
     words += ["--model", MODELS["claude"], "--permission", "full", "--grant", "full"]
     story.say("you", f'$ maestro {" ".join(words)} --subject "The kettle" --message "{MESSAGE}"')
-    kettle.maestro(*words, "--subject", "The kettle", "--message", MESSAGE)
+    kettle.run_maestro(*words, "--subject", "The kettle", "--message", MESSAGE)
 
 
 class Watching:
@@ -110,6 +110,6 @@ class Watching:
 
     def _answer(self, ask: str) -> None:
         self._story.say("you", "$ maestro ask list")
-        self._story.print(self._kettle.maestro("ask", "list"))
+        self._story.print(self._kettle.run_maestro("ask", "list"))
         self._story.say("you", f"$ maestro ask answer {ask} allow")
-        self._kettle.maestro("ask", "answer", ask, "allow")
+        self._kettle.run_maestro("ask", "answer", ask, "allow")

@@ -66,25 +66,28 @@ def differences(facts: Facts) -> list[str]:
 def gather(kettle: Kettle, story: Story, model: ScriptedModel, happened: Sequence[dict[str, Any]]) -> Facts:
     """Asks for all of it, and shows most. `happened` is the log."""
     story.title("What is on main now, and what it does")
-    story.command("git log --graph --oneline", kettle.git("log", "--graph", "--oneline", "--no-decorate"))
+    story.command("git log --graph --oneline", kettle.run_git("log", "--graph", "--oneline", "--no-decorate"))
     typed = 'sh display.sh "$(sh sensor.sh 96560)"'
     shown = subprocess.run(["sh", "-c", typed], cwd=kettle.repository, capture_output=True, text=True, check=False)
     story.command(typed, shown.stdout + shown.stderr)
     story.title("What the server kept")
     for words in (("session", "list"), ("task", "tree"), ("worktree", "list"), ("timeline", "--task", "kettle#2")):
-        story.command(f"maestro {' '.join(words)}", kettle.maestro(*words))
+        story.command(f"maestro {' '.join(words)}", kettle.run_maestro(*words))
     ids = {one["data"]["subject"]: one["subject"] for one in happened if one["kind"] == "mail.sent"}
     for subject in LETTERS:
         if subject in ids:
-            story.command(f"maestro mail status {ids[subject]}", kettle.maestro("mail", "status", ids[subject]))
+            story.command(f"maestro mail status {ids[subject]}", kettle.run_maestro("mail", "status", ids[subject]))
     return Facts(
         shown=shown.stdout.strip(),
-        commits=sorted(kettle.git("log", "--no-merges", "--format=%s").splitlines()),
-        merges=_MERGED.findall(kettle.git("log", "--merges", "--reverse", "--format=%s")),
-        sessions={one["name"]: one["status"] for one in kettle.ask("session", "list")["sessions"]},
-        tasks={one["ref"]: one["status"] for one in kettle.ask("task", "list")["tasks"]},
+        commits=sorted(kettle.run_git("log", "--no-merges", "--format=%s").splitlines()),
+        merges=_MERGED.findall(kettle.run_git("log", "--merges", "--reverse", "--format=%s")),
+        sessions={one["name"]: one["status"] for one in kettle.call_for_json("session", "list")["sessions"]},
+        tasks={one["ref"]: one["status"] for one in kettle.call_for_json("task", "list")["tasks"]},
         gates=_gates(happened),
-        asks=[(one["asked_by"], one["title"], one["answer"]) for one in kettle.ask("ask", "list", "--all")["asks"]],
+        asks=[
+            (one["asked_by"], one["title"], one["answer"])
+            for one in kettle.call_for_json("ask", "list", "--all")["asks"]
+        ],
         receipts={subject: _receipt(kettle, ids[subject]) for subject in LETTERS if subject in ids},
         in_request={subject: _requests(model, subject) for subject in LETTERS},
         still_running=kettle.programs(),
@@ -100,7 +103,7 @@ def _gates(happened: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
 
 
 def _receipt(kettle: Kettle, message: str) -> str:
-    (delivery,) = kettle.ask("mail", "status", message)["deliveries"]
+    (delivery,) = kettle.call_for_json("mail", "status", message)["deliveries"]
     return str(delivery["status"])
 
 

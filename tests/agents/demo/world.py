@@ -6,9 +6,9 @@ from agent_programs.base import Room
 from agent_programs.person import settle
 from scripted_model import ScriptedModel, Step
 
-from maestro.demo.world import World
+from maestro.demo.world import DemoWorld
 from maestro.system import stray_processes
-from maestro.system.processes import with_variable
+from maestro.system.processes import find_by_variable
 
 _FILES = {
     "README.md": '# Kettle\n\n`sh display.sh "$(sh sensor.sh 96560)"` prints `96.6 °C`.\n',
@@ -24,7 +24,7 @@ _FILES = {
 _STEPS_MAX = 200
 
 
-class Kettle(World):
+class Kettle(DemoWorld):
     """The repository, the server, and the person's own settings of each program."""
 
     def __init__(self, model: ScriptedModel, parts: dict[str, Step]) -> None:
@@ -37,29 +37,31 @@ class Kettle(World):
 
     def __enter__(self) -> Kettle:
         super().__enter__()
-        self.maestro("init")
+        self.run_maestro("init")
         for name, value in (("user.name", "dana"), ("user.email", "dana@example.org")):
-            self.git("config", name, value)  # here, for in gemini's shell nothing global counts
+            self.run_git("config", name, value)  # here, for in gemini's shell nothing global counts
         for name, text in _FILES.items():
             file = self.repository / name
             file.parent.mkdir(exist_ok=True)
             file.write_text(text)
-        self.git("add", ".")
-        self.git("commit", "--quiet", "--message", "The kettle, without its parts")
-        self.git("branch", "--move", "--force", "main")
+        self.run_git("add", ".")
+        self.run_git("commit", "--quiet", "--message", "The kettle, without its parts")
+        self.run_git("branch", "--move", "--force", "main")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.try_maestro("down")
-        stray_processes.end("HOME", str(self.home))  # agents outlive a server: those that something went wrong with
+        self.call_maestro("down")
+        stray_processes.kill_marked(
+            "HOME", str(self.home)
+        )  # agents outlive a server: those that something went wrong with
         super().__exit__()
 
     def programs(self) -> list[int]:
         """Whoever still runs of a session."""
-        sessions = [one["id"] for one in self.ask("session", "list")["sessions"]]
-        return [one.pid for session in sessions for one in with_variable("MAESTRO_SESSION_ID", session)]
+        sessions = [one["id"] for one in self.call_for_json("session", "list")["sessions"]]
+        return [one.pid for session in sessions for one in find_by_variable("MAESTRO_SESSION_ID", session)]
 
     def left(self) -> list[str]:
         """What is left of it after its end."""
-        processes = [f"process {one.pid}" for one in with_variable("HOME", str(self.home))]
+        processes = [f"process {one.pid}" for one in find_by_variable("HOME", str(self.home))]
         return processes + ([str(self.root)] if self.root.exists() else [])

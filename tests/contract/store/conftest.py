@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from maestro.core import ids
-from maestro.domain.documents import Content
-from maestro.domain.messages import Sender, SenderKind, Type
+from maestro.domain.documents import StoredContent
+from maestro.domain.messages import MessageType, Sender, SenderKind
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Priority
 from maestro.store.base import Store, Tx
-from maestro.store.repositories.mail import Letter
+from maestro.store.repositories.mail import NewMessage
 from maestro.store.sqlite import SqliteStore
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_session
@@ -45,16 +45,16 @@ def send(store: Store) -> Callable[..., Awaitable[int]]:
         body: str = "b",
         sender: str = "ses_sender",
         priority: Priority = Priority.NORMAL,
-        type: Type = Type.DIRECTIVE,
+        type: MessageType = MessageType.DIRECTIVE,
         thread_id: str | None = None,
         task_id: str | None = None,
         project_id: str | None = PROJECTS[0].id,
     ) -> int:
         def work(tx: Tx) -> int:
-            message_id = ids.new("msg", tx.at)
+            message_id = ids.new_id("msg", tx.at)
             data = body.encode()
             seq = tx.mail.insert(
-                Letter(
+                NewMessage(
                     id=message_id,
                     thread_id=thread_id or message_id,
                     parent_id=None,
@@ -62,7 +62,7 @@ def send(store: Store) -> Callable[..., Awaitable[int]]:
                     type=type,
                     priority=priority,
                     subject=subject,
-                    body=Content(data, None, len(data), ""),
+                    body=StoredContent(data, None, len(data), ""),
                     preview="",
                     task_id=task_id,
                     sender=Sender(SenderKind.SESSION, sender, sender, None, "dana", "vc"),
@@ -90,7 +90,7 @@ def enter(store: Store, clock: FakeClock) -> Callable[..., Awaitable[Session]]:
         clock.advance(0.01)
         now = clock.now()
         times = {"created_at": now, "updated_at": now, "seen_at": now, "status_at": now, "lease_until": now}
-        session = make_session(**({"id": ids.new("ses", now), "name": name, **times} | fields))
+        session = make_session(**({"id": ids.new_id("ses", now), "name": name, **times} | fields))
         token = f"hash of {session.id}"
         await store.write(lambda tx: tx.sessions.insert(session, token_hash=token, member_id=member_id))
         return session

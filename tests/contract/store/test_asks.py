@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from maestro.core import ids
-from maestro.domain.asks import Ask, Status
+from maestro.domain.asks import Ask, AskStatus
 from maestro.domain.sessions import Session
 from maestro.store.base import Store
 from maestro.testing.clock import FakeClock
@@ -18,13 +18,13 @@ OTHER = "prj_00000000000000000000000001"
 
 async def put(store: Store, clock: FakeClock, session: Session, **fields: Any) -> Ask:
     clock.advance(0.01)
-    values = {"id": ids.new("req", clock.now()), "session_id": session.id, "created_at": clock.now()}
+    values = {"id": ids.new_id("req", clock.now()), "session_id": session.id, "created_at": clock.now()}
     ask = make_ask(asked_by=session.name, **(values | fields))
     await store.write(lambda tx: tx.asks.insert(ask))
     return ask
 
 
-async def close(store: Store, ask: Ask, status: Status = Status.ANSWERED, answer: str | None = "yes") -> bool:
+async def close(store: Store, ask: Ask, status: AskStatus = AskStatus.ANSWERED, answer: str | None = "yes") -> bool:
     return await store.write(lambda tx: tx.asks.close(ask.id, status=status, answer=answer, by="dana", at=tx.at))
 
 
@@ -33,10 +33,10 @@ async def test_a_request_comes_back_as_it_was_and_closes_once(store: Store, ente
     ask = await put(store, clock, session, choices=["yes", "no, never"], text="a\nb", message_id="msg_1")
     assert await store.read(lambda tx: tx.asks.get(ask.id)) == ask
     assert await store.read(lambda tx: tx.asks.of_message("msg_1")) == ask
-    assert await close(store, ask) and not await close(store, ask, Status.WITHDRAWN, None)
+    assert await close(store, ask) and not await close(store, ask, AskStatus.WITHDRAWN, None)
     closed = await store.read(lambda tx: tx.asks.get(ask.id))
     assert closed is not None
-    assert (closed.status, closed.answer, closed.answered_by) == (Status.ANSWERED, "yes", "dana")
+    assert (closed.status, closed.answer, closed.answered_by) == (AskStatus.ANSWERED, "yes", "dana")
     assert closed.answered_at == clock.now()
     assert await store.read(lambda tx: tx.asks.of_message("msg_1")) is None  # only an open one
 
@@ -49,11 +49,11 @@ async def test_what_is_open_everywhere_and_all_of_one_project(store: Store, ente
     await close(store, one)
 
     async def opened(after: str = "", limit: int = 9) -> list[str]:
-        return [ask.id for ask in await store.read(lambda tx: tx.asks.open(after=after, limit=limit))]
+        return [ask.id for ask in await store.read(lambda tx: tx.asks.list_open(after=after, limit=limit))]
 
     assert await opened() == [two.id, three.id]
     assert await opened(limit=1) == [two.id] and await opened(after=two.id) == [three.id]
-    page = await store.read(lambda tx: tx.asks.page(here.project_id, after="", limit=9))
+    page = await store.read(lambda tx: tx.asks.list_page(here.project_id, after="", limit=9))
     assert [ask.id for ask in page] == [one.id, three.id]
     own = await store.read(lambda tx: tx.asks.open_of_session(here.id, limit=9))
     assert [ask.id for ask in own] == [three.id]
@@ -62,9 +62,9 @@ async def test_what_is_open_everywhere_and_all_of_one_project(store: Store, ente
 async def test_each_is_told_of_once(store: Store, enter: Enter, clock: FakeClock) -> None:
     session = await enter("w")
     one, two = await put(store, clock, session), await put(store, clock, session)
-    assert [ask.id for ask in await store.read(lambda tx: tx.asks.unnotified(limit=9))] == [one.id, two.id]
+    assert [ask.id for ask in await store.read(lambda tx: tx.asks.list_unnotified(limit=9))] == [one.id, two.id]
     await store.write(lambda tx: tx.asks.mark_notified(one.id, at=tx.at))
-    assert [ask.id for ask in await store.read(lambda tx: tx.asks.unnotified(limit=9))] == [two.id]
+    assert [ask.id for ask in await store.read(lambda tx: tx.asks.list_unnotified(limit=9))] == [two.id]
 
 
 async def test_asks_about_one_call_are_found_by_its_digest(store: Store, enter: Enter, clock: FakeClock) -> None:
@@ -73,14 +73,14 @@ async def test_asks_about_one_call_are_found_by_its_digest(store: Store, enter: 
     foreign = await put(store, clock, other)
     for ask in (first, second, foreign):
         await store.write(lambda tx, ask=ask: tx.asks.set_call(ask.id, "d1" if ask is not second else "d2"))
-    assert await store.read(lambda tx: tx.asks.of_call(session.id, "d1", limit=9)) == [first]
-    assert await store.read(lambda tx: tx.asks.open_of_calls(session.id, limit=9)) == [first, second]
+    assert await store.read(lambda tx: tx.asks.asks_of_call(session.id, "d1", limit=9)) == [first]
+    assert await store.read(lambda tx: tx.asks.open_asks_of_calls(session.id, limit=9)) == [first, second]
     assert own in await store.read(lambda tx: tx.asks.open_of_session(session.id, limit=9))
     await close(store, first)
-    (closed,) = await store.read(lambda tx: tx.asks.of_call(session.id, "d1", limit=9))
-    assert closed.status is Status.ANSWERED
-    await close(store, second, Status.WITHDRAWN, None)
-    assert await store.read(lambda tx: tx.asks.of_call(session.id, "d2", limit=9)) == []
+    (closed,) = await store.read(lambda tx: tx.asks.asks_of_call(session.id, "d1", limit=9))
+    assert closed.status is AskStatus.ANSWERED
+    await close(store, second, AskStatus.WITHDRAWN, None)
+    assert await store.read(lambda tx: tx.asks.asks_of_call(session.id, "d2", limit=9)) == []
 
 
 async def test_an_ask_knows_the_message_with_its_answer(store: Store, enter: Enter, clock: FakeClock) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from maestro.core import ids, limits
-from maestro.domain.documents import Content
-from maestro.domain.messages import Attachment, Step, Type
+from maestro.domain.documents import StoredContent
+from maestro.domain.messages import Attachment, MessageType, ReceiptStep
 from maestro.domain.tasks import Priority
 from maestro.services.cursors import NEWEST
 from maestro.store.base import Store, Tx
-from maestro.store.repositories.deliveries import Wanted
-from maestro.store.repositories.mail import Letter, Words
+from maestro.store.repositories.deliveries import MessageFilter
+from maestro.store.repositories.mail import NewMessage, SearchText
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_message, make_task
 
@@ -24,26 +24,26 @@ async def index(store: Store) -> None:
     """Take in the words of everything that is not known yet."""
 
     def work(tx: Tx) -> None:
-        found = tx.mail.unindexed(after=tx.mail.search_state()[0], limit=100)
-        tx.mail.add_words([(words, words.body or "") for words in found])
+        found = tx.mail.list_unindexed(after=tx.mail.search_state()[0], limit=100)
+        tx.mail.add_to_search_index([(words, words.body or "") for words in found])
 
     await store.write(work)
 
 
 async def find(store: Store, query: str, *, before: int = NEWEST, limit: int = 10) -> list[int]:
-    found = await store.read(lambda tx: tx.mail.find(query, before=before, limit=limit))
+    found = await store.read(lambda tx: tx.mail.search_messages(query, before=before, limit=limit))
     return [message.seq for message in found]
 
 
 async def id_of(store: Store, seq: int) -> str:
-    return (await store.read(lambda tx: tx.mail.head(seq)))[0]
+    return (await store.read(lambda tx: tx.mail.get_head(seq)))[0]
 
 
 async def test_a_message_comes_back_as_it_was(store: Store, clock: FakeClock) -> None:
     task = make_task(project_id=VC, number=1)
     first = make_message(
         parent_id="msg_0",
-        type=Type.QUERY,
+        type=MessageType.QUERY,
         priority=Priority.CRITICAL,
         subject="Ünïcödé ✓",
         body="a\n\nb\x1b",
@@ -58,12 +58,14 @@ async def test_a_message_comes_back_as_it_was(store: Store, clock: FakeClock) ->
     def work(tx: Tx) -> int:
         tx.tasks.insert(task)
         kept = {
-            name: getattr(first, name) for name in Letter.__struct_fields__ if name in type(first).__struct_fields__
+            name: getattr(first, name)
+            for name in NewMessage.__struct_fields__
+            if name in type(first).__struct_fields__
         }
-        kept |= {"project_id": VC, "body": Content(data, None, len(data), ""), "preview": "", "attachments": 1}
+        kept |= {"project_id": VC, "body": StoredContent(data, None, len(data), ""), "preview": "", "attachments": 1}
         attached = Attachment("att_1", first.id, "core.log", 3, "abc")
-        tx.mail.attach(attached, Content(b"log", None, 3, "abc"))
-        return tx.mail.insert(Letter(**kept))
+        tx.mail.insert_attachment(attached, StoredContent(b"log", None, 3, "abc"))
+        return tx.mail.insert(NewMessage(**kept))
 
     assert await store.write(work) == first.seq
     kept = await store.read(lambda tx: tx.mail.get(first.id))
@@ -72,21 +74,25 @@ async def test_a_message_comes_back_as_it_was(store: Store, clock: FakeClock) ->
     assert {name: getattr(kept, name) for name in kept.__struct_fields__ if name != "attachments"} == {
         name: getattr(first, name) for name in first.__struct_fields__ if name != "attachments"
     }
-    found = await store.read(lambda tx: tx.mail.attachment("att_1"))
+    found = await store.read(lambda tx: tx.mail.get_attachment("att_1"))
     assert found is not None and found[1].body == b"log"
-    assert await store.read(lambda tx: (tx.mail.get("msg_none"), tx.mail.attachment("att_none"))) == (None, None)
+    assert await store.read(lambda tx: (tx.mail.get("msg_none"), tx.mail.get_attachment("att_none"))) == (None, None)
 
 
 async def test_a_long_body_is_cut_in_lists_and_whole_by_itself(store: Store, send: Send) -> None:
     body = "x" * (limits.inbox_body_chars_max + 1)
     seq = await send("ses_1", body=body)
-    (listed,) = await store.read(lambda tx: tx.deliveries.open_in("ses_1", reader="", wanted=Wanted(), limit=9))
+    (listed,) = await store.read(
+        lambda tx: tx.deliveries.list_offered("ses_1", reader="", wanted=MessageFilter(), limit=9)
+    )
     assert listed.truncated and listed.body == body[:-1]
     message_id = await id_of(store, seq)
     whole = await store.read(lambda tx: tx.mail.get(message_id))
     assert whole is not None and whole.body == body and not whole.truncated
     exact = await send("ses_2", body=body[:-1])
-    (listed,) = await store.read(lambda tx: tx.deliveries.open_in("ses_2", reader="", wanted=Wanted(), limit=9))
+    (listed,) = await store.read(
+        lambda tx: tx.deliveries.list_offered("ses_2", reader="", wanted=MessageFilter(), limit=9)
+    )
     assert (listed.seq, listed.truncated) == (exact, False)
 
 
@@ -116,7 +122,7 @@ async def test_a_message_is_seen_by_the_projects_it_came_from_and_went_to(store:
     ours = await id_of(store, await send("ses_1"))
     theirs = await id_of(store, await send("ses_1", project_id=OTHER))
     between = await send("ses_1", project_id=OTHER)
-    reached = {"priority": Priority.NORMAL, "type": Type.QUERY, "project_id": VC, "reason": None}
+    reached = {"priority": Priority.NORMAL, "type": MessageType.QUERY, "project_id": VC, "reason": None}
     await store.write(lambda tx: tx.deliveries.insert(VC, between, **reached))
     both = await id_of(store, between)
     seen = await store.read(lambda tx: [tx.mail.is_visible(one, VC) for one in (ours, theirs, both, "msg_none")])
@@ -134,7 +140,7 @@ async def test_words_are_found_once_they_are_known_newest_first(store: Store, se
     assert await find(store, '"pool"', limit=1) == [two] and await find(store, '"pool"', before=two) == [one]
     assert await find(store, '"lock order"') == [two] and await find(store, '"dead"*') == [one]
     three = await send("a", body="pool again")
-    assert [words.seq for words in await store.read(lambda tx: tx.mail.unindexed(after=two, limit=9))] == [three]
+    assert [words.seq for words in await store.read(lambda tx: tx.mail.list_unindexed(after=two, limit=9))] == [three]
 
 
 async def test_words_carry_the_projects_they_concern(store: Store, send: Send) -> None:
@@ -152,33 +158,41 @@ async def test_a_message_that_goes_leaves_nothing_behind(store: Store, send: Sen
 
     def mark(tx: Tx) -> None:
         for message_id in (old_id, kept_id):
-            tx.mail.attach(Attachment(ids.new("att", tx.at), message_id, "f", 1, ""), Content(b"f", None, 1, ""))
+            tx.mail.insert_attachment(
+                Attachment(ids.new_id("att", tx.at), message_id, "f", 1, ""), StoredContent(b"f", None, 1, "")
+            )
         for box in ("ses_1", VC):
-            tx.deliveries.take(Step.READ, box, old, via="test", by="ses_1", at=tx.at)
-        tx.deliveries.note_shared("ses_1", VC, old, at=tx.at)
-        tx.deliveries.claim(old_id, "ses_1", at=tx.at)
+            tx.deliveries.apply_step(ReceiptStep.READ, box, old, via="test", by="ses_1", at=tx.at)
+        tx.deliveries.record_shared_read("ses_1", VC, old, at=tx.at)
+        tx.deliveries.claim_thread(old_id, "ses_1", at=tx.at)
 
     await store.write(mark)
     await index(store)
     clock.advance(10)
 
     def aged(tx: Tx) -> list[tuple[int, str]]:
-        return tx.mail.old(after=0, before=tx.at, limit=9)
+        return tx.mail.list_old(after=0, before=tx.at, limit=9)
 
     assert await store.read(aged) == [(old, old_id)]  # the newest always stays, so that no number comes again
-    assert await store.read(lambda tx: tx.mail.is_open(old))  # a project's is on offer until it is acknowledged
-    await store.write(lambda tx: tx.deliveries.take(Step.ACKNOWLEDGED, VC, old, via="test", by="x", at=tx.at))
-    assert not await store.read(lambda tx: tx.mail.is_open(old))
-    (words,) = await store.read(lambda tx: tx.mail.known_words([old]))
-    assert words == Words(old, words.scope, "Deadlock", "pool", None) and VC in words.scope
+    assert await store.read(
+        lambda tx: tx.mail.has_open_delivery(old)
+    )  # a project's is on offer until it is acknowledged
+    await store.write(
+        lambda tx: tx.deliveries.apply_step(ReceiptStep.ACKNOWLEDGED, VC, old, via="test", by="x", at=tx.at)
+    )
+    assert not await store.read(lambda tx: tx.mail.has_open_delivery(old))
+    (words,) = await store.read(lambda tx: tx.mail.indexed_texts([old]))
+    assert words == SearchText(old, words.scope, "Deadlock", "pool", None) and VC in words.scope
     await store.write(lambda tx: tx.mail.delete(words, old_id, body="pool", is_indexed=True))
 
     assert await find(store, '"deadlock"') == [kept] and await find(store, '"pool"') == []
     assert await store.read(lambda tx: tx.mail.get(old_id)) is None
-    assert await store.read(lambda tx: (tx.deliveries.of_message(old), tx.mail.attachments(old_id))) == ([], [])
-    assert await store.read(lambda tx: tx.deliveries.holder(old_id)) is None
-    assert len(await store.read(lambda tx: tx.mail.attachments(kept_id))) == 1
-    history = await store.read(lambda tx: tx.deliveries.all_in("ses_1", wanted=Wanted(), before=NEWEST, limit=9))
+    assert await store.read(lambda tx: (tx.deliveries.of_message(old), tx.mail.attachments_of(old_id))) == ([], [])
+    assert await store.read(lambda tx: tx.deliveries.thread_holder(old_id)) is None
+    assert len(await store.read(lambda tx: tx.mail.attachments_of(kept_id))) == 1
+    history = await store.read(
+        lambda tx: tx.deliveries.list_all("ses_1", wanted=MessageFilter(), before=NEWEST, limit=9)
+    )
     assert [message.seq for message in history] == [kept]
     assert await send("ses_1") == kept + 1
 
@@ -187,17 +201,19 @@ async def test_old_messages_are_looked_at_one_after_another(store: Store, send: 
     places = [await send("ses_1") for _ in range(4)]
     clock.advance(10)
     before = clock.now() - timedelta(seconds=5)
-    assert [seq for seq, _ in await store.read(lambda tx: tx.mail.old(after=0, before=before, limit=2))] == places[:2]
-    assert [seq for seq, _ in await store.read(lambda tx: tx.mail.old(after=places[1], before=before, limit=9))] == [
-        places[2]
-    ]
+    assert [
+        seq for seq, _ in await store.read(lambda tx: tx.mail.list_old(after=0, before=before, limit=2))
+    ] == places[:2]
+    assert [
+        seq for seq, _ in await store.read(lambda tx: tx.mail.list_old(after=places[1], before=before, limit=9))
+    ] == [places[2]]
 
 
 async def test_a_claim_stays_while_any_message_of_its_conversation_does(store: Store, send: Send) -> None:
     root = await send("a")
     root_id = await id_of(store, root)
     await send("a", thread_id=root_id)
-    await store.write(lambda tx: tx.deliveries.claim(root_id, "ses_1", at=tx.at))
-    (words,) = await store.read(lambda tx: tx.mail.known_words([root]))
+    await store.write(lambda tx: tx.deliveries.claim_thread(root_id, "ses_1", at=tx.at))
+    (words,) = await store.read(lambda tx: tx.mail.indexed_texts([root]))
     await store.write(lambda tx: tx.mail.delete(words, root_id, body="b", is_indexed=False))
-    assert await store.read(lambda tx: tx.deliveries.holder(root_id)) == "ses_1"
+    assert await store.read(lambda tx: tx.deliveries.thread_holder(root_id)) == "ses_1"

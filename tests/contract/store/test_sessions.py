@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from maestro.core import limits
 from maestro.domain.callers import Role
-from maestro.domain.sessions import Mode, Session, Signal, Source, Status
+from maestro.domain.sessions import Session, SessionMode, SessionStatus, StatusSignal, StatusSource
 from maestro.store.base import Store, Tx
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_member
@@ -16,8 +16,10 @@ Enter = Callable[..., Awaitable[Session]]
 VC, OTHER = "prj_00000000000000000000000000", "prj_00000000000000000000000001"
 
 
-async def end(store: Store, session: Session, status: Status = Status.STOPPED) -> bool:
-    return await store.write(lambda tx: tx.sessions.end(session.id, status=status, source=Source.REPORT, at=tx.at))
+async def end(store: Store, session: Session, status: SessionStatus = SessionStatus.STOPPED) -> bool:
+    return await store.write(
+        lambda tx: tx.sessions.mark_ended(session.id, status=status, source=StatusSource.REPORT, at=tx.at)
+    )
 
 
 async def get(store: Store, session: Session) -> Session:
@@ -29,22 +31,22 @@ async def get(store: Store, session: Session) -> Session:
 async def test_each_source_has_one_word_and_the_newest_is_first(store: Store, enter: Enter, clock: FakeClock) -> None:
     session = await enter("w")
 
-    async def say(source: Source, status: Status, until: int | None = None) -> Signal:
+    async def say(source: StatusSource, status: SessionStatus, until: int | None = None) -> StatusSignal:
         clock.advance(1)
         ends = clock.now() + timedelta(seconds=until) if until else None
-        signal = Signal(source, status, clock.now(), ends, f"{source} says")
+        signal = StatusSignal(source, status, clock.now(), ends, f"{source} says")
         await store.write(lambda tx: tx.sessions.put_signal(session.id, signal))
         return signal
 
-    await say(Source.REPORT, Status.WORKING)
-    beat = await say(Source.HEARTBEAT, Status.IDLE, until=60)
-    report = await say(Source.REPORT, Status.NEEDS_INPUT)
-    assert await store.read(lambda tx: tx.sessions.signals(session.id)) == [report, beat]
+    await say(StatusSource.REPORT, SessionStatus.WORKING)
+    beat = await say(StatusSource.HEARTBEAT, SessionStatus.IDLE, until=60)
+    report = await say(StatusSource.REPORT, SessionStatus.NEEDS_INPUT)
+    assert await store.read(lambda tx: tx.sessions.signals_of(session.id)) == [report, beat]
     await store.write(lambda tx: tx.sessions.set_status(session.id, beat, at=tx.at))
     now = await get(store, session)
     assert (now.status, now.status_source, now.status_at, now.status_until) == (
-        Status.IDLE,
-        Source.HEARTBEAT,
+        SessionStatus.IDLE,
+        StatusSource.HEARTBEAT,
         beat.at,
         beat.until,
     )
@@ -52,14 +54,14 @@ async def test_each_source_has_one_word_and_the_newest_is_first(store: Store, en
 
 async def test_an_end_is_once_and_for_all(store: Store, enter: Enter) -> None:
     session = await enter("w")
-    assert await end(store, session, Status.FAILED) and not await end(store, session, Status.COMPLETED)
+    assert await end(store, session, SessionStatus.FAILED) and not await end(store, session, SessionStatus.COMPLETED)
     ended = await get(store, session)
-    assert ended.status is Status.FAILED and ended.ended_at is not None
-    signal = Signal(Source.HEARTBEAT, Status.WORKING, ended.ended_at, None)
+    assert ended.status is SessionStatus.FAILED and ended.ended_at is not None
+    signal = StatusSignal(StatusSource.HEARTBEAT, SessionStatus.WORKING, ended.ended_at, None)
     await store.write(lambda tx: tx.sessions.set_status(session.id, signal, at=tx.at))
-    await store.write(lambda tx: tx.sessions.adopt(session.id, parent_id=session.id, at=tx.at))
+    await store.write(lambda tx: tx.sessions.set_parent(session.id, parent_id=session.id, at=tx.at))
     assert await get(store, session) == ended
-    assert await store.read(lambda tx: (tx.sessions.is_live(session.id), tx.sessions.caller(session.id))) == (
+    assert await store.read(lambda tx: (tx.sessions.is_live(session.id), tx.sessions.live_caller(session.id))) == (
         False,
         None,
     )
@@ -87,15 +89,15 @@ async def test_leases_run_out_in_order_and_are_renewed_for_the_living(
     soon = await enter("soon", lease_until=now + timedelta(seconds=10), pid=7, pid_started="x")
     gone = await enter("gone", lease_until=now)
     await end(store, gone)
-    assert await store.read(lambda tx: tx.sessions.next_lease()) == soon.lease_until
+    assert await store.read(lambda tx: tx.sessions.next_lease_end()) == soon.lease_until
     clock.advance(30)
-    due = await store.read(lambda tx: tx.sessions.due(tx.at, limit=9))
+    due = await store.read(lambda tx: tx.sessions.list_lease_expired(tx.at, limit=9))
     assert [session.id for session in due] == [soon.id, late.id]
-    assert len(await store.read(lambda tx: tx.sessions.due(tx.at, limit=1))) == 1
-    await store.write(lambda tx: tx.sessions.renew(late.id, soon.id, gone.id, at=tx.at))
+    assert len(await store.read(lambda tx: tx.sessions.list_lease_expired(tx.at, limit=1))) == 1
+    await store.write(lambda tx: tx.sessions.renew_leases(late.id, soon.id, gone.id, at=tx.at))
     with_process, alone, ended = await get(store, soon), await get(store, late), await get(store, gone)
     assert with_process.lease_until == clock.now() + timedelta(seconds=limits.session_lease_seconds)
-    assert alone.lease_until == clock.now() + timedelta(seconds=limits.session_lease_alone_seconds)
+    assert alone.lease_until == clock.now() + timedelta(seconds=limits.session_lease_without_process_seconds)
     assert with_process.seen_at == alone.seen_at == clock.now()
     assert ended.lease_until == gone.lease_until
 
@@ -104,14 +106,14 @@ async def test_a_lease_is_shortened_never_lengthened_by_a_death(store: Store, en
     session = await enter("w", lease_until=clock.now() + timedelta(seconds=60))
     for seconds, left in ((90, 60), (10, 10), (30, 10)):
         until = session.created_at + timedelta(seconds=seconds)
-        await store.write(lambda tx, until=until: tx.sessions.shorten(session.id, lease_until=until))
+        await store.write(lambda tx, until=until: tx.sessions.shorten_lease(session.id, lease_until=until))
         kept = (await get(store, session)).lease_until
         assert abs((kept - session.created_at).total_seconds() - left) < 1
 
 
 async def test_who_is_above_below_and_beside(store: Store, enter: Enter) -> None:
-    top = await enter("top", mode=Mode.COORDINATE)
-    mid = await enter("mid", mode=Mode.COORDINATE, parent_id=top.id)
+    top = await enter("top", mode=SessionMode.COORDINATE)
+    mid = await enter("mid", mode=SessionMode.COORDINATE, parent_id=top.id)
     one = await enter("one", parent_id=mid.id)
     two = await enter("two", parent_id=mid.id)
     side = await enter("side", parent_id=top.id)
@@ -135,8 +137,8 @@ async def test_who_is_above_below_and_beside(store: Store, enter: Enter) -> None
     assert await store.read(look) == [everyone[1:], ["one", "two"], ["two"], ["side"], everyone, ["far"]]
     await end(store, mid)
     assert (await store.read(look))[0] == ["one", "two", "side"]  # past one that has ended
-    assert [s.name for s in await store.read(lambda tx: tx.sessions.children(top.id, limit=9))] == ["side"]
-    ever = await store.read(lambda tx: tx.sessions.children(top.id, limit=9, ever=True))
+    assert [s.name for s in await store.read(lambda tx: tx.sessions.list_children(top.id, limit=9))] == ["side"]
+    ever = await store.read(lambda tx: tx.sessions.list_children(top.id, limit=9, ever=True))
     assert [session.id for session in ever] == [mid.id, side.id]
     assert two.parent_id == mid.id and elsewhere.parent_id is None
 
@@ -158,7 +160,7 @@ async def test_sessions_of_a_member_and_of_its_teams(store: Store, enter: Enter)
 async def test_a_caller_is_known_by_its_token_until_its_end(store: Store, enter: Enter) -> None:
     ada = make_member(name="ada", allow=["task.cancel"], deny=["mail.broadcast"])
     await store.write(lambda tx: tx.members.insert(ada))
-    boss = await enter("boss", mode=Mode.COORDINATE)
+    boss = await enter("boss", mode=SessionMode.COORDINATE)
     session = await enter("w", parent_id=boss.id, member_id=ada.id)
     caller = await store.read(lambda tx: tx.sessions.caller_by_token(f"hash of {session.id}"))
     assert caller is not None
@@ -173,23 +175,30 @@ async def test_mail_of_the_ended_is_settled_one_by_one(store: Store, enter: Ente
     await end(store, one)
     clock.advance(1)
     await end(store, two)
-    assert [s.id for s in await store.read(lambda tx: tx.sessions.unsettled(limit=9))] == [one.id, two.id]
-    await store.write(lambda tx: tx.sessions.settle(one.id))
-    assert [s.id for s in await store.read(lambda tx: tx.sessions.unsettled(limit=9))] == [two.id]
-    await store.write(lambda tx: tx.sessions.succeed(two.id, successor_id=live.id))
-    route = await store.read(lambda tx: tx.sessions.route(two.id))
-    assert route is not None and (route.is_live, route.successor_id, route.status) == (False, live.id, Status.STOPPED)
+    assert [s.id for s in await store.read(lambda tx: tx.sessions.list_with_unsettled_mail(limit=9))] == [
+        one.id,
+        two.id,
+    ]
+    await store.write(lambda tx: tx.sessions.mark_mail_settled(one.id))
+    assert [s.id for s in await store.read(lambda tx: tx.sessions.list_with_unsettled_mail(limit=9))] == [two.id]
+    await store.write(lambda tx: tx.sessions.set_successor(two.id, successor_id=live.id))
+    route = await store.read(lambda tx: tx.sessions.mail_route(two.id))
+    assert route is not None and (route.is_live, route.successor_id, route.status) == (
+        False,
+        live.id,
+        SessionStatus.STOPPED,
+    )
 
 
 async def test_pages_of_a_project(store: Store, enter: Enter) -> None:
     one, two, three = [await enter(name) for name in ("one", "two", "three")]
-    await end(store, two, Status.LOST)
+    await end(store, two, SessionStatus.LOST)
 
     def page(**more: object) -> Callable[[Tx], list[str]]:
-        return lambda tx: [s.name for s in tx.sessions.page(VC, **({"after": "", "limit": 9} | more))]  # type: ignore[arg-type]
+        return lambda tx: [s.name for s in tx.sessions.list_page(VC, **({"after": "", "limit": 9} | more))]  # type: ignore[arg-type]
 
     assert await store.read(page()) == ["one", "two", "three"]
     assert await store.read(page(after=one.id, limit=1)) == ["two"]
     assert await store.read(page(active=True)) == ["one", "three"]
-    assert await store.read(page(status=Status.LOST)) == ["two"]
-    assert three.status is Status.WORKING
+    assert await store.read(page(status=SessionStatus.LOST)) == ["two"]
+    assert three.status is SessionStatus.WORKING

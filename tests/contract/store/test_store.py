@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from maestro.core import errors
-from maestro.domain.events import Change, Event, Kind
+from maestro.domain.events import Event, EventKind, NewEvent
 from maestro.domain.projects import Project
-from maestro.domain.tasks import Status
+from maestro.domain.tasks import TaskStatus
 from maestro.store.base import Store, Tx
 from maestro.store.sqlite import SqliteStore
 from maestro.testing.clock import FakeClock
@@ -23,14 +23,14 @@ PROJECT = Project("prj_00000000000000000000000000", "example.org/vc", "vc", ["pl
 
 def say(text: str) -> Callable[[Tx], str]:
     def work(tx: Tx) -> str:
-        tx.log(Change(Kind.TASK_CREATED, text, PROJECT.id, {"text": text}), actor="dana")
+        tx.log(NewEvent(EventKind.TASK_CREATED, text, PROJECT.id, {"text": text}), actor="dana")
         return text
 
     return work
 
 
 async def logged(store: Store) -> list[Event]:
-    return await store.read(lambda tx: tx.events.after(0, limit=10_000))
+    return await store.read(lambda tx: tx.events.list_after(0, limit=10_000))
 
 
 async def test_an_answered_write_can_be_read_by_everyone(store: Store) -> None:
@@ -125,9 +125,9 @@ async def test_a_read_sees_one_snapshot(store: Store) -> None:
     loop = asyncio.get_running_loop()
 
     def twice(tx: Tx) -> tuple[int, int]:
-        before = tx.events.last()
+        before = tx.events.last_seq()
         asyncio.run_coroutine_threadsafe(store.write(say("meanwhile")), loop).result(10)
-        return before, tx.events.last()
+        return before, tx.events.last_seq()
 
     before, after = await store.read(twice)
     assert before == after == 0
@@ -145,12 +145,14 @@ async def test_a_move_is_refused_when_the_task_has_moved_meanwhile(store: Store)
     await store.write(lambda tx: tx.tasks.insert(task))
 
     def stale(tx: Tx) -> None:
-        tx.tasks.move(make_task(id=task.id, status=Status.IN_REVIEW), make_task(id=task.id, status=Status.COMPLETED))
+        tx.tasks.move(
+            make_task(id=task.id, status=TaskStatus.IN_REVIEW), make_task(id=task.id, status=TaskStatus.COMPLETED)
+        )
 
     with pytest.raises(errors.ClaimLost):
         await store.write(stale)
     kept = await store.read(lambda tx: tx.tasks.get(task.id))
-    assert kept is not None and kept.status is Status.TODO
+    assert kept is not None and kept.status is TaskStatus.TODO
 
 
 async def test_what_is_stored_comes_back_as_it_was(store: Store) -> None:
@@ -165,11 +167,11 @@ async def test_pruning_moves_the_horizon_and_keeps_the_end(store: Store, clock: 
     for number in range(5):
         await store.write(say(str(number)))
     clock.advance(1000)
-    gone = await store.write(lambda tx: tx.events.prune(before=tx.at, limit=3))
+    gone = await store.write(lambda tx: tx.events.prune_old(before=tx.at, limit=3))
     assert gone == 3
-    assert await store.read(lambda tx: (tx.events.horizon(), tx.events.last())) == (3, 5)
-    await store.write(lambda tx: tx.events.prune(before=tx.at, limit=100))
-    assert await store.read(lambda tx: (tx.events.horizon(), tx.events.last())) == (4, 5)
+    assert await store.read(lambda tx: (tx.events.retention_horizon(), tx.events.last_seq())) == (3, 5)
+    await store.write(lambda tx: tx.events.prune_old(before=tx.at, limit=100))
+    assert await store.read(lambda tx: (tx.events.retention_horizon(), tx.events.last_seq())) == (4, 5)
     await store.write(say("next"))
     assert (await logged(store))[-1].seq == 6
 

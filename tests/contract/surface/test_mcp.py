@@ -18,7 +18,7 @@ from ways.mcp import LEFT, OFFERED
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.mcp import resources, tools
 from maestro.testing.live import LiveServer
-from maestro.testing.mcp import LEGACY, MODERN, client, text_of
+from maestro.testing.mcp import LEGACY, MODERN, connected_client, text_of
 
 # The client warns of what 2026-07-28 no longer has.
 pytestmark = pytest.mark.filterwarnings("ignore:.*removed as of 2026-07-28")
@@ -39,7 +39,9 @@ class Team:
         self.clients: dict[str, Any] = {}
         self.heard: list[Any] = []
         self.called: set[tuple[str, str]] = set()
-        self.another: Callable[..., AbstractAsyncContextManager[Any]] = client  # one more client of the same kind
+        self.another: Callable[..., AbstractAsyncContextManager[Any]] = (
+            connected_client  # one more client of the same kind
+        )
 
     async def call(self, by: str, tool: str, **arguments: Any) -> str:
         self.called.add((tool, arguments.get("action", "")))
@@ -86,11 +88,11 @@ def teams(request: pytest.FixtureRequest, shared_live: LiveServer, api: httpx.Cl
         way, mode = request.param
         async with (
             asyncio.timeout(100),
-            client(shared_live, way, mode, tokens["boss"]) as boss,
-            client(shared_live, way, mode, tokens["w"], heard=team.heard.append) as worker,
+            connected_client(shared_live, way, mode, tokens["boss"]) as boss,
+            connected_client(shared_live, way, mode, tokens["w"], heard=team.heard.append) as worker,
         ):
             team.clients = {"boss": boss, "w": worker}
-            team.another = lambda token, heard: client(shared_live, way, mode, token, heard=heard)
+            team.another = lambda token, heard: connected_client(shared_live, way, mode, token, heard=heard)
             yield team
 
     return opened
@@ -103,7 +105,7 @@ def test_what_is_no_tool_is_left_to_the_command_on_purpose() -> None:
 async def test_the_lists_are_those_of_the_role(teams: Teams) -> None:
     async with teams() as team:
         names = {who: [tool.name for tool in (await one.list_tools()).tools] for who, one in team.clients.items()}
-        assert names["boss"] == [tool.name for tool in tools.ALL]
+        assert names["boss"] == [tool.name for tool in tools.ALL_TOOLS]
         assert set(names["boss"]) - set(names["w"]) == {"spawn", "run", "worktrees"}
         with pytest.raises(Exception, match="Unknown tool: spawn"):
             await team.clients["w"].call_tool("spawn", {})
@@ -136,7 +138,7 @@ async def test_every_tool_and_every_action(teams: Teams) -> None:
         assert "Go." in await call("boss", "spawn", task=[f"{ref}2"], dry_run=True, **told)
         await about_runs(team)
         await about_issues(team)
-        offered = {(tool.name, use.action) for tool in tools.ALL for use in tool.uses}
+        offered = {(tool.name, use.action) for tool in tools.ALL_TOOLS for use in tool.uses}
         assert team.called == offered
 
 
@@ -269,9 +271,11 @@ async def test_data_comes_only_for_those_who_ask_for_it(teams: Teams) -> None:
 async def test_every_resource(teams: Teams) -> None:
     async with teams() as team:
         worker = team.clients["w"]
-        assert [one.uri for one in (await worker.list_resources()).resources] == [one.uri for one in resources.FIXED]
+        assert [one.uri for one in (await worker.list_resources()).resources] == [
+            one.uri for one in resources.FIXED_RESOURCES
+        ]
         templates = (await worker.list_resource_templates()).resource_templates
-        assert [one.uri_template for one in templates] == [one.uri for one in resources.TEMPLATES]
+        assert [one.uri_template for one in templates] == [one.uri for one in resources.RESOURCE_TEMPLATES]
         ref = f"{team.project}#1"
         await team.call("boss", "task_create", title="Parse")
         message = (await team.call("boss", "send", to=["w"], subject="Hi", message="There.")).split()[0]

@@ -13,16 +13,16 @@ import pytest
 from maestro.domain.callers import Caller
 from maestro.operations.base import Operation
 from maestro.server.app import Server
-from maestro.testing.beads import REAL, Hand, generations, put_on_path
+from maestro.testing.beads import REAL, BeadsUser, generations, put_on_path
 from maestro.trackers.base import Tracker
-from maestro.trackers.beads.program import Program
-from maestro.trackers.beads.tracker import Beads
-from maestro.trackers.builtin import Builtin
+from maestro.trackers.beads.program import BeadsProgram
+from maestro.trackers.beads.tracker import BeadsTracker
+from maestro.trackers.builtin import BuiltinTracker
 
 STANDIN = Path(__file__).parents[2] / "standins" / "bd.py"
 
 
-def beads(generation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Beads:
+def beads(generation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BeadsTracker:
     is_real = generation == REAL
     if not is_real:
         program = put_on_path(tmp_path / "bin", STANDIN)
@@ -30,8 +30,8 @@ def beads(generation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> B
         monkeypatch.setenv("STANDIN_BD", generation)
     checkout = tmp_path / "checkout"
     checkout.mkdir()
-    Hand(checkout).init(is_real=is_real)
-    return Beads(Program(str(checkout), program="bd", seconds_max=60))
+    BeadsUser(checkout).init(is_real=is_real)
+    return BeadsTracker(BeadsProgram(str(checkout), program="bd", seconds_max=60))
 
 
 @pytest.fixture(params=["builtin", *generations()])
@@ -39,9 +39,9 @@ async def tracker(
     request: pytest.FixtureRequest, server: Server, vc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Tracker:
     if request.param == "builtin":
-        return Builtin(calls(server), "vc")
+        return BuiltinTracker(calls(server), "vc")
     made = beads(request.param, tmp_path, monkeypatch)
-    await made.version()
+    await made.read_version()
     return made
 
 

@@ -49,7 +49,7 @@ def is_error(body: Any) -> bool:
 
 def rebuilt(body: dict[str, Any], exit_code: int | None = None) -> errors.MaestroError:
     """An error as it came over the wire; a command's exit code must fit it."""
-    kind = errors.every_error()[body["code"]]
+    kind = errors.errors_by_code()[body["code"]]
     assert is_error(body)
     if exit_code is not None:
         wanted = next(EXITS[above.__name__] for above in kind.__mro__ if above.__name__ in EXITS)

@@ -31,9 +31,9 @@ class CommandWay:
         else:
             words, cwd = self.words(operation, fields), str(self.folder)
         words += ["--json", *(["--idempotency-key", key] if key else [])]
-        rest = fields.get(operation.command.rest, []) if operation.command else []
+        rest = fields.get(operation.command.rest_field, []) if operation.command else []
         words += ["--", *rest] if rest else []
-        done = await asyncio.to_thread(self.live.command, *words, cwd=cwd, env={"MAESTRO_TOKEN": token})
+        done = await asyncio.to_thread(self.live.run_command, *words, cwd=cwd, env={"MAESTRO_TOKEN": token})
         if done.returncode != 0 and not done.stdout:
             raise rebuilt(json.loads(done.stderr.splitlines()[-1]), exit_code=done.returncode)
         return json.loads(done.stdout)
@@ -41,13 +41,13 @@ class CommandWay:
     def words(self, operation: Operation, fields: dict[str, Any]) -> list[str]:
         """The words that say a request on the command line."""
         assert operation.command is not None
-        words = operation.command.words.split()
+        words = operation.command.command_path.split()
         for name in operation.command.positional:
             if name in fields:
                 value = fields[name]
                 words.append(",".join(value) if isinstance(value, list) else str(plain(value)))
         for info in msgspec.structs.fields(operation.request):
-            if info.name in fields and info.name not in (*operation.command.positional, operation.command.rest):
+            if info.name in fields and info.name not in (*operation.command.positional, operation.command.rest_field):
                 words += self.flag(info, fields[info.name])
         return words
 

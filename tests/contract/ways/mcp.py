@@ -15,7 +15,7 @@ from maestro.operations.base import Operation
 from maestro.surfaces.mcp import schemas, tools
 from maestro.surfaces.mcp.calls import STRUCTURED
 from maestro.testing.live import LiveServer
-from maestro.testing.mcp import client
+from maestro.testing.mcp import connected_client
 from ways.base import is_error, plain, rebuilt
 from ways.rest import RestWay
 
@@ -68,7 +68,7 @@ LEFT = {
     "config.get": _PERSONS,
     "config.set": _PERSONS,
 }
-OFFERED = {use.operation.name: (tool, use) for tool in tools.ALL for use in tool.uses}
+OFFERED = {use.operation.name: (tool, use) for tool in tools.ALL_TOOLS for use in tool.uses}
 _TUNING = frozenset({"debounce"})  # how it is done, not what: over MCP that is not the caller's to say
 
 
@@ -83,7 +83,7 @@ class Connection:
 
     async def _hold(self, live: LiveServer, transport: str, mode: str, token: str) -> None:
         try:
-            async with client(live, transport, mode, token, refused=self.refused.append) as connected:
+            async with connected_client(live, transport, mode, token, refused=self.refused.append) as connected:
                 await connected.list_tools()  # else it would look for a schema of the first data it gets
                 self._ready.set_result(connected)
                 await self._over.wait()
@@ -147,7 +147,7 @@ class McpWay:
             assert operation.name in LEFT
             return None
         tool, use = OFFERED[operation.name]
-        named = {use.field_of(argument): argument for argument in use.shows}
+        named = {use.field_of(argument): argument for argument in use.arguments}
         if project is None:
             named["project"] = "project"
         elif fields.get("project") == project:
@@ -156,7 +156,7 @@ class McpWay:
         for name, value in fields.items():
             if name in _TUNING:
                 continue
-            written = _written(schemas.fields(operation.request)[name], value)
+            written = _written(schemas.request_fields(operation.request)[name], value)
             if name not in named or written is None:
                 return None
             found[named[name]] = written
@@ -179,7 +179,7 @@ class McpWay:
             await connection.close()
 
 
-def _written(field: schemas.Field, value: Any) -> Any:
+def _written(field: schemas.RequestField, value: Any) -> Any:
     """A value as a tool's caller writes it; None for what cannot be written as text."""
     if field.is_duration:
         return value / 1000

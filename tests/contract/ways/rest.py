@@ -25,7 +25,7 @@ class RestWay:
     async def call(self, operation: Operation, token: str, fields: dict[str, Any], key: str) -> Any:
         fields = {name: plain(value) for name, value in fields.items()}
         path = operation.http.path
-        for name in operation.http.parameters:
+        for name in operation.http.path_parameters:
             path = path.replace(f"{{{name}}}", quote(str(fields.pop(name)), safe=""))
         headers = {"Authorization": f"Bearer {token}"} | ({"Idempotency-Key": key} if key else {})
         if operation.http.verb in ("GET", "DELETE"):

@@ -73,7 +73,7 @@ def programs(tmp_path_factory) -> dict[str, Path]:
     python.chmod(0o755)
     (directory / "python").symlink_to(sys.executable)
     found = {"python": python}
-    if build.compiler():
+    if build.find_compiler():
         found["native"] = directory / "maestro"
         assert build.compile_client(found["native"], version=maestro.__version__)
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro.testing.frames import Refused
+from maestro.testing.frames import InputRefused
 
 SECONDS = 20
 FIVE_MB = os.urandom(5_000_000)
@@ -125,7 +125,7 @@ def test_the_server_may_end_without_reading_the_input(client):
 
 def test_closed_standard_input_is_refused(client):
     def script(connection, request):
-        with pytest.raises(Refused, match="standard input"):
+        with pytest.raises(InputRefused, match="standard input"):
             connection.ask(b"I")
         connection.exit()
 
@@ -170,7 +170,7 @@ def test_a_file_is_opened_by_its_real_path_and_sent_when_asked_for(client, tmp_p
         (tmp_path / "link").symlink_to("other")
         got.append(connection.ask(b"F"))
         got.append(connection.ask(b"P", b"link"))
-        with pytest.raises(Refused, match="No such file or directory: gone"):
+        with pytest.raises(InputRefused, match="No such file or directory: gone"):
             connection.ask(b"P", b"gone")
         connection.exit()
 
@@ -181,7 +181,7 @@ def test_a_file_is_opened_by_its_real_path_and_sent_when_asked_for(client, tmp_p
 
 def test_no_file_is_sent_that_was_not_opened(client, tmp_path):
     def script(connection, request):
-        with pytest.raises(Refused):
+        with pytest.raises(InputRefused):
             connection.ask(b"F")
         connection.exit()
 
@@ -202,7 +202,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(client, tmp_path,
     answers = []
 
     def script(connection, request):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(InputRefused) as refused:
             connection.ask(b"F", path.encode())
         answers.append(str(refused.value))
         assert connection.confirmed()

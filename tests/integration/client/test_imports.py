@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-OURS = {"_socket", "maestro", "maestro.client", "maestro.client.thin"}
+OURS = {"_socket", "maestro", "maestro.client", "maestro.client.main"}
 LISTING = "print(*sorted(sys.modules), file=sys.stderr)"
 CLIENT = f"""
 import os, sys
@@ -14,7 +14,7 @@ def tell(code):
     sys.stderr.flush()
     leave(code)
 os._exit = tell
-from maestro.client.thin import main
+from maestro.client.main import main
 main()
 """
 

@@ -47,10 +47,10 @@ def commands(wheel) -> dict[str, bytes]:
         return {Path(name).name: archive.read(name)[:8] for name in names}
 
 
-@pytest.mark.skipif(build.compiler() is None, reason="no C compiler on this machine")
+@pytest.mark.skipif(build.find_compiler() is None, reason="no C compiler on this machine")
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
 def test_with_a_compiler(tree, kind):
-    wheel = built(tree, kind, PATH=str(Path(shutil.which(build.compiler()[0])).parent))
+    wheel = built(tree, kind, PATH=str(Path(shutil.which(build.find_compiler()[0])).parent))
     assert "-py3-none-" in wheel.name
     assert "any" not in wheel.name
     found = commands(wheel)

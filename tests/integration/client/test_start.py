@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import maestro
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 SECONDS = 30
 REAL = Path(maestro.__file__).parent
@@ -173,7 +173,7 @@ def test_up_of_a_server_that_does_not_say_what_it_found(client):
 def test_up_in_the_foreground(client):
     process = client.start("up", "--foreground", "--port", "4711")
     assert process.stdout.readline() == b"in the log\n"
-    until(lambda: client.run("x").stdout == b"served\n", what="the server")
+    wait_until(lambda: client.run("x").stdout == b"served\n", what="the server")
     assert client.run("down").stdout == b"served\n"
     assert process.wait(SECONDS) == 0
 

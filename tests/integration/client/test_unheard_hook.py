@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from maestro.client.unheard import BYTES_MAX
+from maestro.client.hook_spool import BYTES_MAX
 
 STOP = ("hook", "gemini", "AfterAgent")
 AGENT = {"MAESTRO_SESSION_ID": "ses_01", "MAESTRO_TOKEN": "its-token"}

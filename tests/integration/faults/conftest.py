@@ -166,13 +166,15 @@ class Seat:
 
     def run(self, *words: str, code: int = 0) -> Any:
         """The answer of one command, which must end so."""
-        done = self.server.command(*words, "--json", cwd=self.folder, env=self.env)
+        done = self.server.run_command(*words, "--json", cwd=self.folder, env=self.env)
         assert done.returncode == code, f"{' '.join(words)}: {done}"
         return json.loads(done.stdout or "null")
 
     def begin(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start a command; options as for `LiveServer.begin`."""
-        return self.server.begin(*words, cwd=self.folder, **{**options, "env": self.env | options.get("env", {})})
+        return self.server.start_command(
+            *words, cwd=self.folder, **{**options, "env": self.env | options.get("env", {})}
+        )
 
 
 class Office:
@@ -220,7 +222,7 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ..
     python.chmod(0o755)
     (directory / "python").symlink_to(sys.executable)
     found = {"python": PYTHON_CLIENT}
-    if build.compiler():
+    if build.find_compiler():
         assert build.compile_client(directory / "maestro", version=maestro.__version__)
         found["native"] = (str(directory / "maestro"),)
     return found

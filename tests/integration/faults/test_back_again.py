@@ -9,16 +9,16 @@ import pytest
 
 from maestro.core import limits
 from maestro.domain.callers import Caller
-from maestro.domain.sessions import Status
+from maestro.domain.sessions import SessionStatus
 from maestro.operations import mail, sessions
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
-from maestro.services.upkeep.dead_letters import DeadLetters
-from maestro.services.upkeep.lost_sessions import LostSessions
-from maestro.store.repositories.deliveries import Wanted
+from maestro.services.recovery.lost_sessions import LostSessionJob
+from maestro.services.recovery.undelivered_mail import UnreadMailJob
+from maestro.store.repositories.deliveries import MessageFilter
 from maestro.testing.clock import FakeClock
 
-MANY = limits.upkeep_batch_rows_max + 20
+MANY = limits.job_batch_rows_max + 20
 
 
 class Lost:
@@ -37,30 +37,30 @@ class Lost:
     async def open_in(self, box: str) -> set[str]:
         """The subjects that are on offer there, apart from what the server says by itself."""
         found = await self.server.store.read(
-            lambda tx: tx.deliveries.open_in(box, reader=box, wanted=Wanted(), limit=10 * MANY)
+            lambda tx: tx.deliveries.list_offered(box, reader=box, wanted=MessageFilter(), limit=10 * MANY)
         )
         return {message.subject for message in found if message.subject.startswith("m")}
 
 
 @pytest.fixture
 async def lost(server: Server, clock: FakeClock, dana: Caller, vc: str) -> Lost:
-    await server.upkeep.close()
-    judging = LostSessions(server.store, server.presence, clock=clock)
+    await server.background_jobs.close()
+    judging = LostSessionJob(server.store, server.presence, clock=clock)
     await judging.run_once()
     made = {}
     for name, mode in (("lead", "coordinate"), ("w", "execute")):
         request = sessions.RegisterSession(
-            project=vc, name=name, mode=sessions.Mode(mode), parent="lead" if name == "w" else None
+            project=vc, name=name, mode=sessions.SessionMode(mode), parent="lead" if name == "w" else None
         )
         made[name] = await server.call(sessions.REGISTER, request, caller=dana)
     for number in range(MANY):
         request = shapes.SendMail(project=vc, to=["w"], subject=f"m{number}", message="")
         await server.call(mail.SEND, request, caller=dana)
-    clock.advance(limits.session_lease_alone_seconds + 1)
-    server.presence.heard(made["lead"].id)
+    clock.advance(limits.session_lease_without_process_seconds + 1)
+    server.presence.record_sign(made["lead"].id)
     await judging.run_once()
     found = await server.store.read(lambda tx: tx.sessions.get(made["w"].id))
-    assert found is not None and found.status is Status.LOST
+    assert found is not None and found.status is SessionStatus.LOST
     return Lost(server, dana, made["w"].token, made["w"].id, made["lead"].id)
 
 
@@ -79,7 +79,7 @@ class Between:
 
 @pytest.mark.parametrize("rounds", [0, 1, 2], ids=["before anything went on", "halfway", "after all went on"])
 async def test_it_speaks_between_two_rounds(lost: Lost, rounds: int) -> None:
-    job = DeadLetters(lost.server.store)
+    job = UnreadMailJob(lost.server.store)
     for _ in range(rounds):
         await job.run_once()
     caller = await lost.speaks()
@@ -88,14 +88,14 @@ async def test_it_speaks_between_two_rounds(lost: Lost, rounds: int) -> None:
         await job.run_once()
     own, leads = await lost.open_in(lost.worker), await lost.open_in(lost.lead)
     assert not own & leads and len(own | leads) == MANY
-    assert len(leads) == min(rounds * limits.upkeep_batch_rows_max, MANY)
+    assert len(leads) == min(rounds * limits.job_batch_rows_max, MANY)
     await lost.server.call(mail.SEND, shapes.SendMail(to=["w"], subject="mine", message=""), caller=caller)
     assert "mine" in await lost.open_in(lost.worker)
 
 
 async def test_it_speaks_in_the_middle_of_a_round(lost: Lost) -> None:
     """Between the look at who is gone and the sending on of its mail."""
-    job = DeadLetters(Between(lost.server, lost.speaks))  # type: ignore[arg-type]
+    job = UnreadMailJob(Between(lost.server, lost.speaks))  # type: ignore[arg-type]
     for _ in range(3):
         await job.run_once()
     assert len(await lost.open_in(lost.worker)) == MANY

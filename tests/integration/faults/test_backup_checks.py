@@ -19,7 +19,7 @@ import pytest
 
 from maestro.core import limits
 from maestro.store.layout import BLOBS, DATABASE
-from maestro.store.sqlite.restore import restore
+from maestro.store.sqlite.restore import restore_backup
 from maestro.testing.live import LiveServer
 
 PAGE = 4096
@@ -40,7 +40,7 @@ def add_document(api: Any, init: Callable[[Any], str], name: str = "vc") -> Path
 
 
 def backup(live: LiveServer, target: Path, *options: str) -> Any:
-    return live.command("backup", str(target), "--json", *options)
+    return live.run_command("backup", str(target), "--json", *options)
 
 
 def change_file(file: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_backup_says_how_long_its_verification_took(filled: tuple[LiveServer, 
     live, _ = filled
     told = json.loads(backup(live, tmp_path / "all.tar").stdout)
     assert told["verification_ms"] > 0 and told["missing"] == told["damaged"] == [] and told["blobs"] == 1
-    shown = live.command("backup", str(tmp_path / "again.tar"))
+    shown = live.run_command("backup", str(tmp_path / "again.tar"))
     assert b"verified in" in shown.stdout
 
 
@@ -126,11 +126,11 @@ def test_a_restore_lists_files_that_are_missing_or_damaged(
     rewrite(archive, CHANGES[kind])
     live.stop()
     before = (live.home / DATABASE).stat().st_ino
-    refused = live.command("restore", str(archive))
+    refused = live.run_command("restore", str(archive))
     assert refused.returncode == 1
     assert file.name.encode() in refused.stderr and b"--allow-missing" in refused.stderr
     assert (live.home / DATABASE).stat().st_ino == before, "a refused restore touched the data"
-    allowed = live.command("restore", str(archive), "--allow-missing")
+    allowed = live.run_command("restore", str(archive), "--allow-missing")
     assert allowed.returncode == 0, allowed.stderr
     assert file.name.encode() in allowed.stdout
 
@@ -162,7 +162,7 @@ def fill(disk: Path) -> None:
 def restored_titles(archive: Path, home: Path, connect: Any) -> list[str]:
     with LiveServer(home) as other:
         other.stop()
-        done = other.command("restore", str(archive))
+        done = other.run_command("restore", str(archive))
         assert done.returncode == 0, done.stderr
         other.start()
         api = connect(other)
@@ -181,7 +181,7 @@ def test_a_backup_to_another_disk_works_when_the_data_directory_is_full(
         fill(small_disk)
         done = backup(live, tmp_path / "all.tar")
         assert done.returncode == 0, done
-        live.command("down")
+        live.run_command("down")
     assert restored_titles(tmp_path / "all.tar", tmp_path / "other", connect) == ["t"]
 
 
@@ -195,7 +195,7 @@ def test_a_backup_to_another_disk_works_when_the_data_directory_is_read_only(
         mount("-o", "remount,ro", str(small_disk))
         done = backup(live, tmp_path / "all.tar")
         assert done.returncode == 0, done
-        damaged = live.command("task", "list")
+        damaged = live.run_command("task", "list")
         assert damaged.returncode == 8 and b"read-only" in damaged.stderr.lower(), damaged
     assert restored_titles(tmp_path / "all.tar", tmp_path / "other", connect) == ["t"]
 
@@ -209,7 +209,7 @@ def test_a_backup_checks_constraints_of_rows_too(filled: tuple[LiveServer, Path]
         database.execute("UPDATE tasks SET status = 'unheard of'")
         database.commit()
     refused = backup(live, tmp_path / "all.tar")
-    live.command("down")
+    live.run_command("down")
     assert refused.returncode == 1 and b"storage_damaged" in refused.stderr, refused
 
 
@@ -217,7 +217,7 @@ def test_two_restores_within_a_second_keep_two_folders(live: LiveServer, tmp_pat
     archive, at = tmp_path / "all.tar", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert backup(live, archive).returncode == 0
     live.stop()
-    kept = [restore(live.home, archive, at=at).aside for _ in range(2)]
+    kept = [restore_backup(live.home, archive, at=at).aside for _ in range(2)]
     assert [folder.name for folder in kept if folder] == [
         "before-restore-20260102-030405",
         "before-restore-20260102-030405-2",

@@ -34,7 +34,7 @@ async def show(server: Server, dana: Caller, document: str) -> bytes:
 
 
 def blob_file(server: Server) -> Path:
-    (file,) = server.blobs.all()
+    (file,) = server.blobs.all_files()
     return file
 
 

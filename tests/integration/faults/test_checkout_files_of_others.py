@@ -169,13 +169,13 @@ def test_a_command_in_a_hostile_checkout_works_and_warns(live: LiveServer, make_
     """The whole way, with a real server: another caller is answered meanwhile."""
     repo = make_repo("vc")
     (repo / ".maestro").mkdir()
-    assert live.command("init", cwd=repo).returncode == 0
+    assert live.run_command("init", cwd=repo).returncode == 0
     for text in ("a." * 20_000 + "a=1", "a = " + "[" * 30_000, "a = " + "1" * 5_000):
         (repo / CONFIG).write_text(text)
         took: list[float] = []
         other = threading.Thread(target=_time_status, args=(live, took))
         other.start()
-        done = live.command("task", "list", cwd=repo)
+        done = live.run_command("task", "list", cwd=repo)
         other.join()
         assert done.returncode == 0, done.stderr
         lines = [line for line in done.stderr.decode().splitlines() if "config.toml" in line]
@@ -185,7 +185,7 @@ def test_a_command_in_a_hostile_checkout_works_and_warns(live: LiveServer, make_
 
 def _time_status(live: LiveServer, took: list[float]) -> None:
     began = time.monotonic()
-    live.command("status")
+    live.run_command("status")
     took.append(time.monotonic() - began)
 
 
@@ -220,7 +220,7 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
 async def test_mutated_files_of_a_checkout_harm_nobody(checkout: Checkout) -> None:
-    many, seed = rounds.count(300, full=5_000), rounds.seed()
+    many, seed = rounds.round_count(300, full=5_000), rounds.round_seed()
     chance = random.Random(seed)
     refused, internal = 0, []
     async with watched() as lag:
@@ -233,7 +233,7 @@ async def test_mutated_files_of_a_checkout_harm_nobody(checkout: Checkout) -> No
             except Exception as problem:  # noqa: BLE001 (counted)
                 internal.append(f"{number} {name}: {type(problem).__name__}: {problem}")
             checkout.put(name, checkout.good[name])
-    rounds.report(
+    rounds.report_rounds(
         "mutated checkouts",
         many,
         seed=seed,

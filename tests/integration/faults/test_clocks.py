@@ -23,11 +23,11 @@ from msgspec.structs import replace as evolve
 from maestro.core import limits
 from maestro.core.clock import to_micros
 from maestro.domain.callers import Caller
-from maestro.domain.sessions import Session, Status
+from maestro.domain.sessions import Session, SessionStatus
 from maestro.operations import sessions as ops
 from maestro.server.app import Server
-from maestro.services.upkeep.lost_sessions import LostSessions
-from maestro.services.upkeep.signs_of_life import SignsOfLife
+from maestro.services.recovery.lost_sessions import LostSessionJob
+from maestro.services.sessions.presence_job import PresenceJob
 from maestro.system import processes
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_session
@@ -35,7 +35,7 @@ from maestro.testing.factories import make_session
 HOUR, DAY = 3600, 24 * 3600
 ROUNDS_MAX = 10_000
 STEP_SECONDS = 10
-LONGEST = limits.session_lease_alone_seconds + limits.sleep_grace_seconds + limits.session_lease_seconds
+LONGEST = limits.session_lease_without_process_seconds + limits.sleep_grace_seconds + limits.session_lease_seconds
 
 
 class World:
@@ -51,8 +51,8 @@ class World:
 
     def start(self) -> None:
         """The jobs of a server that has just come up."""
-        self.lost_sessions = LostSessions(self.server.store, self.server.presence, clock=self.clock)
-        self.signs_of_life = SignsOfLife(self.server.store, self.server.presence, clock=self.clock)
+        self.lost_sessions = LostSessionJob(self.server.store, self.server.presence, clock=self.clock)
+        self.signs_of_life = PresenceJob(self.server.store, self.server.presence, clock=self.clock)
 
     async def register(self, name: str, *, pid: int | None = None) -> None:
         request = ops.RegisterSession(project=self.project, name=name, pid=pid)
@@ -60,7 +60,7 @@ class World:
 
     async def beat(self, name: str) -> None:
         caller = await self.server.identify(token=self.tokens[name], peer=None)
-        await self.server.call(ops.HEARTBEAT, ops.Heartbeat(), caller=caller)
+        await self.server.call(ops.HEARTBEAT, ops.SendHeartbeat(), caller=caller)
 
     async def look(self) -> None:
         """One round of upkeep: as many batches as are due."""
@@ -80,7 +80,7 @@ class World:
             await self.look()
             self.clock.advance(STEP_SECONDS)
 
-    async def statuses(self) -> dict[str, Status]:
+    async def statuses(self) -> dict[str, SessionStatus]:
         request = ops.ListSessions(project=self.project, limit=limits.page_items_max)
         found = await self.server.call(ops.LIST, request, caller=self.dana)
         return {session.name: session.status for session in found.sessions}
@@ -88,7 +88,7 @@ class World:
 
 @pytest.fixture
 async def world(server: Server, clock: FakeClock, dana: Caller, vc: str) -> World:
-    await server.upkeep.close()  # time passes here only when the test says so
+    await server.background_jobs.close()  # time passes here only when the test says so
     made = World(server, clock, dana, vc)
     await made.register("beats")
     await made.register("rarely")
@@ -111,20 +111,20 @@ async def test_the_wall_clock_jumps_or_the_machine_sleeps(world: World, jumps: l
     for jump in jumps:
         world.clock.jump(jump)
         await world.look()
-        assert Status.LOST not in (await world.statuses()).values(), "nobody had time to be heard"
+        assert SessionStatus.LOST not in (await world.statuses()).values(), "nobody had time to be heard"
         await world.pass_time(40, beats={"beats": 20})
     await world.pass_time(2 * LONGEST, beats=BEATS)
     statuses = await world.statuses()
-    assert {name for name, status in statuses.items() if status is Status.LOST} <= {"gone"}
+    assert {name for name, status in statuses.items() if status is SessionStatus.LOST} <= {"gone"}
     if sum(jumps) >= 0:
-        assert statuses["gone"] is Status.LOST, "whoever is really gone is noticed in the end"
+        assert statuses["gone"] is SessionStatus.LOST, "whoever is really gone is noticed in the end"
 
 
 async def test_a_clock_that_jumps_again_and_again(world: World) -> None:
     for number in range(60):
         world.clock.jump(HOUR if number % 2 else -HOUR)
         await world.pass_time(60, beats={"beats": 60, "rarely": 600} if number % 10 == 0 else {"beats": 60})
-        assert Status.LOST not in (await world.statuses()).values()
+        assert SessionStatus.LOST not in (await world.statuses()).values()
 
 
 async def test_the_clocks_drift(world: World) -> None:
@@ -133,8 +133,8 @@ async def test_the_clocks_drift(world: World) -> None:
         world.clock.jump(1 if number < 60 else -1)
         await world.pass_time(60, beats={"beats": 60, "rarely": 60} if number % 10 == 0 else {"beats": 60})
     statuses = await world.statuses()
-    assert statuses.pop("gone") is Status.LOST
-    assert Status.LOST not in statuses.values()
+    assert statuses.pop("gone") is SessionStatus.LOST
+    assert SessionStatus.LOST not in statuses.values()
 
 
 @pytest.mark.parametrize("away", [30, 119, 121, 890, HOUR, DAY], ids=lambda seconds: f"{seconds}s")
@@ -142,17 +142,17 @@ async def test_a_server_that_was_away(world: World, away: int) -> None:
     """Nobody could be heard meanwhile; whoever speaks within the grace after the start was never lost."""
     await world.pass_time(200, beats=BEATS)
     for session in await world.server.store.read(lambda tx: tx.sessions.ids_live(world.project, limit=10)):
-        world.server.presence.forget(session[0])  # a new server remembers nobody
+        world.server.presence.forget_session(session[0])  # a new server remembers nobody
     world.clock.advance(away)
     world.start()
     await world.look()
     world.clock.advance(limits.sleep_grace_seconds - STEP_SECONDS)
     await world.look()
-    assert Status.LOST not in (await world.statuses()).values()
+    assert SessionStatus.LOST not in (await world.statuses()).values()
     await world.pass_time(2 * LONGEST, beats=BEATS)
     statuses = await world.statuses()
-    assert statuses.pop("gone") is Status.LOST
-    assert Status.LOST not in statuses.values()
+    assert statuses.pop("gone") is SessionStatus.LOST
+    assert SessionStatus.LOST not in statuses.values()
 
 
 async def test_another_who_wants_the_name_of_one_that_is_there(world: World) -> None:
@@ -161,7 +161,7 @@ async def test_another_who_wants_the_name_of_one_that_is_there(world: World) -> 
     world.clock.jump(DAY)
     with pytest.raises(Exception, match="already called"):
         await world.register("beats")
-    assert (await world.statuses())["beats"] is Status.WORKING
+    assert (await world.statuses())["beats"] is SessionStatus.WORKING
 
 
 # Ten thousand.
@@ -187,7 +187,7 @@ async def counts(world: World) -> Counter[str]:
     after = ""
     for _ in range(ROUNDS_MAX):
         page = await world.server.store.read(
-            lambda tx: tx.sessions.page(world.project, after=after, limit=500, status=Status.LOST)  # noqa: B023
+            lambda tx: tx.sessions.list_page(world.project, after=after, limit=500, status=SessionStatus.LOST)  # noqa: B023
         )
         if not page:
             return found
@@ -212,7 +212,7 @@ def sleepers() -> Iterator[list[int]]:
 @pytest.fixture
 async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, sleepers: list[int]) -> World:
     """All leases are over. Some were heard of just now, some have a process that lives, and some are gone."""
-    await server.upkeep.close()
+    await server.background_jobs.close()
     world = World(server, clock, dana, vc)
     at = clock.now() - timedelta(seconds=1)
     heard = list(many(vc, "heard", 9_000 - PROCESSES, at))
@@ -222,7 +222,7 @@ async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, 
     ]
     running = []
     for pid, session in zip(sleepers, many(vc, "process", PROCESSES, at), strict=True):
-        found = processes.look_up(pid)
+        found = processes.find_process(pid)
         assert found is not None
         running.append(evolve(session, pid=pid, pid_started=found.started))
     await insert(world, [*heard, *gone, *killed, *running])
@@ -230,7 +230,7 @@ async def ten_thousand(server: Server, clock: FakeClock, dana: Caller, vc: str, 
     await world.lost_sessions.run_once()  # the first look after a start only begins the grace
     clock.advance(limits.sleep_grace_seconds + 1)
     for session in heard:
-        server.presence.heard(session.id)
+        server.presence.record_sign(session.id)
     await every_reader_is_connected(server)
     return world
 
@@ -247,20 +247,20 @@ async def test_each_round_is_bounded_and_nobody_is_lost_who_is_not(ten_thousand:
         due = await world.lost_sessions.run_once()
         rounds += 1
         now = (await counts(world)).total()
-        assert now - lost <= limits.upkeep_batch_rows_max, "a round did more than its share"
+        assert now - lost <= limits.job_batch_rows_max, "a round did more than its share"
         lost = now
         if due is not None and due > world.clock.now():
             break
     assert await counts(world) == {"gone": 500, "killed": 500}
-    assert rounds <= 10_000 / limits.upkeep_batch_rows_max + 1, "rows were looked at more than once"
+    assert rounds <= 10_000 / limits.job_batch_rows_max + 1, "rows were looked at more than once"
 
 
 async def test_signs_of_life_of_all_are_one_write(ten_thousand: World) -> None:
     world = ten_thousand
     await world.signs_of_life.run_once()
     assert not world.server.presence.has_unstored
-    until = to_micros(world.clock.now() + timedelta(seconds=limits.session_lease_alone_seconds))
-    page = await world.server.store.read(lambda tx: tx.sessions.due(world.clock.now(), limit=10_000))
+    until = to_micros(world.clock.now() + timedelta(seconds=limits.session_lease_without_process_seconds))
+    page = await world.server.store.read(lambda tx: tx.sessions.list_lease_expired(world.clock.now(), limit=10_000))
     assert not [session for session in page if session.name.startswith("heard")]
     found = await world.server.store.read(lambda tx: tx.sessions.by_name(world.project, "heard-8699"))
     assert found is not None and to_micros(found.lease_until) == until
@@ -283,13 +283,13 @@ async def test_more_processes_than_can_be_watched(ten_thousand: World) -> None:
     world = ten_thousand
     for count in (0, 50):
         with files_left(count):
-            await world.server.processes.run_once()
+            await world.server.process_watch.run_once()
             await settled(world.server)
 
     def ends(tx: Any) -> list[str]:
         """What was taken for the end of a process that lives."""
         found = [tx.sessions.by_name(world.project, f"process-{number}") for number in range(PROCESSES)]
-        return [signal.detail for session in found for signal in tx.sessions.signals(session.id)]
+        return [signal.detail for session in found for signal in tx.sessions.signals_of(session.id)]
 
     assert await world.server.store.read(ends) == []
 

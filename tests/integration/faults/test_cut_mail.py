@@ -9,7 +9,7 @@ import pytest
 
 from maestro.core import limits
 from maestro.domain.callers import Caller
-from maestro.domain.messages import Step
+from maestro.domain.messages import ReceiptStep
 from maestro.operations import mail
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
@@ -30,15 +30,15 @@ class Desk:
         request = shapes.SendMail(to=[to], subject=subject, message=text, project=self.worker.project_id or "")
         await self.server.call(mail.SEND, request, caller=by or self.other)
 
-    async def inbox(self, by: Caller | None = None, **how: Any) -> shapes.Inbox:
-        page: shapes.Inbox = await self.server.call(mail.INBOX, shapes.ReadInbox(**how), caller=by or self.worker)
+    async def inbox(self, by: Caller | None = None, **how: Any) -> shapes.InboxPage:
+        page: shapes.InboxPage = await self.server.call(mail.INBOX, shapes.ReadInbox(**how), caller=by or self.worker)
         return page
 
-    async def take(self, by: Caller | None = None, *, step: Step = Step.READ) -> list[str]:
+    async def take(self, by: Caller | None = None, *, step: ReceiptStep = ReceiptStep.READ) -> list[str]:
         """Look, and say how far it came."""
         page = await self.inbox(by)
         if page.receipt:
-            request = shapes.Confirm(receipt=page.receipt, step=step)
+            request = shapes.ConfirmReceipt(receipt=page.receipt, step=step)
             await self.server.call(mail.CONFIRM, request, caller=by or self.worker)
         return [message.subject for message in page.messages]
 
@@ -78,7 +78,7 @@ async def test_many_of_them_do_not_hide_what_comes_after_from_a_wait(desk: Desk)
         await desk.send(f"long {number}", LONG)
     for _ in range(5):
         page = await desk.inbox(limit=limits.page_items_max)
-        await desk.server.call(mail.CONFIRM, shapes.Confirm(receipt=page.receipt), caller=desk.worker)
+        await desk.server.call(mail.CONFIRM, shapes.ConfirmReceipt(receipt=page.receipt), caller=desk.worker)
     await desk.send("short")
     assert "short" in await desk.is_woken()
 
@@ -107,5 +107,5 @@ async def test_what_another_was_shown_of_a_shared_box_wakes_whoever_was_not(desk
 async def test_what_was_handed_to_a_client_that_died_wakes_the_next(desk: Desk) -> None:
     """As with a short one: it never came out."""
     await desk.send("long", LONG)
-    assert await desk.take(step=Step.DELIVERED) == ["long"]
+    assert await desk.take(step=ReceiptStep.DELIVERED) == ["long"]
     assert await desk.is_woken() == ["long"]

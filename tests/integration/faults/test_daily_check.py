@@ -16,9 +16,9 @@ from maestro.operations import asks as ask_ops
 from maestro.operations import documents as document_ops
 from maestro.operations import tasks as task_ops
 from maestro.server.app import Server
-from maestro.server.check_process import run_check
-from maestro.services.upkeep.storage_checks import StorageChecks
-from maestro.store.health import Finding, Health, Kind
+from maestro.server.check_process import check_in_subprocess
+from maestro.services.housekeeping.storage_checks import StorageCheckJob
+from maestro.store.health import DamageFinding, DamageKind, StorageHealth
 from maestro.testing.clock import FakeClock
 
 DAY_SECONDS = 24 * 3600
@@ -31,9 +31,9 @@ class Counted:
         self.home = home
         self.runs = 0
 
-    async def __call__(self) -> list[Finding]:
+    async def __call__(self) -> list[DamageFinding]:
         self.runs += 1
-        return await run_check(self.home)
+        return await check_in_subprocess(self.home)
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def check(server: Server) -> Counted:
 
 
 @pytest.fixture
-def job(server: Server, clock: FakeClock, check: Counted) -> StorageChecks:
-    return StorageChecks(server.store, server.health, clock=clock, check=check)
+def job(server: Server, clock: FakeClock, check: Counted) -> StorageCheckJob:
+    return StorageCheckJob(server.store, server.health, clock=clock, check=check)
 
 
 async def open_asks(server: Server, dana: Caller) -> list[Ask]:
@@ -55,12 +55,12 @@ async def add_document(server: Server, vc: str, dana: Caller) -> Path:
     task = await server.call(task_ops.CREATE, task_ops.CreateTask(project=vc, title="t"), caller=dana)
     content = os.urandom(limits.inline_bytes_max * 2)
     await server.call(document_ops.ADD, document_ops.AddDocument(id=task.id, title="d", content=content), caller=dana)
-    (file,) = server.blobs.all()
+    (file,) = server.blobs.all_files()
     return file
 
 
 async def test_the_check_runs_once_a_day(
-    server: Server, vc: str, clock: FakeClock, job: StorageChecks, check: Counted
+    server: Server, vc: str, clock: FakeClock, job: StorageCheckJob, check: Counted
 ) -> None:
     await job.run_once()
     assert check.runs == 0, "a server that has just started has other things to do"
@@ -69,7 +69,7 @@ async def test_the_check_runs_once_a_day(
         due = await job.run_once()
     assert check.runs == 1 and server.health.problems == []
     assert due is not None and (due - clock.now()).total_seconds() == DAY_SECONDS
-    again = StorageChecks(server.store, Health(server.home), clock=clock, check=check)
+    again = StorageCheckJob(server.store, StorageHealth(server.home), clock=clock, check=check)
     clock.advance(limits.check_after_start_seconds)
     await again.run_once()
     assert check.runs == 1, "another server remembers the last check"
@@ -79,7 +79,7 @@ async def test_the_check_runs_once_a_day(
 
 
 async def test_a_file_that_the_check_finds_damaged_is_asked_about_until_it_is_healed(
-    server: Server, vc: str, dana: Caller, clock: FakeClock, job: StorageChecks
+    server: Server, vc: str, dana: Caller, clock: FakeClock, job: StorageCheckJob
 ) -> None:
     file = await add_document(server, vc, dana)
     content = file.read_bytes()
@@ -90,8 +90,8 @@ async def test_a_file_that_the_check_finds_damaged_is_asked_about_until_it_is_he
         (ask,) = await open_asks(server, dana)
         assert file.name in ask.text and ask.asked_by
         (problem,) = server.health.problems
-        assert problem.kind is Kind.FILES
-    server.blobs.keep(content)
+        assert problem.kind is DamageKind.FILES
+    server.blobs.store_content(content)
     clock.advance(DAY_SECONDS)
     await job.run_once()
     assert server.health.problems == [] and await open_asks(server, dana) == []
@@ -100,7 +100,7 @@ async def test_a_file_that_the_check_finds_damaged_is_asked_about_until_it_is_he
 async def test_a_check_that_is_cancelled_leaves_no_process(server: Server, vc: str) -> None:
     """A server that stops does not wait for the check."""
     before = children()
-    task = asyncio.ensure_future(run_check(server.home))
+    task = asyncio.ensure_future(check_in_subprocess(server.home))
     while children() == before:  # noqa: ASYNC110 (the system announces no new process)
         await asyncio.sleep(0.01)
     task.cancel()

@@ -51,16 +51,16 @@ def wait_for_mark(live: LiveServer, api: Any) -> int:
 
 
 def status(live: LiveServer) -> Any:
-    return json.loads(live.command("status", "--json").stdout)
+    return json.loads(live.run_command("status", "--json").stdout)
 
 
 def open_asks(live: LiveServer) -> list[Any]:
-    found: list[Any] = json.loads(live.command("ask", "list", "--json").stdout)["asks"]
+    found: list[Any] = json.loads(live.run_command("ask", "list", "--json").stdout)["asks"]
     return found
 
 
 def doctor(live: LiveServer) -> str:
-    done = live.command("doctor")
+    done = live.run_command("doctor")
     said = (done.stdout + done.stderr).decode()
     assert "Traceback" not in said
     return said

@@ -278,7 +278,7 @@ def play(template: Template, home: Path, connect: Any, chance: random.Random) ->
         judge(live, expected, connect, done)
         back_up(live, home.with_name("all.tar"), done, shows=shows)
     finally:
-        live.command("down")
+        live.run_command("down")
         live.kill()
     log = (home / "server.log").read_text(errors="replace")
     if "Traceback" in log:
@@ -289,7 +289,7 @@ def play(template: Template, home: Path, connect: Any, chance: random.Random) ->
 
 def back_up(live: LiveServer, target: Path, done: Round, *, shows: bool) -> None:
     """Write a backup, with the server or, where none can start, without one."""
-    ran = live.command("backup", str(target))
+    ran = live.run_command("backup", str(target))
     target.unlink(missing_ok=True)
     done.backup = ran.returncode
     if shows and ran.returncode == 0:
@@ -310,7 +310,7 @@ def as_stopped(template: Template) -> Template:
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_damage_is_harmless_or_named(template: Template, folder: Path, connect: Any) -> None:
-    count, seed = rounds.count(12, full=500), rounds.seed()
+    count, seed = rounds.round_count(12, full=500), rounds.round_seed()
     verdicts: Counter[str] = Counter()
     failed: list[str] = []
     for number in range(count):
@@ -318,7 +318,7 @@ def test_damage_is_harmless_or_named(template: Template, folder: Path, connect: 
         verdicts[done.verdict] += 1
         verdicts["backups refused"] += done.backup != 0
         failed += [f"round {number}, {done.what}: {problem}" for problem in done.problems]
-    rounds.report(
+    rounds.report_rounds(
         "damage",
         count,
         seed=seed,

@@ -9,12 +9,12 @@ import socket
 import pytest
 
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 
 def test_a_deleted_socket_file_is_made_again(live: LiveServer) -> None:
     (live.home / "maestro.sock").unlink()
-    done = live.command("status", "--json")
+    done = live.run_command("status", "--json")
     assert done.returncode == 0, done.stderr.decode()
     assert "created a new socket file" in (live.home / "server.log").read_text()
 
@@ -24,14 +24,14 @@ def test_a_socket_file_of_somebody_else_is_replaced(live: LiveServer) -> None:
     path.unlink()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
         other.bind(str(path))
-    until(lambda: live.command("status").returncode == 0, what="an answer")
+    wait_until(lambda: live.run_command("status").returncode == 0, what="an answer")
 
 
 def test_connections_outlive_the_file(live: LiveServer) -> None:
-    waiting = live.begin("mail", "wait", "--timeout", "30s")
-    until(lambda: live.command("status").returncode == 0, what="an answer")
+    waiting = live.start_command("mail", "wait", "--timeout", "30s")
+    wait_until(lambda: live.run_command("status").returncode == 0, what="an answer")
     (live.home / "maestro.sock").unlink()
-    assert live.command("status").returncode == 0
+    assert live.run_command("status").returncode == 0
     assert waiting.poll() is None
     waiting.kill()
     waiting.communicate()
@@ -47,7 +47,7 @@ def test_a_server_that_does_not_answer_is_named(
     os.kill(pid, signal.SIGSTOP)
     try:
         (live.home / "maestro.sock").unlink()
-        told = live.command(*words)
+        told = live.run_command(*words)
     finally:
         os.kill(pid, signal.SIGCONT)
     assert told.returncode != 0

@@ -16,7 +16,7 @@ from maestro.domain.callers import Caller
 from maestro.operations import mail
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
-from maestro.services.upkeep.alarms import Alarms
+from maestro.services.mail.rate_alarms import AlarmJob
 from maestro.testing.live import PYTHON_CLIENT
 
 SECONDS_MAX = 100.0
@@ -166,13 +166,13 @@ class FullDisk:
 async def test_the_person_is_told_although_the_disk_was_full(
     server: Server, vc: str, join: Any, dana: Caller
 ) -> None:
-    await server.upkeep.close()
+    await server.background_jobs.close()
     ada, _ = await join("ada"), await join("bob")
     for number in range(limits.mail_per_minute_default + 1):
         request = shapes.SendMail(to=["bob"], subject=f"m{number}", message="")
         with contextlib.suppress(errors.TooFast):
             await server.call(mail.SEND, request, caller=ada)
-    job = Alarms(FullDisk(server), server.guard)  # type: ignore[arg-type]
+    job = AlarmJob(FullDisk(server), server.mail_limiter)  # type: ignore[arg-type]
     with pytest.raises(errors.StorageFull):
         await job.run_once()
     for _ in range(2):

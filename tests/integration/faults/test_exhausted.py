@@ -19,7 +19,7 @@ import pytest
 from maestro.core import limits
 from maestro.testing import disks
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="prlimit and /proc are Linux's")
 MiB = 1024 * 1024
@@ -79,7 +79,7 @@ def test_no_descriptor_is_left(live: LiveServer, connect: Any, init: Any) -> Non
             connect(live).call("GET", "/api/status")
         assert caught.value.status == 503  # type: ignore[attr-defined]
         assert caught.value.body["retryable"] and "ulimit" in caught.value.body["hint"]  # type: ignore[attr-defined]
-        done = live.command("task", "list", "--json", "--project", project)
+        done = live.run_command("task", "list", "--json", "--project", project)
         assert done.returncode == 1 and json.loads(done.stderr)["code"] == "out_of_descriptors", done
         api.call("POST", "/api/tasks", project=project, title="a connection that was there goes on")
     assert connect(live).call("GET", "/api/status")["pid"] == pid_of(live)
@@ -88,8 +88,8 @@ def test_no_descriptor_is_left(live: LiveServer, connect: Any, init: Any) -> Non
 
 def test_down_works_without_descriptors(live: LiveServer) -> None:
     with only_so_many_files(live, limits.descriptors_reserved):
-        assert live.command("task", "list").returncode == 1
-        assert live.command("down").returncode == 0
+        assert live.run_command("task", "list").returncode == 1
+        assert live.run_command("down").returncode == 0
         assert live.process is not None
         live.process.wait(30)
 
@@ -113,7 +113,7 @@ def test_no_memory_is_left(live: LiveServer, connect: Any, init: Any) -> None:
 def test_refused_writes_leave_few_lines(tmp_path: Path, connect: Any, init: Any) -> None:
     with contextlib.ExitStack() as stack:
         try:
-            disk = stack.enter_context(disks.mounted(tmp_path / "disk", megabytes=4))
+            disk = stack.enter_context(disks.mounted_disk(tmp_path / "disk", megabytes=4))
         except disks.CannotMount as problem:
             pytest.skip(f"a small disk cannot be mounted here: {problem}")
         live = LiveServer(disk.folder / "home")
@@ -156,4 +156,4 @@ def test_memory_of_large_bodies_is_given_back(live: LiveServer, connect: Any, in
     before = field(live, "VmRSS")
     with ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(send, range(CLIENTS)))
-    until(lambda: field(live, "VmRSS") < before + GROWTH_BYTES_MAX, what="the memory given back")
+    wait_until(lambda: field(live, "VmRSS") < before + GROWTH_BYTES_MAX, what="the memory given back")

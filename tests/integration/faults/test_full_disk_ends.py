@@ -14,7 +14,7 @@ import pytest
 
 from maestro.testing import disks
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import Supervised, identity, is_there, until
+from maestro.testing.supervised import SupervisedRunner, is_running, process_identity, wait_until
 from maestro.testing.workshop import Workshop
 from maestro.wire import end_record
 
@@ -43,25 +43,25 @@ class Shop(Workshop):
 
     def agent(self, name: str, script: str) -> dict[str, Any]:
         """Start an agent that notes each start outside the small disk, and wait until it runs."""
-        made = self.spawn("--name", name, "--", "sh", "-c", f"echo $$ >> {name}.starts; {script}")
-        until(lambda: self.session(name)["status"] == "working", what=f"the start of {name}")
-        until(lambda: self.lines(f"{name}.starts"), what=f"the program of {name}")
+        made = self.spawn_session("--name", name, "--", "sh", "-c", f"echo $$ >> {name}.starts; {script}")
+        wait_until(lambda: self.show_session(name)["status"] == "working", what=f"the start of {name}")
+        wait_until(lambda: self.read_words(f"{name}.starts"), what=f"the program of {name}")
         return made
 
     def starts(self, name: str) -> int:
-        return len(self.lines(f"{name}.starts"))
+        return len(self.read_words(f"{name}.starts"))
 
     def runner(self, session_id: str) -> tuple[int, str]:
-        note = json.loads((self.folder(session_id) / "runner.json").read_bytes())
+        note = json.loads((self.runner_folder(session_id) / "runner.json").read_bytes())
         return note["runner"], note["runner_started"]
 
     def agent_process(self, name: str) -> tuple[int, str]:
-        return identity(int(self.lines(f"{name}.starts")[0]))
+        return process_identity(int(self.read_words(f"{name}.starts")[0]))
 
     def assert_ended_once(self, name: str, status: str) -> None:
         """The session has this end, and nothing was started again."""
-        assert self.ended(name)["status"] == status
-        events = self.maestro("events", "--json", "--limit", "500", "--kind", "session.resumed")
+        assert self.wait_for_session_end(name)["status"] == status
+        events = self.run_maestro("events", "--json", "--limit", "500", "--kind", "session.resumed")
         assert (self.starts(name), events) == (1, "")
 
 
@@ -69,7 +69,7 @@ class Shop(Workshop):
 def shop(tmp_path: Path, make_repo: Callable[..., Path], connect: Any, init: Any) -> Iterator[Shop]:
     with contextlib.ExitStack() as stack:
         try:
-            disk = stack.enter_context(disks.mounted(tmp_path / "disk", megabytes=8))
+            disk = stack.enter_context(disks.mounted_disk(tmp_path / "disk", megabytes=8))
         except disks.CannotMount as problem:
             pytest.skip(f"a small disk cannot be mounted here: {problem}")
         repo = make_repo("vc")
@@ -86,8 +86,8 @@ def test_a_stop_on_a_full_disk_stays_a_stop(shop: Shop) -> None:
     shop.agent("one", "exec sleep 1000")
     program = shop.agent_process("one")
     shop.fill()
-    shop.live.command("session", "stop", "one", "--timeout", "1s", cwd=shop.repo)
-    until(lambda: not is_there(program), what="the end of the program")
+    shop.live.run_command("session", "stop", "one", "--timeout", "1s", cwd=shop.repo)
+    wait_until(lambda: not is_running(program), what="the end of the program")
     shop.disk.free()
     shop.assert_ended_once("one", "stopped")
 
@@ -97,10 +97,10 @@ def test_a_program_that_ends_on_a_full_disk_is_not_run_again(shop: Shop) -> None
     program = shop.agent_process("one")
     shop.fill()
     (shop.repo / "go").touch()
-    until(lambda: not is_there(program), what="the end of the program")
+    wait_until(lambda: not is_running(program), what="the end of the program")
     shop.disk.free()
     shop.assert_ended_once("one", "failed")
-    assert "exit code 5" in json.dumps(shop.json("session", "explain", "one"))
+    assert "exit code 5" in json.dumps(shop.call_json("session", "explain", "one"))
 
 
 def test_an_end_outlives_its_runner_on_a_full_disk(shop: Shop) -> None:
@@ -109,20 +109,20 @@ def test_an_end_outlives_its_runner_on_a_full_disk(shop: Shop) -> None:
     program, runner = shop.agent_process("one"), shop.runner(made["id"])
     shop.fill()
     (shop.repo / "go").touch()
-    control = shop.folder(made["id"]) / "control.sock"
-    until(lambda: not is_there(program) and not control.exists(), what="its end")
+    control = shop.runner_folder(made["id"]) / "control.sock"
+    wait_until(lambda: not is_running(program) and not control.exists(), what="its end")
     kill(runner)
     shop.disk.free()
     shop.assert_ended_once("one", "failed")
-    assert "exit code 5" in json.dumps(shop.json("session", "explain", "one"))
+    assert "exit code 5" in json.dumps(shop.call_json("session", "explain", "one"))
 
 
 def test_an_end_outlives_runner_and_server_on_a_full_disk(shop: Shop) -> None:
     made = shop.agent("one", "exec sleep 1000")
     runner = shop.runner(made["id"])
     shop.fill()
-    shop.live.command("session", "stop", "one", "--timeout", "1s", cwd=shop.repo)
-    until(lambda: not (shop.folder(made["id"]) / "control.sock").exists(), what="its end")
+    shop.live.run_command("session", "stop", "one", "--timeout", "1s", cwd=shop.repo)
+    wait_until(lambda: not (shop.runner_folder(made["id"]) / "control.sock").exists(), what="its end")
     shop.live.kill()
     kill(runner)
     shop.disk.free()
@@ -133,14 +133,14 @@ def test_an_end_outlives_runner_and_server_on_a_full_disk(shop: Shop) -> None:
 def test_a_stop_outlives_a_runner_that_is_killed_before_the_program_ends(shop: Shop) -> None:
     """The wish to stop is on the disk before the program is told."""
     made = shop.agent("one", "trap '' TERM; echo ready > ready; while :; do sleep 0.05; done")
-    until(lambda: shop.lines("ready"), what="the program's trap")
+    wait_until(lambda: shop.read_words("ready"), what="the program's trap")
     program, runner = shop.agent_process("one"), shop.runner(made["id"])
     shop.fill()
-    shop.live.command("session", "stop", "one", "--timeout", "0.2s", cwd=shop.repo)
+    shop.live.run_command("session", "stop", "one", "--timeout", "0.2s", cwd=shop.repo)
     kill(runner)
     shop.disk.free()
     shop.assert_ended_once("one", "stopped")
-    until(lambda: not is_there(program), what="the end of the program")
+    wait_until(lambda: not is_running(program), what="the end of the program")
 
 
 def test_a_session_is_not_lost_while_its_runner_holds_its_end(shop: Shop) -> None:
@@ -149,7 +149,7 @@ def test_a_session_is_not_lost_while_its_runner_holds_its_end(shop: Shop) -> Non
     program = shop.agent_process("one")
     shop.fill()
     (shop.repo / "go").touch()
-    until(lambda: not is_there(program), what="the end of the program")
+    wait_until(lambda: not is_running(program), what="the end of the program")
     shop.live.kill()
     shop.disk.free()
     shop.live.start()
@@ -158,9 +158,9 @@ def test_a_session_is_not_lost_while_its_runner_holds_its_end(shop: Shop) -> Non
 
 def kill(process: tuple[int, str]) -> None:
     """Kill a runner, if it is still there."""
-    if is_there(process):
+    if is_running(process):
         os.kill(process[0], signal.SIGKILL)
-        until(lambda: not is_there(process), what="the end of the runner")
+        wait_until(lambda: not is_running(process), what="the end of the runner")
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipes"])
@@ -169,19 +169,19 @@ def test_a_full_disk_does_not_end_a_runner(tmp_path: Path, terminal: bool) -> No
     script = "echo up > $OUTSIDE/up; until [ -e $OUTSIDE/go ]; do sleep 0.01; done; seq 20000; exit 5"
     with contextlib.ExitStack() as stack:
         try:
-            disk = stack.enter_context(disks.mounted(tmp_path / "disk", megabytes=1))
+            disk = stack.enter_context(disks.mounted_disk(tmp_path / "disk", megabytes=1))
         except disks.CannotMount as problem:
             pytest.skip(f"a small disk cannot be mounted here: {problem}")
         environment = {"PATH": os.environ["PATH"], "OUTSIDE": str(tmp_path)}
         order = {"environment": environment, "transcript_bytes_max": 4_000, "terminal": terminal}
-        one = Supervised(disk.folder / "run", ["sh", "-c", script], **order)
-        stack.callback(one.end)
-        until(lambda: (tmp_path / "up").exists(), what="the start of the program")
+        one = SupervisedRunner(disk.folder / "run", ["sh", "-c", script], **order)
+        stack.callback(one.end_processes)
+        wait_until(lambda: (tmp_path / "up").exists(), what="the start of the program")
         disk.fill()
         (tmp_path / "go").touch()
-        until(lambda: (end_record.read(one.folder) or {}).get("tail"), what="the record of its end")
+        wait_until(lambda: (end_record.read_record(one.folder) or {}).get("tail"), what="the record of its end")
         disk.free()
-        assert one.report("exited")["code"] == 5
+        assert one.wait_for_report("exited")["code"] == 5
         assert one.process.wait(30) == 0
         for line in (one.folder / "transcript.cast").read_text().splitlines():
             json.loads(line)  # a line is whole, or not there
@@ -189,14 +189,14 @@ def test_a_full_disk_does_not_end_a_runner(tmp_path: Path, terminal: bool) -> No
 
 def test_a_claim_that_a_full_disk_kept_from_being_renewed_goes_on(shop: Shop, connect: Any) -> None:
     """The claim ran out while nothing could be stored: its holder gets time to renew it."""
-    own = shop.json("session", "register", "--name", "worker")
-    task = shop.task("t")
+    own = shop.call_json("session", "register", "--name", "worker")
+    task = shop.create_task("t")
     worker = connect(shop.live, own["token"])
     before = worker.call("POST", f"/api/tasks/{task['id']}/start", lease=5_000)["lease_until"]
     shop.fill()
-    until(lambda: "background job leases" in shop.live.log.read_text(), what="the end of the claim's lease")
+    wait_until(lambda: "background job leases" in shop.live.log.read_text(), what="the end of the claim's lease")
     shop.disk.free()
     worker = connect(shop.live, own["token"])
-    shown = until(lambda: one if (one := worker.task(task["id"]))["lease_until"] != before else None)
+    shown = wait_until(lambda: one if (one := worker.task(task["id"]))["lease_until"] != before else None)
     assert (shown["status"], shown["holder"]) == ("in_progress", own["id"])
     assert worker.call("POST", "/api/sessions/heartbeat")["renewed"] == 1

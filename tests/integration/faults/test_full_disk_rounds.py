@@ -17,7 +17,7 @@ import pytest
 
 from maestro.testing import disks, rounds
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import identity, is_there, until
+from maestro.testing.supervised import is_running, process_identity, wait_until
 from maestro.testing.workshop import Workshop
 
 AGENTS = 20
@@ -60,7 +60,7 @@ class Agent:
 
     @property
     def is_running(self) -> bool:
-        return any(is_there(identity(int(pid))) for pid in self.starts)
+        return any(is_running(process_identity(int(pid))) for pid in self.starts)
 
     def let_end(self) -> None:
         (self._folder / f"{self.name}.go").touch()
@@ -131,7 +131,7 @@ class Round:
                 self._ask_to_stop(agent)
             return not agent.is_running
 
-        until(is_over, what=f"the end of {agent.name}")
+        wait_until(is_over, what=f"the end of {agent.name}")
         agent.has_ended = True
 
     def _ask_to_stop(self, agent: Agent) -> None:
@@ -142,9 +142,9 @@ class Round:
     def _kill_some(self) -> None:
         """Kill some runners whose program is gone, and perhaps the server."""
         gone = {int(pid) for agent in self.agents if not agent.is_running for pid in agent.starts}
-        for note in self.shop.notes():
+        for note in self.shop.runner_notes():
             runner = (note["runner"], note["runner_started"])
-            if note["agent"] in gone and is_there(runner) and self.chance.random() < 0.3:
+            if note["agent"] in gone and is_running(runner) and self.chance.random() < 0.3:
                 os.kill(note["runner"], signal.SIGKILL)
                 self.counts.runners_killed += 1
         if self.chance.random() < 0.3:
@@ -164,7 +164,7 @@ class Round:
 
     def _check_end(self, api: Any, agent: Agent) -> None:
         try:
-            shown = until(lambda: one if (one := self._session(api, agent))["ended_at"] else None)
+            shown = wait_until(lambda: one if (one := self._session(api, agent))["ended_at"] else None)
         except AssertionError:
             self.counts.unknown.append(
                 f"{agent.name} {agent.fate} {agent.code}: not ended: {self._state(api, agent)}"
@@ -180,8 +180,8 @@ class Round:
         session = self._session(api, agent)
         folder = self.shop.live.home / "runs" / session["id"]
         files = sorted(f"{file.name} ({file.stat().st_size})" for file in folder.iterdir())
-        notes = [note for note in self.shop.notes() if str(note["agent"]) in agent.starts]
-        runners = [(note, is_there((note["runner"], note["runner_started"]))) for note in notes]
+        notes = [note for note in self.shop.runner_notes() if str(note["agent"]) in agent.starts]
+        runners = [(note, is_running((note["runner"], note["runner_started"]))) for note in notes]
         log = (folder / "runner.log").read_text()[-500:]
         return f"{session['id']} is {session['status']}; {files}; runners {runners}; {log}"
 
@@ -201,7 +201,7 @@ class Round:
                     api.call("POST", f"/api/sessions/{one['id']}/stop", project=self.project, timeout=1000)
             return not live
 
-        until(is_quiet, what="the end of every session")
+        wait_until(is_quiet, what="the end of every session")
 
 
 @pytest.mark.slow
@@ -210,12 +210,12 @@ class Round:
 def test_every_end_is_known_after_a_full_disk(
     tmp_path: Path, make_repo: Callable[..., Path], connect: Any, init: Any
 ) -> None:
-    many, seed, counts = rounds.count(2, full=50), rounds.seed(), Counts()
+    many, seed, counts = rounds.round_count(2, full=50), rounds.round_seed(), Counts()
     chance = random.Random(seed)
     for number in range(many):
         with contextlib.ExitStack() as stack:
             try:
-                disk = stack.enter_context(disks.mounted(tmp_path / f"disk{number}", megabytes=DISK_MEGABYTES))
+                disk = stack.enter_context(disks.mounted_disk(tmp_path / f"disk{number}", megabytes=DISK_MEGABYTES))
             except disks.CannotMount as problem:
                 pytest.skip(f"a small disk cannot be mounted here: {problem}")
             live = stack.enter_context(LiveServer(disk.folder / "home"))
@@ -223,9 +223,9 @@ def test_every_end_is_known_after_a_full_disk(
             shop = Workshop(live, repo)
             stack.callback(shop.close)
             stack.callback(disk.free)
-            project = json.loads(live.command("init", "--json", cwd=repo).stdout)["project"]["id"]
+            project = json.loads(live.run_command("init", "--json", cwd=repo).stdout)["project"]["id"]
             Round(shop, disk, connect, project, chance, counts).play()
-    rounds.report(
+    rounds.report_rounds(
         "full disk",
         many,
         seed=seed,

@@ -80,7 +80,7 @@ def test_down_does_not_wait_for_clients_that_hang(
         clients.unix(b"R\x00\x00")
     assert stream.recv(4096).startswith(b"HTTP/1.1 200")
     begun = time.monotonic()
-    done = live.command("down")
+    done = live.run_command("down")
     assert (done.returncode, done.stderr) == (0, b"")
     assert live.process is not None
     live.process.wait(30)

@@ -244,12 +244,12 @@ def test_five_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_many_kills(live: LiveServer, connect: Any, init: Any, assert_log_agrees: Any) -> None:
-    count = round_tests.count(20, full=200)
+    count = round_tests.round_count(20, full=200)
     clients, project, rounds = survive(live, connect, init, times=count, after=40)
     check_all(live, clients, project, connect, assert_log_agrees)
     away = f"{statistics.median(rounds.seconds_away):.2f} s"
     writes = sum(len(client.sent) for client in clients)
-    round_tests.report("kills", count, acknowledged=writes, lost=0, twice=0, gaps=0, median_away=away)
+    round_tests.report_rounds("kills", count, acknowledged=writes, lost=0, twice=0, gaps=0, median_away=away)
 
 
 def test_a_server_that_is_told_to_stop_loses_nothing_either(

@@ -14,26 +14,26 @@ import pytest
 
 from maestro.core import ids, limits
 from maestro.domain.callers import Caller
-from maestro.domain.messages import Sender, SenderKind, Type
-from maestro.domain.sessions import Status
+from maestro.domain.messages import MessageType, Sender, SenderKind
+from maestro.domain.sessions import SessionStatus
 from maestro.domain.tasks import Priority
 from maestro.operations import mail, sessions
 from maestro.operations import mail_shapes as shapes
 from maestro.server.app import Server
 from maestro.services.mail import reading
-from maestro.services.mail.post import small
-from maestro.services.upkeep.dead_letters import DeadLetters
+from maestro.services.mail.create import inline_body
+from maestro.services.recovery.undelivered_mail import UnreadMailJob
 from maestro.store import statements
 from maestro.store.base import Repositories, Tx
 from maestro.store.layout import DATABASE
-from maestro.store.repositories.deliveries import Wanted
-from maestro.store.repositories.mail import Letter
+from maestro.store.repositories.deliveries import MessageFilter
+from maestro.store.repositories.mail import NewMessage
 from maestro.store.sqlite.connection import SqliteRows, connect_reader
 from maestro.testing.clock import FakeClock
 
 FEW = 1_000
 BATCH = 10_000
-EVERYTHING = Wanted()
+EVERYTHING = MessageFilter()
 # How much more a look into the large one may take: trees grow by a level or two.
 RATIO_MAX = 1.5
 Join = Callable[..., Any]
@@ -75,17 +75,17 @@ async def fill(server: Server, vc: str, clock: FakeClock) -> Callable[..., Any]:
     """Puts so many unread messages into a box."""
     sender = Sender(SenderKind.PERSON, "dana", "dana", None, "dana", "vc")
 
-    def letter() -> Letter:
-        new = ids.new("msg", clock.now())
-        return Letter(
+    def letter() -> NewMessage:
+        new = ids.new_id("msg", clock.now())
+        return NewMessage(
             id=new,
             thread_id=new,
             parent_id=None,
             project_id=vc,
-            type=Type.DIRECTIVE,
+            type=MessageType.DIRECTIVE,
             priority=Priority.NORMAL,
             subject="one of many",
-            body=small("a body of some length, as bodies go"),
+            body=inline_body("a body of some length, as bodies go"),
             preview="",
             task_id=None,
             sender=sender,
@@ -111,14 +111,14 @@ async def fill(server: Server, vc: str, clock: FakeClock) -> Callable[..., Any]:
 
 def looks(caller: Caller) -> dict[str, Callable[[Tx], Any]]:
     """What every `inbox`, `wait` and `whoami` asks of the database."""
-    own, urgent = caller.session_id or "", Wanted(priority=Priority.HIGH)
+    own, urgent = caller.session_id or "", MessageFilter(priority=Priority.HIGH)
     return {
-        "inbox": lambda tx: reading.unread(tx, caller, EVERYTHING, limit=limits.page_items_default + 1),
-        "later page": lambda tx: reading.unread(tx, caller, EVERYTHING, cursor=f"2.{FEW // 2}", limit=51),
-        "wait": lambda tx: reading.unread(tx, caller, EVERYTHING, limit=limits.wait_messages_max),
-        "wait for what is urgent": lambda tx: reading.unread(tx, caller, urgent, limit=limits.wait_messages_max),
+        "inbox": lambda tx: reading.find_unread(tx, caller, EVERYTHING, limit=limits.page_items_default + 1),
+        "later page": lambda tx: reading.find_unread(tx, caller, EVERYTHING, cursor=f"2.{FEW // 2}", limit=51),
+        "wait": lambda tx: reading.find_unread(tx, caller, EVERYTHING, limit=limits.wait_messages_max),
+        "wait for what is urgent": lambda tx: reading.find_unread(tx, caller, urgent, limit=limits.wait_messages_max),
         "count": lambda tx: tx.deliveries.count_open(own, reader=own),
-        "history": lambda tx: tx.deliveries.all_in(own, wanted=EVERYTHING, before=2**62, limit=51),
+        "history": lambda tx: tx.deliveries.list_all(own, wanted=EVERYTHING, before=2**62, limit=51),
     }
 
 
@@ -174,39 +174,39 @@ async def test_what_many_left_unread_goes_on_in_bounded_rounds(
     server: Server, dana: Caller, join: Join, fill: Any, steps: Steps
 ) -> None:
     """The session of a large box ends: its mail goes to the person, some at a time, all of it in the end."""
-    await server.upkeep.close()
-    gone, many = await join("gone"), 3 * limits.upkeep_batch_rows_max + 7
+    await server.background_jobs.close()
+    gone, many = await join("gone"), 3 * limits.job_batch_rows_max + 7
     await fill(gone.session_id, FEW)
     await fill(gone.session_id, many - FEW)
     await server.call(sessions.END, sessions.EndSession(id=gone.session_id), caller=dana)
-    job, moved = DeadLetters(server.store), 0
+    job, moved = UnreadMailJob(server.store), 0
     for _ in range(10):
         due = await job.run_once()
         tx = Tx(steps.repositories, server.clock.now())
-        now = len(tx.deliveries.open_in("human", reader="human", wanted=EVERYTHING, limit=10 * many))
-        assert now - moved <= limits.upkeep_batch_rows_max
+        now = len(tx.deliveries.list_offered("human", reader="human", wanted=EVERYTHING, limit=10 * many))
+        assert now - moved <= limits.job_batch_rows_max
         moved = now
         if due is None:
             break
     assert moved == many
-    assert await server.store.read(lambda tx: tx.sessions.unsettled(limit=1)) == []
+    assert await server.store.read(lambda tx: tx.sessions.list_with_unsettled_mail(limit=1)) == []
     ended = await server.store.read(lambda tx: tx.sessions.get(gone.session_id))
-    assert ended is not None and ended.status is Status.STOPPED
+    assert ended is not None and ended.status is SessionStatus.STOPPED
 
 
 async def test_all_that_an_ended_session_had_claimed_is_on_offer_again(
     server: Server, dana: Caller, vc: str, join: Join, fill: Any
 ) -> None:
     """Also more than one batch of it."""
-    holder, other, many = await join("holder"), await join("other"), limits.upkeep_batch_rows_max + 7
+    holder, other, many = await join("holder"), await join("other"), limits.job_batch_rows_max + 7
     await fill(vc, many)
 
     def claim(tx: Tx) -> None:
-        for message in tx.deliveries.open_in(vc, reader=other.name, wanted=EVERYTHING, limit=2 * many):
-            assert tx.deliveries.claim(message.thread_id, holder.name, at=tx.at)
+        for message in tx.deliveries.list_offered(vc, reader=other.name, wanted=EVERYTHING, limit=2 * many):
+            assert tx.deliveries.claim_thread(message.thread_id, holder.name, at=tx.at)
 
     def on_offer(tx: Tx) -> int:
-        return len(tx.deliveries.open_in(vc, reader=other.name, wanted=EVERYTHING, limit=2 * many))
+        return len(tx.deliveries.list_offered(vc, reader=other.name, wanted=EVERYTHING, limit=2 * many))
 
     await server.store.write(claim)
     assert await server.store.read(on_offer) == 0

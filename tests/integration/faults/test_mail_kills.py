@@ -23,7 +23,7 @@ import pytest
 from maestro.store.layout import SETTINGS, SOCKET
 from maestro.testing import rounds as round_tests
 from maestro.testing.live import LiveServer
-from maestro.testing.raw import RawCommand, Relay
+from maestro.testing.raw import FrameRelay, RawCommand
 
 SENDERS = 4
 SECONDS_MAX = 60.0
@@ -193,12 +193,12 @@ class RawReader(Reader):
                 out.write(command.out if asked is not None else b"")
             if asked is None or turn % 3 == 0:
                 return True  # there was nothing, or the server has gone, or this one dies before it confirms
-            command.confirm()
+            command.confirm_output()
             return command.read_to(b"X") is not None
         except OSError:
             return False
         finally:
-            command.die()
+            command.close_connection()
 
 
 class RestReader(Reader):
@@ -299,15 +299,15 @@ def busy_office(live: LiveServer, make_office: Callable[..., Any]) -> Any:
 
 
 @pytest.fixture
-def relay(live: LiveServer) -> Iterator[Relay]:
+def relay(live: LiveServer) -> Iterator[FrameRelay]:
     with tempfile.TemporaryDirectory(prefix="maestro-") as folder:
-        made = Relay(Path(folder) / "relay.sock", live.home / SOCKET)
-        made.up()
+        made = FrameRelay(Path(folder) / "relay.sock", live.home / SOCKET)
+        made.start_listening()
         yield made
-        made.down()
+        made.stop_listening()
 
 
-def play(office: Any, relay: Relay, clients: dict[str, Any], connect: Any, folder: Path, **how: int) -> None:
+def play(office: Any, relay: FrameRelay, clients: dict[str, Any], connect: Any, folder: Path, **how: int) -> None:
     rounds, native = Rounds(), clients.get("native", clients["python"])
     wait = ("mail", "wait", "--timeout", "1s", "--debounce", "20ms")
     readers = [
@@ -329,7 +329,7 @@ def play(office: Any, relay: Relay, clients: dict[str, Any], connect: Any, folde
         for name, seat in patient.items()
     }
     try:
-        relay.wait_for(b"W", len(waiters))
+        relay.wait_for_frames(b"W", len(waiters))
         survive(office.server, [*senders, *readers], rounds, **how)
         assert_keys_still_answer(senders, rounds)
         for reader in readers:
@@ -348,14 +348,14 @@ def play(office: Any, relay: Relay, clients: dict[str, Any], connect: Any, folde
             process.communicate()
 
 
-def test_five_kills(busy_office: Any, relay: Relay, clients: Any, connect: Any, tmp_path: Path) -> None:
+def test_five_kills(busy_office: Any, relay: FrameRelay, clients: Any, connect: Any, tmp_path: Path) -> None:
     play(busy_office, relay, clients, connect, tmp_path, times=5, after=40)
 
 
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
-def test_many_kills(busy_office: Any, relay: Relay, clients: Any, connect: Any, tmp_path: Path) -> None:
-    count = round_tests.count(15, full=50)
+def test_many_kills(busy_office: Any, relay: FrameRelay, clients: Any, connect: Any, tmp_path: Path) -> None:
+    count = round_tests.round_count(15, full=50)
     play(busy_office, relay, clients, connect, tmp_path, times=count, after=40)
-    round_tests.report("mail kills", count, lost=0, twice=0)
+    round_tests.report_rounds("mail kills", count, lost=0, twice=0)

@@ -25,7 +25,7 @@ import pytest
 from maestro.store.layout import BLOBS, DATABASE, SECRET, SETTINGS
 from maestro.store.sqlite import replacement
 from maestro.testing import disk_states, rounds
-from maestro.testing.disk_states import Disk, Kind, Record, State
+from maestro.testing.disk_states import DiskRecord, DiskState, RecordKind, ReplayedDisk
 from maestro.testing.live import LiveServer
 
 WORKERS, LIVES, TURNS = 4, 2, 50  # enough for a checkpoint while agents write
@@ -66,7 +66,7 @@ class Recorded:
         return text
 
     def acknowledge(self, **what: Any) -> None:
-        disk_states.mark(self.log, json.dumps(what).encode())
+        disk_states.add_mark(self.log, json.dumps(what).encode())
 
 
 def work(server: Recorded, project: str, number: int, chance: random.Random, problems: list[Exception]) -> None:
@@ -104,7 +104,7 @@ def record_lives(server: Recorded, seed: int) -> None:
 
 def set_days(server: Recorded, days: int) -> None:
     """Change a setting: a file beside the database."""
-    done = server.live.command("config", "set", "events_days", str(days))
+    done = server.live.run_command("config", "set", "events_days", str(days))
     assert done.returncode == 0, done.stderr
     server.acknowledge(kind="setting", id="events_days", days=days)
 
@@ -128,13 +128,15 @@ def live_once(server: Recorded, seed: int, life: int, problems: list[Exception])
     server.acknowledge(kind="stopped")
 
 
-def is_checkpointed_at_work(records: list[Record]) -> bool:
+def is_checkpointed_at_work(records: list[DiskRecord]) -> bool:
     """Return whether the database file itself was written between two acknowledged writes of one life."""
     last_stop = max(place for place, record in enumerate(records) if record.data == b'{"kind": "stopped"}')
     first_stop = min(place for place, record in enumerate(records) if record.data == b'{"kind": "stopped"}')
-    marks = [place for place, record in enumerate(records) if record.kind is Kind.MARK and place < last_stop]
+    marks = [place for place, record in enumerate(records) if record.kind is RecordKind.MARK and place < last_stop]
     written = [
-        place for place, record in enumerate(records) if record.kind is Kind.WRITE and record.path == f"/{DATABASE}"
+        place
+        for place, record in enumerate(records)
+        if record.kind is RecordKind.WRITE and record.path == f"/{DATABASE}"
     ]
     return any(marks[0] < place < max(mark for mark in marks if mark < first_stop) for place in written)
 
@@ -148,7 +150,11 @@ class Found:
 
 
 def sample(
-    records: list[Record], disk: Disk, count: int, chance: random.Random, check: Callable[[Disk, list[Any]], None]
+    records: list[DiskRecord],
+    disk: ReplayedDisk,
+    count: int,
+    chance: random.Random,
+    check: Callable[[ReplayedDisk, list[Any]], None],
 ) -> None:
     """Replay the records and check that many states, at random moments."""
     moments = sorted(chance.randint(0, len(records)) for _ in range(count))
@@ -157,13 +163,13 @@ def sample(
         while moments and moments[0] == place:
             moments.pop(0)
             check(disk, acknowledged)
-        if record is not None and record.kind is Kind.MARK:
+        if record is not None and record.kind is RecordKind.MARK:
             acknowledged.append(json.loads(record.data))
         elif record is not None:
-            disk.take(record)
+            disk.replay_record(record)
 
 
-def write_state(target: Path, state: State) -> Path:
+def write_state(target: Path, state: DiskState) -> Path:
     """Make a data directory of a state."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(mode=0o700)
@@ -227,23 +233,23 @@ def token_of(home: Path, session_id: str) -> str:
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
 def test_every_acknowledged_write_is_there_after_a_power_loss(tmp_path: Path, recorder: Path) -> None:
-    seed, count = rounds.seed(), rounds.count(60, full=1000)
+    seed, count = rounds.round_seed(), rounds.round_count(60, full=1000)
     server = Recorded(tmp_path, recorder)
     record_lives(server, seed)
     records = list(disk_states.read_log(server.log))
     assert is_checkpointed_at_work(records), "the write-ahead log begins anew while agents write"
     chance, found = random.Random(seed), Found()
 
-    def check(disk: Disk, acknowledged: list[Any]) -> None:
-        home = write_state(tmp_path / "state", disk.keep(chance))
+    def check(disk: ReplayedDisk, acknowledged: list[Any]) -> None:
+        home = write_state(tmp_path / "state", disk.possible_state(chance))
         found.lost += [f"state {found.states}: {one}" for one in lost_of(home, acknowledged)]
         if found.states % 100 == 0:
             with LiveServer(home) as live:  # a whole server opens it too
                 live.stop()
         found.states += 1
 
-    sample(records, Disk(), count, chance, check)
-    rounds.report("power loss", count, records=len(records), lost=len(found.lost), seed=seed)
+    sample(records, ReplayedDisk(), count, chance, check)
+    rounds.report_rounds("power loss", count, records=len(records), lost=len(found.lost), seed=seed)
     assert found.lost == [], f"seed {seed}"
 
 
@@ -256,13 +262,13 @@ def make_home(home: Path, name: str) -> None:
             ["session", "register", "--name", "ada"],
             ["mail", "send", "ada", "--subject", name, *text],
         ):
-            done = live.command(*words, cwd=home.parent)
+            done = live.run_command(*words, cwd=home.parent)
             assert done.returncode == 0, done.stderr
 
 
 def state_of(home: Path) -> str:
     """Return which of both states a data directory has, whole; a start finishes a restore that was cut off."""
-    replacement.finish(home)
+    replacement.finish_replacement(home)
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         assert database.execute("PRAGMA quick_check").fetchone() == ("ok",)
         ((name, blob),) = database.execute("SELECT subject, blob FROM messages").fetchall()
@@ -274,11 +280,11 @@ def state_of(home: Path) -> str:
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
 def test_a_power_loss_in_a_restore_leaves_the_old_or_the_new_state(tmp_path: Path, recorder: Path) -> None:
-    seed, count = rounds.seed(), rounds.count(60, full=1000)
+    seed, count = rounds.round_seed(), rounds.round_count(60, full=1000)
     make_home(tmp_path / "other", "new")
     backup = tmp_path / "backup.tar"
     with LiveServer(tmp_path / "other") as live:
-        assert live.command("backup", str(backup)).returncode == 0
+        assert live.run_command("backup", str(backup)).returncode == 0
     server = Recorded(tmp_path, recorder)
     make_home(server.home, "old")
     files = [file for file in server.home.rglob("*") if file.is_file()]
@@ -290,10 +296,10 @@ def test_a_power_loss_in_a_restore_leaves_the_old_or_the_new_state(tmp_path: Pat
     records, chance = list(disk_states.read_log(server.log)), random.Random(seed)
     found = {"old": 0, "new": 0}
 
-    def check(disk: Disk, acknowledged: list[Any]) -> None:
-        state = state_of(write_state(tmp_path / "state", disk.keep(chance)))
+    def check(disk: ReplayedDisk, acknowledged: list[Any]) -> None:
+        state = state_of(write_state(tmp_path / "state", disk.possible_state(chance)))
         assert state == "new" or not acknowledged, f"seed {seed}: the restore was acknowledged"
         found[state] += 1
 
-    sample(records, Disk(start), count, chance, check)
-    rounds.report("power loss in a restore", count, records=len(records), **found, neither=0, seed=seed)
+    sample(records, ReplayedDisk(start), count, chance, check)
+    rounds.report_rounds("power loss in a restore", count, records=len(records), **found, neither=0, seed=seed)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from maestro.client import thin
+from maestro.client import main
 from maestro.core import limits
 from maestro.store.layout import SOCKET
 from maestro.testing.raw import RawCommand
@@ -64,7 +64,7 @@ def test_between_the_answer_and_its_confirmation(office: Any, worker: Any, words
     for _ in range(3):
         command = ask(worker, *words)
         assert command.read_to(b"C") is not None and b"careful" in command.out
-        command.die()
+        command.close_connection()
         settle(office, message, worker, "delivered")
         assert unread(worker) == ["careful"]
     assert worker.run("mail", "inbox")["messages"][0]["id"] == message
@@ -75,8 +75,8 @@ def test_between_the_answer_and_its_confirmation(office: Any, worker: Any, words
 def test_before_it_has_read_anything(office: Any, worker: Any) -> None:
     message = office.send("w", "careful")
     for _ in range(20):
-        ask(worker, "mail", "inbox").die()
-        ask(worker, "mail", "wait").die()
+        ask(worker, "mail", "inbox").close_connection()
+        ask(worker, "mail", "wait").close_connection()
     assert unread(worker) == ["careful"]
     assert office.receipts(message)[worker.id] in ("sent", "delivered")
 
@@ -85,7 +85,7 @@ def test_in_the_middle_of_the_answer(office: Any, worker: Any) -> None:
     messages = send_much(office)
     command = ask(worker, "mail", "inbox")
     assert len(command.sock.recv(1000)) > 0
-    command.die()
+    command.close_connection()
     assert unread(worker) == [f"m{number}" for number in range(10)]
     assert {office.receipts(message)[worker.id] for message in messages} <= {"sent", "delivered"}
 
@@ -95,8 +95,8 @@ def test_right_after_it_has_confirmed(office: Any, worker: Any) -> None:
     message = office.send("w", "careful")
     command = ask(worker, "mail", "inbox")
     assert command.read_to(b"C") is not None
-    command.confirm()
-    command.die()
+    command.confirm_output()
+    command.close_connection()
     settle(office, message, worker, "read")
     assert unread(worker) == []
 
@@ -105,7 +105,7 @@ def test_right_after_it_has_confirmed(office: Any, worker: Any) -> None:
 
 
 def say(kind: bytes) -> Act:
-    return lambda command: command.sock.sendall(thin.frame(kind, b""))
+    return lambda command: command.sock.sendall(main.encode_frame(kind, b""))
 
 
 @pytest.mark.parametrize("act", [say(b"N"), say(b"D"), say(b"R"), say(b"?")], ids=["N", "D", "R", "nonsense"])
@@ -115,7 +115,7 @@ def test_no_confirmation_but_something_else(office: Any, worker: Any, act: Act) 
     assert command.read_to(b"C") is not None
     act(command)
     command.read_to(b"X")
-    command.die()
+    command.close_connection()
     settle(office, message, worker, "delivered")
     assert unread(worker) == ["careful"]
 
@@ -123,9 +123,9 @@ def test_no_confirmation_but_something_else(office: Any, worker: Any, act: Act) 
 def test_a_confirmation_that_nobody_asked_for(office: Any, worker: Any) -> None:
     command = ask(worker, "mail", "wait")
     assert command.read_to(b"W") is not None
-    command.confirm()
+    command.confirm_output()
     assert command.read_to(b"X") is None, "it should be sent away"
-    command.die()
+    command.close_connection()
     message = office.send("w", "careful")
     assert unread(worker) == ["careful"]
     assert office.receipts(message)[worker.id] == "sent"
@@ -144,7 +144,7 @@ def test_a_body_that_was_cut_is_read_once_it_is_shown(office: Any, worker: Any, 
         settle(office, message, worker, "delivered")
     command = ask(worker, "mail", "show", message)
     assert command.read_to(b"C") is not None
-    command.die()
+    command.close_connection()
     settle(office, message, worker, "delivered")
     assert worker.run("mail", "show", message)["body"] == text
     settle(office, message, worker, "read")

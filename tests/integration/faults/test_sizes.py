@@ -17,9 +17,9 @@ from maestro.domain.callers import Caller
 from maestro.operations import tasks
 from maestro.operations.task_shapes import CreateTask
 from maestro.server.app import Server
-from maestro.services.upkeep.log_sizes import LogSizes
-from maestro.services.upkeep.released_space import ReleasedSpace
-from maestro.services.upkeep.retention import Retention
+from maestro.services.housekeeping.log_sizes import LogSizeJob
+from maestro.services.housekeeping.released_space import SpaceReleaseJob
+from maestro.services.housekeeping.retention import EventRetentionJob
 from maestro.store.layout import DATABASE
 from maestro.testing.clock import FakeClock
 from maestro.testing.live import LiveServer
@@ -43,13 +43,13 @@ def fill(home: Path, clock: FakeClock) -> int:
 
 async def let_go(server: Server) -> list[int]:
     """Run retention and then the release of space to their ends; return the free pages before each slice."""
-    await server.upkeep.close()
-    retention, space = Retention(server.store, events_days=90), ReleasedSpace(server.store)
+    await server.background_jobs.close()
+    retention, space = EventRetentionJob(server.store, events_days=90), SpaceReleaseJob(server.store)
     while (await retention.run_once() or server.clock.now()) <= server.clock.now():
         pass
     free = []
     while True:
-        free.append((await server.store.read(lambda tx: tx.space.usage()))[0])
+        free.append((await server.store.read(lambda tx: tx.space.page_usage()))[0])
         due = await space.run_once()
         assert due is not None and len(free) < 10_000
         if due > server.clock.now() + timedelta(seconds=1):
@@ -102,13 +102,13 @@ async def test_a_large_database_from_before_is_compacted_by_hand(
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         assert database.execute("PRAGMA auto_vacuum").fetchone() == (0,), "a start waits for no large copy"
     live = LiveServer(home)
-    done = live.command("doctor", "--compact")
+    done = live.run_command("doctor", "--compact")
     assert done.returncode == 0, done
     assert b"compacted" in done.stdout
     with contextlib.closing(sqlite3.connect(home / DATABASE)) as database:
         assert database.execute("PRAGMA auto_vacuum").fetchone() == (2,)
     with live:
-        refused = live.command("doctor", "--compact")
+        refused = live.run_command("doctor", "--compact")
         assert refused.returncode == 5 and b"maestro down" in refused.stderr
 
 
@@ -117,7 +117,7 @@ async def test_logs_are_bounded_while_they_are_written(tmp_path: Path, clock: Fa
     (runs / "ses_1").mkdir(parents=True)
     logs = [tmp_path / "server.log", runs / "ses_1" / "runner.log"]
     writers = [os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT) for log in logs]
-    job = LogSizes(tmp_path, runs, clock=clock)
+    job = LogSizeJob(tmp_path, runs, clock=clock)
     try:
         for number in range(5):
             for log, writer in zip(logs, writers, strict=True):

@@ -21,11 +21,11 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.events import Change, Kind
+from maestro.domain.events import EventKind, NewEvent
 from maestro.operations import documents as document_ops
 from maestro.operations import tasks as ops
 from maestro.server.app import Server
-from maestro.services.upkeep.stray_blobs import StrayBlobs
+from maestro.services.housekeeping.stray_blobs import StrayBlobJob
 from maestro.store.base import Tx
 from maestro.store.layout import DATABASE, LOCK
 from maestro.testing.clock import FakeClock
@@ -303,7 +303,7 @@ async def test_a_fault_in_one_write_leaves_nobody_waiting(server: Server, vc: st
     """Whatever goes wrong on the one writer, every caller is answered and the next write works."""
 
     def odd(tx: Tx) -> None:
-        tx.log(Change(Kind.TASK_READY, "subject", vc, {"not JSON": object()}), actor="dana")
+        tx.log(NewEvent(EventKind.TASK_READY, "subject", vc, {"not JSON": object()}), actor="dana")
 
     async with asyncio.timeout(SECONDS_MAX):
         calls = [server.call(ops.CREATE, ops.CreateTask(project=vc, title=f"t{n}"), caller=dana) for n in range(3)]
@@ -322,12 +322,12 @@ async def test_a_file_that_comes_to_be_needed_again_is_not_cleared_away(
     task = await server.call(ops.CREATE, ops.CreateTask(project=vc, title="t"), caller=dana)
     content = os.urandom(limits.inline_bytes_max + 1)
     request = document_ops.AddDocument(id=task.id, title="d", content=content)
-    server.documents.prepare(request, server.blobs.keep)
-    for file in server.blobs.all():
+    server.documents.store_content(request, server.blobs.store_content)
+    for file in server.blobs.all_files():
         os.utime(file, (0, 0))
-    prepared = server.documents.prepare(request, server.blobs.keep)
-    await StrayBlobs(server.store, server.blobs, clock=clock).run_once()
-    document = await server.store.write(lambda tx: server.documents.add(tx, dana, request, prepared))
+    prepared = server.documents.store_content(request, server.blobs.store_content)
+    await StrayBlobJob(server.store, server.blobs, clock=clock).run_once()
+    document = await server.store.write(lambda tx: server.documents.add_document(tx, dana, request, prepared))
     shown = await server.call(document_ops.SHOW, document_ops.OneDocument(id=document.id), caller=dana)
     assert shown.content == content
 
@@ -358,7 +358,7 @@ async def test_when_no_page_is_left_nothing_of_the_request_is_stored(
     server: Server, vc: str, dana: Caller, writer: sqlite3.Connection
 ) -> None:
     kept = await server.call(ops.CREATE, ops.CreateTask(project=vc, title="kept"), caller=dana)
-    before = await server.store.read(lambda tx: tx.events.last())
+    before = await server.store.read(lambda tx: tx.events.last_seq())
     large = ops.CreateTask(project=vc, title="large", description="x" * 200_000, depends_on=[kept.ref])
     leave_pages(writer, 10)
     for _ in range(3):
@@ -366,7 +366,7 @@ async def test_when_no_page_is_left_nothing_of_the_request_is_stored(
             await server.call(ops.CREATE, large, caller=dana, key="the same")
         assert caught.value.retryable and "space" in caught.value.hint
     assert await titles(server, vc, dana) == ["kept"]
-    assert await server.store.read(lambda tx: tx.events.last()) == before
+    assert await server.store.read(lambda tx: tx.events.last_seq()) == before
     shown = await server.call(ops.SHOW, ops.OneTask(id=kept.ref, project=vc), caller=dana)
     assert shown.dependants == []
     leave_pages(writer, 10_000)
@@ -392,7 +392,7 @@ async def test_the_others_of_a_batch_are_told_the_truth(
     assert made and refused, "some should find room and some should not"
     assert all(isinstance(answer, errors.StorageFull) for answer in refused)
     assert sorted(await titles(server, vc, dana)) == sorted(made)
-    events = await server.store.read(lambda tx: tx.events.after(0, limit=500))
+    events = await server.store.read(lambda tx: tx.events.list_after(0, limit=500))
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert sum(event.kind == "task.created" for event in events) == len(made)
 

@@ -17,7 +17,7 @@ import pytest
 from maestro.core import errors, limits
 from maestro.store.layout import DATABASE
 from maestro.testing import rounds
-from maestro.testing.mail_machine import LONG, PRIORITIES, SEATS, TO, Machine
+from maestro.testing.mail_machine import LONG_SECONDS, PRIORITIES, RECIPIENTS, SEATS, MailMachine
 
 Step = tuple[str, tuple[Any, ...]]
 
@@ -45,7 +45,7 @@ def steps(dice: random.Random, count: int) -> list[Step]:
         return dice.choice(SEATS)
 
     def addresses() -> list[str]:
-        return dice.sample(TO, dice.choice([1, 1, 2]))
+        return dice.sample(RECIPIENTS, dice.choice([1, 1, 2]))
 
     def urgency() -> str:
         return dice.choices(PRIORITIES, [1, 2, 6, 2])[0]
@@ -55,7 +55,7 @@ def steps(dice: random.Random, count: int) -> list[Step]:
 
     def patience() -> tuple[Any, ...]:
         least = dice.choice(["low", "low", "low", "high", "critical"])
-        return dice.choice([1, 1, 2, 3]), dice.choice([0, 0.5, 5]), least, dice.choice([1, 60, LONG]), often()
+        return dice.choice([1, 1, 2, 3]), dice.choice([0, 0.5, 5]), least, dice.choice([1, 60, LONG_SECONDS]), often()
 
     kinds: dict[str, tuple[int, Callable[[], tuple[Any, ...]]]] = {
         "send": (20, lambda: (dice.choice([*SEATS, "dana"]), addresses(), urgency(), often())),
@@ -77,11 +77,11 @@ def steps(dice: random.Random, count: int) -> list[Step]:
 
 def play(course: list[Step]) -> AssertionError | errors.MaestroError | None:
     """Run a course; what went wrong, if anything did."""
-    machine = Machine(Disk())
+    machine = MailMachine(Disk())
     try:
         for name, values in course:
             getattr(machine, name)(*values)
-            machine.check()
+            machine.check_state()
     except (AssertionError, errors.MaestroError) as error:
         return error
     finally:
@@ -123,23 +123,23 @@ KNOWN: dict[str, list[Step]] = {
         ("send", ("w2", ["w1", "w3"], "normal", True)),
         ("claim", ("w3", 0)),
         ("send", ("dana", ["#1"], "critical", False)),
-        ("wait", ("lead", 1, 0.5, "low", LONG, False)),
+        ("wait", ("lead", 1, 0.5, "low", LONG_SECONDS, False)),
         ("release", (0, True)),
     ],
     "what an ended session had not read wakes whoever gets it": [
         ("send", ("dana", ["w3"], "critical", False)),
-        ("wait", ("lead", 1, 5, "critical", LONG, False)),
+        ("wait", ("lead", 1, 5, "critical", LONG_SECONDS, False)),
         ("end_session", ("w3",)),
     ],
     "what nobody asked for does not put an answer off": [
-        ("wait", ("lead", 1, 5, "high", LONG, False)),
+        ("wait", ("lead", 1, 5, "high", LONG_SECONDS, False)),
         ("send", ("w1", ["lead"], "high", False)),
         ("pass_time", (3,)),
         ("send", ("w1", ["lead"], "low", False)),
         ("pass_time", (3,)),
     ],
     "what another took meanwhile is waited for anew": [
-        ("wait", ("lead", 1, 5, "low", LONG, False)),
+        ("wait", ("lead", 1, 5, "low", LONG_SECONDS, False)),
         ("send", ("dana", ["vc"], "normal", False)),
         ("claim", ("w1", 0)),
         ("pass_time", (6,)),
@@ -166,9 +166,9 @@ def test_what_once_went_wrong(course: list[Step]) -> None:
 
 def test_an_answer_that_is_full_is_not_put_off() -> None:
     """Mail that never stops coming fills an answer in the end."""
-    machine = Machine(Disk())
+    machine = MailMachine(Disk())
     try:
-        machine.wait("lead", 1, 5, "low", LONG, False)
+        machine.wait("lead", 1, 5, "low", LONG_SECONDS, False)
         for _ in range(limits.wait_messages_max):
             assert not machine.waiters[0].call.done()
             machine.send("dana", ["lead"], "normal", False)
@@ -187,7 +187,7 @@ def test_nobody_waits_for_mail_that_is_there(seed: int) -> None:
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_nobody_waits_for_mail_that_is_there_for_long() -> None:
-    first, count = rounds.seed(), rounds.count(60, full=300)
+    first, count = rounds.round_seed(), rounds.round_count(60, full=300)
     for seed in range(first, first + count):
         try_seed(seed, 150)
-    rounds.report("wake-ups", count, seed=first, missed=0)
+    rounds.report_rounds("wake-ups", count, seed=first, missed=0)

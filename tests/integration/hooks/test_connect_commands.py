@@ -124,7 +124,7 @@ def test_the_doctor_says_what_is_wrong_and_mends_it(person: Person) -> None:
     person.has("gemini", "0.99.1")
     person.runs("connect", "gemini")
     text = person.settings.read_text()
-    maestro = entries.this_program().program
+    maestro = entries.maestro_command().program
     person.settings.write_text(text.replace("hook gemini AfterTool", "elsewhere").replace(maestro, "/gone/maestro"))
     log = person.live.home / "hooks.log"
     log.write_text("1\tclaude Stop\tlong ago\n9999999999\tgemini AfterTool\tno server answers\n")

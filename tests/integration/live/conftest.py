@@ -20,8 +20,8 @@ def shop(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
     with LiveServer(tmp_path / "live") as live:
         made = Workshop(live, repo)
         (repo / "README").write_text("hello\n")
-        made.git("add", "-A")
-        made.git("commit", "-qm", "first")
+        made.run_git("add", "-A")
+        made.run_git("commit", "-qm", "first")
         yield made
         made.close()
 

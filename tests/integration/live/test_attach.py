@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from maestro.runner import tree
+from maestro.runner import process_tree
 from maestro.testing.console import Console
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 Sit = Callable[..., Console]
@@ -20,106 +20,106 @@ ECHO = "printf 'ready\\n'; while read -r line; do echo \"heard <$line>\"; done"
 
 @pytest.fixture
 def agent(shop: Workshop) -> Workshop:
-    shop.spawn("--name", "parser", "--", "sh", "-c", ECHO)
-    until(lambda: "ready" in shop.maestro("session", "logs", "parser"), what="its first word")
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", ECHO)
+    wait_until(lambda: "ready" in shop.run_maestro("session", "logs", "parser"), what="its first word")
     return shop
 
 
 def test_a_person_sees_what_was_there_types_and_leaves(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
-    greeting = console.until(b"ready")
+    greeting = console.wait_for_output(b"ready")
     assert b"attached to parser" in greeting and b"Ctrl-]" in greeting
-    until(lambda: console.is_raw, what="the raw mode")
-    console.type("grüße\r".encode())
-    console.until("heard <grüße>".encode())
-    console.type(b"half" + DETACH)
-    assert console.wait() == 0
+    wait_until(lambda: console.is_raw, what="the raw mode")
+    console.type_keys("grüße\r".encode())
+    console.wait_for_output("heard <grüße>".encode())
+    console.type_keys(b"half" + DETACH)
+    assert console.wait_for_exit() == 0
     assert b"detached from parser" in console.shown and b"maestro session attach parser" in console.shown
     assert console.modes() == console.before
-    assert agent.session("parser")["status"] == "working"
-    assert "heard <grüße>" in agent.maestro("session", "logs", "parser")
+    assert agent.show_session("parser")["status"] == "working"
+    assert "heard <grüße>" in agent.run_maestro("session", "logs", "parser")
 
 
 @pytest.mark.parametrize("typed", [b"\x1b[93;5u", b"\x1b[93;5:1u", b"\x1b[27;5;93~"])
 def test_the_key_that_leaves_is_known_in_every_spelling(agent: Workshop, sit: Sit, typed: bytes) -> None:
     console = sit("session", "attach", "parser")
-    console.until(b"ready")
-    console.type(typed)
-    assert console.wait() == 0
+    console.wait_for_output(b"ready")
+    console.type_keys(typed)
+    assert console.wait_for_exit() == 0
 
 
 def test_another_key_may_leave(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser", "--detach-key", "ctrl-o")
-    assert b"Ctrl-o" in console.until(b"ready")
-    console.type(b"\x1dx\r")
-    console.until(b"heard <\x1dx>")
-    console.type(b"\x0f")
-    assert console.wait() == 0
+    assert b"Ctrl-o" in console.wait_for_output(b"ready")
+    console.type_keys(b"\x1dx\r")
+    console.wait_for_output(b"heard <\x1dx>")
+    console.type_keys(b"\x0f")
+    assert console.wait_for_exit() == 0
 
 
 def test_the_agent_gets_the_size_and_every_change_of_it(shop: Workshop, sit: Sit) -> None:
     script = "trap 'echo now $(stty size)' WINCH; echo first $(stty size); while :; do sleep 0.05; done"
-    shop.spawn("--name", "parser", "--", "sh", "-c", script)
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", script)
     console = sit("session", "attach", "parser", columns=101, rows=33)
-    console.until(b"now 33 101")
+    console.wait_for_output(b"now 33 101")
     console.resize(64, 18)
-    console.until(b"now 18 64")
+    console.wait_for_output(b"now 18 64")
     smaller = sit("session", "attach", "parser", columns=70, rows=12)
-    console.until(b"now 12 64")
-    smaller.type(DETACH)
-    assert smaller.wait() == 0
-    console.until(b"now 18 64")
+    console.wait_for_output(b"now 12 64")
+    smaller.type_keys(DETACH)
+    assert smaller.wait_for_exit() == 0
+    console.wait_for_output(b"now 18 64")
 
 
 def test_several_look_on_and_who_only_looks_types_nothing(agent: Workshop, sit: Sit) -> None:
     one, two = sit("session", "attach", "parser"), sit("session", "attach", "parser")
     looks = sit("session", "attach", "parser", "--read-only", columns=20, rows=5)
     for console in (one, two, looks):
-        console.until(b"ready")
-    looks.type(b"not this\r")
-    one.type(b"but this\r")
+        console.wait_for_output(b"ready")
+    looks.type_keys(b"not this\r")
+    one.type_keys(b"but this\r")
     for console in (one, two, looks):
-        assert b"not this" not in console.until(b"heard <but this>")
-    two.type(b"and this\r")
-    one.until(b"heard <and this>")
-    looks.type(DETACH)
-    assert looks.wait() == 0
-    assert "not this" not in agent.maestro("session", "logs", "parser")
+        assert b"not this" not in console.wait_for_output(b"heard <but this>")
+    two.type_keys(b"and this\r")
+    one.wait_for_output(b"heard <and this>")
+    looks.type_keys(DETACH)
+    assert looks.wait_for_exit() == 0
+    assert "not this" not in agent.run_maestro("session", "logs", "parser")
 
 
 def test_the_server_may_come_and_go(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
-    console.until(b"ready")
+    console.wait_for_output(b"ready")
     agent.live.kill()
-    console.type(b"without\r")
-    console.until(b"heard <without>")
+    console.type_keys(b"without\r")
+    console.wait_for_output(b"heard <without>")
     agent.live.start()
-    console.type(b"again\r")
-    console.until(b"heard <again>")
-    console.type(DETACH)
-    assert console.wait() == 0
+    console.type_keys(b"again\r")
+    console.wait_for_output(b"heard <again>")
+    console.type_keys(DETACH)
+    assert console.wait_for_exit() == 0
 
 
 def test_the_end_of_the_agent_is_the_end_of_the_view(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
-    console.until(b"ready")
-    console.type(b"last\r\x04")
-    console.until(b"heard <last>")
-    assert console.wait() == 0
+    console.wait_for_output(b"ready")
+    console.type_keys(b"last\r\x04")
+    console.wait_for_output(b"heard <last>")
+    assert console.wait_for_exit() == 0
     assert b"the end of parser (exit code 0)" in console.shown
     assert console.modes() == console.before
 
 
 def test_a_screen_is_drawn_again_with_its_modes(shop: Workshop, sit: Sit) -> None:
     script = r"printf 'before\n\033[?1049h\033[?25l\033[H\033[2Jpicture\033[6n\033[3;1Hbelow\007'; read -r x"
-    shop.spawn("--name", "parser", "--", "sh", "-c", script)
-    until(lambda: "below" in shop.maestro("session", "logs", "parser"), what="its picture")
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", script)
+    wait_until(lambda: "below" in shop.run_maestro("session", "logs", "parser"), what="its picture")
     console = sit("session", "attach", "parser")
-    drawn = console.until(b"below")
+    drawn = console.wait_for_output(b"below")
     assert b"\x1b[?1049h" in drawn and b"picture" in drawn and b"before" not in drawn
     assert b"\x1b[6n" not in drawn, "an old question must not be asked again: the answer would be typed"
-    console.type(DETACH)
-    assert console.wait() == 0
+    console.type_keys(DETACH)
+    assert console.wait_for_exit() == 0
     assert b"\x1b[?1049l" in console.shown and b"\x1b[?25h" in console.shown
 
 
@@ -129,66 +129,72 @@ def test_a_view_that_is_killed_leaves_the_terminal_as_it_was(
     agent: Workshop, sit: Sit, number: signal.Signals, which: str
 ) -> None:
     console = sit("session", "attach", "parser")
-    console.until(b"ready")
-    until(lambda: console.is_raw, what="the raw mode")
-    (view,) = tree.descendants(console.process.pid)
+    console.wait_for_output(b"ready")
+    wait_until(lambda: console.is_raw, what="the raw mode")
+    (view,) = process_tree.find_descendants(console.process.pid)
     os.kill(console.process.pid if which == "keeper" else view, number)
-    console.wait()
-    until(lambda: console.modes() == console.before, what="the terminal's old state")
-    assert agent.session("parser")["status"] == "working"
+    console.wait_for_exit()
+    wait_until(lambda: console.modes() == console.before, what="the terminal's old state")
+    assert agent.show_session("parser")["status"] == "working"
 
 
 def test_a_runner_that_is_killed_is_not_waited_for(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
-    console.until(b"ready")
-    until(lambda: console.is_raw, what="the raw mode")
-    (note,) = agent.notes()
+    console.wait_for_output(b"ready")
+    wait_until(lambda: console.is_raw, what="the raw mode")
+    (note,) = agent.runner_notes()
     agent.live.kill()  # else it would start the session again
     os.kill(note["runner"], signal.SIGKILL)
-    assert console.wait() == 1
+    assert console.wait_for_exit() == 1
     assert b"the runner of parser is gone" in console.shown and b"session explain parser" in console.shown
     assert console.modes() == console.before
 
 
 def test_it_goes_on_with_a_session_that_is_started_again(agent: Workshop, sit: Sit) -> None:
     console = sit("session", "attach", "parser")
-    console.until(b"ready")
-    (note,) = agent.notes()
+    console.wait_for_output(b"ready")
+    (note,) = agent.runner_notes()
     os.kill(note["runner"], signal.SIGKILL)
-    console.until(b"ready")
-    (again,) = agent.notes()
+    console.wait_for_output(b"ready")
+    (again,) = agent.runner_notes()
     assert again["runner"] != note["runner"] and console.process.poll() is None
 
 
 def test_what_has_no_terminal_is_refused_with_what_to_do(agent: Workshop, sit: Sit) -> None:
-    said = agent.maestro("session", "attach", "parser", exits=2)
+    said = agent.run_maestro("session", "attach", "parser", exits=2)
     assert "must be a terminal" in said and "session logs parser -f" in said
-    agent.maestro("session", "register", "--name", "by-hand", "--json")
+    agent.run_maestro("session", "register", "--name", "by-hand", "--json")
     console = sit("session", "attach", "by-hand")
-    assert console.wait() == 5 and b"was not started by Maestro" in console.shown
-    agent.maestro("session", "stop", "parser")
-    agent.ended("parser")
+    assert console.wait_for_exit() == 5 and b"was not started by Maestro" in console.shown
+    agent.run_maestro("session", "stop", "parser")
+    agent.wait_for_session_end("parser")
     console = sit("session", "attach", "parser")
-    assert console.wait() == 5 and b"has ended (stopped)" in console.shown and b"session logs parser" in console.shown
+    assert (
+        console.wait_for_exit() == 5
+        and b"has ended (stopped)" in console.shown
+        and b"session logs parser" in console.shown
+    )
 
 
 def test_an_agent_does_not_attach_to_itself(agent: Workshop) -> None:
-    token = agent.spawn("--name", "other", "--mode", "coordinate", "--", "sh", "-c", "echo $MAESTRO_TOKEN > t; cat")
-    until(lambda: agent.lines("t"), what="its token")
-    answer = agent.live.command(
-        "session", "attach", token["id"], "--json", env={"MAESTRO_TOKEN": agent.lines("t")[0]}
+    token = agent.spawn_session(
+        "--name", "other", "--mode", "coordinate", "--", "sh", "-c", "echo $MAESTRO_TOKEN > t; cat"
+    )
+    wait_until(lambda: agent.read_words("t"), what="its token")
+    answer = agent.live.run_command(
+        "session", "attach", token["id"], "--json", env={"MAESTRO_TOKEN": agent.read_words("t")[0]}
     )
     assert answer.returncode == 5 and b"its own terminal" in answer.stderr
 
 
 def test_a_view_that_shows_nothing_any_more_does_not_hold_the_agent_up(shop: Workshop, sit: Sit) -> None:
     flood = "head -c 40000000 /dev/zero | tr '\\0' 'x'; touch done; cat"
-    shop.spawn("--name", "parser", "--", "sh", "-c", f"read -r go; {flood}")
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", f"read -r go; {flood}")
     console = sit("session", "attach", "parser")
-    console.until(b"attached to")
-    until(lambda: console.is_raw, what="the raw mode")
-    shop.maestro("session", "prompt", "parser", "go")
+    console.wait_for_output(b"attached to")
+    wait_until(lambda: console.is_raw, what="the raw mode")
+    shop.run_maestro("session", "prompt", "parser", "go")
     # Nobody takes what the console shows: its terminal is full, its view stands still.
-    until(lambda: (shop.repo / "done").exists(), what="the end of the flood")
-    console.type(DETACH)
-    assert console.wait() == 0
+    wait_until(lambda: (shop.repo / "done").exists(), what="the end of the flood")
+    console.type_keys(DETACH)
+    assert console.wait_for_exit() == 0

@@ -24,7 +24,7 @@ def test_down_returns_when_the_server_has_let_go_of_its_data(server: LiveServer,
     assert server.process is not None
     pid = server.process.pid
     assert server_locks.server_pid(server.home) == pid
-    done = server.command("down", *flags)
+    done = server.run_command("down", *flags)
     assert server_locks.server_pid(server.home) is None
     assert (done.returncode, done.stderr) == (0, b"")
     if flags:
@@ -36,13 +36,13 @@ def test_down_returns_when_the_server_has_let_go_of_its_data(server: LiveServer,
 def test_down_names_a_server_that_does_not_end(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server hears of the stop, and is then held up before its end."""
     assert server.process is not None
-    from maestro.client import thin
+    from maestro.client import main
     from maestro.client.live import down
 
     monkeypatch.setattr(down, "_SECONDS_MAX", 0.1)
     server.process.send_signal(signal.SIGSTOP)
     try:
-        with pytest.raises(thin.Ended, match=f"kill -KILL {server.process.pid}"):
+        with pytest.raises(main.CommandEnded, match=f"kill -KILL {server.process.pid}"):
             down.run(home=str(server.home), pid=server.process.pid, said="")
     finally:
         server.process.send_signal(signal.SIGCONT)

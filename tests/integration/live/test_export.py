@@ -31,17 +31,17 @@ class Page(HTMLParser):
 @pytest.fixture
 def told(shop: Workshop) -> tuple[Workshop, str]:
     """A run with a gate, an artifact and titles that would like to be more."""
-    shop.task("Everything " + HOSTILE)
-    shop.task("First " + HOSTILE, "--parent", "#1", "--gate", "true")
-    shop.task("Second", "--parent", "#1", "--depends-on", "#2")
+    shop.create_task("Everything " + HOSTILE)
+    shop.create_task("First " + HOSTILE, "--parent", "#1", "--gate", "true")
+    shop.create_task("Second", "--parent", "#1", "--depends-on", "#2")
     (shop.repo / "n.md").write_text("made\n")
     script = f"maestro task docs add $MAESTRO_TASK_IDS '{HOSTILE.replace(chr(39), '')}' --file n.md; echo done"
-    return shop, shop.run("#1", "--", "sh", "-c", script)["id"]
+    return shop, shop.run_to_end("#1", "--", "sh", "-c", script)["id"]
 
 
 def test_a_run_from_assignment_to_artifact(told: tuple[Workshop, str]) -> None:
     shop, run_id = told
-    assert shop.maestro("timeline", "export", run_id, "run.html").strip() == str(shop.repo / "run.html")
+    assert shop.run_maestro("timeline", "export", run_id, "run.html").strip() == str(shop.repo / "run.html")
     page = Page((shop.repo / "run.html").read_text())
     for part in ("completed", "vc#2", "vc#3", "run.started", "task.completed", "gate passed", "artifact", "n.md"):
         assert part in page.text
@@ -57,19 +57,19 @@ def test_a_run_from_assignment_to_artifact(told: tuple[Workshop, str]) -> None:
 
 def test_a_task_a_session_and_standard_output(told: tuple[Workshop, str]) -> None:
     shop, run_id = told
-    shop.maestro("timeline", "export", "#2", "task.html")
+    shop.run_maestro("timeline", "export", "#2", "task.html")
     assert "First" in Page((shop.repo / "task.html").read_text()).text
-    session = shop.json("session", "list", "--status", "completed")["sessions"][0]["name"]
-    assert session in Page(shop.maestro("timeline", "export", session, "-")).text
-    shop.maestro("timeline", "export", "flag.html", "--run", run_id)
+    session = shop.call_json("session", "list", "--status", "completed")["sessions"][0]["name"]
+    assert session in Page(shop.run_maestro("timeline", "export", session, "-")).text
+    shop.run_maestro("timeline", "export", "flag.html", "--run", run_id)
     assert (shop.repo / "flag.html").exists()
-    story = shop.json("timeline", "export", run_id, "-")
+    story = shop.call_json("timeline", "export", run_id, "-")
     assert (story["kind"], story["status"], len(story["tasks"])) == ("run", "completed", 2)
 
 
 def test_what_cannot_be_written_or_found_leaves_nothing(told: tuple[Workshop, str]) -> None:
     shop, run_id = told
-    assert "No such file" in shop.maestro("timeline", "export", run_id, "no/where.html", exits=1)
-    assert "There is no run" in shop.maestro("timeline", "export", "run_x", "x.html", exits=6)
-    shop.maestro("timeline", "export", "only.html", exits=2)
+    assert "No such file" in shop.run_maestro("timeline", "export", run_id, "no/where.html", exits=1)
+    assert "There is no run" in shop.run_maestro("timeline", "export", "run_x", "x.html", exits=6)
+    shop.run_maestro("timeline", "export", "only.html", exits=2)
     assert not [path for path in shop.repo.iterdir() if "html" in path.name]

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 
 from maestro.testing.console import Console
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 Sit = Callable[..., Console]
@@ -22,8 +22,8 @@ def line(following: subprocess.Popen[bytes]) -> str:
 
 
 def test_it_goes_on_to_the_end_also_without_a_server(shop: Workshop) -> None:
-    shop.spawn("--name", "parser", "--", "sh", "-c", f"echo begin; {STEPS}")
-    following = shop.live.begin("session", "logs", "parser", "-f", cwd=shop.repo)
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", f"echo begin; {STEPS}")
+    following = shop.live.start_command("session", "logs", "parser", "-f", cwd=shop.repo)
     try:
         assert line(following) == "begin\n"
         (shop.repo / "one").touch()
@@ -41,33 +41,33 @@ def test_it_goes_on_to_the_end_also_without_a_server(shop: Workshop) -> None:
 
 
 def test_what_has_ended_is_told_whole_or_from_its_end(shop: Workshop) -> None:
-    shop.spawn("--name", "parser", "--", "sh", "-c", "for n in 1 2 3 4 5; do echo line $n; done")
-    shop.ended("parser")
-    assert shop.maestro("session", "logs", "parser", "-f").splitlines() == [f"line {n}" for n in range(1, 6)]
-    assert shop.maestro("session", "logs", "parser", "-f", "--tail", "2") == "line 4\nline 5\n"
-    assert shop.maestro("session", "logs", "parser", "--tail", "2") == "line 4\nline 5\n"
-    assert shop.maestro("session", "logs", "parser", "-f", "--tail", "0") == ""
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", "for n in 1 2 3 4 5; do echo line $n; done")
+    shop.wait_for_session_end("parser")
+    assert shop.run_maestro("session", "logs", "parser", "-f").splitlines() == [f"line {n}" for n in range(1, 6)]
+    assert shop.run_maestro("session", "logs", "parser", "-f", "--tail", "2") == "line 4\nline 5\n"
+    assert shop.run_maestro("session", "logs", "parser", "--tail", "2") == "line 4\nline 5\n"
+    assert shop.run_maestro("session", "logs", "parser", "-f", "--tail", "0") == ""
 
 
 def test_in_json_it_is_an_asciicast(shop: Workshop) -> None:
-    shop.spawn(
+    shop.spawn_session(
         "--name", "parser", "--", "sh", "-c", "printf '\\033[1mbold\\033[0m \\342\\200\\250\\n'; sleep 0.2; exit 3"
     )
     told = [
-        json.loads(each) for each in shop.maestro("session", "logs", "parser", "-f", "--json").split("\n") if each
+        json.loads(each) for each in shop.run_maestro("session", "logs", "parser", "-f", "--json").split("\n") if each
     ]
     assert told[0]["version"] == 2 and told[0]["width"] == 120
     assert "".join(event[2] for event in told[1:] if event[1] == "o") == "\x1b[1mbold\x1b[0m \u2028\r\n"
     assert told[-1][1:] == ["m", "ended with 3"]
-    last = shop.maestro("session", "logs", "parser", "-f", "--json", "--tail", "1").splitlines()
+    last = shop.run_maestro("session", "logs", "parser", "-f", "--json", "--tail", "1").splitlines()
     assert [json.loads(each) for each in last[1:]] == [told[-1]]
 
 
 def test_nothing_is_lost_or_told_twice_when_the_transcript_turns_over(shop: Workshop) -> None:
     count = 200_000  # more than half of a transcript
     script = f"echo begin; while [ ! -e go ]; do sleep 0.02; done; seq -f 'number %.0f of many' {count}"
-    shop.spawn("--name", "parser", "--", "sh", "-c", script)
-    following = shop.live.begin("session", "logs", "parser", "-f", cwd=shop.repo)
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", script)
+    following = shop.live.start_command("session", "logs", "parser", "-f", cwd=shop.repo)
     try:
         assert line(following) == "begin\n"
         (shop.repo / "go").touch()
@@ -75,38 +75,38 @@ def test_nothing_is_lost_or_told_twice_when_the_transcript_turns_over(shop: Work
     finally:
         following.kill()
     assert following.returncode == 0, err
-    assert (shop.folder(shop.session("parser")["id"]) / "transcript-older.cast").exists()
+    assert (shop.runner_folder(shop.show_session("parser")["id"]) / "transcript-older.cast").exists()
     assert out.decode().splitlines() == [f"number {n} of many" for n in range(1, count + 1)]
 
 
 def test_a_question_is_shown_before_its_line_ends(shop: Workshop, sit: Sit) -> None:
-    shop.spawn("--name", "parser", "--", "sh", "-c", "printf '\\033[33mGo on? '; read -r x; echo $x")
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", "printf '\\033[33mGo on? '; read -r x; echo $x")
     console = sit("session", "logs", "parser", "-f")
-    assert b"\x1b[33m" in console.until(b"Go on? ")
-    shop.maestro("session", "prompt", "parser", "yes")
-    console.until(b"yes")
-    assert console.wait() == 0
+    assert b"\x1b[33m" in console.wait_for_output(b"Go on? ")
+    shop.run_maestro("session", "prompt", "parser", "yes")
+    console.wait_for_output(b"yes")
+    assert console.wait_for_exit() == 0
 
 
 def test_ctrl_c_only_stops_looking(shop: Workshop, sit: Sit) -> None:
-    shop.spawn("--name", "parser", "--", "sh", "-c", "echo begin; cat")
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", "echo begin; cat")
     console = sit("session", "logs", "parser", "-f")
-    console.until(b"begin")
-    console.type(b"\x03")
-    assert console.wait() == 130
-    assert shop.session("parser")["status"] == "working"
+    console.wait_for_output(b"begin")
+    console.type_keys(b"\x03")
+    assert console.wait_for_exit() == 130
+    assert shop.show_session("parser")["status"] == "working"
 
 
 def test_a_runner_that_is_killed_ends_it(shop: Workshop, sit: Sit) -> None:
-    shop.spawn("--name", "parser", "--", "sh", "-c", "echo begin; cat")
+    shop.spawn_session("--name", "parser", "--", "sh", "-c", "echo begin; cat")
     console = sit("session", "logs", "parser", "-f")
-    console.until(b"begin")
-    (note,) = until(shop.notes, what="its note")
+    console.wait_for_output(b"begin")
+    (note,) = wait_until(shop.runner_notes, what="its note")
     os.kill(note["runner"], signal.SIGKILL)
-    assert console.wait() == 0
+    assert console.wait_for_exit() == 0
     assert b"does not run any more" in console.shown
 
 
 def test_what_we_did_not_start_has_no_transcript(shop: Workshop) -> None:
-    shop.maestro("session", "register", "--name", "by-hand", "--json")
-    assert "was not started by Maestro" in shop.maestro("session", "logs", "by-hand", "-f", exits=5)
+    shop.run_maestro("session", "register", "--name", "by-hand", "--json")
+    assert "was not started by Maestro" in shop.run_maestro("session", "logs", "by-hand", "-f", exits=5)

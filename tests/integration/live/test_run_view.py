@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from maestro.testing.console import Console
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 Sit = Callable[..., Console]
@@ -19,9 +19,9 @@ WAIT = "while [ ! -e go ]; do sleep 0.02; done"
 @pytest.fixture
 def graph(shop: Workshop) -> Workshop:
     """Two tasks, one after the other, below a third."""
-    shop.task("Everything")
-    shop.task("First", "--parent", "#1")
-    shop.task("Second", "--parent", "#1", "--depends-on", "#2")
+    shop.create_task("Everything")
+    shop.create_task("First", "--parent", "#1")
+    shop.create_task("Second", "--parent", "#1", "--depends-on", "#2")
     return shop
 
 
@@ -32,16 +32,16 @@ def watch(sit: Sit) -> Sit:
 
 
 def run_of(shop: Workshop) -> str:
-    return str(until(lambda: shop.json("run", "list")["runs"], what="the run")[0]["id"])
+    return str(wait_until(lambda: shop.call_json("run", "list")["runs"], what="the run")[0]["id"])
 
 
 def test_it_is_drawn_in_place_until_it_is_over(graph: Workshop, watch: Sit) -> None:
     console = watch("run", "#1", "--", "sh", "-c", WAIT, columns=90, rows=20)
-    assert b"\x1b[?1049h" in console.until("● #2".encode())
-    console.until("← #2".encode())
+    assert b"\x1b[?1049h" in console.wait_for_output("● #2".encode())
+    console.wait_for_output("← #2".encode())
     (graph.repo / "go").touch()
-    console.until(b"2/2 done")
-    assert console.wait() == 0
+    console.wait_for_output(b"2/2 done")
+    assert console.wait_for_exit() == 0
     left = console.shown.partition(b"\x1b[?1049l")[2]
     assert b"completed" in left and "✓ #3".encode() in left, "the last picture stays"
     assert console.modes() == console.before
@@ -49,47 +49,47 @@ def test_it_is_drawn_in_place_until_it_is_over(graph: Workshop, watch: Sit) -> N
 
 def test_the_time_ticks_and_the_window_may_change(graph: Workshop, watch: Sit) -> None:
     console = watch("run", "#1", "--", "sh", "-c", WAIT, columns=90, rows=20)
-    console.until(b"0:01")
-    console.until(b"0:02")
+    console.wait_for_output(b"0:01")
+    console.wait_for_output(b"0:02")
     console.resize(40, 9)
-    console.until(b"\x1b[H")
-    frame = console.until(b"\x1b[J")
+    console.wait_for_output(b"\x1b[H")
+    frame = console.wait_for_output(b"\x1b[J")
     lines = frame.decode().rpartition("\x1b[H")[2].split("\r\n")
     assert len(lines) <= 9
-    console.type(b"\x03")
-    assert console.wait() == 0
+    console.type_keys(b"\x03")
+    assert console.wait_for_exit() == 0
 
 
 def test_ctrl_c_leaves_it_running_and_says_how_to_come_back(graph: Workshop, watch: Sit) -> None:
     console = watch("run", "#1", "--", "sh", "-c", WAIT)
-    console.until("● #2".encode())
-    console.type(b"\x03")
-    assert console.wait() == 0
+    console.wait_for_output("● #2".encode())
+    console.type_keys(b"\x03")
+    assert console.wait_for_exit() == 0
     run_id = run_of(graph)
     assert f"maestro run show {run_id} --follow".encode() in console.shown
     assert console.modes() == console.before
-    assert graph.json("run", "show", run_id)["status"] == "running"
+    assert graph.call_json("run", "show", run_id)["status"] == "running"
     again = watch("run", "show", run_id, "--follow")
-    again.until("● #2".encode())
+    again.wait_for_output("● #2".encode())
     (graph.repo / "go").touch()
-    again.until(b"2/2 done")
-    assert again.wait() == 0
+    again.wait_for_output(b"2/2 done")
+    assert again.wait_for_exit() == 0
 
 
 def test_it_outlives_the_server(graph: Workshop, watch: Sit) -> None:
     console = watch("run", "#1", "--", "sh", "-c", WAIT)
-    console.until("● #2".encode())
+    console.wait_for_output("● #2".encode())
     graph.live.kill()
-    console.until(b"no server answers")
+    console.wait_for_output(b"no server answers")
     graph.live.start()
-    console.until(b"Ctrl-C leaves")
+    console.wait_for_output(b"Ctrl-C leaves")
     (graph.repo / "go").touch()
-    console.until(b"2/2 done")
-    assert console.wait() == 0
+    console.wait_for_output(b"2/2 done")
+    assert console.wait_for_exit() == 0
 
 
 def test_without_a_terminal_each_change_is_a_line(graph: Workshop) -> None:
-    running = graph.live.begin("run", "#1", "--", "sh", "-c", WAIT, cwd=graph.repo)
+    running = graph.live.start_command("run", "#1", "--", "sh", "-c", WAIT, cwd=graph.repo)
     assert running.stdout is not None
     lines = [running.stdout.readline().decode().strip()]
     run_id = run_of(graph)
@@ -106,15 +106,15 @@ def test_without_a_terminal_each_change_is_a_line(graph: Workshop) -> None:
 
 
 def test_how_a_run_ends_is_how_its_command_ends(shop: Workshop) -> None:
-    shop.task("Hopeless")
+    shop.create_task("Hopeless")
     words = ("run", "#1", "--attempts", "1", "--", "false")
-    assert shop.live.command(*words, cwd=shop.repo).returncode == 1
+    assert shop.live.run_command(*words, cwd=shop.repo).returncode == 1
     run_id = run_of(shop)
-    shown = shop.live.command("run", "show", run_id, cwd=shop.repo)
+    shown = shop.live.run_command("run", "show", run_id, cwd=shop.repo)
     assert shown.returncode == 0 and b"failed" in shown.stdout, "only to look is no failure"
-    told = shop.live.command("run", "show", run_id, "--follow", "--json", cwd=shop.repo)
+    told = shop.live.run_command("run", "show", run_id, "--follow", "--json", cwd=shop.repo)
     assert told.returncode == 1 and json.loads(told.stdout)["status"] == "failed"
 
 
 def test_no_such_run(shop: Workshop, watch: Sit) -> None:
-    assert "There is no run" in shop.maestro("run", "show", "run_x", "--follow", exits=6)
+    assert "There is no run" in shop.run_maestro("run", "show", "run_x", "--follow", exits=6)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from maestro.testing.live import LiveServer
-from maestro.testing.mcp_wire import Wire
+from maestro.testing.mcp_wire import McpWire
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def tokens(api: httpx.Client, project: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def wire(live: LiveServer, tokens: dict[str, str]) -> Iterator[Wire]:
-    made = Wire(live, tokens["w"])
+def wire(live: LiveServer, tokens: dict[str, str]) -> Iterator[McpWire]:
+    made = McpWire(live, tokens["w"])
     yield made
     made.http.close()

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
-from maestro.testing.mcp import LEGACY, MODERN, client, text_of
+from maestro.testing.mcp import LEGACY, MODERN, connected_client, text_of
 
 # The client warns of what 2026-07-28 no longer has.
 pytestmark = pytest.mark.filterwarnings("ignore:.*removed as of 2026-07-28")
@@ -39,8 +39,8 @@ async def test_tools_resources_waits_and_changes(live: LiveServer, tokens: dict[
     heard: list[Any] = []
     async with (
         asyncio.timeout(PATIENCE_SECONDS),
-        client(live, "elsewhere", mode, tokens["w"], heard=heard.append) as worker,
-        client(live, "elsewhere", mode, tokens["boss"]) as boss,
+        connected_client(live, "elsewhere", mode, tokens["w"], heard=heard.append) as worker,
+        connected_client(live, "elsewhere", mode, tokens["boss"]) as boss,
     ):
         assert "spawn" not in [tool.name for tool in (await worker.list_tools()).tools]
         assert "You are w" in text_of(await worker.call_tool("whoami", {}))
@@ -62,7 +62,7 @@ async def test_tools_resources_waits_and_changes(live: LiveServer, tokens: dict[
 
 async def test_a_wait_outlives_the_server(live: LiveServer, tokens: dict[str, str]) -> None:
     port = int(live.url.rpartition(":")[2])
-    async with asyncio.timeout(PATIENCE_SECONDS), client(live, "elsewhere", LEGACY, tokens["w"]) as worker:
+    async with asyncio.timeout(PATIENCE_SECONDS), connected_client(live, "elsewhere", LEGACY, tokens["w"]) as worker:
         waits = asyncio.create_task(worker.call_tool("wait", {"timeout": 50}))
         await asyncio.sleep(0.3)
         await asyncio.to_thread(live.kill)

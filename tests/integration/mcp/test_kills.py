@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
-from maestro.testing.mcp_wire import Wire, call
+from maestro.testing.mcp_wire import McpWire, tool_call_message
 
 CLIENTS = 100
 PATIENCE_SECONDS = 60
@@ -48,13 +48,13 @@ def subjects_sent(api: httpx.Client) -> list[str]:
 
 
 def test_a_hundred_clients_over_http(live: LiveServer, api: httpx.Client, tokens: dict[str, str]) -> None:
-    wires = [Wire(live, joined(api, f"w{number}")) for number in range(CLIENTS)]
-    sessions = [wire.hello() for wire in wires]
+    wires = [McpWire(live, joined(api, f"w{number}")) for number in range(CLIENTS)]
+    sessions = [wire.initialize_session() for wire in wires]
     socks = []
     for number, (wire, headers) in enumerate(zip(wires, sessions, strict=True)):
-        socks.append(wire.begin(call("wait", {"timeout": 300}, "w"), headers))
+        socks.append(wire.send_request_only(tool_call_message("wait", {"timeout": 300}, "w"), headers))
         letter = {"to": ["boss"], "subject": f"from {number}", "message": "x"}
-        socks.append(wire.begin(call("send", letter, "s"), headers))
+        socks.append(wire.send_request_only(tool_call_message("send", letter, "s"), headers))
     for sock in socks:
         sock.close()
     expected = {f"from {number}" for number in range(CLIENTS)}
@@ -63,8 +63,10 @@ def test_a_hundred_clients_over_http(live: LiveServer, api: httpx.Client, tokens
     assert set(subjects_sent(api)) <= expected
     for number, wire in enumerate(wires):
         api.post("/api/mail", json={"to": [f"w{number}"], "project": "vc", "subject": "Still here?", "message": "y"})
-        assert "Still here?" in wire.post(call("inbox"), headers=sessions[number]).text  # no dead wait took it
-        assert wire.delete(sessions[number]) == 200
+        assert (
+            "Still here?" in wire.post_message(tool_call_message("inbox"), headers=sessions[number]).text
+        )  # no dead wait took it
+        assert wire.delete_session(sessions[number]) == 200
         wire.http.close()
     assert len(subjects_sent(api)) == len(set(subjects_sent(api)))
 
@@ -81,8 +83,8 @@ def test_a_hundred_pipes(live: LiveServer, api: httpx.Client, tokens: dict[str, 
         messages: list[dict[str, Any]] = [
             {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            call("wait", {"timeout": 300}, "w"),
-            call("send", {"to": ["boss"], "subject": f"from {number}", "message": "x"}, "s"),
+            tool_call_message("wait", {"timeout": 300}, "w"),
+            tool_call_message("send", {"to": ["boss"], "subject": f"from {number}", "message": "x"}, "s"),
         ]
         pipe.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
         pipe.stdin.flush()
@@ -109,13 +111,13 @@ def test_a_hundred_pipes(live: LiveServer, api: httpx.Client, tokens: dict[str, 
         assert [one["subject"] for one in left["messages"]] == ["Still here?"]  # no dead wait took it
 
 
-def test_a_wait_over_http_goes_on_after_a_restart(live: LiveServer, wire: Wire) -> None:
-    headers = wire.hello()
-    with wire.begin(call("wait", {"timeout": 300}, "w"), headers):
+def test_a_wait_over_http_goes_on_after_a_restart(live: LiveServer, wire: McpWire) -> None:
+    headers = wire.initialize_session()
+    with wire.send_request_only(tool_call_message("wait", {"timeout": 300}, "w"), headers):
         time.sleep(0.2)
         live.kill()
         live.start()
     letter = {"to": ["w"], "project": "vc", "subject": "Hi", "message": "There."}
     with httpx.Client(headers={"Authorization": f"Bearer {live.token}"}) as api:
         assert api.post(f"{live.url}/api/mail", json=letter).status_code == 200
-    assert "There." in wire.post(call("wait", {"timeout": 20}), headers=headers).text
+    assert "There." in wire.post_message(tool_call_message("wait", {"timeout": 20}), headers=headers).text

@@ -16,9 +16,9 @@ import pytest
 
 from maestro.store.layout import SOCKET
 from maestro.testing.live import PYTHON_CLIENT, LiveServer
-from maestro.testing.mcp import LEGACY, MODERN, client, text_of
-from maestro.testing.mcp_wire import call
-from maestro.testing.raw import Relay
+from maestro.testing.mcp import LEGACY, MODERN, connected_client, text_of
+from maestro.testing.mcp_wire import tool_call_message
+from maestro.testing.raw import FrameRelay
 
 PATIENCE_SECONDS = 60
 
@@ -77,7 +77,7 @@ def test_a_shell_is_no_agent_and_a_wrapper_is_none_either(live: LiveServer, api:
     lines = [
         {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        call("inbox", {}, 1),
+        tool_call_message("inbox", {}, 1),
     ]
     said = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     script = f"{shlex.join(PYTHON_CLIENT)} mcp; true"  # `true`: so that the shell stays
@@ -118,7 +118,7 @@ def test_where_there_is_no_project_every_call_says_what_to_do(live: LiveServer, 
 async def test_where_there_is_no_project_all_there_could_be_is_listed(
     live: LiveServer, tmp_path: Path, mode: str
 ) -> None:
-    async with client(live, "stdio", mode, "", cwd=tmp_path) as agent:
+    async with connected_client(live, "stdio", mode, "", cwd=tmp_path) as agent:
         assert (await agent.list_tools()).tools
         assert (await agent.list_resources()).resources
         assert (await agent.list_resource_templates()).resource_templates
@@ -128,7 +128,7 @@ async def test_where_there_is_no_project_all_there_could_be_is_listed(
 def test_a_relay_starts_no_server(tmp_path: Path, env: dict[str, str]) -> None:
     """An agent starts the relay: a server started by the relay would have the agent's environment."""
     live = LiveServer(tmp_path / "none")
-    refused = live.command("mcp", cwd=tmp_path, env=env)
+    refused = live.run_command("mcp", cwd=tmp_path, env=env)
     assert refused.returncode == 8 and b"no server answers" in refused.stderr
     assert b"maestro up" in refused.stderr
     assert not live.home.exists()
@@ -136,7 +136,7 @@ def test_a_relay_starts_no_server(tmp_path: Path, env: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
 async def test_a_wait_outlives_the_server(live: LiveServer, tokens: dict[str, str], mode: str) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS), client(live, "stdio", mode, tokens["w"]) as worker:
+    async with asyncio.timeout(PATIENCE_SECONDS), connected_client(live, "stdio", mode, tokens["w"]) as worker:
         assert "You are w" in text_of(await worker.call_tool("whoami", {}))
         waits = asyncio.create_task(worker.call_tool("wait", {"timeout": 50}))
         await asyncio.sleep(0.3)
@@ -152,14 +152,14 @@ async def test_a_wait_outlives_the_server(live: LiveServer, tokens: dict[str, st
 
 def test_what_was_under_way_is_done_once(live: LiveServer, tokens: dict[str, str], api: httpx.Client) -> None:
     """The connection is cut just before the answer; the relay asks another server the same again."""
-    front = Relay(live.home / "front.sock", live.home / SOCKET)
+    front = FrameRelay(live.home / "front.sock", live.home / SOCKET)
     cuts = iter([True])
 
     def cut(number: int, frame: tuple[bytes, bytes]) -> bytes | None:
         return b"" if b'"id":1,' in frame[1] and next(cuts, False) else None
 
     front.cut_at = cut
-    front.up()
+    front.start_listening()
     environment = live.environment(MAESTRO_TOKEN=tokens["boss"], MAESTRO_SOCKET=str(front.path))
     pipe = subprocess.Popen([*PYTHON_CLIENT, "mcp"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert pipe.stdin and pipe.stdout
@@ -167,7 +167,7 @@ def test_what_was_under_way_is_done_once(live: LiveServer, tokens: dict[str, str
     for message in (
         {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        call("task_create", {"title": "Once"}, 1),
+        tool_call_message("task_create", {"title": "Once"}, 1),
     ):
         pipe.stdin.write(json.dumps(message).encode() + b"\n")
     pipe.stdin.flush()
@@ -177,5 +177,5 @@ def test_what_was_under_way_is_done_once(live: LiveServer, tokens: dict[str, str
     # The first was told that this is for its own side to do.
     assert [one.variables.get(b"MAESTRO_MCP_RESENT") for one in front.requests] == [None, b"[]", b"[1]"]
     pipe.communicate(timeout=PATIENCE_SECONDS)
-    front.down()
+    front.stop_listening()
     assert [task["title"] for task in api.get("/api/tasks", params={"project": "vc"}).json()["tasks"]] == ["Once"]

@@ -22,7 +22,7 @@ class Desk:
         self.live, self.folder, self.env = live, folder, env
 
     def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return self.live.command(*words, cwd=self.folder, env=self.env)
+        return self.live.run_command(*words, cwd=self.folder, env=self.env)
 
     def json(self, *words: str) -> Any:
         done = self.run(*words, "--json")

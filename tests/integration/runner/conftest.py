@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from maestro.testing.supervised import Supervised
+from maestro.testing.supervised import SupervisedRunner
 
-Supervise = Callable[..., Supervised]
+Supervise = Callable[..., SupervisedRunner]
 
 
 @pytest.fixture
 def supervise(tmp_path: Path) -> Iterator[Supervise]:
     """Starts runners, and ends those that are still there."""
-    made: list[Supervised] = []
+    made: list[SupervisedRunner] = []
 
-    def start(*words: str, **order: Any) -> Supervised:
-        made.append(Supervised(tmp_path / f"agent-{len(made)}", words, **order))
+    def start(*words: str, **order: Any) -> SupervisedRunner:
+        made.append(SupervisedRunner(tmp_path / f"agent-{len(made)}", words, **order))
         return made[-1]
 
     yield start
     for one in made:
-        one.end()
+        one.end_processes()
 
 
 @pytest.fixture(params=[True, False], ids=["terminal", "pipes"])

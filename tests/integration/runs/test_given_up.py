@@ -2,138 +2,138 @@
 
 from __future__ import annotations
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 STAYS = 'maestro session report complete "all of it"; touch reported; exec sleep 1000'
 
 
 def nobody(shop: Workshop) -> None:
-    until(lambda: not shop.left(), what="the end of every process")
+    wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
 
 
 def works(shop: Workshop, name: str) -> None:
     def look() -> bool:
-        found = shop.json("session", "list")["sessions"]
+        found = shop.call_json("session", "list")["sessions"]
         return (name, "working") in [(one["name"], one["status"]) for one in found]
 
-    until(look, what=f"the start of {name}")
+    wait_until(look, what=f"the start of {name}")
 
 
 def test_who_cancels_a_runs_own_task_has_stopped_the_run(shop: Workshop) -> None:
-    shop.task("Parser")
-    run = shop.begin("#1", "--", "sleep", "1000")
+    shop.create_task("Parser")
+    run = shop.start_run("#1", "--", "sleep", "1000")
     works(shop, "t1.1")
-    shop.maestro("task", "cancel", "#1", "--reason", "no longer wanted")
-    over = shop.run_over(run)
+    shop.run_maestro("task", "cancel", "#1", "--reason", "no longer wanted")
+    over = shop.wait_for_run_end(run)
     assert (over["status"], over["note"]) == ("stopped", "vc#1 was cancelled: no longer wanted")
-    shop.maestro("run", "show", run, "--follow", exits=1)
-    assert shop.ended("t1.1")["status"] == "stopped"
+    shop.run_maestro("run", "show", run, "--follow", exits=1)
+    assert shop.wait_for_session_end("t1.1")["status"] == "stopped"
     nobody(shop)
 
 
 def test_a_parent_that_is_cancelled_takes_its_run_along(shop: Workshop) -> None:
-    shop.task("All of it")
-    shop.task("Part", "--parent", "#1")
-    run = shop.begin("#1", "--", "sleep", "1000")
+    shop.create_task("All of it")
+    shop.create_task("Part", "--parent", "#1")
+    run = shop.start_run("#1", "--", "sleep", "1000")
     works(shop, "t2.1")
-    shop.maestro("task", "cancel", "#1")
-    assert shop.run_over(run)["status"] == "stopped"
-    assert shop.ended("t2.1")["status"] == "stopped"
-    assert shop.status("#2") == "todo"
+    shop.run_maestro("task", "cancel", "#1")
+    assert shop.wait_for_run_end(run)["status"] == "stopped"
+    assert shop.wait_for_session_end("t2.1")["status"] == "stopped"
+    assert shop.task_status("#2") == "todo"
     nobody(shop)
 
 
 def test_a_task_that_is_cancelled_in_a_run_stops_its_session_and_no_other(shop: Workshop) -> None:
-    shop.task("All of it")
+    shop.create_task("All of it")
     for title in ("One", "Two"):
-        shop.task(title, "--parent", "#1")
-    run = shop.begin("#1", "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.02; done")
+        shop.create_task(title, "--parent", "#1")
+    run = shop.start_run("#1", "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.02; done")
     for name in ("t2.1", "t3.1"):
         works(shop, name)
-    shop.maestro("task", "cancel", "#2")
-    assert shop.ended("t2.1")["status"] == "stopped"
-    assert shop.session("t3.1")["status"] == "working"
+    shop.run_maestro("task", "cancel", "#2")
+    assert shop.wait_for_session_end("t2.1")["status"] == "stopped"
+    assert shop.show_session("t3.1")["status"] == "working"
     (shop.repo / "go").touch()
-    assert shop.run_over(run)["status"] == "completed"
+    assert shop.wait_for_run_end(run)["status"] == "completed"
     nobody(shop)
 
 
 def test_a_task_that_is_deleted_in_a_run_stops_its_session(shop: Workshop) -> None:
-    shop.task("All of it")
+    shop.create_task("All of it")
     for title in ("One", "Two"):
-        shop.task(title, "--parent", "#1")
-    run = shop.begin("#1", "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.02; done")
+        shop.create_task(title, "--parent", "#1")
+    run = shop.start_run("#1", "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.02; done")
     for name in ("t2.1", "t3.1"):
         works(shop, name)
-    shop.maestro("task", "delete", "#2")
-    assert shop.ended("t2.1")["status"] == "stopped"
+    shop.run_maestro("task", "delete", "#2")
+    assert shop.wait_for_session_end("t2.1")["status"] == "stopped"
     (shop.repo / "go").touch()
-    assert shop.run_over(run)["status"] == "completed"
+    assert shop.wait_for_run_end(run)["status"] == "completed"
     nobody(shop)
 
 
 def test_a_task_that_is_taken_from_a_session_that_stays_is_tried_by_another(shop: Workshop) -> None:
-    shop.task("Parser")
-    run = shop.begin("#1", "--attempts", "1", "--", "sh", "-c", "test -e go || exec sleep 1000")
+    shop.create_task("Parser")
+    run = shop.start_run("#1", "--attempts", "1", "--", "sh", "-c", "test -e go || exec sleep 1000")
     works(shop, "t1.1")
     (shop.repo / "go").touch()
-    shop.maestro("task", "release", "#1")
-    over = shop.run_over(run)
+    shop.run_maestro("task", "release", "#1")
+    over = shop.wait_for_run_end(run)
     assert (over["status"], over["tasks"][0]["attempts"]) == ("completed", 2)
-    assert shop.ended("t1.1")["status"] == "stopped"
+    assert shop.wait_for_session_end("t1.1")["status"] == "stopped"
     nobody(shop)
 
 
 def test_a_session_that_gives_its_task_back_has_tried(shop: Workshop) -> None:
-    shop.task("Parser")
-    over = shop.run("#1", "--attempts", "2", "--", "sh", "-c", 'maestro task release "#1"; exec sleep 1000')
+    shop.create_task("Parser")
+    over = shop.run_to_end("#1", "--attempts", "2", "--", "sh", "-c", 'maestro task release "#1"; exec sleep 1000')
     assert (over["status"], over["tasks"][0]["attempts"]) == ("failed", 2)
     assert "The session released its task." in over["note"]
     nobody(shop)
 
 
 def test_a_run_whose_own_task_is_deleted_has_failed_and_says_why(shop: Workshop) -> None:
-    shop.task("Parser")
-    run = shop.begin("#1", "--", "sleep", "1000")
+    shop.create_task("Parser")
+    run = shop.start_run("#1", "--", "sleep", "1000")
     works(shop, "t1.1")
-    shop.maestro("task", "delete", "#1")
-    over = shop.run_over(run)
+    shop.run_maestro("task", "delete", "#1")
+    over = shop.wait_for_run_end(run)
     assert (over["status"], over["note"]) == ("failed", "Its task was deleted.")
-    assert shop.ended("t1.1")["status"] == "stopped"
+    assert shop.wait_for_session_end("t1.1")["status"] == "stopped"
     nobody(shop)
 
 
 def test_a_worker_that_stays_after_its_report_is_ended_by_its_run(shop: Workshop) -> None:
-    shop.task("Parser")
-    over = shop.run("#1", "--", "sh", "-c", STAYS)
+    shop.create_task("Parser")
+    over = shop.run_to_end("#1", "--", "sh", "-c", STAYS)
     assert over["status"] == "completed"
-    live = shop.json("session", "list", "--active")["sessions"]
+    live = shop.call_json("session", "list", "--active")["sessions"]
     assert [(one["name"], one["status"]) for one in live] == [("t1.1", "completed")]
-    assert "done, still running" in shop.maestro("session", "list", "--active")
-    until(lambda: shop.session("t1.1")["ended_at"], what="the end of its moment")
-    assert shop.session("t1.1")["status"] == "completed"
+    assert "done, still running" in shop.run_maestro("session", "list", "--active")
+    wait_until(lambda: shop.show_session("t1.1")["ended_at"], what="the end of its moment")
+    assert shop.show_session("t1.1")["status"] == "completed"
     nobody(shop)
 
 
 def test_attempts_that_failed_in_a_race_stay_failed(shop: Workshop) -> None:
-    shop.task("Parser", "--gate", "test -e whole")
+    shop.create_task("Parser", "--gate", "test -e whole")
     script = "mkdir first 2> /dev/null && exit 3; until [ -e first-failed ]; do sleep 0.02; done; touch whole"
-    run = shop.begin("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", script)
-    until(lambda: "failed" in (shop.status("#2"), shop.status("#3")), what="the end of the first")
+    run = shop.start_run("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", script)
+    wait_until(lambda: "failed" in (shop.task_status("#2"), shop.task_status("#3")), what="the end of the first")
     (shop.repo / "first-failed").touch()
-    over = shop.run_over(run)
+    over = shop.wait_for_run_end(run)
     assert over["status"] == "completed"
     assert sorted(one["status"] for one in over["tasks"]) == ["completed", "failed"]
-    until(lambda: shop.status("#1") == "completed", what="the completion of what was raced for")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the completion of what was raced for")
 
 
 def test_what_is_completed_gives_no_reason_any_more(shop: Workshop) -> None:
-    shop.task("Parser", "--gate", "test -e whole")
+    shop.create_task("Parser", "--gate", "test -e whole")
     script = """
     maestro session report complete first
     until maestro task show $MAESTRO_TASK_IDS --json | grep -q '"status":"in_progress"'; do sleep 0.1; done
     touch whole; maestro session report complete second"""
-    shop.spawn("--task", "#1", "--", "sh", "-c", script)
-    until(lambda: shop.status("#1") == "completed", what="the second verdict")
-    assert shop.json("task", "show", "#1")["reason"] == ""
+    shop.spawn_session("--task", "#1", "--", "sh", "-c", script)
+    wait_until(lambda: shop.task_status("#1") == "completed", what="the second verdict")
+    assert shop.call_json("task", "show", "#1")["reason"] == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 # One line each, so that what several write at once does not mix.
@@ -18,13 +18,13 @@ FLAKY = 'echo x >> "tries-$MAESTRO_TASK_IDS"; test $(wc -l < "tries-$MAESTRO_TAS
 def graph(shop: Workshop, *, size: int, seed: int) -> dict[str, set[str]]:
     """Tasks below #1 that depend on earlier ones: each id with those it waits for."""
     chance = random.Random(seed)
-    shop.task("All of it")
+    shop.create_task("All of it")
     made: list[dict[str, str]] = []
     needs: dict[str, set[str]] = {}
     for number in range(size):
         before = chance.sample(made, k=min(len(made), chance.randrange(3)))
         words = [word for one in before for word in ("--depends-on", one["ref"])]
-        made.append(shop.task(f"Part {number}", "--parent", "#1", *words))
+        made.append(shop.create_task(f"Part {number}", "--parent", "#1", *words))
         needs[made[-1]["id"]] = {one["id"] for one in before}
     return needs
 
@@ -36,197 +36,202 @@ def is_legal(order: list[str], needs: dict[str, set[str]]) -> bool:
 @pytest.mark.parametrize("strategy", ["dag", "batch", "pipeline"])
 def test_a_graph_is_worked_off_in_a_legal_order_and_each_task_once(shop: Workshop, strategy: str) -> None:
     needs = graph(shop, size=8, seed=len(strategy))
-    over = shop.run("#1", "--strategy", strategy, "--", "sh", "-c", NOTES.format(file="order"))
+    over = shop.run_to_end("#1", "--strategy", strategy, "--", "sh", "-c", NOTES.format(file="order"))
     assert (over["status"], over["counts"]) == ("completed", {"completed": 8})
-    order = shop.lines("order")
+    order = shop.read_words("order")
     assert sorted(order) == sorted(needs) and is_legal(order, needs)
-    assert shop.status("#1") == "completed"
+    assert shop.task_status("#1") == "completed"
     assert [one["attempts"] for one in over["tasks"]] == [1] * 8
 
 
 def test_no_more_at_once_than_asked_for(shop: Workshop) -> None:
-    shop.task("All of it")
+    shop.create_task("All of it")
     for number in range(4):
-        shop.task(f"Part {number}", "--parent", "#1")
+        shop.create_task(f"Part {number}", "--parent", "#1")
     script = "mkdir lock || echo two >> clash; while [ ! -e go ]; do sleep 0.01; done; rmdir lock"
-    run_id = shop.begin("#1", "--max-parallel", "1", "--", "sh", "-c", script)
-    until(lambda: (shop.repo / "lock").exists(), what="the first")
+    run_id = shop.start_run("#1", "--max-parallel", "1", "--", "sh", "-c", script)
+    wait_until(lambda: (shop.repo / "lock").exists(), what="the first")
     (shop.repo / "go").touch()
-    assert shop.run_over(run_id)["status"] == "completed"
-    assert shop.lines("clash") == []
+    assert shop.wait_for_run_end(run_id)["status"] == "completed"
+    assert shop.read_words("clash") == []
 
 
 def test_a_task_without_any_below_it_is_run_itself(shop: Workshop) -> None:
-    shop.task("Alone")
-    done = shop.live.command("run", "#1", "--", "sh", "-c", "echo x >> n", cwd=shop.repo)  # followed to its end
+    shop.create_task("Alone")
+    done = shop.live.run_command("run", "#1", "--", "sh", "-c", "echo x >> n", cwd=shop.repo)  # followed to its end
     assert done.returncode == 0 and b"completed" in done.stdout
-    assert shop.status("#1") == "completed" and shop.lines("n") == ["x"]
-    shop.maestro("run", "#1", "--", "true", exits=5)
+    assert shop.task_status("#1") == "completed" and shop.read_words("n") == ["x"]
+    shop.run_maestro("run", "#1", "--", "true", exits=5)
 
 
 def test_a_flaky_task_is_tried_again(shop: Workshop) -> None:
-    shop.task("Flaky")
-    over = shop.run("#1", "--", "sh", "-c", FLAKY)
+    shop.create_task("Flaky")
+    over = shop.run_to_end("#1", "--", "sh", "-c", FLAKY)
     assert (over["status"], over["tasks"][0]["attempts"]) == ("completed", 2)
 
 
 def test_what_keeps_failing_is_given_up_and_named(shop: Workshop) -> None:
-    shop.task("All of it")
-    shop.task("Hopeless", "--parent", "#1")
-    shop.task("After it", "--parent", "#1", "--depends-on", "#2")
-    over = shop.run("#1", "--attempts", "1", "--", "sh", "-c", "echo x >> n; test -e hope")
+    shop.create_task("All of it")
+    shop.create_task("Hopeless", "--parent", "#1")
+    shop.create_task("After it", "--parent", "#1", "--depends-on", "#2")
+    over = shop.run_to_end("#1", "--attempts", "1", "--", "sh", "-c", "echo x >> n; test -e hope")
     assert over["status"] == "failed"
     assert "vc#2" in over["note"] and "vc#3" in over["note"]
-    assert shop.lines("n") == ["x"]
+    assert shop.read_words("n") == ["x"]
 
 
 def test_a_resume_of_a_failed_run_tries_anew(shop: Workshop) -> None:
-    shop.task("Hopeless")
-    over = shop.run("#1", "--attempts", "1", "--", "test", "-e", "hope")
+    shop.create_task("Hopeless")
+    over = shop.run_to_end("#1", "--attempts", "1", "--", "test", "-e", "hope")
     assert over["status"] == "failed"
     (shop.repo / "hope").touch()
-    shop.live.command("run", "resume", over["id"], cwd=shop.repo)
-    again = shop.run_over(over["id"])
+    shop.live.run_command("run", "resume", over["id"], cwd=shop.repo)
+    again = shop.wait_for_run_end(over["id"])
     assert (again["status"], again["tasks"][0]["attempts"]) == ("completed", 2)
 
 
 def test_tries_are_counted_from_the_resume(shop: Workshop) -> None:
-    shop.task("Hopeless")
-    over = shop.run("#1", "--attempts", "2", "--", "sh", "-c", "echo x >> n; false")
-    assert (over["status"], len(shop.lines("n"))) == ("failed", 2)
-    shop.live.command("run", "resume", over["id"], cwd=shop.repo)
-    again = shop.run_over(over["id"])
-    assert (again["status"], len(shop.lines("n"))) == ("failed", 4)
+    shop.create_task("Hopeless")
+    over = shop.run_to_end("#1", "--attempts", "2", "--", "sh", "-c", "echo x >> n; false")
+    assert (over["status"], len(shop.read_words("n"))) == ("failed", 2)
+    shop.live.run_command("run", "resume", over["id"], cwd=shop.repo)
+    again = shop.wait_for_run_end(over["id"])
+    assert (again["status"], len(shop.read_words("n"))) == ("failed", 4)
     assert again["resumed_at"] is not None
 
 
 def test_a_run_is_not_resumed_beside_another_of_the_same_task(shop: Workshop) -> None:
-    shop.task("Long")
-    first = shop.run("#1", "--attempts", "1", "--", "false")
-    shop.maestro("task", "reopen", "#1")
-    second = shop.begin("#1", "--", "sleep", "1000")
-    assert second in shop.maestro("run", "resume", first["id"], exits=5)
+    shop.create_task("Long")
+    first = shop.run_to_end("#1", "--attempts", "1", "--", "false")
+    shop.run_maestro("task", "reopen", "#1")
+    second = shop.start_run("#1", "--", "sleep", "1000")
+    assert second in shop.run_maestro("run", "resume", first["id"], exits=5)
 
 
 def test_a_run_that_is_stopped_stops_its_sessions_and_goes_on_when_it_is_resumed(shop: Workshop) -> None:
-    shop.task("Long")
+    shop.create_task("Long")
     script = "echo x >> n; test -e quick || sleep 1000"
-    run_id = shop.begin("#1", "--", "sh", "-c", script)
-    until(lambda: shop.lines("n") == ["x"], what="its start")
-    assert shop.json("run", "stop", run_id)["status"] == "stopped"
-    until(lambda: not shop.left(), what="the end of every process")
-    until(lambda: shop.json("task", "show", "#1")["ready"], what="the task to be given back")
-    shop.maestro("run", "stop", run_id, exits=5)
+    run_id = shop.start_run("#1", "--", "sh", "-c", script)
+    wait_until(lambda: shop.read_words("n") == ["x"], what="its start")
+    assert shop.call_json("run", "stop", run_id)["status"] == "stopped"
+    wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
+    wait_until(lambda: shop.call_json("task", "show", "#1")["ready"], what="the task to be given back")
+    shop.run_maestro("run", "stop", run_id, exits=5)
     (shop.repo / "quick").touch()
-    shop.live.command("run", "resume", run_id, cwd=shop.repo)
-    assert shop.run_over(run_id)["status"] == "completed"
-    assert shop.lines("n") == ["x", "x"]
+    shop.live.run_command("run", "resume", run_id, cwd=shop.repo)
+    assert shop.wait_for_run_end(run_id)["status"] == "completed"
+    assert shop.read_words("n") == ["x", "x"]
 
 
 def test_a_run_that_is_stopped_at_once_leaves_nothing_running(shop: Workshop) -> None:
-    shop.task("All of it")
+    shop.create_task("All of it")
     for number in range(4):
-        shop.task(f"Part {number}", "--parent", "#1")
-    run_id = shop.begin("#1", "--", "sleep", "1000")
-    shop.maestro("run", "stop", run_id)
-    until(lambda: all(one["status"] == "stopped" for one in shop.json("session", "list")["sessions"]), what="the end")
-    until(lambda: not shop.left(), what="the end of every process")
+        shop.create_task(f"Part {number}", "--parent", "#1")
+    run_id = shop.start_run("#1", "--", "sleep", "1000")
+    shop.run_maestro("run", "stop", run_id)
+    wait_until(
+        lambda: all(one["status"] == "stopped" for one in shop.call_json("session", "list")["sessions"]),
+        what="the end",
+    )
+    wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
 
 
 def test_a_race_has_one_winner_and_stops_the_rest(shop: Workshop) -> None:
-    shop.task("Fast")
+    shop.create_task("Fast")
     script = "echo $MAESTRO_TASK_IDS >> n; if mkdir first; then while [ $(wc -l < n) -lt 3 ]; do sleep 0.01; done; else sleep 1000; fi"
-    over = shop.run("#1", "--strategy", "race", "--attempts", "3", "--", "sh", "-c", script)
+    over = shop.run_to_end("#1", "--strategy", "race", "--attempts", "3", "--", "sh", "-c", script)
     assert over["status"] == "completed"
     assert sorted(one["status"] for one in over["tasks"]) == ["cancelled", "cancelled", "completed"]
-    assert shop.status("#1") == "completed"
-    until(lambda: not shop.left(), what="the end of the losers")
+    assert shop.task_status("#1") == "completed"
+    wait_until(lambda: not shop.remaining_pids(), what="the end of the losers")
 
 
 def test_a_race_is_won_by_the_first_that_passes_its_gates(shop: Workshop) -> None:
-    shop.task("Fast", "--gate", "test -e good")
+    shop.create_task("Fast", "--gate", "test -e good")
     script = "if mkdir first; then exit 0; else touch good; fi"
-    over = shop.run("#1", "--strategy", "race", "--attempts", "2", "--max-parallel", "1", "--", "sh", "-c", script)
+    over = shop.run_to_end(
+        "#1", "--strategy", "race", "--attempts", "2", "--max-parallel", "1", "--", "sh", "-c", script
+    )
     assert over["status"] == "completed"
     assert sorted(one["status"] for one in over["tasks"]) == ["completed", "failed"]
 
 
 def test_gates_are_judged_and_their_evidence_is_kept(shop: Workshop) -> None:
-    shop.task("Judged", "--gate", "echo all is well; test -e good", "--gate", "echo second")
+    shop.create_task("Judged", "--gate", "echo all is well; test -e good", "--gate", "echo second")
     script = "echo x >> n; if [ $(wc -l < n) -ge 2 ]; then touch good; fi"
-    over = shop.run("#1", "--", "sh", "-c", script)
+    over = shop.run_to_end("#1", "--", "sh", "-c", script)
     assert (over["status"], over["tasks"][0]["attempts"]) == ("completed", 2)
-    results = shop.json("task", "show", "#1")["evidence"]
+    results = shop.call_json("task", "show", "#1")["evidence"]
     told = [(one["command"].split(";")[0], one["passed"], one["exit_code"]) for one in results]
     assert sorted(told) == [("echo all is well", False, 1), ("echo all is well", True, 0), ("echo second", True, 0)]
-    assert "all is well" in shop.maestro("task", "gate", results[-1]["id"])
+    assert "all is well" in shop.run_maestro("task", "gate", results[-1]["id"])
 
 
 def test_a_race_does_not_take_tasks_that_were_there_for_attempts(shop: Workshop) -> None:
-    shop.task("All of it")
-    shop.task("Real work", "--parent", "#1")
-    shop.task("More real work", "--parent", "#1")
-    shop.maestro("run", "#1", "--strategy", "race", "--detach", "--", "true", exits=5)
-    assert (shop.status("#2"), shop.status("#3")) == ("todo", "todo")
+    shop.create_task("All of it")
+    shop.create_task("Real work", "--parent", "#1")
+    shop.create_task("More real work", "--parent", "#1")
+    shop.run_maestro("run", "#1", "--strategy", "race", "--detach", "--", "true", exits=5)
+    assert (shop.task_status("#2"), shop.task_status("#3")) == ("todo", "todo")
 
 
 def test_a_run_that_cannot_start_anything_says_so(shop: Workshop) -> None:
-    shop.task("Parser")
-    done = shop.live.command("run", "#1", "--member", "nobody", "--detach", "--", "true", cwd=shop.repo)
+    shop.create_task("Parser")
+    done = shop.live.run_command("run", "#1", "--member", "nobody", "--detach", "--", "true", cwd=shop.repo)
     assert done.returncode == 6 and b"nobody" in done.stderr
 
 
 def test_the_timeline_of_a_run_tells_it_from_beginning_to_end(shop: Workshop) -> None:
-    shop.task("Parser")
-    run_id = shop.run("#1", "--", "true")["id"]
-    (session,) = shop.json("session", "list")["sessions"]
-    kinds = [one["kind"] for one in shop.json("timeline", "--run", run_id)["moments"]]
+    shop.create_task("Parser")
+    run_id = shop.run_to_end("#1", "--", "true")["id"]
+    (session,) = shop.call_json("session", "list")["sessions"]
+    kinds = [one["kind"] for one in shop.call_json("timeline", "--run", run_id)["moments"]]
     assert kinds.index("run.started") < kinds.index("task.started") < kinds.index("task.completed")
     assert kinds[-1] == "run.ended" and "run.attempt" in kinds
     assert "session.registered" in kinds or "session.spawned" in kinds
-    assert "vc#1" in shop.maestro("timeline", "--session", session["id"])
-    shop.maestro("timeline", exits=2)
+    assert "vc#1" in shop.run_maestro("timeline", "--session", session["id"])
+    shop.run_maestro("timeline", exits=2)
 
 
 def test_prompt_files_are_for_their_owner_alone(shop: Workshop) -> None:
-    made = shop.spawn("--name", "parser", "--", "true")
-    folder: Path = shop.folder(made["id"])
+    made = shop.spawn_session("--name", "parser", "--", "true")
+    folder: Path = shop.runner_folder(made["id"])
     assert folder.stat().st_mode & 0o077 == 0
 
 
 def test_what_was_completed_before_a_race_has_won_nothing(shop: Workshop) -> None:
-    shop.task("Fast", "--gate", "test -e good")
-    shop.task("Preparation", "--parent", "#1")
-    shop.maestro("task", "start", "#2")
-    shop.maestro("task", "complete", "#2")
-    until(lambda: shop.json("task", "show", "#1")["reason"], what="the gate's word on the parent")
-    over = shop.run("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "touch good; echo x >> n")
-    assert over["status"] == "completed" and shop.lines("n")
+    shop.create_task("Fast", "--gate", "test -e good")
+    shop.create_task("Preparation", "--parent", "#1")
+    shop.run_maestro("task", "start", "#2")
+    shop.run_maestro("task", "complete", "#2")
+    wait_until(lambda: shop.call_json("task", "show", "#1")["reason"], what="the gate's word on the parent")
+    over = shop.run_to_end("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "touch good; echo x >> n")
+    assert over["status"] == "completed" and shop.read_words("n")
     assert {one["ref"] for one in over["tasks"]} == {"vc#3", "vc#4"}
-    assert shop.status("#1") == "completed"
+    assert shop.task_status("#1") == "completed"
 
 
 def test_a_task_can_be_raced_again(shop: Workshop) -> None:
-    shop.task("Fast")
-    first = shop.run("#1", "--strategy", "race", "--attempts", "2", "--", "true")
-    shop.maestro("task", "reopen", "#1")
-    second = shop.run("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "echo x >> n")
+    shop.create_task("Fast")
+    first = shop.run_to_end("#1", "--strategy", "race", "--attempts", "2", "--", "true")
+    shop.run_maestro("task", "reopen", "#1")
+    second = shop.run_to_end("#1", "--strategy", "race", "--attempts", "2", "--", "sh", "-c", "echo x >> n")
     assert (first["status"], second["status"]) == ("completed", "completed")
-    assert shop.lines("n") and not {one["id"] for one in first["tasks"]} & {one["id"] for one in second["tasks"]}
+    assert shop.read_words("n") and not {one["id"] for one in first["tasks"]} & {one["id"] for one in second["tasks"]}
 
 
 def test_work_that_is_discovered_is_linked_to_where_it_was_found(shop: Workshop) -> None:
-    shop.task("All of it")
-    shop.task("Parser", "--parent", "#1")
+    shop.create_task("All of it")
+    shop.create_task("Parser", "--parent", "#1")
     script = "maestro task create 'A leak in the lexer' --found-in $MAESTRO_TASK_IDS"
-    over = shop.run("#1", "--", "sh", "-c", script)
+    over = shop.run_to_end("#1", "--", "sh", "-c", script)
     assert over["status"] == "completed"  # it is not part of the run
     assert [(one["ref"], one["status"]) for one in over["found"]] == [("vc#3", "todo")]
-    assert "discovered: vc#3" in shop.maestro("run", "show", over["id"])
-    assert shop.json("task", "show", "#3")["origin"]["ref"] == "vc#2"
-    assert "vc#2  Parser" in shop.maestro("task", "show", "#3")
-    assert "vc#3" in shop.maestro("task", "show", "#2")
+    assert "discovered: vc#3" in shop.run_maestro("run", "show", over["id"])
+    assert shop.call_json("task", "show", "#3")["origin"]["ref"] == "vc#2"
+    assert "vc#2  Parser" in shop.run_maestro("task", "show", "#3")
+    assert "vc#3" in shop.run_maestro("task", "show", "#2")
     created = [
-        one["data"] for one in shop.json("timeline", "--task", "#3")["moments"] if one["kind"] == "task.created"
+        one["data"] for one in shop.call_json("timeline", "--task", "#3")["moments"] if one["kind"] == "task.created"
     ]
     assert [one["found_in"] for one in created] == ["vc#2"]

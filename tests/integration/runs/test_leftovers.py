@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maestro.system.processes import Process, look_up
-from maestro.testing.supervised import until
+from maestro.system.processes import Process, find_process
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 # Two processes, one of which leaves the group; each writes who it is.
@@ -20,42 +20,42 @@ def started(path: Path, many: int = 2) -> list[Process]:
         found = path.read_text().split() if path.exists() else []
         return found if len(found) >= many else None
 
-    found = [look_up(int(pid)) for pid in until(look, what="the start of all")]
+    found = [find_process(int(pid)) for pid in wait_until(look, what="the start of all")]
     return [one for one in found if one is not None]
 
 
 def is_there(process: Process) -> bool:
     """Whether it runs: one that only waits for somebody to take note of its end does not."""
-    now = look_up(process.pid)
-    return now is not None and now.started == process.started and not now.ended
+    now = find_process(process.pid)
+    return now is not None and now.started == process.started and not now.has_ended
 
 
 def gone(processes: list[Process]) -> None:
-    until(lambda: not [one for one in processes if is_there(one)], what="the end of every process")
+    wait_until(lambda: not [one for one in processes if is_there(one)], what="the end of every process")
 
 
 def test_who_cancels_a_task_ends_its_gate(shop: Workshop) -> None:
-    shop.task("Parser", "--gate", HANGS)
-    shop.spawn("--task", "#1", "--", "true")
+    shop.create_task("Parser", "--gate", HANGS)
+    shop.spawn_session("--task", "#1", "--", "true")
     there = started(shop.repo / "pids")
-    shop.maestro("task", "cancel", "#1")
+    shop.run_maestro("task", "cancel", "#1")
     gone(there)
 
 
 def test_a_gate_that_takes_too_long_ends_with_who_left_its_group(shop: Workshop) -> None:
-    shop.maestro("config", "set", "gate_seconds", "1")
+    shop.run_maestro("config", "set", "gate_seconds", "1")
     shop.live.stop()
     shop.live.start()
-    shop.task("Parser", "--gate", HANGS)
-    shop.spawn("--task", "#1", "--", "true")
+    shop.create_task("Parser", "--gate", HANGS)
+    shop.spawn_session("--task", "#1", "--", "true")
     there = started(shop.repo / "pids")
     gone(there)
-    until(lambda: shop.status("#1") == "failed", what="the verdict")
+    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict")
 
 
 def test_a_server_ends_the_gate_of_the_one_before_it_and_then_begins_anew(shop: Workshop) -> None:
-    shop.task("Parser", "--gate", HANGS)
-    shop.spawn("--task", "#1", "--", "true")
+    shop.create_task("Parser", "--gate", HANGS)
+    shop.spawn_session("--task", "#1", "--", "true")
     before = started(shop.repo / "pids")
     shop.live.kill()
     assert all(is_there(one) for one in before)
@@ -63,7 +63,7 @@ def test_a_server_ends_the_gate_of_the_one_before_it_and_then_begins_anew(shop: 
     after = [one for one in started(shop.repo / "pids", many=4) if is_there(one)]
     assert len(after) == 2
     assert not [one for one in before if is_there(one)]
-    shop.maestro("task", "cancel", "#1")
+    shop.run_maestro("task", "cancel", "#1")
     gone(after)
 
 
@@ -79,31 +79,31 @@ def hang_in_set_up(shop: Workshop) -> Path:
 
 def test_a_set_up_command_that_hangs_holds_nobody_up_and_can_be_stopped(shop: Workshop) -> None:
     pids = hang_in_set_up(shop)
-    shop.task("Parser")
-    made = shop.spawn("--task", "#1", "--name", "parser", "--worktree", "--", "true")
+    shop.create_task("Parser")
+    made = shop.spawn_session("--task", "#1", "--name", "parser", "--worktree", "--", "true")
     assert made["status"] == "spawning"
     there = started(pids)
-    assert "stopped" in shop.maestro("session", "stop", "parser")
+    assert "stopped" in shop.run_maestro("session", "stop", "parser")
     gone(there)
-    assert shop.session("parser")["status"] == "stopped"
-    assert shop.json("task", "show", "#1")["ready"]
+    assert shop.show_session("parser")["status"] == "stopped"
+    assert shop.call_json("task", "show", "#1")["ready"]
     assert "never retrieved" not in (shop.live.home / "server.log").read_text()
 
 
 def test_a_session_that_is_ended_while_it_is_set_up_never_gets_a_program(shop: Workshop) -> None:
     pids = hang_in_set_up(shop)
-    shop.spawn("--name", "parser", "--worktree", "--", "touch", str(shop.live.home / "never"))
+    shop.spawn_session("--name", "parser", "--worktree", "--", "touch", str(shop.live.home / "never"))
     there = started(pids)
-    shop.maestro("session", "end", "parser", "--status", "stopped")
+    shop.run_maestro("session", "end", "parser", "--status", "stopped")
     gone(there)
     assert not (shop.live.home / "never").exists()
 
 
 def test_a_run_that_is_stopped_ends_what_it_was_setting_up(shop: Workshop) -> None:
     pids = hang_in_set_up(shop)
-    shop.task("Parser")
-    run = shop.begin("#1", "--worktree", "--", "true")
+    shop.create_task("Parser")
+    run = shop.start_run("#1", "--worktree", "--", "true")
     there = started(pids)
-    shop.maestro("run", "stop", run)
+    shop.run_maestro("run", "stop", run)
     gone(there)
-    until(lambda: shop.json("task", "show", "#1")["ready"], what="the task's release")
+    wait_until(lambda: shop.call_json("task", "show", "#1")["ready"], what="the task's release")

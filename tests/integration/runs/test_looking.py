@@ -2,70 +2,72 @@
 
 from __future__ import annotations
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 
 def test_runs_are_listed_with_their_task_and_found_by_it_or_a_part_of_their_id(shop: Workshop) -> None:
-    shop.task("Parser")
-    run = shop.run("#1", "--", "true")["id"]
-    assert "vc#1  Parser" in shop.maestro("run", "list")
+    shop.create_task("Parser")
+    run = shop.run_to_end("#1", "--", "true")["id"]
+    assert "vc#1  Parser" in shop.run_maestro("run", "list")
     for name in ("#1", run[-6:], run[:-2], run):
-        assert shop.json("run", "show", name)["id"] == run
-    assert "did you mean `maestro run list`" in shop.maestro("run", "lsit", exits=2)
+        assert shop.call_json("run", "show", name)["id"] == run
+    assert "did you mean `maestro run list`" in shop.run_maestro("run", "lsit", exits=2)
 
 
 def test_the_board_shows_live_runs_and_who_holds_what_by_name(shop: Workshop) -> None:
-    shop.task("Parser")
-    run = shop.begin("#1", "--", "sleep", "1000")
-    until(lambda: shop.status("#1") == "in_progress", what="the start")
-    shown = shop.maestro()
+    shop.create_task("Parser")
+    run = shop.start_run("#1", "--", "sleep", "1000")
+    wait_until(lambda: shop.task_status("#1") == "in_progress", what="the start")
+    shown = shop.run_maestro()
     assert run in shown and "held by t1.1" in shown
-    assert "vc#1 Parser" in shop.maestro("session", "show", "t1.1")
-    shop.maestro("session", "stop", "t1.1", "--timeout", "20s")
-    shop.maestro("run", "stop", run)
+    assert "vc#1 Parser" in shop.run_maestro("session", "show", "t1.1")
+    shop.run_maestro("session", "stop", "t1.1", "--timeout", "20s")
+    shop.run_maestro("run", "stop", run)
 
 
 def test_a_session_that_has_ended_has_no_lease_that_runs(shop: Workshop) -> None:
-    shop.spawn("--name", "parser", "--", "true")
-    shop.ended("parser")
-    assert "is valid (until" not in shop.maestro("session", "explain", "parser")
+    shop.spawn_session("--name", "parser", "--", "true")
+    shop.wait_for_session_end("parser")
+    assert "is valid (until" not in shop.run_maestro("session", "explain", "parser")
 
 
 def test_a_gate_is_shown_by_its_task(shop: Workshop) -> None:
-    shop.task("Parser", "--gate", "echo not whole; exit 3")
-    assert "No gate of vc#1 has run" in shop.maestro("task", "gate", "#1", exits=6)
-    shop.spawn("--task", "#1", "--", "true")
-    until(lambda: shop.status("#1") == "failed", what="the verdict")
-    assert shop.maestro("task", "gate", "#1") == "not whole\n"
+    shop.create_task("Parser", "--gate", "echo not whole; exit 3")
+    assert "No gate of vc#1 has run" in shop.run_maestro("task", "gate", "#1", exits=6)
+    shop.spawn_session("--task", "#1", "--", "true")
+    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict")
+    assert shop.run_maestro("task", "gate", "#1") == "not whole\n"
 
 
 def test_what_a_program_has_taken_in_does_not_come_back_when_it_ends(shop: Workshop) -> None:
-    shop.spawn("--name", "parser", "--subject", "Parser", "--message", "All of it.", "--", "sh", "-c", "read -r line")
-    shop.maestro("session", "prompt", "parser", "Also this.")
-    shop.ended("parser")
-    shop.maestro(
+    shop.spawn_session(
+        "--name", "parser", "--subject", "Parser", "--message", "All of it.", "--", "sh", "-c", "read -r line"
+    )
+    shop.run_maestro("session", "prompt", "parser", "Also this.")
+    shop.wait_for_session_end("parser")
+    shop.run_maestro(
         "session", "spawn", "--subject", "Lexer", "--message", "All of it.", "--", "no-such-program", exits=1
     )
     kinds = ("mail.rerouted", "mail.expired")
 
     def settled() -> bool:
-        return any(kind in shop.maestro("events", "--limit", "500") for kind in kinds)
+        return any(kind in shop.run_maestro("events", "--limit", "500") for kind in kinds)
 
-    until(settled, what="the end of the second directive")
-    inbox = [one["subject"] for one in shop.json("mail", "inbox", "--peek")["messages"]]
+    wait_until(settled, what="the end of the second directive")
+    inbox = [one["subject"] for one in shop.call_json("mail", "inbox", "--peek")["messages"]]
     assert [subject for subject in inbox if not subject.endswith("has failed")] == []
 
 
 def test_after_a_crash_nobody_is_advised_to_resume_what_a_run_does_again(shop: Workshop) -> None:
-    shop.task("Parser")
-    run = shop.begin("#1", "--", "sleep", "1000")
-    until(lambda: len(shop.notes()) == 1, what="its start")
-    until(lambda: shop.status("#1") == "in_progress", what="its claim")
+    shop.create_task("Parser")
+    run = shop.start_run("#1", "--", "sleep", "1000")
+    wait_until(lambda: len(shop.runner_notes()) == 1, what="its start")
+    wait_until(lambda: shop.task_status("#1") == "in_progress", what="its claim")
     shop.live.kill()
     shop.close()
     shop.live.start()
-    fates = {one["name"]: one["fate"] for one in shop.json("recovery")["sessions"]}
+    fates = {one["name"]: one["fate"] for one in shop.call_json("recovery")["sessions"]}
     assert fates == {"t1.1": "redone"}
-    assert "session resume" not in shop.maestro("recovery")
-    shop.maestro("run", "stop", run)
+    assert "session resume" not in shop.run_maestro("recovery")
+    shop.run_maestro("run", "stop", run)

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from maestro.client.start import AGENT_MARKS
+from maestro.client.server_start import AGENT_MARKS
 from maestro.core import limits
 from maestro.server.secrets import Secrets
 from maestro.testing.live import PYTHON_CLIENT
-from maestro.testing.supervised import identity, until
+from maestro.testing.supervised import process_identity, wait_until
 from maestro.testing.workshop import Workshop
 
 # Outlives its terminal, says that it runs, keeps what it was told, starts its worker once, and stays.
@@ -34,30 +34,32 @@ exec sleep 1000
 
 
 def lead(shop: Workshop, *words: str, script: str = LEAD) -> dict[str, Any]:
-    return shop.spawn("--name", "lead", "--mode", "coordinate", "--grant", "full", *words, "--", "sh", "-c", script)
+    return shop.spawn_session(
+        "--name", "lead", "--mode", "coordinate", "--grant", "full", *words, "--", "sh", "-c", script
+    )
 
 
 @pytest.fixture
 def team(shop: Workshop) -> tuple[str, str]:
     """A coordinator and its worker, both at work: their ids."""
-    shop.task("Parser")
+    shop.create_task("Parser")
     made = lead(shop)
-    until(lambda: shop.lines("up") and shop.lines("works"), what="both at work")
-    worker = shop.session("w")
-    until(lambda: shop.session("w")["status"] == "working", what="the worker's report")
+    wait_until(lambda: shop.read_words("up") and shop.read_words("works"), what="both at work")
+    worker = shop.show_session("w")
+    wait_until(lambda: shop.show_session("w")["status"] == "working", what="the worker's report")
     return made["id"], worker["id"]
 
 
 def note(shop: Workshop, session_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((shop.folder(session_id) / "runner.json").read_bytes())
+    found: dict[str, Any] = json.loads((shop.runner_folder(session_id) / "runner.json").read_bytes())
     return found
 
 
 def started(shop: Workshop, times: int) -> list[str]:
     """How the coordinator called itself at each start, once it was started so often and runs."""
-    until(lambda: len(shop.lines("up")) == times, what=f"start {times}")
-    until(lambda: shop.session("lead")["status"] == "working", what="its report")
-    return shop.lines("starts")
+    wait_until(lambda: len(shop.read_words("up")) == times, what=f"start {times}")
+    wait_until(lambda: shop.show_session("lead")["status"] == "working", what="its report")
+    return shop.read_words("starts")
 
 
 def kill_runner(shop: Workshop, session_id: str) -> None:
@@ -76,16 +78,16 @@ def test_a_coordinator_is_started_again_as_itself(
     kill(shop, boss)
     first, second = started(shop, 2)
     assert first == second and first.startswith(boss), "not the same session with the same token"
-    assert shop.session("w")["parent_id"] == boss
-    subjects = [one["subject"] for one in shop.json("mail", "inbox", "--of", "w", "--all")["messages"]]
+    assert shop.show_session("w")["parent_id"] == boss
+    subjects = [one["subject"] for one in shop.call_json("mail", "inbox", "--of", "w", "--all")["messages"]]
     assert "Your coordinator lead is started again" in subjects
-    assert shop.lines("works") == [worker], "its worker was left alone"
-    assert not shop.json("ask", "list")["asks"]
+    assert shop.read_words("works") == [worker], "its worker was left alone"
+    assert not shop.call_json("ask", "list")["asks"]
 
 
 def test_what_was_said_meanwhile_comes_first(shop: Workshop, team: tuple[str, str]) -> None:
     boss, _ = team
-    sent = shop.json("mail", "send", "lead", "--subject", "The plan", "--message", "Is <it> still the same?")
+    sent = shop.call_json("mail", "send", "lead", "--subject", "The plan", "--message", "Is <it> still the same?")
     kill_runner(shop, boss)
     started(shop, 2)
     prompt = (shop.repo / "prompt-2").read_text()
@@ -93,7 +95,7 @@ def test_what_was_said_meanwhile_comes_first(shop: Workshop, team: tuple[str, st
     assert "<resumed " in head and 'ended_as="lost"' in head and rest
     assert f'id="{sent["id"]}"' in head and "Is &lt;it&gt; still the same?" in head
     assert "<resumed " not in (shop.repo / "prompt-1").read_text()
-    unread = shop.json("mail", "inbox", "--of", "lead")["messages"]
+    unread = shop.call_json("mail", "inbox", "--of", "lead")["messages"]
     assert "The plan" in [one["subject"] for one in unread], "it lies in its box, unread"
 
 
@@ -104,42 +106,42 @@ def test_what_was_said_meanwhile_comes_first(shop: Workshop, team: tuple[str, st
 )
 def test_one_that_ended_itself_stays_ended(shop: Workshop, script: str) -> None:
     made = lead(shop, script=f"echo x >> n; {script}")
-    shop.ended("lead")
-    until(lambda: not shop.left(), what="the end of every process")
+    shop.wait_for_session_end("lead")
+    wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
     shop.live.stop()
     shop.live.start()
-    assert shop.session(made["id"])["ended_at"] and shop.lines("n") == ["x"]
-    assert shop.json("recovery") | {"started_at": ""} == {
+    assert shop.show_session(made["id"])["ended_at"] and shop.read_words("n") == ["x"]
+    assert shop.call_json("recovery") | {"started_at": ""} == {
         "started_at": "", "rebooted": False, "sessions": [], "runs": []
     }  # fmt: skip
 
 
 def test_one_that_was_stopped_stays_stopped(shop: Workshop, team: tuple[str, str]) -> None:
     boss, _ = team
-    shop.maestro("session", "stop", "lead")
-    assert shop.ended(boss)["status"] == "stopped"
+    shop.run_maestro("session", "stop", "lead")
+    assert shop.wait_for_session_end(boss)["status"] == "stopped"
     shop.live.kill()
     shop.live.start()
-    assert [(one["name"], one["fate"]) for one in shop.json("recovery")["sessions"]] == [("w", "alive")]
-    assert shop.session(boss)["status"] == "stopped" and len(shop.lines("up")) == 1
+    assert [(one["name"], one["fate"]) for one in shop.call_json("recovery")["sessions"]] == [("w", "alive")]
+    assert shop.show_session(boss)["status"] == "stopped" and len(shop.read_words("up")) == 1
 
 
 def test_one_that_crashes_again_and_again_is_given_up_and_its_workers_adopted(shop: Workshop) -> None:
-    shop.task("Parser")
+    shop.create_task("Parser")
     (shop.repo / "crash").write_text(LEAD.replace("exec sleep 1000\n", "exit 7\n"))
     begin = "maestro session spawn --name lead --mode coordinate --grant full -- sh crash; exec sleep 1000"
-    above = shop.spawn("--name", "above", "--mode", "coordinate", "--grant", "full", "--", "sh", "-c", begin)
-    until(lambda: shop.lines("works"), what="the worker")
-    until(lambda: shop.session("w")["parent_id"] == above["id"], what="the adoption")
-    assert len(shop.lines("up")) == 1 + len(limits.resume_after_seconds)
-    assert shop.session("lead")["status"] == "failed"
+    above = shop.spawn_session("--name", "above", "--mode", "coordinate", "--grant", "full", "--", "sh", "-c", begin)
+    wait_until(lambda: shop.read_words("works"), what="the worker")
+    wait_until(lambda: shop.show_session("w")["parent_id"] == above["id"], what="the adoption")
+    assert len(shop.read_words("up")) == 1 + len(limits.resume_delays_seconds)
+    assert shop.show_session("lead")["status"] == "failed"
     for box, subject in (
         ("above", "You are the coordinator of lead's workers now"),
         ("w", "above is your coordinator now"),
     ):
-        found = [one["subject"] for one in shop.json("mail", "inbox", "--of", box, "--all")["messages"]]
+        found = [one["subject"] for one in shop.call_json("mail", "inbox", "--of", box, "--all")["messages"]]
         assert found.count(subject) == 1
-    assert not shop.json("ask", "list")["asks"]
+    assert not shop.call_json("ask", "list")["asks"]
 
 
 def test_after_a_reboot_all_are_started_again_and_up_says_so(
@@ -148,13 +150,13 @@ def test_after_a_reboot_all_are_started_again_and_up_says_so(
     boss, worker = team
     for name in AGENT_MARKS:  # only the person starts a server
         monkeypatch.delenv(name, raising=False)
-    shop.task("All of it")
-    shop.task("Part", "--parent", "#2")
-    run_id = shop.begin("#2", "--", "sh", "-c", "echo x >> part; test $(wc -l < part) -ge 2 || exec sleep 1000")
-    until(lambda: shop.lines("part") and len(shop.notes()) == 3, what="the run")
+    shop.create_task("All of it")
+    shop.create_task("Part", "--parent", "#2")
+    run_id = shop.start_run("#2", "--", "sh", "-c", "echo x >> part; test $(wc -l < part) -ge 2 || exec sleep 1000")
+    wait_until(lambda: shop.read_words("part") and len(shop.runner_notes()) == 3, what="the run")
     power_cut(shop)
     pretend_reboot(shop)
-    up = shop.live.begin("up", "--port", "0", "--json", program=PYTHON_CLIENT)
+    up = shop.live.start_command("up", "--port", "0", "--json", program=PYTHON_CLIENT)
     said = json.loads(up.communicate(timeout=60)[0])
     try:
         found = {one["name"]: one["fate"] for one in said["recovery"]["sessions"] if one["id"] in (boss, worker)}
@@ -163,26 +165,26 @@ def test_after_a_reboot_all_are_started_again_and_up_says_so(
         assert [run["id"] for run in said["recovery"]["runs"]] == [run_id]
         first, second = started(shop, 2)
         assert first == second
-        until(lambda: shop.lines("works") == [worker, worker], what="the worker's second start")
-        assert shop.json("task", "show", "#1")["holder"] == worker
-        assert shop.run_over(run_id)["status"] == "completed", "the run tried again, once"
-        assert len(shop.lines("part")) == 2
-        text = shop.maestro("up")
+        wait_until(lambda: shop.read_words("works") == [worker, worker], what="the worker's second start")
+        assert shop.call_json("task", "show", "#1")["holder"] == worker
+        assert shop.wait_for_run_end(run_id)["status"] == "completed", "the run tried again, once"
+        assert len(shop.read_words("part")) == 2
+        text = shop.run_maestro("up")
         assert "2 sessions started again: lead, w" in text and f"{run_id} of vc#2" in text
     finally:
-        shop.maestro("down")
+        shop.run_maestro("down")
 
 
 def power_cut(shop: Workshop) -> None:
     """Server, runners and agents at once."""
-    notes = shop.notes()
+    notes = shop.runner_notes()
     shop.live.kill()
     for one in notes:
         os.kill(one["runner"], signal.SIGKILL)
     for one in notes:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(one["agent"], signal.SIGKILL)
-    until(lambda: not shop.left(), what="the end of every process")
+    wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
 
 
 def pretend_reboot(shop: Workshop) -> None:
@@ -204,9 +206,9 @@ def test_after_a_reboot_a_process_that_has_the_number_now_is_left_alone(
     """Another that was given the pid of an agent, at the same moment after the machine's start."""
     boss, _ = team
     power_cut(shop)
-    other = shop.live.begin(program=["sleep", "1000"])
-    pid, begun = identity(other.pid)
-    note_of = shop.folder(boss) / "runner.json"
+    other = shop.live.start_command(program=["sleep", "1000"])
+    pid, begun = process_identity(other.pid)
+    note_of = shop.runner_folder(boss) / "runner.json"
     note_of.write_text(json.dumps(note(shop, boss) | {"agent": pid, "agent_started": begun}))
     with contextlib.closing(sqlite3.connect(shop.live.home / "maestro.db")) as database, database:
         database.execute("UPDATE sessions SET pid = ?, pid_started = ? WHERE id = ?", (pid, begun, boss))
@@ -227,13 +229,13 @@ def test_a_machine_that_is_shut_down_stops_nobody_for_good(shop: Workshop, team:
     shop.live.stop()
     for one in notes:
         os.kill(one["runner"], signal.SIGTERM)
-    until(lambda: not shop.left(), what="the end of every process")
+    wait_until(lambda: not shop.remaining_pids(), what="the end of every process")
     shop.live.start()
-    fates = {one["name"]: one["fate"] for one in shop.json("recovery")["sessions"]}
+    fates = {one["name"]: one["fate"] for one in shop.call_json("recovery")["sessions"]}
     assert fates == {"lead": "resumed", "w": "resumed"}
     started(shop, 2)
-    until(lambda: shop.lines("works") == [worker, worker], what="the worker's second start")
-    assert shop.session(boss)["status"] == "working"
+    wait_until(lambda: shop.read_words("works") == [worker, worker], what="the worker's second start")
+    assert shop.show_session(boss)["status"] == "working"
 
 
 def test_a_server_that_was_killed_finds_them_alive_and_leaves_them_alone(
@@ -241,11 +243,11 @@ def test_a_server_that_was_killed_finds_them_alive_and_leaves_them_alone(
 ) -> None:
     shop.live.kill()
     shop.live.start()
-    found = shop.json("recovery")
+    found = shop.call_json("recovery")
     assert {(one["name"], one["fate"]) for one in found["sessions"]} == {("lead", "alive"), ("w", "alive")}
     assert not found["rebooted"]
-    assert "2 sessions found alive: lead, w" in shop.maestro("recovery")
-    assert len(shop.lines("up")) == 1 and len(shop.lines("works")) == 1
+    assert "2 sessions found alive: lead, w" in shop.run_maestro("recovery")
+    assert len(shop.read_words("up")) == 1 and len(shop.read_words("works")) == 1
 
 
 def test_a_runner_of_an_earlier_start_is_not_heard(shop: Workshop, team: tuple[str, str]) -> None:
@@ -255,89 +257,91 @@ def test_a_runner_of_an_earlier_start_is_not_heard(shop: Workshop, team: tuple[s
     env = {"MAESTRO_TOKEN": said.partition(":")[2]}
     late = json.dumps({"kind": "exited", "epoch": 1, "code": 0, "tail": "late"})
     secret = Secrets(shop.live.home).runner_secret(boss, 2)
-    refused = shop.live.command("runner", "report", "--secret", secret, late, cwd=shop.repo, env=env)
+    refused = shop.live.run_command("runner", "report", "--secret", secret, late, cwd=shop.repo, env=env)
     assert refused.returncode == 5 and b"was started again" in refused.stderr
     stale = json.dumps({"kind": "started", "pid": 1, "pid_started": "1", "runner": 1})
-    assert shop.live.command("runner", "report", "--secret", secret, stale, cwd=shop.repo, env=env).returncode == 5
+    assert (
+        shop.live.run_command("runner", "report", "--secret", secret, stale, cwd=shop.repo, env=env).returncode == 5
+    )
     shop.live.kill()
-    (shop.folder(boss) / "spool.json").write_text(f"[{late}]")  # nor what it left behind
+    (shop.runner_folder(boss) / "spool.json").write_text(f"[{late}]")  # nor what it left behind
     shop.live.start()
-    shop.json("recovery")
-    now = shop.session("lead")
+    shop.call_json("recovery")
+    now = shop.show_session("lead")
     assert (now["status"], now["pid"]) == ("working", note(shop, boss)["agent"])
     assert note(shop, boss)["epoch"] == 2
 
 
 def test_a_worker_without_a_coordinator_is_started_again_where_it_was(shop: Workshop) -> None:
-    shop.task("Parser")
+    shop.create_task("Parser")
     script = 'pwd >> "$PLACE"; git rev-parse --abbrev-ref HEAD >> "$PLACE"; echo half >> work; exec sleep 1000'
     place = shop.repo.parent / "place"
-    made = shop.spawn(
+    made = shop.spawn_session(
         "--name", "w", "--task", "#1", "--worktree", "--", "env", f"PLACE={place}", "sh", "-c", script
     )  # fmt: skip
-    until(lambda: place.exists() and len(place.read_text().split()) == 2, what="its start")
+    wait_until(lambda: place.exists() and len(place.read_text().split()) == 2, what="its start")
     kill_runner(shop, made["id"])
-    until(lambda: len(place.read_text().split()) == 4, what="its second start")
+    wait_until(lambda: len(place.read_text().split()) == 4, what="its second start")
     first, second = place.read_text().split()[:2], place.read_text().split()[2:]
     assert first == second and first == [made["directory"], made["branch"]]
-    until(lambda: (Path(made["directory"]) / "work").read_text() == "half\nhalf\n", what="its work")
-    assert shop.json("task", "show", "#1")["holder"] == made["id"]
+    wait_until(lambda: (Path(made["directory"]) / "work").read_text() == "half\nhalf\n", what="its work")
+    assert shop.call_json("task", "show", "#1")["holder"] == made["id"]
 
 
 def test_a_lost_worker_is_left_to_its_coordinator(shop: Workshop, team: tuple[str, str]) -> None:
     boss, worker = team
     kill_runner(shop, worker)
-    assert shop.ended(worker)["status"] == "lost"
-    assert shop.json("task", "show", "#1")["ready"]
-    shop.maestro("session", "resume", "w")
-    until(lambda: shop.lines("works") == [worker, worker], what="its second start")
-    assert shop.session(worker)["parent_id"] == boss
+    assert shop.wait_for_session_end(worker)["status"] == "lost"
+    assert shop.call_json("task", "show", "#1")["ready"]
+    shop.run_maestro("session", "resume", "w")
+    wait_until(lambda: shop.read_words("works") == [worker, worker], what="its second start")
+    assert shop.show_session(worker)["parent_id"] == boss
 
 
 def test_with_nobody_above_the_person_says_what_becomes_of_the_workers(shop: Workshop) -> None:
-    shop.task("Parser")
+    shop.create_task("Parser")
     crash = LEAD.replace("exec sleep 1000\n", "test -e mended || exit 7; exec sleep 1000\n")
     made = lead(shop, script=crash)
-    (ask,) = until(lambda: shop.json("ask", "list")["asks"], what="the question")
+    (ask,) = wait_until(lambda: shop.call_json("ask", "list")["asks"], what="the question")
     assert ask["session_id"] == made["id"] and ask["choices"] == ["resume", "stop its workers", "leave them"]
-    assert shop.session("w")["status"] == "working"
+    assert shop.show_session("w")["status"] == "working"
     (shop.repo / "mended").touch()
-    shop.maestro("ask", "answer", ask["id"], "resume")
-    started(shop, 2 + len(limits.resume_after_seconds))
-    assert shop.session("lead")["id"] == made["id"]
-    assert [one["name"] for one in shop.session("lead")["workers"]] == ["w"]
-    assert not shop.json("ask", "list")["asks"]
+    shop.run_maestro("ask", "answer", ask["id"], "resume")
+    started(shop, 2 + len(limits.resume_delays_seconds))
+    assert shop.show_session("lead")["id"] == made["id"]
+    assert [one["name"] for one in shop.show_session("lead")["workers"]] == ["w"]
+    assert not shop.call_json("ask", "list")["asks"]
 
 
 def test_workers_that_the_person_wants_stopped_are_stopped(shop: Workshop) -> None:
-    shop.task("Parser")
-    process = shop.live.begin(program=["sleep", "1000"])
-    env = {"MAESTRO_TOKEN": shop.lead("lead", "--pid", str(process.pid))["token"]}
+    shop.create_task("Parser")
+    process = shop.live.start_command(program=["sleep", "1000"])
+    env = {"MAESTRO_TOKEN": shop.register_coordinator("lead", "--pid", str(process.pid))["token"]}
     spawn = ["session", "spawn", "--name", "w", "--task", "#1", "--", "sleep", "1000"]
-    assert shop.live.command(*spawn, cwd=shop.repo, env=env).returncode == 0
-    until(lambda: shop.session("w")["status"] == "working", what="the worker")
+    assert shop.live.run_command(*spawn, cwd=shop.repo, env=env).returncode == 0
+    wait_until(lambda: shop.show_session("w")["status"] == "working", what="the worker")
     process.kill()
     process.communicate()
-    (ask,) = until(lambda: shop.json("ask", "list")["asks"], what="the question")
+    (ask,) = wait_until(lambda: shop.call_json("ask", "list")["asks"], what="the question")
     assert "resume" not in ask["choices"], "nobody knows how it was started"
-    shop.maestro("ask", "answer", ask["id"], "stop")
-    assert shop.ended("w")["status"] == "stopped"
-    assert shop.json("task", "show", "#1")["ready"]
+    shop.run_maestro("ask", "answer", ask["id"], "stop")
+    assert shop.wait_for_session_end("w")["status"] == "stopped"
+    assert shop.call_json("task", "show", "#1")["ready"]
 
 
 def test_a_run_of_a_coordinator_goes_on_under_it_after_it_was_started_again(shop: Workshop) -> None:
-    shop.task("All of it")
-    parts = [shop.task("Part", "--parent", "#1") for _ in range(3)]
+    shop.create_task("All of it")
+    parts = [shop.create_task("Part", "--parent", "#1") for _ in range(3)]
     script = 'echo x >> n; test -e ran || maestro run "#1" --max-parallel 1 --detach -- sh part; touch ran; exec cat'
     (shop.repo / "part").write_text('echo "$MAESTRO_SESSION_ID" >> order; while [ ! -e go ]; do sleep 0.01; done\n')
     made = lead(shop, script=script)
-    until(lambda: shop.lines("order"), what="the first part")
+    wait_until(lambda: shop.read_words("order"), what="the first part")
     kill_runner(shop, made["id"])
     (shop.repo / "go").touch()
-    until(lambda: shop.status("#1") == "completed", what="all of it")
-    assert len(shop.lines("order")) == len(parts), "nothing was done twice"
-    assert {shop.session(one)["parent_id"] for one in shop.lines("order")} == {made["id"]}
-    until(lambda: shop.lines("n") == ["x", "x"], what="its second start")
+    wait_until(lambda: shop.task_status("#1") == "completed", what="all of it")
+    assert len(shop.read_words("order")) == len(parts), "nothing was done twice"
+    assert {shop.show_session(one)["parent_id"] for one in shop.read_words("order")} == {made["id"]}
+    wait_until(lambda: shop.read_words("n") == ["x", "x"], what="its second start")
 
 
 # A set-up that takes its time, where that is wanted: it says that it has begun, and waits.
@@ -354,36 +358,36 @@ def test_a_slow_set_up_holds_up_nobody_that_is_started_again(shop: Workshop) -> 
     script = f'trap "" HUP; echo "$MAESTRO_SESSION_ID" >> {shop.repo}/works; exec sleep 1000'
     made = []
     for name, words in (("a", ["--worktree"]), ("b", ["--worktree"]), ("c", [])):
-        task = shop.task(name)["ref"]
-        made.append(shop.spawn("--name", name, "--task", task, *words, "--", "sh", "-c", script)["id"])
-    until(lambda: len(shop.lines("works")) == 3, what="all at work")
+        task = shop.create_task(name)["ref"]
+        made.append(shop.spawn_session("--name", name, "--task", task, *words, "--", "sh", "-c", script)["id"])
+    wait_until(lambda: len(shop.read_words("works")) == 3, what="all at work")
     (shop.repo / "slow").touch()
     power_cut(shop)
     shop.live.start()
-    until(lambda: shop.lines("works").count(made[2]) == 2, what="who has no set-up")
-    until(lambda: len(shop.lines("begun")) == 2, what="both set-ups at once")
-    found = {one["name"]: one["fate"] for one in shop.json("recovery")["sessions"]}
+    wait_until(lambda: shop.read_words("works").count(made[2]) == 2, what="who has no set-up")
+    wait_until(lambda: len(shop.read_words("begun")) == 2, what="both set-ups at once")
+    found = {one["name"]: one["fate"] for one in shop.call_json("recovery")["sessions"]}
     assert found == dict.fromkeys("abc", "resumed")
     (shop.repo / "go").touch()
-    until(lambda: sorted(shop.lines("works")) == sorted(made * 2), what="all at work again")
-    assert len(shop.lines("begun")) == 2, "nothing was set up twice"
+    wait_until(lambda: sorted(shop.read_words("works")) == sorted(made * 2), what="all at work again")
+    assert len(shop.read_words("begun")) == 2, "nothing was set up twice"
 
 
 def test_set_ups_that_a_killed_server_had_begun_are_begun_again_together(shop: Workshop) -> None:
     slow_set_ups(shop)
-    shop.task("All of it")
+    shop.create_task("All of it")
     for title in ("One", "Two"):
-        shop.task(title, "--parent", "#1")
+        shop.create_task(title, "--parent", "#1")
     (shop.repo / "slow").touch()
-    run = shop.begin("#1", "--worktree", "--", "true")
-    until(lambda: len(shop.lines("begun")) == 2, what="both set-ups")
+    run = shop.start_run("#1", "--worktree", "--", "true")
+    wait_until(lambda: len(shop.read_words("begun")) == 2, what="both set-ups")
     shop.live.kill()
     shop.live.start()
-    until(lambda: len(shop.lines("begun")) == 4, what="both set-ups again, at once")
-    assert shop.json("recovery")["runs"]
+    wait_until(lambda: len(shop.read_words("begun")) == 4, what="both set-ups again, at once")
+    assert shop.call_json("recovery")["runs"]
     shop.live.stop()  # what is being started then is left to the next as well
     shop.live.start()
-    until(lambda: len(shop.lines("begun")) == 6, what="both set-ups once more")
+    wait_until(lambda: len(shop.read_words("begun")) == 6, what="both set-ups once more")
     (shop.repo / "go").touch()
-    over = shop.run_over(run)
+    over = shop.wait_for_run_end(run)
     assert over["status"] == "completed" and [one["attempts"] for one in over["tasks"]] == [1, 1]

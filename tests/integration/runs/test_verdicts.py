@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import json
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import Workshop
 
 
 def lead(shop: Workshop) -> str:
     """A coordinator that a test speaks for."""
-    return str(shop.lead()["token"])
+    return str(shop.register_coordinator()["token"])
 
 
 def hears(shop: Workshop, token: str) -> list[tuple[str, str]]:
-    done = shop.live.command("mail", "inbox", "--peek", "--json", cwd=shop.repo, env={"MAESTRO_TOKEN": token})
+    done = shop.live.run_command("mail", "inbox", "--peek", "--json", cwd=shop.repo, env={"MAESTRO_TOKEN": token})
     return [(one["subject"], one["priority"]) for one in json.loads(done.stdout)["messages"]]
 
 
 def spawn(shop: Workshop, token: str, *words: str) -> None:
-    done = shop.live.command("session", "spawn", *words, cwd=shop.repo, env={"MAESTRO_TOKEN": token})
+    done = shop.live.run_command("session", "spawn", *words, cwd=shop.repo, env={"MAESTRO_TOKEN": token})
     assert done.returncode == 0, done.stderr.decode()
 
 
 def test_a_coordinator_hears_that_it_was_handed_in_and_that_it_did_not_pass(shop: Workshop) -> None:
     token = lead(shop)
-    shop.task("Part", "--gate", "echo not whole; exit 3")
+    shop.create_task("Part", "--gate", "echo not whole; exit 3")
     spawn(shop, token, "--task", "#1", "--name", "hasty", "--", "true")
     verdict = "vc#1 did not pass: gate echo not whole; exit 3, exit code 3"
-    heard = until(lambda: all_ if verdict in dict(all_ := hears(shop, token)) else None, what="the verdict")
+    heard = wait_until(lambda: all_ if verdict in dict(all_ := hears(shop, token)) else None, what="the verdict")
     assert dict(heard)["hasty hands in vc#1; its gates run"] == "normal"
     assert dict(heard)[verdict] == "high"
     assert not [subject for subject, _ in heard if "has completed" in subject]
@@ -36,31 +36,31 @@ def test_a_coordinator_hears_that_it_was_handed_in_and_that_it_did_not_pass(shop
 
 def test_a_coordinator_hears_that_it_passed(shop: Workshop) -> None:
     token = lead(shop)
-    shop.task("Part", "--gate", "true")
+    shop.create_task("Part", "--gate", "true")
     spawn(shop, token, "--task", "#1", "--name", "good", "--", "true")
-    heard = until(
+    heard = wait_until(
         lambda: all_ if "vc#1 is completed" in dict(all_ := hears(shop, token)) else None, what="the verdict"
     )
     assert dict(heard)["good hands in vc#1; its gates run"] == "normal"
 
 
 def test_the_person_hears_of_a_gate_that_failed_after_the_worker_had_ended(shop: Workshop) -> None:
-    shop.task("Part", "--gate", "false")
-    shop.spawn("--task", "#1", "--name", "hasty", "--", "true")
-    until(lambda: shop.status("#1") == "failed", what="the verdict")
-    inbox = shop.json("mail", "inbox", "--peek")["messages"]
+    shop.create_task("Part", "--gate", "false")
+    shop.spawn_session("--task", "#1", "--name", "hasty", "--", "true")
+    wait_until(lambda: shop.task_status("#1") == "failed", what="the verdict")
+    inbox = shop.call_json("mail", "inbox", "--peek")["messages"]
     assert [(one["subject"], one["priority"]) for one in inbox] == [
         ("vc#1 did not pass: gate false, exit code 1", "high")
     ]
 
 
 def test_of_a_run_the_person_hears_only_how_it_came_out(shop: Workshop) -> None:
-    shop.task("Gated", "--gate", "test -e whole")
-    over = shop.run("#1", "--attempts", "2", "--", "sh", "-c", "test ! -e tried || touch whole; touch tried")
+    shop.create_task("Gated", "--gate", "test -e whole")
+    over = shop.run_to_end("#1", "--attempts", "2", "--", "sh", "-c", "test ! -e tried || touch whole; touch tried")
     assert over["status"] == "completed"
-    shop.task("Hopeless")
-    over = shop.run("#2", "--attempts", "2", "--", "sh", "-c", "exit 4")
+    shop.create_task("Hopeless")
+    over = shop.run_to_end("#2", "--attempts", "2", "--", "sh", "-c", "exit 4")
     assert over["status"] == "failed"
-    inbox = shop.json("mail", "inbox", "--peek")["messages"]
+    inbox = shop.call_json("mail", "inbox", "--peek")["messages"]
     told = [(one["subject"].partition(" ")[2], one["priority"]) for one in inbox]
     assert sorted(told) == [("(vc#1) completed", "normal"), ("(vc#2) failed", "high")]

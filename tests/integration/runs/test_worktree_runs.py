@@ -12,32 +12,34 @@ COMMITS = 'git add -A && git commit -qm "$MAESTRO_TASK_IDS"'
 
 
 def test_dependants_see_earlier_work_and_all_comes_together(shop: Workshop) -> None:
-    shop.task("All of it")
-    first = shop.task("First", "--parent", "#1")
-    second = shop.task("Second", "--parent", "#1")
-    third = shop.task("Third", "--parent", "#1", "--depends-on", "#2", "--depends-on", "#3")
+    shop.create_task("All of it")
+    first = shop.create_task("First", "--parent", "#1")
+    second = shop.create_task("Second", "--parent", "#1")
+    third = shop.create_task("Third", "--parent", "#1", "--depends-on", "#2", "--depends-on", "#3")
     script = f'ls > "saw-$MAESTRO_TASK_IDS"; echo done > "did-$MAESTRO_TASK_IDS"; {COMMITS}'
-    over = shop.run("#1", "--worktree", "--", "sh", "-c", script)
+    over = shop.run_to_end("#1", "--worktree", "--", "sh", "-c", script)
     assert (over["status"], over["counts"]) == ("completed", {"completed": 3})
-    files = shop.git("ls-tree", "--name-only", over["branch"]).split()
+    files = shop.run_git("ls-tree", "--name-only", over["branch"]).split()
     assert {f"did-{one['id']}" for one in (first, second, third)} <= set(files)
-    saw = shop.git("show", f"{over['branch']}:saw-{third['id']}").split()
+    saw = shop.run_git("show", f"{over['branch']}:saw-{third['id']}").split()
     assert {f"did-{first['id']}", f"did-{second['id']}"} <= set(saw)
-    assert shop.git("status", "--porcelain") == "" and shop.lines("README") == ["hello"]  # nobody's checkout changed
-    assert shop.git("log", "--format=%s", "main").split() == ["first"]
+    assert shop.run_git("status", "--porcelain") == "" and shop.read_words("README") == [
+        "hello"
+    ]  # nobody's checkout changed
+    assert shop.run_git("log", "--format=%s", "main").split() == ["first"]
 
 
 def test_a_run_that_is_over_says_where_the_work_is(shop: Workshop) -> None:
-    shop.task("All of it")
-    said = shop.maestro("run", "#1", "--worktree", "--", "sh", "-c", f"echo 1 > a; {COMMITS}")
-    (run,) = shop.json("run", "list")["runs"]
+    shop.create_task("All of it")
+    said = shop.run_maestro("run", "#1", "--worktree", "--", "sh", "-c", f"echo 1 > a; {COMMITS}")
+    (run,) = shop.call_json("run", "list")["runs"]
     where = f"The work is on {run['branch']}. To merge it into your branch: git merge {run['branch']}"
-    assert where in said and where in shop.maestro("run", "show", run["id"])
-    assert where in shop.maestro("mail", "inbox")
-    shop.git("merge", "-q", run["branch"])
-    assert shop.lines("a") == ["1"]
-    shop.task("Nothing")
-    assert "git merge" not in shop.maestro("run", "show", shop.run("#2", "--", "true")["id"])
+    assert where in said and where in shop.run_maestro("run", "show", run["id"])
+    assert where in shop.run_maestro("mail", "inbox")
+    shop.run_git("merge", "-q", run["branch"])
+    assert shop.read_words("a") == ["1"]
+    shop.create_task("Nothing")
+    assert "git merge" not in shop.run_maestro("run", "show", shop.run_to_end("#2", "--", "true")["id"])
 
 
 # Both begin from the same commit: neither writes before the other has begun.
@@ -51,29 +53,29 @@ MENDS = (
 
 
 def clashing(shop: Workshop, *more: str) -> list[dict[str, Any]]:
-    shop.task("All of it")
-    return [shop.task(title, "--parent", "#1", *more) for title in ("One", "Other")]
+    shop.create_task("All of it")
+    return [shop.create_task(title, "--parent", "#1", *more) for title in ("One", "Other")]
 
 
 def test_a_conflict_becomes_a_task_and_dependants_wait_for_it(shop: Workshop) -> None:
     one, other = clashing(shop)
-    after = shop.task("After both", "--parent", "#1", "--depends-on", "#2", "--depends-on", "#3")
+    after = shop.create_task("After both", "--parent", "#1", "--depends-on", "#2", "--depends-on", "#3")
     meet = MEET.format(met=shop.live.home / "met")
     script = f'{MENDS}; {meet}; echo "$MAESTRO_TASK_IDS" >> README; {COMMITS}'
-    over = shop.run("#1", "--worktree", "--", "sh", "-c", script)
-    assert (over["status"], shop.status("#1")) == ("completed", "completed")
-    lines = shop.git("show", f"{over['branch']}:README").split()
+    over = shop.run_to_end("#1", "--worktree", "--", "sh", "-c", script)
+    assert (over["status"], shop.task_status("#1")) == ("completed", "completed")
+    lines = shop.run_git("show", f"{over['branch']}:README").split()
     assert lines[0] == "hello" and lines[-1] == after["id"]
     assert sorted(lines[1:-1]) == sorted([one["id"], other["id"]])  # nothing of either is lost
     (mending,) = [task for task in over["tasks"] if task["title"].startswith("Merge ")]
-    shown = shop.json("task", "show", mending["ref"])
+    shown = shop.call_json("task", "show", mending["ref"])
     assert shown["parent_id"] == shown["found_in"] and shown["parent_id"] in (one["id"], other["id"])
     assert all(word in shown["description"] for word in ("README", "<<<<<<<", "git merge maestro/", over["branch"]))
     assert [result["passed"] for result in shown["evidence"]] == [True, True]
-    events = shop.json("timeline", "--run", over["id"])["moments"]
+    events = shop.call_json("timeline", "--run", over["id"])["moments"]
     assert any(one["kind"] == "run.attempt" and "conflicts with" in str(one) for one in events)
-    assert {one["state"] for one in shop.json("worktree", "list")["worktrees"]} <= {"merged"}
-    told = [(moment["kind"], moment["what"]) for moment in shop.json("timeline", "--run", over["id"])["moments"]]
+    assert {one["state"] for one in shop.call_json("worktree", "list")["worktrees"]} <= {"merged"}
+    told = [(moment["kind"], moment["what"]) for moment in shop.call_json("timeline", "--run", over["id"])["moments"]]
     assert told.index(("task.completed", mending["ref"])) < told.index(("task.started", after["ref"]))
 
 
@@ -81,68 +83,70 @@ def test_a_conflict_that_is_not_mended_is_not_taken_for_it(shop: Workshop) -> No
     clashing(shop)
     meet = MEET.format(met=shop.live.home / "met")
     script = f'{meet}; echo "$MAESTRO_TASK_IDS" >> README; {COMMITS}'
-    over = shop.run("#1", "--worktree", "--attempts", "1", "--", "sh", "-c", script)
+    over = shop.run_to_end("#1", "--worktree", "--attempts", "1", "--", "sh", "-c", script)
     (mending,) = [task for task in over["tasks"] if task["title"].startswith("Merge ")]
     assert over["status"] == "failed" and mending["ref"] in over["note"]
-    assert "merge-base" in shop.json("task", "show", mending["ref"])["reason"]
-    assert len(shop.git("show", f"{over['branch']}:README").split()) == 2  # what did come in stays
+    assert "merge-base" in shop.call_json("task", "show", mending["ref"])["reason"]
+    assert len(shop.run_git("show", f"{over['branch']}:README").split()) == 2  # what did come in stays
 
 
 def test_a_merge_by_hand_that_conflicts_makes_one_task_which_goes_when_it_is_merged(shop: Workshop) -> None:
-    shop.task("Greeting")
+    shop.create_task("Greeting")
     script = f"echo theirs > README; {COMMITS}"
-    made = shop.spawn("--task", "#1", "--name", "parser", "--worktree", "--", "sh", "-c", script)
-    assert shop.ended("parser")["status"] == "completed"
-    shop.git("switch", "-qc", "gather")
+    made = shop.spawn_session("--task", "#1", "--name", "parser", "--worktree", "--", "sh", "-c", script)
+    assert shop.wait_for_session_end("parser")["status"] == "completed"
+    shop.run_git("switch", "-qc", "gather")
     (shop.repo / "README").write_text("ours\n")
-    shop.git("commit", "-qam", "ours")
-    done = shop.json("worktree", "merge", "parser", "--into", "gather", exits=5)
+    shop.run_git("commit", "-qam", "ours")
+    done = shop.call_json("worktree", "merge", "parser", "--into", "gather", exits=5)
     assert done["commit"] is None and done["task"] == "vc#2" and "ours" in done["conflicts"][0]
-    again = shop.json("worktree", "merge", "parser", "--into", "gather", exits=5)
+    again = shop.call_json("worktree", "merge", "parser", "--into", "gather", exits=5)
     assert again["task"] == "vc#2"  # no second one
-    task = shop.json("task", "show", "#2")
+    task = shop.call_json("task", "show", "#2")
     assert (task["found_in"], task["priority"], len(task["gates"])) == (
-        shop.json("task", "show", "#1")["id"],
+        shop.call_json("task", "show", "#1")["id"],
         "high",
         2,
     )
     assert "\n    maestro worktree merge parser --into gather\n\nThe merge counts only" in task["description"]
-    assert "vc#2" in shop.maestro("mail", "inbox") and "in conflict" in shop.maestro("worktree", "list")
+    assert "vc#2" in shop.run_maestro("mail", "inbox") and "in conflict" in shop.run_maestro("worktree", "list")
     tree = Path(made["directory"])
     subprocess.run(["git", "merge", "-q", "-X", "ours", "--no-edit", "gather"], cwd=tree, check=True)
-    merged = shop.json("worktree", "merge", "parser", "--into", "gather")
+    merged = shop.call_json("worktree", "merge", "parser", "--into", "gather")
     assert merged["commit"] and merged["checked_out_at"] == [str(shop.repo)]
-    assert shop.git("status", "--porcelain") == "" and shop.git("rev-parse", "HEAD").strip() == merged["commit"]
-    assert shop.status("#2") == "cancelled"
+    assert (
+        shop.run_git("status", "--porcelain") == "" and shop.run_git("rev-parse", "HEAD").strip() == merged["commit"]
+    )
+    assert shop.task_status("#2") == "cancelled"
 
 
 def test_a_merge_into_the_branch_one_works_on_is_there_for_the_next_commit(shop: Workshop) -> None:
     script = "echo theirs > README; echo new > grammar; git add -A; git commit -qm grammar"
-    shop.spawn("--name", "parser", "--worktree", "--", "sh", "-c", script)
-    shop.ended("parser")
+    shop.spawn_session("--name", "parser", "--worktree", "--", "sh", "-c", script)
+    shop.wait_for_session_end("parser")
     (shop.repo / "README").write_text("mine\n")
-    said = shop.maestro("worktree", "merge", "parser", "--into", "main", exits=5)
+    said = shop.run_maestro("worktree", "merge", "parser", "--into", "main", exits=5)
     assert "README" in said and f"git -C {shop.repo} stash" in said
-    assert shop.git("log", "--format=%s", "main").split() == ["first"] and shop.lines("README") == ["mine"]
-    shop.git("checkout", "-q", "README")
-    shop.maestro("worktree", "merge", "parser", "--into", "main")
+    assert shop.run_git("log", "--format=%s", "main").split() == ["first"] and shop.read_words("README") == ["mine"]
+    shop.run_git("checkout", "-q", "README")
+    shop.run_maestro("worktree", "merge", "parser", "--into", "main")
     (shop.repo / "other").write_text("1\n")
-    shop.git("add", "-A")
-    shop.git("commit", "-qm", "next")
-    assert shop.git("show", "main:grammar") == "new\n" and shop.lines("README") == ["theirs"]
+    shop.run_git("add", "-A")
+    shop.run_git("commit", "-qm", "next")
+    assert shop.run_git("show", "main:grammar") == "new\n" and shop.read_words("README") == ["theirs"]
 
 
 def test_worktrees_are_listed_diffed_and_removed_once_merged(shop: Workshop) -> None:
-    shop.spawn(
+    shop.spawn_session(
         "--name", "parser", "--worktree", "--", "sh", "-c", "echo new > grammar; git add -A; git commit -qm grammar"
     )
-    assert shop.ended("parser")["status"] == "completed"
-    (listed,) = shop.json("worktree", "list")["worktrees"]
+    assert shop.wait_for_session_end("parser")["status"] == "completed"
+    (listed,) = shop.call_json("worktree", "list")["worktrees"]
     assert (listed["session"], listed["is_clean"], listed["ahead"]) == ("parser", True, 1)
-    assert "+new" in shop.json("worktree", "diff", "parser")["text"]
-    shop.maestro("worktree", "remove", "parser", exits=5)
-    shop.git("branch", "gather")
-    assert shop.json("worktree", "merge", "parser", "--into", "gather")["commit"]
-    shop.maestro("worktree", "remove", "parser")
-    assert shop.git("show", "gather:grammar") == "new\n"
-    assert shop.json("worktree", "list")["worktrees"] == []
+    assert "+new" in shop.call_json("worktree", "diff", "parser")["text"]
+    shop.run_maestro("worktree", "remove", "parser", exits=5)
+    shop.run_git("branch", "gather")
+    assert shop.call_json("worktree", "merge", "parser", "--into", "gather")["commit"]
+    shop.run_maestro("worktree", "remove", "parser")
+    assert shop.run_git("show", "gather:grammar") == "new\n"
+    assert shop.call_json("worktree", "list")["worktrees"] == []

@@ -19,7 +19,7 @@ from maestro.system import processes
 from maestro.testing import rounds
 from maestro.testing.homes import Home
 from maestro.testing.live import PYTHON_CLIENT
-from maestro.testing.supervised import is_there, until
+from maestro.testing.supervised import is_running, wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 
 WINDOWS = 20
@@ -66,7 +66,7 @@ class Crowd:
         self.calls: Counter[str] = Counter()
         self.environments = [{}]
         for number in range(SESSIONS):
-            made = shop.join(f"worker-{number}")
+            made = shop.register_session(f"worker-{number}")
             self.environments.append({"MAESTRO_TOKEN": made["token"], "MAESTRO_SESSION_ID": made["id"]})
         self.windows = [Window(shop, self.chosen.choice(self.environments)) for _ in range(WINDOWS)]
         self.waiting = [self._begin(["mail", "wait", "--timeout", "10m"], env) for env in self.environments[1:]]
@@ -123,7 +123,7 @@ class Crowd:
 def servers_of(folder: Path) -> list[str]:
     """Return the command lines of every server or supervisor of a data directory."""
     found = []
-    for process in processes.with_variable("MAESTRO_HOME", str(folder)):
+    for process in processes.find_by_variable("MAESTRO_HOME", str(folder)):
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{process.pid}/cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
             if "maestro.server" in words or "maestro.supervisor" in words:
@@ -144,9 +144,9 @@ def data_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture
 def shop(home: Home, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
-    home.up()
+    home.start_server()
     made = Workshop(home.live, make_repo("vc"))
-    made.maestro("init")
+    made.run_maestro("init")
     yield made
 
 
@@ -155,13 +155,13 @@ def shop(home: Home, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for servers in /proc")
 def test_a_server_that_is_down_stays_down(home: Home, shop: Workshop) -> None:
-    seconds, seed = rounds.count(5, full=60), rounds.seed()
+    seconds, seed = rounds.round_count(5, full=60), rounds.round_seed()
     crowd = Crowd(shop, seed)
-    supervisor = home.supervisor()
+    supervisor = home.supervisor_identity()
     try:
         assert len(servers_of(home.folder)) == 2
-        home.down()
-        until(lambda: not is_there(supervisor), what="the supervisor's end")
+        home.stop_server()
+        wait_until(lambda: not is_running(supervisor), what="the supervisor's end")
         before, ends = data_of(home.folder), time.monotonic() + seconds
         while time.monotonic() < ends:
             crowd.call()
@@ -171,4 +171,6 @@ def test_a_server_that_is_down_stays_down(home: Home, shop: Workshop) -> None:
     finally:
         crowd.close()
     windows = sum(window.process.returncode == -9 for window in crowd.windows)
-    rounds.report("down", 1, seed=seed, seconds=seconds, windows=windows, servers=0, changed_files=0, **crowd.calls)
+    rounds.report_rounds(
+        "down", 1, seed=seed, seconds=seconds, windows=windows, servers=0, changed_files=0, **crowd.calls
+    )

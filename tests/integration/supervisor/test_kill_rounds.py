@@ -27,7 +27,7 @@ from maestro.store.layout import DATABASE
 from maestro.testing import rounds
 from maestro.testing.console import Console
 from maestro.testing.homes import Home
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 from maestro.testing.workshop import MAESTRO, Workshop
 
 AGENTS = 3
@@ -80,13 +80,13 @@ class Sender:
 def shop(home: Home, make_repo: Callable[..., Path]) -> Iterator[Workshop]:
     home.folder.mkdir(mode=0o700)
     (home.folder / "config.toml").write_text(SETTINGS)
-    home.up(EXTRA="from the person")
+    home.start_server(EXTRA="from the person")
     made = Workshop(home.live, make_repo("vc"))
-    made.maestro("init")
+    made.run_maestro("init")
     yield made
-    for name in [one["name"] for one in made.json("session", "list")["sessions"]]:
-        home.live.command("session", "stop", name, cwd=made.repo)
-    home.down()
+    for name in [one["name"] for one in made.call_json("session", "list")["sessions"]]:
+        home.live.run_command("session", "stop", name, cwd=made.repo)
+    home.stop_server()
     made.end_agents()
 
 
@@ -99,7 +99,7 @@ def open_terminal(shop: Workshop, *, is_open: bool) -> Iterator[Console | None]:
     words = [str(MAESTRO), "session", "attach", "agent-0"]
     console = Console(words, cwd=shop.repo, env=shop.live.environment())
     try:
-        until(lambda: console.is_raw, what="the attached terminal")
+        wait_until(lambda: console.is_raw, what="the attached terminal")
         yield console
     finally:
         console.close()
@@ -144,12 +144,12 @@ class Spawner:
         self.names.append(name)
         program = ["--", "sh", "-c", f"echo {name} >> started"]
         words = ["session", "spawn", "--name", name, "--idempotency-key", name, *program]
-        first = self.shop.live.begin(*words, program=[str(MAESTRO)], cwd=self.shop.repo)
+        first = self.shop.live.start_command(*words, program=[str(MAESTRO)], cwd=self.shop.repo)
         yield
         _, told = first.communicate(timeout=60)
         while first.returncode != 0:
             assert first.returncode == 8, told.decode()
-            first = self.shop.live.begin(*words, program=[str(MAESTRO)], cwd=self.shop.repo)
+            first = self.shop.live.start_command(*words, program=[str(MAESTRO)], cwd=self.shop.repo)
             _, told = first.communicate(timeout=60)
 
 
@@ -157,7 +157,7 @@ def kill_under_load(home: Home, shop: Workshop, senders: list[Sender], spawner: 
     """Kill the server while messages and a spawn are under way; return the seconds until the next one answers."""
     goals = [len(sender.acknowledged) + 3 for sender in senders]
     for sender, goal in zip(senders, goals, strict=True):
-        until(lambda s=sender, g=goal: len(s.acknowledged) >= g or s.problems, what="acknowledged messages")
+        wait_until(lambda s=sender, g=goal: len(s.acknowledged) >= g or s.problems, what="acknowledged messages")
         assert not sender.problems, sender.problems
     pid = server_pid(home)
     before = environment_of(pid)
@@ -187,26 +187,26 @@ def check_agents(shop: Workshop, spawner: Spawner) -> None:
     for number in range(AGENTS):
         beat = shop.repo / f"beat-{number}"
         seen = beat.read_text()
-        until(lambda b=beat, s=seen: b.read_text() not in ("", s), what=f"a beat of agent {number}")
-        assert shop.session(f"agent-{number}")["ended_at"] is None
+        wait_until(lambda b=beat, s=seen: b.read_text() not in ("", s), what=f"a beat of agent {number}")
+        assert shop.show_session(f"agent-{number}")["ended_at"] is None
     wanted = Counter([*map(str, range(AGENTS)), *spawner.names])
-    until(lambda: len(shop.lines("started")) >= wanted.total(), what="the start of every agent")
-    assert Counter(shop.lines("started")) == wanted
+    wait_until(lambda: len(shop.read_words("started")) >= wanted.total(), what="the start of every agent")
+    assert Counter(shop.read_words("started")) == wanted
 
 
 @pytest.mark.slow
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_a_killed_server_is_back_soon_and_loses_nothing(home: Home, shop: Workshop) -> None:
-    played, seed = rounds.count(10, full=50), rounds.seed()
+    played, seed = rounds.round_count(10, full=50), rounds.round_seed()
     chosen = random.Random(seed)
-    shop.join("box")
+    shop.register_session("box")
     for number in range(AGENTS):
-        shop.spawn("--name", f"agent-{number}", "--", "sh", "-c", f"NAME={number}; {BEATING}")
-        until((shop.repo / f"beat-{number}").exists, what="the agent's first beat")
+        shop.spawn_session("--name", f"agent-{number}", "--", "sh", "-c", f"NAME={number}; {BEATING}")
+        wait_until((shop.repo / f"beat-{number}").exists, what="the agent's first beat")
     spawner, seconds = Spawner(shop), []
     with contextlib.ExitStack() as stack:
-        senders = [Sender(n, shop, shop.join(f"sender-{n}")["token"]) for n in range(SENDERS)]
+        senders = [Sender(n, shop, shop.register_session(f"sender-{n}")["token"]) for n in range(SENDERS)]
         for sender in senders:
             stack.enter_context(sender)
         for is_open in (True, False):
@@ -218,6 +218,6 @@ def test_a_killed_server_is_back_soon_and_loses_nothing(home: Home, shop: Worksh
     sent = check_messages(home, senders)
     told = {"median_away": f"{statistics.median(seconds):.2f} s", "longest_away": f"{max(seconds):.2f} s"}
     within = sum(one <= 1 for one in seconds)
-    rounds.report(
+    rounds.report_rounds(
         "supervised kills", len(seconds), seed=seed, within_1_s=within, acknowledged=sent, lost=0, twice=0, **told
     )

@@ -11,114 +11,117 @@ import subprocess
 import sys
 from pathlib import Path
 
-from maestro.runner import tree
+from maestro.runner import process_tree
 from maestro.testing.homes import Home
-from maestro.testing.supervised import identity, is_there, until
+from maestro.testing.supervised import is_running, process_identity, wait_until
 
 MAESTRO = Path(sys.executable).with_name("maestro")
 
 
 def test_a_killed_server_is_started_again_with_the_same_environment(home: Home) -> None:
-    pids = [home.up(EXTRA="from the person")]
+    pids = [home.start_server(EXTRA="from the person")]
     for _ in range(3):
-        killed = identity(pids[-1])
+        killed = process_identity(pids[-1])
         os.kill(pids[-1], signal.SIGKILL)
-        until(lambda killed=killed: not is_there(killed), what="the server's end")
+        wait_until(lambda killed=killed: not is_running(killed), what="the server's end")
         pids.append(home.server_pid())  # a command waits for the next server
     assert len(set(pids)) == len(pids)
     assert b"EXTRA=from the person" in Path(f"/proc/{pids[-1]}/environ").read_bytes().split(b"\0")
 
 
 def test_the_supervisor_is_the_parent_of_the_server(home: Home) -> None:
-    pid = home.up()
-    assert tree.descendants(home.supervisor()[0])[0] == pid
+    pid = home.start_server()
+    assert process_tree.find_descendants(home.supervisor_identity()[0])[0] == pid
 
 
 def test_a_server_that_was_told_to_stop_stays_away(home: Home) -> None:
-    home.up()
-    supervisor = home.supervisor()
-    home.down()
-    until(lambda: not is_there(supervisor), what="the supervisor's end")
+    home.start_server()
+    supervisor = home.supervisor_identity()
+    home.stop_server()
+    wait_until(lambda: not is_running(supervisor), what="the supervisor's end")
     for words, env in ((["mcp"], {}), (["hook", "claude", "Stop"], {}), (["task", "list"], {"CLAUDECODE": "1"})):
-        home.live.command(*words, cwd="/", env=env)
-    status = home.live.command("status", cwd="/")
+        home.live.run_command(*words, cwd="/", env=env)
+    status = home.live.run_command("status", cwd="/")
     assert status.returncode == 8 and b"no server runs" in status.stdout
 
 
 def test_a_signal_to_the_supervisor_stops_the_server(home: Home) -> None:
-    pid = identity(home.up())
-    supervisor = home.supervisor()
+    pid = process_identity(home.start_server())
+    supervisor = home.supervisor_identity()
     os.kill(supervisor[0], signal.SIGTERM)
-    until(lambda: not is_there(supervisor) and not is_there(pid), what="the end of both")
+    wait_until(lambda: not is_running(supervisor) and not is_running(pid), what="the end of both")
     assert "stopping" in (home.folder / "server.log").read_text()
 
 
 def test_a_killed_supervisor_is_replaced(home: Home) -> None:
-    home.up(EXTRA="kept")
-    killed = home.supervisor()
+    home.start_server(EXTRA="kept")
+    killed = home.supervisor_identity()
     os.kill(killed[0], signal.SIGKILL)
-    until(lambda: home.supervisor() != killed and is_there(home.supervisor()), what="a new supervisor")
-    until(lambda: home.live.command("status", cwd="/").returncode == 0, what="a new server")
+    wait_until(
+        lambda: home.supervisor_identity() != killed and is_running(home.supervisor_identity()),
+        what="a new supervisor",
+    )
+    wait_until(lambda: home.live.run_command("status", cwd="/").returncode == 0, what="a new server")
     pid = home.server_pid()
-    assert tree.descendants(home.supervisor()[0])[0] == pid
+    assert process_tree.find_descendants(home.supervisor_identity()[0])[0] == pid
     assert b"EXTRA=kept" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
 
 
 def test_a_killed_server_makes_no_data_directory(home: Home) -> None:
-    pid, supervisor = home.up(), home.supervisor()
+    pid, supervisor = home.start_server(), home.supervisor_identity()
     shutil.rmtree(home.folder)
     with contextlib.suppress(ProcessLookupError):  # it may have noticed by itself
         os.kill(pid, signal.SIGKILL)
-    until(lambda: not is_there(supervisor), what="the supervisor's end")
+    wait_until(lambda: not is_running(supervisor), what="the supervisor's end")
     assert not (home.folder / "maestro.db").exists()
 
 
 def test_a_server_that_cannot_start_leaves_no_supervisor(home: Home) -> None:
     home.folder.mkdir(mode=0o700)
     (home.folder / "config.toml").write_text("port = 'none'\n")
-    refused = home.live.command("up", cwd="/")
+    refused = home.live.run_command("up", cwd="/")
     assert refused.returncode == 8 and b"the server did not start" in refused.stderr
-    supervisor = home.supervisor()
-    until(lambda: not is_there(supervisor), what="the supervisor's end")
+    supervisor = home.supervisor_identity()
+    wait_until(lambda: not is_running(supervisor), what="the supervisor's end")
 
 
 def test_an_agent_starts_no_server(home: Home, tmp_path: Path) -> None:
     """The agent outlives the server; with an emptied environment its orphan looks like the person's command."""
-    home.up()
+    home.start_server()
     script = (
         f"(setsid env -i MAESTRO_HOME={home.folder} HOME=$HOME PATH=$PATH sh -c "
         f"'until test -e go; do sleep 0.05; done; {MAESTRO} up > told 2>&1; touch over' &); exec sleep 60"
     )
-    home.live.command("init", cwd=tmp_path)
-    spawned = home.live.command("session", "spawn", "--name", "ada", "--", "sh", "-c", script, cwd=tmp_path)
+    home.live.run_command("init", cwd=tmp_path)
+    spawned = home.live.run_command("session", "spawn", "--name", "ada", "--", "sh", "-c", script, cwd=tmp_path)
     assert spawned.returncode == 0, spawned.stderr.decode()
-    home.down()
+    home.stop_server()
     (tmp_path / "go").touch()
-    until((tmp_path / "over").exists, what="the agent's command")
+    wait_until((tmp_path / "over").exists, what="the agent's command")
     told = (tmp_path / "told").read_text()
     try:
         assert "the server did not start" in told and "session" in told, told
-        assert home.live.command("status", cwd="/").returncode == 8
+        assert home.live.run_command("status", cwd="/").returncode == 8
     finally:
-        home.up()
-        home.live.command("session", "stop", "ada", cwd=tmp_path)
-        home.down()
+        home.start_server()
+        home.live.run_command("session", "stop", "ada", cwd=tmp_path)
+        home.stop_server()
 
 
 def test_what_a_gate_left_is_nobody_also_for_the_next_server(home: Home, tmp_path: Path) -> None:
-    home.up()
+    home.start_server()
     probe = f"{MAESTRO} whoami --json > who.part 2>&1; mv who.part who"
     waiting = f"touch begun; until test -e go; do sleep 0.05; done; {probe}"
     hidden = f"(setsid env -i MAESTRO_HOME={home.folder} sh -c '{waiting}' > out 2>&1 &)"
     (tmp_path / "gate.sh").write_text(f"{hidden}\nuntil test -e begun; do sleep 0.05; done\n")
     worker, completed = ["session", "spawn", "--task", "#1", "--", "true"], ["task", "wait", "#1", "--timeout", "30s"]
     for words in (["init"], ["task", "create", "t", "--gate", "sh gate.sh"], worker, completed):
-        done = home.live.command(*words, cwd=tmp_path)
+        done = home.live.run_command(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr.decode()
-    home.down()
-    home.up()
+    home.stop_server()
+    home.start_server()
     (tmp_path / "go").touch()
-    until((tmp_path / "who").exists, what="the answer")
+    wait_until((tmp_path / "who").exists, what="the answer")
     answer = json.loads((tmp_path / "who").read_text())
     assert answer.get("role") == "nobody" or answer.get("code") == "not_authenticated", answer
 
@@ -127,14 +130,14 @@ def test_the_foreground_ends_with_the_server(home: Home) -> None:
     command = [
         sys.executable,
         "-c",
-        "from maestro.client.thin import main; main()",
+        "from maestro.client.main import main; main()",
         "up",
         "--foreground",
         "--port",
         "0",
     ]
     with subprocess.Popen(command, env=home.live.environment(), stderr=subprocess.PIPE) as process:
-        until(lambda: home.live.command("status", cwd="/").returncode == 0, what="the server")
+        wait_until(lambda: home.live.run_command("status", cwd="/").returncode == 0, what="the server")
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
-    assert home.live.command("status", cwd="/").returncode == 8
+    assert home.live.run_command("status", cwd="/").returncode == 8

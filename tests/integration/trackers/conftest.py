@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from maestro.testing.beads import REAL, Hand, generations, put_on_path
+from maestro.testing.beads import REAL, BeadsUser, generations, put_on_path
 from maestro.testing.live import LiveServer
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 STANDIN = Path(__file__).parents[2] / "standins" / "bd.py"
 SETTINGS = "tracker_seconds = 1\ntracker_call_seconds = 60\n"
@@ -28,7 +28,7 @@ class Desk:
         self._env = {"MAESTRO_TOKEN": token} if token else {}
 
     def json(self, *words: str) -> Any:
-        done = self.live.command(*words, "--json", cwd=self.folder, env=self._env)
+        done = self.live.run_command(*words, "--json", cwd=self.folder, env=self._env)
         assert done.returncode == 0, (words, done.stdout.decode(), done.stderr.decode())
         return json.loads(done.stdout)
 
@@ -50,7 +50,7 @@ class World:
     def __init__(self, live: LiveServer, vc: Path, beads: Path) -> None:
         self.live = live
         self.vc, self.beads = Desk(live, vc), Desk(live, beads)
-        self.hand = Hand(beads)
+        self.hand = BeadsUser(beads)
 
     def status(self) -> dict[str, Any]:
         """Asked often, so not by the command."""
@@ -71,7 +71,7 @@ class World:
             read = now["looked_at"] and datetime.fromisoformat(now["looked_at"]) >= asked
             return now if read and not behind else None
 
-        found: dict[str, Any] = until(settled, what=f"being in step ({self.status()})")
+        found: dict[str, Any] = wait_until(settled, what=f"being in step ({self.status()})")
         return found
 
     def open(self, desk: Desk, title: str = "Crash", message: str = "It crashes.") -> str:
@@ -108,7 +108,7 @@ def make_world(tmp_path: Path, make_repo: Callable[..., Path]) -> Iterator[Calla
         made.append(LiveServer(home).start())
         world = World(made[0], make_repo("vc"), make_repo("beads", folder="src"))
         world.hand.init(is_real=is_real)
-        world.hand.choose()
+        world.hand.choose_beads()
         world.beads.json("project", "show")
         world.vc.json("project", "show")
         return world

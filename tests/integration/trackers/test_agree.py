@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 from .conftest import World, use
 
@@ -73,20 +73,20 @@ class Crowd:
             self.ask("keeper", "POST", f"/api/issues/{one['id']}/{what}")
 
     def there(self) -> None:
-        hand, found = self.world.hand, self.world.hand.bd("list", "--limit", "0")
+        hand, found = self.world.hand, self.world.hand.run_bd("list", "--limit", "0")
         what = self.chance.choice(["create", "comment", "comment", "claim", "close", "reopen", "blocked", "open"])
         if what == "create" or not found:
             self.made += 1
-            hand.bd("create", f"Alice's {self.made}")
+            hand.run_bd("create", f"Alice's {self.made}")
             self.world.in_step()  # what is closed when it is first read is not taken in
             return
         ref = self.chance.choice(found)["id"]
         if what == "comment":
-            hand.bd("comments", "add", ref, self.word())
+            hand.run_bd("comments", "add", ref, self.word())
         elif what == "claim":
             hand.try_bd("update", ref, "--claim")
         elif what in ("blocked", "open"):
-            hand.bd("update", ref, "--status", what, "--assignee", "")
+            hand.run_bd("update", ref, "--status", what, "--assignee", "")
         else:
             hand.try_bd(what, ref)
 
@@ -101,9 +101,9 @@ class Crowd:
         elif what == "in step":
             self.world.in_step()
         else:
-            hand.tell("fail", "locked")
+            hand.misbehave("fail", "locked")
             self.here()
-            hand.untell("fail")
+            hand.stop_misbehaving("fail")
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_in_the_end_both_sides_agree(
     for _ in range(STEPS):
         crowd.act()
     world.in_step()
-    until(lambda: differences(crowd) == [], what=f"agreement: {differences(crowd)}")
+    wait_until(lambda: differences(crowd) == [], what=f"agreement: {differences(crowd)}")
     heard_here = Counter[str]()
     heard_there = Counter[str]()
     for one in crowd.issues():
         shown = crowd.ask("person", "GET", f"/api/issues/{one['id']}")
         heard_here.update(said["body"] for said in shown["comments"] if said["body"].startswith("Word "))
     for one in world.hand.issues():
-        heard_there.update(text for text in world.hand.texts(one["id"]) if text.startswith("Word "))
+        heard_there.update(text for text in world.hand.comment_texts(one["id"]) if text.startswith("Word "))
     assert heard_here == heard_there == Counter(crowd.said)
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 from .conftest import World
 
@@ -22,11 +22,11 @@ def test_a_tracker_is_chosen_by_the_file_and_by_nothing_else(newest: str, make_w
     assert world.beads.json("project", "show")["tracker"] == "builtin"
     status = world.beads.json("tracker", "status")
     assert status["kind"] == "builtin" and ".beads" in status["hint"]
-    refused = world.live.command("tracker", "sync", cwd=world.beads.folder)
+    refused = world.live.run_command("tracker", "sync", cwd=world.beads.folder)
     assert refused.returncode == 5 and b"no tracker beside Maestro" in refused.stderr
     local.unlink()
     config.write_text('[tracker]\nkind = "jira"\n')
-    shown = world.live.command("project", "show", cwd=world.beads.folder)
+    shown = world.live.run_command("project", "show", cwd=world.beads.folder)
     assert b"[tracker] kind is not valid. Use one of: builtin, beads" in shown.stderr
     assert world.vc.json("tracker", "status") == {**world.vc.json("tracker", "status"), "kind": "builtin", "hint": ""}
 
@@ -50,11 +50,11 @@ def test_what_was_open_before_is_there_too_and_back_again(newest: str, make_worl
     early = world.open(finder, "Early")
     finder.json("issue", "reply", early, "--message", "More")
     for _ in range(2):  # chosen, left and chosen again: nothing comes twice
-        world.hand.choose()
+        world.hand.choose_beads()
         world.beads.json("project", "show")
         world.in_step()
         (there,) = world.hand.issues()
-        assert there["title"] == "Early" and world.hand.texts(there["id"]) == ["More"]
+        assert there["title"] == "Early" and world.hand.comment_texts(there["id"]) == ["More"]
         config.unlink()
         world.beads.json("project", "show")
     assert len(world.beads.json("issue", "list", "--status", "all")["issues"]) == 1
@@ -64,11 +64,11 @@ def test_bd_mail_is_maestro_mail(newest: str, make_world: Callable[..., World]) 
     world = make_world(settings=SLOW)
     out = world.beads.folder / "out.txt"
     script = f"env > {out}.env; bd mail send human -s hi -m 'the body' > {out} 2>&1; bd mail inbox >> {out} 2>&1"
-    spawned = world.live.command(
+    spawned = world.live.run_command(
         "session", "spawn", "--name", "keeper", "--json", "--", "sh", "-c", script, cwd=world.beads.folder
     )
     assert spawned.returncode == 0, spawned.stderr
-    (mail,) = until(lambda: world.beads.json("mail", "inbox")["messages"], what="mail from bd")
+    (mail,) = wait_until(lambda: world.beads.json("mail", "inbox")["messages"], what="mail from bd")
     assert (mail["subject"], mail["body"], mail["sender"]["name"]) == ("hi", "the body", "keeper")
     found = dict(line.partition("=")[::2] for line in Path(f"{out}.env").read_text().splitlines())
     assert found["BEADS_MAIL_DELEGATE"] == "maestro mail"
@@ -83,23 +83,23 @@ def test_a_hook_of_bd_makes_it_quick_and_needs_no_payload(newest: str, make_worl
     (there,) = world.hand.issues()
     hook = world.hand.folder / "hooks" / "on_update"
     hook.parent.mkdir()
-    command = f'"{sys.executable}" -c "from maestro.client.thin import main; main()" tracker sync'
+    command = f'"{sys.executable}" -c "from maestro.client.main import main; main()" tracker sync'
     hook.write_text(f"#!/bin/sh\nMAESTRO_HOME={world.live.home} exec {command}\n")
     hook.chmod(0o755)
     for number in range(3):
-        world.hand.bd("comments", "add", there["id"], f"Comment {number}")
-        until(lambda number=number: world.vc.bodies(ref)[-1] == f"Comment {number}", what="the comment")  # type: ignore[misc]
+        world.hand.run_bd("comments", "add", there["id"], f"Comment {number}")
+        wait_until(lambda number=number: world.vc.bodies(ref)[-1] == f"Comment {number}", what="the comment")  # type: ignore[misc]
 
 
 def test_what_a_person_is_shown(newest: str, make_world: Callable[..., World]) -> None:
     world = make_world(settings="tracker_seconds = 3600\ntracker_call_seconds = 1\n")
     world.open(world.vc.join("finder"))
     world.in_step()
-    shown = world.live.command("tracker", "status", cwd=world.beads.folder).stdout.decode()
+    shown = world.live.run_command("tracker", "status", cwd=world.beads.folder).stdout.decode()
     assert "beads 1.0.5" in shown and "behind        nothing" in shown
-    world.hand.tell("fail", "database is locked")
+    world.hand.misbehave("fail", "database is locked")
     world.open(world.vc.join("other"), "Second")
-    until(lambda: world.status()["problem"], what="a problem")
-    shown = world.live.command("tracker", "status", cwd=world.beads.folder).stdout.decode()
+    wait_until(lambda: world.status()["problem"], what="a problem")
+    shown = world.live.run_command("tracker", "status", cwd=world.beads.folder).stdout.decode()
     assert "database is locked" in shown and "1 issues" in shown
-    assert "database is locked" in world.live.command("project", "show", cwd=world.beads.folder).stdout.decode()
+    assert "database is locked" in world.live.run_command("project", "show", cwd=world.beads.folder).stdout.decode()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 from .conftest import World
 
@@ -29,8 +29,8 @@ def troubles(world: World) -> dict[str, Callable[[], None]]:
         return lambda: away.rename(program) and None
 
     def says(name: str, text: str) -> Callable[[], None]:
-        hand.tell(name, text)
-        return lambda: hand.untell(name)
+        hand.misbehave(name, text)
+        return lambda: hand.stop_misbehaving(name)
 
     return {
         "hangs": lambda: says("hang", pid(world)),
@@ -71,7 +71,7 @@ def test_mail_flows_while_the_tracker_is_in_trouble(
         now = world.status()
         return now if now["failures"] >= 2 and now["behind_issues"] else None
 
-    status = until(troubled, what="two failures, with something left to tell")
+    status = wait_until(troubled, what="two failures, with something left to tell")
     assert status["problem"] and status["retry_at"]
     keeper.json("issue", "close", first, "--message", "Done.")
 
@@ -79,7 +79,7 @@ def test_mail_flows_while_the_tracker_is_in_trouble(
     world.in_step()
     there = {one["title"]: one for one in world.hand.issues()}
     assert sorted(there) == ["First", "Second"] and there["First"]["status"] == "closed"
-    assert world.hand.texts(there["First"]["id"]) == [*said, "Done."]
+    assert world.hand.comment_texts(there["First"]["id"]) == [*said, "Done."]
     assert world.vc.bodies(first)[1:] == [*said, "Done."]
     assert world.vc.issue(second)["status"] == "todo"
     assert world.status()["problem"] == "" and world.status()["failures"] == 0
@@ -90,9 +90,9 @@ def test_issues_opened_while_the_tracker_is_away_are_counted(newest: str, make_w
     finder = world.vc.join("finder")
     world.in_step()
     troubles(world)["is gone"]()
-    until(lambda: world.status()["failures"], what="a failure")
+    wait_until(lambda: world.status()["failures"], what="a failure")
     world.open(finder, "Second")
-    until(lambda: world.status()["behind_issues"] == 1, what="the issue being counted")
+    wait_until(lambda: world.status()["behind_issues"] == 1, what="the issue being counted")
 
 
 @pytest.mark.parametrize("generation", ["0.46.0", "0.50.3", "1.0.5"])
@@ -103,7 +103,7 @@ def test_an_answer_that_comes_too_late_is_found_again(
     monkeypatch.setenv("STANDIN_BD", generation)
     world = make_world(settings=HASTY)
     finder, keeper = world.vc.join("finder"), world.beads.join("keeper")
-    world.hand.tell("stall", pid(world))
+    world.hand.misbehave("stall", pid(world))
     ref = world.open(finder)
     finder.json("issue", "reply", ref, "--message", "And this.")
     keeper.json("issue", "claim", ref)
@@ -112,18 +112,18 @@ def test_an_answer_that_comes_too_late_is_found_again(
         found = world.hand.issues()
         return bool(found and found[0]["comments"] and found[0]["status"] == "in_progress")
 
-    until(is_there, what="all of it in bd")
-    world.hand.untell("stall")
+    wait_until(is_there, what="all of it in bd")
+    world.hand.stop_misbehaving("stall")
     world.in_step()
     (there,) = world.hand.issues()
-    assert world.hand.texts(there["id"]) == ["And this."] and there["assignee"] == "keeper"
+    assert world.hand.comment_texts(there["id"]) == ["And this."] and there["assignee"] == "keeper"
     assert world.vc.bodies(ref)[1:] == ["And this."] and world.vc.issue(ref)["status"] == "in_progress"
 
 
 def test_one_issue_that_is_refused_keeps_no_other_back(newest: str, make_world: Callable[..., World]) -> None:
     world = make_world()
     finder = world.vc.join("finder")
-    world.hand.bd("create", "Someone else's", "--external-ref", "elsewhere")
+    world.hand.run_bd("create", "Someone else's", "--external-ref", "elsewhere")
     long = world.open(finder, "x" * 500)
     world.in_step()
     ref = {one["title"]: one for one in world.hand.issues()}["x" * 500]["id"]
@@ -131,8 +131,8 @@ def test_one_issue_that_is_refused_keeps_no_other_back(newest: str, make_world: 
     state.write_text(state.read_text().replace(f'"{ref}"', '"bd-gone"'))  # as if someone deleted it
     finder.json("issue", "reply", long, "--message", "Nobody hears this.")
     world.open(finder, "Another")
-    until(lambda: any(one["title"] == "Another" for one in world.hand.issues()), what="the other issue")
-    (untold,) = until(lambda: world.status()["untold"], what="what is not taken")
+    wait_until(lambda: any(one["title"] == "Another" for one in world.hand.issues()), what="the other issue")
+    (untold,) = wait_until(lambda: world.status()["untold"], what="what is not taken")
     assert (untold["issue"], untold["ref"]) == (long, ref) and "not" in untold["problem"]
     assert world.vc.issue(long)["status"] == "todo"
 
@@ -141,15 +141,15 @@ def test_no_call_for_each_issue(newest: str, make_world: Callable[..., World]) -
     """With many issues a quiet round is one list, and a round with news one look besides."""
     world = make_world(settings="tracker_seconds = 3600\n")
     for number in range(30):
-        world.hand.bd("create", f"Issue {number}")
+        world.hand.run_bd("create", f"Issue {number}")
     world.in_step()
     assert len(world.beads.json("issue", "list", "--limit", "100")["issues"]) == 30
     world.in_step()
     before = len(world.hand.calls())
     world.in_step()
     assert [one[0] for one in world.hand.calls()[before:]] == ["list"]
-    for ref in [one["id"] for one in world.hand.bd("list", "--limit", "0")][:10]:
-        world.hand.bd("comments", "add", ref, "News")
+    for ref in [one["id"] for one in world.hand.run_bd("list", "--limit", "0")][:10]:
+        world.hand.run_bd("comments", "add", ref, "News")
     before = len(world.hand.calls())
     world.in_step()
     assert [one[0] for one in world.hand.calls()[before:]] == ["list", "show"]

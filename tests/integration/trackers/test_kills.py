@@ -23,8 +23,8 @@ def dies_at(world: World, when: str, step: int) -> None:
     """Let the tracker go, and the server with it at that step; then start it again."""
     process = world.live.process
     assert process is not None
-    world.hand.tell("kill", f"{when} {changes(world) + step} {process.pid}")
-    world.hand.untell("hang")
+    world.hand.misbehave("kill", f"{when} {changes(world) + step} {process.pid}")
+    world.hand.stop_misbehaving("hang")
     process.wait(30)
     world.live.start()
     world.in_step()
@@ -32,7 +32,7 @@ def dies_at(world: World, when: str, step: int) -> None:
 
 def hold(world: World) -> None:
     assert world.live.process is not None
-    world.hand.tell("hang", str(world.live.process.pid))
+    world.hand.misbehave("hang", str(world.live.process.pid))
 
 
 @pytest.mark.parametrize("generation", [pytest.param("0.46.0", marks=pytest.mark.slow), "1.0.5"])
@@ -76,7 +76,7 @@ def agree(world: World, refs: list[str]) -> None:
         )
         said = [f"First about {ref}"] if place else []
         said += [] if is_last else [f"More about {ref}", f"Done with {ref}"]
-        assert world.hand.texts(one["id"]) == said
+        assert world.hand.comment_texts(one["id"]) == said
         assert [comment["body"] for comment in shown["comments"]] == [f"Text {place}", *said]
 
 
@@ -93,11 +93,11 @@ def test_what_comes_in_comes_once_however_often_the_server_dies(
         hold(world)
         for number in range(3):
             said.append(f"Turn {turn}, comment {number}")
-            world.hand.bd("comments", "add", there["id"], said[-1])
+            world.hand.run_bd("comments", "add", there["id"], said[-1])
         said.append("Again.")  # the same words each time
-        world.hand.bd("comments", "add", there["id"], said[-1])
+        world.hand.run_bd("comments", "add", there["id"], said[-1])
         Desk(world.live, world.beads.folder).json("tracker", "sync")
-        world.hand.untell("hang")
+        world.hand.stop_misbehaving("hang")
         before = len(world.hand.calls())
         while len(world.hand.calls()) < before + turn % 3:
             pass  # the first, second, third call of the round
@@ -105,5 +105,5 @@ def test_what_comes_in_comes_once_however_often_the_server_dies(
         world.live.start()
         world.in_step()
         assert world.vc.bodies(ref)[1:] == said
-    assert world.hand.texts(there["id"]) == said
+    assert world.hand.comment_texts(there["id"]) == said
     assert [one["body"] for one in finder.json("mail", "inbox", "--all", "--limit", "100")["messages"]][::-1] == said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from maestro.testing.beads import REAL
-from maestro.testing.supervised import until
+from maestro.testing.supervised import wait_until
 
 from .conftest import World
 
@@ -15,7 +15,7 @@ def test_an_issue_opened_here_lives_there(generation: str, make_world: Callable[
     finder, keeper = world.vc.join("finder"), world.beads.join("keeper")
     ref = world.open(finder, "Parser crashes", "On an empty file.")
     waits = finder.json("task", "create", "Ship it", "--depends-on", ref)
-    (there,) = until(world.hand.issues, what="the issue in bd")
+    (there,) = wait_until(world.hand.issues, what="the issue in bd")
     assert there["title"] == "Parser crashes" and there["description"].startswith("On an empty file.")
     assert "Opened by dave/vc of vc" in there["description"]
 
@@ -25,9 +25,9 @@ def test_an_issue_opened_here_lives_there(generation: str, make_world: Callable[
     world.in_step()
     (there,) = world.hand.issues()
     assert (there["status"], there["assignee"]) == ("in_progress", "keeper")
-    assert world.hand.texts(there["id"]) == ["Which version?", "1.3"]
+    assert world.hand.comment_texts(there["id"]) == ["Which version?", "1.3"]
 
-    world.hand.bd("comments", "add", there["id"], "I can reproduce it.", actor="alice")
+    world.hand.run_bd("comments", "add", there["id"], "I can reproduce it.", actor="alice")
     world.in_step()
     (mail,) = [one for one in finder.json("mail", "inbox")["messages"] if one["body"] == "I can reproduce it."]
     assert (mail["sender"]["kind"], mail["sender"]["name"], mail["task"]) == ("tracker", "alice", ref)
@@ -37,7 +37,7 @@ def test_an_issue_opened_here_lives_there(generation: str, make_world: Callable[
     world.in_step()
     (there,) = world.hand.issues()
     assert there["status"] == "closed"
-    assert world.hand.texts(there["id"]) == [
+    assert world.hand.comment_texts(there["id"]) == [
         "Which version?", "1.3", "I can reproduce it.", "Thanks.", "Fixed in 1.4.",
     ]  # fmt: skip
     assert finder.json("task", "show", waits["ref"])["ready"]
@@ -50,38 +50,38 @@ def test_what_is_done_in_bd_is_done_here(generation: str, make_world: Callable[.
     world = make_world(is_real=generation == REAL)
     finder = world.vc.join("finder")
     ref = world.open(finder)
-    (there,) = until(world.hand.issues, what="the issue in bd")
+    (there,) = wait_until(world.hand.issues, what="the issue in bd")
     world.in_step()
 
-    world.hand.bd("update", there["id"], "--claim", actor="alice")
-    world.hand.bd("update", there["id"], "--title", "Crash on empty files")
+    world.hand.run_bd("update", there["id"], "--claim", actor="alice")
+    world.hand.run_bd("update", there["id"], "--title", "Crash on empty files")
     world.in_step()
     shown = world.vc.issue(ref)
     assert (shown["status"], shown["holder"], shown["title"]) == (
         "in_progress", "tracker:alice", "Crash on empty files",
     )  # fmt: skip
 
-    world.hand.bd("update", there["id"], "--status", "blocked")
+    world.hand.run_bd("update", there["id"], "--status", "blocked")
     world.in_step()
     assert world.vc.issue(ref)["status"] == "blocked"
-    world.hand.bd("close", there["id"], "--reason", "Fixed by alice.")
+    world.hand.run_bd("close", there["id"], "--reason", "Fixed by alice.")
     world.in_step()
     assert world.vc.issue(ref)["status"] == "completed"
     texts = [one["body"] for one in finder.json("mail", "inbox")["messages"]]
     assert len(texts) == 1 and texts[0]
 
-    world.hand.bd("reopen", there["id"])
+    world.hand.run_bd("reopen", there["id"])
     world.in_step()
     assert world.vc.issue(ref)["status"] == "todo"
-    assert world.hand.texts(there["id"]) == []  # nothing that the server says by itself is told back
+    assert world.hand.comment_texts(there["id"]) == []  # nothing that the server says by itself is told back
 
 
 def test_an_issue_that_began_in_bd_is_here_quietly(generation: str, make_world: Callable[..., World]) -> None:
     world = make_world(is_real=generation == REAL)
     keeper = world.beads.join("keeper")
-    made = world.hand.bd("create", "Of alice's own", "-d", "Text", "-p", "1")
-    world.hand.bd("comments", "add", made["id"], "A note", actor="alice")
-    world.hand.bd("create", "For the machine", "-t", "message")
+    made = world.hand.run_bd("create", "Of alice's own", "-d", "Text", "-p", "1")
+    world.hand.run_bd("comments", "add", made["id"], "A note", actor="alice")
+    world.hand.run_bd("create", "For the machine", "-t", "message")
     world.in_step()
     (mine,) = keeper.json("issue", "list")["issues"]
     assert (mine["title"], mine["priority"], mine["opener"]) == ("Of alice's own", "high", "tracker:alice")
@@ -93,7 +93,7 @@ def test_an_issue_that_began_in_bd_is_here_quietly(generation: str, make_world: 
     keeper.json("issue", "close", mine["ref"])
     world.in_step()
     (there,) = [one for one in world.hand.issues() if one["id"] == made["id"]]
-    assert there["status"] == "closed" and "On it." in world.hand.texts(made["id"])
+    assert there["status"] == "closed" and "On it." in world.hand.comment_texts(made["id"])
     assert world.vc.json("task", "show", waits["ref"])["ready"]
     assert len(keeper.json("issue", "list", "--status", "all")["issues"]) == 1
 
@@ -103,17 +103,17 @@ def test_whoever_claims_in_bd_first_has_it(generation: str, make_world: Callable
     world = make_world(is_real=generation == REAL, settings="tracker_seconds = 3600\ntracker_call_seconds = 60\n")
     keeper = world.beads.join("keeper")
     ref = world.open(world.vc.join("finder"))
-    (there,) = until(world.hand.issues, what="the issue in bd")
+    (there,) = wait_until(world.hand.issues, what="the issue in bd")
     world.in_step()
-    world.hand.bd("update", there["id"], "--claim", actor="alice")
+    world.hand.run_bd("update", there["id"], "--claim", actor="alice")
     keeper.json("issue", "claim", ref)  # nobody here has heard of alice yet
-    until(lambda: world.vc.issue(ref)["holder"] == "tracker:alice", what="alice's claim")
+    wait_until(lambda: world.vc.issue(ref)["holder"] == "tracker:alice", what="alice's claim")
     (there,) = world.hand.issues()
     assert there["assignee"] == "alice"
     told = [one["subject"] for one in keeper.json("mail", "inbox", "--all")["messages"]]
     assert f"{ref} is no longer yours" in told
     # Gives it back in bd, and keeper has it there too.
-    world.hand.bd("update", there["id"], "--status", "open", "--assignee", "")
+    world.hand.run_bd("update", there["id"], "--status", "open", "--assignee", "")
     world.in_step()
     keeper.json("issue", "claim", ref)
     world.in_step()
@@ -127,7 +127,7 @@ def test_a_session_that_claims_with_bd_holds_it_here(newest: str, make_world: Ca
     world = make_world()
     keeper = world.beads.join("keeper")
     ref = world.open(world.vc.join("finder"))
-    (there,) = until(world.hand.issues, what="the issue in bd")
-    world.hand.bd("update", there["id"], "--claim", actor="keeper")
+    (there,) = wait_until(world.hand.issues, what="the issue in bd")
+    world.hand.run_bd("update", there["id"], "--claim", actor="keeper")
     world.in_step()
     assert world.vc.issue(ref)["holder"] == keeper.json("whoami")["session"]["id"]

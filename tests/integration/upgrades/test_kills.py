@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from maestro.store.layout import DATABASE
-from maestro.store.sqlite.steps import scripts
+from maestro.store.sqlite.steps import migration_scripts
 from maestro.testing import rounds
 from maestro.testing.live import LiveServer
 
-NEWEST = len(scripts())
+NEWEST = len(migration_scripts())
 SECONDS_MAX = 60.0
 EVENTS = 20_000
 STEPS_OF_START = 12
@@ -97,7 +97,7 @@ def copy_of(pristine: Path, target: Path) -> Path:
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
 def test_kills_in_the_middle_of_a_migration(write_home: WriteHome, tmp_path: Path) -> None:
-    seed, count = rounds.seed(), rounds.count(6, full=50)
+    seed, count = rounds.round_seed(), rounds.round_count(6, full=50)
     chance = random.Random(seed)
     pristine = write_home(1, tmp_path / "pristine")
     fill(pristine, EVENTS)
@@ -117,7 +117,7 @@ def test_kills_in_the_middle_of_a_migration(write_home: WriteHome, tmp_path: Pat
         grown = {name for name, rows in before.items() if after[name] != rows}
         assert grown <= {"events"} and after["events"] >= EVENTS, f"round {number}, seed {seed}: {grown}"
         assert counts_of_file(home / f"{DATABASE}.schema-1") == before
-    rounds.report("migration kills", count, old=found[1], new=found[NEWEST], in_between=0, seed=seed)
+    rounds.report_rounds("migration kills", count, old=found[1], new=found[NEWEST], in_between=0, seed=seed)
 
 
 def counts_of_file(path: Path) -> dict[str, int]:
@@ -134,7 +134,7 @@ class Restored:
         self.old, self.backup = root / "old", root / "backup.tar"
         self.make(root / "other", "new", "N")
         with LiveServer(root / "other") as live:
-            done = live.command("backup", str(self.backup))
+            done = live.run_command("backup", str(self.backup))
             assert done.returncode == 0, done.stderr
             live.stop()
         self.make(self.old, "old", "O")
@@ -201,7 +201,7 @@ sys.exit(code)
 @pytest.mark.rounds
 @pytest.mark.timeout(300)
 def test_kills_in_the_middle_of_a_restore(tmp_path: Path) -> None:
-    seed, count = rounds.seed(), rounds.count(10, full=50)
+    seed, count = rounds.round_seed(), rounds.round_count(10, full=50)
     chance = random.Random(seed)
     made = Restored(tmp_path)
     live = LiveServer(copy_of(made.old, tmp_path / "data"))
@@ -224,4 +224,4 @@ def test_kills_in_the_middle_of_a_restore(tmp_path: Path) -> None:
             assert run_until(chance.randint(1, STEPS_OF_START), "--port", "0").returncode == -signal.SIGKILL
         found[made.assert_whole(home)] += 1
         assert not list(home.glob("restore*")), f"round {number}, step {last}, seed {seed}: an unpacked backup stays"
-    rounds.report("restore kills", count, old=found["old"], new=found["new"], neither=0, seed=seed)
+    rounds.report_rounds("restore kills", count, old=found["old"], new=found["new"], neither=0, seed=seed)

@@ -19,11 +19,11 @@ from maestro.operations import asks, documents, issues, mail, members, runs, ses
 from maestro.operations.base import Operation
 from maestro.server.app import Server
 from maestro.store.layout import DATABASE
-from maestro.store.sqlite.steps import scripts
+from maestro.store.sqlite.steps import migration_scripts
 from maestro.testing.clock import FakeClock
 
-SCHEMAS = range(1, len(scripts()) + 1)
-NEWEST = len(scripts())
+SCHEMAS = range(1, len(migration_scripts()) + 1)
+NEWEST = len(migration_scripts())
 Table = list[dict[str, Any]]
 WriteHome = Callable[..., Path]
 
@@ -46,14 +46,14 @@ def schema_of(database: sqlite3.Connection) -> dict[str, str]:
 def fresh_schema() -> dict[str, str]:
     """The schema of a database that no earlier version has written."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
-        for script in scripts():
+        for script in migration_scripts():
             database.executescript(script)
         return schema_of(database)
 
 
 async def open_and_close(home: Path, rows: ModuleType) -> None:
     server = Server(home, clock=FakeClock(from_micros(rows.AT)))
-    await server.upkeep.close()
+    await server.background_jobs.close()
     await server.close()
 
 
@@ -101,7 +101,7 @@ class Opened:
         return msgspec.to_builtins(answer, builtin_types=(bytes,))
 
     async def __aenter__(self) -> Opened:
-        await self.server.upkeep.close()
+        await self.server.background_jobs.close()
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -65,7 +65,7 @@ class Repo:
 @pytest.fixture(autouse=True)
 def accepted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The person accepted every program that these repositories name; tests/security has those that nobody did."""
-    monkeypatch.setattr(repositories.Records, "accepts", lambda *_: True)
+    monkeypatch.setattr(repositories.CheckoutRecords, "accepts", lambda *_: True)
 
 
 @pytest.fixture
@@ -90,7 +90,9 @@ def make(repo: Repo, tmp_path: Path) -> Callable[..., object]:
     """Makes a worktree with `create`, on a branch of its own name."""
 
     async def made(name: str, *, base: str | None = None) -> Repo:
-        created = await worktrees.create(str(repo), path=str(tmp_path / "trees" / name), branch=name, base=base)
+        created = await worktrees.create_worktree(
+            str(repo), path=str(tmp_path / "trees" / name), branch=name, base=base
+        )
         return Repo(Path(created.path))
 
     return made

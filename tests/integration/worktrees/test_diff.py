@@ -9,13 +9,13 @@ import pytest
 from maestro.core import limits
 from maestro.core.errors import NotFound
 from maestro.git import worktrees
-from maestro.git.worktrees import FileStat, Settings
+from maestro.git.worktrees import FileStat, WorktreeSettings
 
 LONG = "a line that git knows again\n" * 20
 
 
 async def text(tree, **more) -> str:
-    return await worktrees.diff(str(tree), base_commit="main", **more)
+    return await worktrees.read_diff(str(tree), base_commit="main", **more)
 
 
 async def test_committed_and_uncommitted_work_are_told_apart(repo, make):
@@ -26,7 +26,7 @@ async def test_committed_and_uncommitted_work_are_told_apart(repo, make):
     whole, committed = await text(tree), await text(tree, uncommitted=False)
     assert "+committed\n" in whole and "-two\n+TWO\n" in whole and "+fresh\n" in whole
     assert "+committed\n" in committed and "TWO" not in committed and "fresh" not in committed
-    stat = await worktrees.diff_stat(str(tree), base_commit="main")
+    stat = await worktrees.read_diff_stat(str(tree), base_commit="main")
     assert stat == worktrees.DiffStat(
         files=(FileStat(path="done.txt", added=1), FileStat(path="readme.txt", added=1, removed=1)),
         files_total=2,
@@ -35,7 +35,7 @@ async def test_committed_and_uncommitted_work_are_told_apart(repo, make):
         untracked=("new file",),
         untracked_total=1,
     )
-    stat = await worktrees.diff_stat(str(tree), base_commit="main", uncommitted=False)
+    stat = await worktrees.read_diff_stat(str(tree), base_commit="main", uncommitted=False)
     assert (stat.files_total, stat.untracked_total) == (1, 0)
 
 
@@ -49,7 +49,7 @@ async def test_looking_changes_nothing(repo, make):
     index = tree.path.parent.parent / "vc" / ".git" / "worktrees" / "x" / "index"
     before = index.read_bytes()
     await text(tree)
-    await worktrees.diff_stat(str(tree), base_commit="main")
+    await worktrees.read_diff_stat(str(tree), base_commit="main")
     assert index.read_bytes() == before
 
 
@@ -63,7 +63,7 @@ async def test_renames_and_binary_files(repo, make):
     assert "similarity index 100%\nrename from old name\n" in shown
     assert "Binary files a/picture and b/picture differ\n" in shown
     assert "fresh picture" in shown and "deleted file mode" in shown
-    stat = await worktrees.diff_stat(str(tree), base_commit="main")
+    stat = await worktrees.read_diff_stat(str(tree), base_commit="main")
     assert stat.files == (
         FileStat(path="gone", removed=20),
         FileStat(path="new\tname", renamed_from="old name"),
@@ -79,7 +79,7 @@ async def test_names_of_every_kind(repo, make, name, is_committed):
     tree.commit(files) if is_committed else tree.write(files)
     shown = await text(tree)
     assert "+caf\N{REPLACEMENT CHARACTER} in latin\n" in shown
-    stat = await worktrees.diff_stat(str(tree), base_commit="main")
+    stat = await worktrees.read_diff_stat(str(tree), base_commit="main")
     (told,) = [file.path for file in stat.files] or stat.untracked
     assert told.encode() and told == name.replace("\udce9", "\\xe9") + ".txt"
 
@@ -93,7 +93,7 @@ async def test_a_huge_diff_is_cut_at_a_line_with_a_note(repo, make):
     kept, _, note = shown.partition("\n… cut here: ")
     assert kept.endswith("x\n") and note.startswith(f"{len(kept)} of 8")
     assert f"git diff {repo.tip('main')}" in note and "1 more new files are not shown" in note
-    assert (await worktrees.diff_stat(str(tree), base_commit="main")).added == 80_000
+    assert (await worktrees.read_diff_stat(str(tree), base_commit="main")).added == 80_000
 
 
 async def test_a_huge_file_is_told_as_binary(repo, make):
@@ -115,7 +115,7 @@ async def test_of_many_new_files_the_first_are_shown(repo, make, monkeypatch):
 async def test_copied_files_are_not_shown(repo, make):
     repo.write({".env": "KEY=secret\n"})
     tree = await make("x")
-    await worktrees.prepare(str(tree), settings=Settings(copy=(".env",)), source=str(repo))
+    await worktrees.prepare_worktree(str(tree), settings=WorktreeSettings(copy=(".env",)), source=str(repo))
     assert await text(tree) == ""
     tree.write({".env": "KEY=other secret\n"})
     assert "secret" not in await text(tree)
@@ -141,4 +141,4 @@ async def test_a_persons_settings_do_not_change_the_text(repo, make, tmp_path):
 
 async def test_a_base_that_is_not_there(repo, make):
     with pytest.raises(NotFound):
-        await worktrees.diff(str(await make("x")), base_commit="f" * 40)
+        await worktrees.read_diff(str(await make("x")), base_commit="f" * 40)

@@ -10,9 +10,9 @@ import pytest
 from maestro.core import limits
 from maestro.core.errors import Conflict, Invalid, MaestroError, NotFound
 from maestro.git import worktrees
-from maestro.git.worktrees import Author, Conflicted, Merged
+from maestro.git.worktrees import CommitAuthor, MergeConflict, Merged
 
-BOT = Author("Maestro Bot", "bot@example.org")
+BOT = CommitAuthor("Maestro Bot", "bot@example.org")
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def run_branch(repo) -> str:
     return "run"
 
 
-async def merge(repo, branch: str, *, into: str = "run", message: str = "Task 1", by=worktrees.merge, **more):
+async def merge(repo, branch: str, *, into: str = "run", message: str = "Task 1", by=worktrees.merge_branch, **more):
     return await by(str(repo), branch=branch, into=into, message=message, author=more.get("author", BOT))
 
 
@@ -78,7 +78,7 @@ async def test_a_merge_leaves_nothing_but_the_moved_branch(repo, make):
 
 
 async def test_a_bare_repository_will_do(bare, tmp_path):
-    created = await worktrees.create(str(bare), path=str(tmp_path / "w"), branch="x")
+    created = await worktrees.create_worktree(str(bare), path=str(tmp_path / "w"), branch="x")
     type(bare)(tmp_path / "w").commit({"a": "1"})
     done = await merge(bare, "x")
     assert done.commit == bare.tip("run") and created.base_commit == done.previous
@@ -210,7 +210,7 @@ async def test_a_conflict_gives_its_files_and_places_and_leaves_nothing(repo, ma
     await merge(repo, "x")
     before = repo.everything()
     done = await merge(repo, "y")
-    assert isinstance(done, Conflicted)
+    assert isinstance(done, MergeConflict)
     assert done.files == ("both", "readme.txt") and done.files_total == 2
     assert (done.into_commit, done.branch_commit) == (repo.tip("run"), repo.tip("y"))
     both, readme = done.details
@@ -304,7 +304,9 @@ async def test_branches_that_are_not_there_are_said(repo):
         await merge(repo, "v1")
 
 
-@pytest.mark.parametrize("author", [Author("", "a@b"), Author("a", ""), Author("<>", "a@b"), Author("a\0", "b")])
+@pytest.mark.parametrize(
+    "author", [CommitAuthor("", "a@b"), CommitAuthor("a", ""), CommitAuthor("<>", "a@b"), CommitAuthor("a\0", "b")]
+)
 async def test_an_author_that_git_would_refuse(repo, author):
     with pytest.raises(Invalid):
         await merge(repo, "run", author=author)

@@ -12,9 +12,9 @@ import pytest
 from maestro.core import limits
 from maestro.core.errors import Conflict, NotFound, TimedOut
 from maestro.git import worktrees
-from maestro.git.worktrees import Author, Merges
+from maestro.git.worktrees import CommitAuthor, MergeLocks
 
-BOT = Author("Maestro Bot", "bot@example.org")
+BOT = CommitAuthor("Maestro Bot", "bot@example.org")
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def run_branch(repo) -> str:
     return "run"
 
 
-async def merge(repo, branch: str, *, into: str = "run", message: str = "Task 1", by=worktrees.merge, **more):
+async def merge(repo, branch: str, *, into: str = "run", message: str = "Task 1", by=worktrees.merge_branch, **more):
     return await by(str(repo), branch=branch, into=into, message=message, author=more.get("author", BOT))
 
 
@@ -41,19 +41,19 @@ async def test_two_at_once_both_get_in(repo, make):
 async def test_with_a_lock_they_wait_for_each_other(repo, make):
     for name in "abcdefgh":
         (await make(name)).commit({name: "1"})
-    merges = Merges()
+    merges = MergeLocks()
     # Named by different worktrees, they are still one repository.
     done = await asyncio.gather(
-        *(merge(repo.path.parent / "trees" / name, name, by=merges.merge) for name in "abcdefgh")
+        *(merge(repo.path.parent / "trees" / name, name, by=merges.merge_in_turn) for name in "abcdefgh")
     )
     assert len({one.previous for one in done}) == 8  # none had to be tried twice on the same ground
     assert repo.git("rev-list", "--merges", "--count", "run") == "8"
 
 
 async def test_the_lock_is_of_one_repository():
-    merges = Merges()
-    one = merges.lock("/a")
-    assert merges.lock("/a") is one and merges.lock("/b") is not one
+    merges = MergeLocks()
+    one = merges.lock_of("/a")
+    assert merges.lock_of("/a") is one and merges.lock_of("/b") is not one
 
 
 def meddle(repo, command: str) -> None:
@@ -145,10 +145,10 @@ async def test_what_a_killed_server_left_is_swept_and_what_is_in_use_is_not(repo
     )
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", script, str(repo))
     assert await asyncio.to_thread(fifo.read_text) == "here\n"
-    assert await worktrees.sweep(str(repo)) == 0  # it is in use
+    assert await worktrees.remove_leftovers(str(repo)) == 0  # it is in use
     assert len(repo.everything()["ours"]) == 1
     server.send_signal(signal.SIGKILL)
     await server.wait()
-    assert await worktrees.sweep(str(repo)) == 1
+    assert await worktrees.remove_leftovers(str(repo)) == 1
     await asyncio.to_thread(fifo.write_text, "go on\n")  # the git that outlived it: it finds no ground, and ends
     assert repo.everything() == before

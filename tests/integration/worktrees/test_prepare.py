@@ -12,7 +12,7 @@ import pytest
 from maestro.core import limits
 from maestro.core.errors import Invalid, NotFound, TooLarge
 from maestro.git import worktrees
-from maestro.git.worktrees import Settings
+from maestro.git.worktrees import WorktreeSettings
 
 
 def configure(repo, text: str | bytes) -> None:
@@ -23,8 +23,8 @@ def configure(repo, text: str | bytes) -> None:
 
 
 def test_no_file_means_nothing_to_do(repo):
-    assert worktrees.read_settings(str(repo)) == Settings()
-    assert Settings().setup_seconds == 600
+    assert worktrees.read_settings(str(repo)) == WorktreeSettings()
+    assert WorktreeSettings().setup_seconds == 600
 
 
 def test_the_table_is_read_beside_others(repo):
@@ -32,7 +32,7 @@ def test_the_table_is_read_beside_others(repo):
         repo,
         'remote = "upstream"\n[worktree]\nsetup = "make deps"\ncopy = [".env", "config/*.local"]\nsetup_seconds = 5\n',
     )
-    expected = Settings(setup="make deps", copy=(".env", "config/*.local"), setup_seconds=5)
+    expected = WorktreeSettings(setup="make deps", copy=(".env", "config/*.local"), setup_seconds=5)
     assert worktrees.read_settings(str(repo)) == expected
 
 
@@ -73,8 +73,8 @@ def test_a_file_that_cannot_be_read_is_not_taken_for_none(repo):
 # Copies
 
 
-async def prepared(tree, repo, *copy: str, **more) -> worktrees.Prepared:
-    return await worktrees.prepare(str(tree), settings=Settings(copy=copy, **more), source=str(repo))
+async def prepared(tree, repo, *copy: str, **more) -> worktrees.PreparedWorktree:
+    return await worktrees.prepare_worktree(str(tree), settings=WorktreeSettings(copy=copy, **more), source=str(repo))
 
 
 async def test_named_files_are_copied_with_their_rights(repo, make):
@@ -104,8 +104,8 @@ async def test_names_of_every_kind(repo, make, name):
     done = await prepared(tree, repo, "local/*")
     assert (tree.path / "local" / name).read_text() == "x"
     done.copied[0].encode()  # fit to be sent
-    assert (await worktrees.state(str(tree), base_commit="main")).is_clean
-    await worktrees.remove(str(repo), path=str(tree), branch="x", merged_into="main")
+    assert (await worktrees.read_state(str(tree), base_commit="main")).is_clean
+    await worktrees.remove_worktree(str(repo), path=str(tree), branch="x", merged_into="main")
     assert not tree.path.exists()
 
 
@@ -165,7 +165,9 @@ async def test_too_much_is_refused_before_the_first_copy(repo, make, monkeypatch
 async def test_only_the_top_of_a_worktree_is_prepared(repo, make):
     repo.write({"below/.env": "x"})
     with pytest.raises(NotFound):
-        await worktrees.prepare(str(repo.path / "below"), settings=Settings(copy=(".env",)), source=str(repo))
+        await worktrees.prepare_worktree(
+            str(repo.path / "below"), settings=WorktreeSettings(copy=(".env",)), source=str(repo)
+        )
     tree = await make("x")
     (tree.path / ".git").unlink()
     with pytest.raises(NotFound):

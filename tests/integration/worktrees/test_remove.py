@@ -8,11 +8,11 @@ import pytest
 
 from maestro.core.errors import Conflict, NotFound
 from maestro.git import worktrees
-from maestro.git.worktrees import Author, Settings
+from maestro.git.worktrees import CommitAuthor, WorktreeSettings
 
 
-async def remove(repo, tree, branch: str = "x", into: str = "main", **more) -> worktrees.Removed:
-    return await worktrees.remove(str(repo), path=str(tree), branch=branch, merged_into=into, **more)
+async def remove(repo, tree, branch: str = "x", into: str = "main", **more) -> worktrees.RemovedWorktree:
+    return await worktrees.remove_worktree(str(repo), path=str(tree), branch=branch, merged_into=into, **more)
 
 
 async def refused(repo, tree, **more) -> Conflict:
@@ -27,11 +27,11 @@ async def test_merged_and_clean_it_goes_with_its_branch(repo, make):
     repo.git("branch", "run")
     tree = await make("x")
     last = tree.commit({"a": "1"})
-    await worktrees.merge(str(repo), branch="x", into="run", message="m", author=Author("a", "b"))
+    await worktrees.merge_branch(str(repo), branch="x", into="run", message="m", author=CommitAuthor("a", "b"))
     tree.git("config", "branch.x.description", "about it")
     done = await remove(repo, tree, into="run")
-    assert done == worktrees.Removed(path=str(tree), branch="x", commit=last, is_branch_deleted=True)
-    assert not tree.path.exists() and len(await worktrees.list_all(str(repo))) == 1
+    assert done == worktrees.RemovedWorktree(path=str(tree), branch="x", commit=last, is_branch_deleted=True)
+    assert not tree.path.exists() and len(await worktrees.list_worktrees(str(repo))) == 1
     assert repo.git("branch", "--list", "x") == "" == repo.git("config", "branch.x.description", check=False)
 
 
@@ -107,7 +107,9 @@ async def test_a_submodule_that_was_filled_stays(repo, make, tmp_path):
 async def test_files_that_were_copied_in_do_not_count(repo, make):
     repo.write({".env": "1", "config/a.local": "2"})
     tree = await make("x")
-    await worktrees.prepare(str(tree), settings=Settings(copy=(".env", "config/*")), source=str(repo))
+    await worktrees.prepare_worktree(
+        str(tree), settings=WorktreeSettings(copy=(".env", "config/*")), source=str(repo)
+    )
     tree.write({"config/b.local": "precious"})
     assert (await refused(repo, tree)).data == {"untracked": ["config/b.local"]}
     (tree.path / "config" / "b.local").unlink()
@@ -118,7 +120,7 @@ async def test_files_that_were_copied_in_do_not_count(repo, make):
 async def test_a_copy_that_was_changed_since_stays(repo, make):
     repo.write({".env": "1"})
     tree = await make("x")
-    await worktrees.prepare(str(tree), settings=Settings(copy=(".env",)), source=str(repo))
+    await worktrees.prepare_worktree(str(tree), settings=WorktreeSettings(copy=(".env",)), source=str(repo))
     tree.write({".env": "precious"})
     assert (await refused(repo, tree)).data == {"untracked": [".env"]}
     (tree.path / ".env").unlink()
@@ -186,7 +188,7 @@ async def test_one_whose_folder_is_gone_is_forgotten(repo, make, tmp_path):
     other.path.rename(tmp_path / "away")
     assert (await remove(repo, tree)).is_branch_deleted
     # The other one may be on a disk that comes back: it is not pruned with the first.
-    assert [one.branch for one in await worktrees.list_all(str(repo))] == ["main", "y"]
+    assert [one.branch for one in await worktrees.list_worktrees(str(repo))] == ["main", "y"]
 
 
 async def test_what_a_call_cut_short_left_is_finished(repo, make):

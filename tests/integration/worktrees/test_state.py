@@ -9,17 +9,17 @@ import pytest
 from maestro.core import limits
 from maestro.core.errors import NotFound
 from maestro.git import worktrees
-from maestro.git.worktrees import Operation, Settings
+from maestro.git.worktrees import GitOperation, WorktreeSettings
 
 
-async def look(tree, base: str = "main") -> worktrees.State:
-    return await worktrees.state(str(tree), base_commit=base)
+async def look(tree, base: str = "main") -> worktrees.GitWorktreeState:
+    return await worktrees.read_state(str(tree), base_commit=base)
 
 
 async def test_a_new_one_is_clean(repo, make):
     found = await look(await make("x"))
     assert (found.is_clean, found.changed, found.untracked, found.ahead) == (True, 0, 0, 0)
-    assert (found.head, found.branch, found.operation) == (repo.tip("main"), "x", Operation.NONE)
+    assert (found.head, found.branch, found.operation) == (repo.tip("main"), "x", GitOperation.NONE)
 
 
 async def test_changes_new_files_and_commits_are_counted(repo, make):
@@ -39,7 +39,7 @@ async def test_ignored_and_copied_files_are_not_work_but_take_room(repo, make):
     repo.commit({".gitignore": "build/\n"})
     repo.write({".env": "1"})
     tree = await make("x")
-    await worktrees.prepare(str(tree), settings=Settings(copy=(".env",)), source=str(repo))
+    await worktrees.prepare_worktree(str(tree), settings=WorktreeSettings(copy=(".env",)), source=str(repo))
     before = await look(tree)
     tree.write({"build/big": b"x" * 1_000_000})
     after = await look(tree)
@@ -63,16 +63,16 @@ async def test_a_merge_and_a_rebase_under_way_are_seen(repo, make):
     tree.commit({"readme.txt": "mine\n"})
     repo.commit({"readme.txt": "theirs\n"})
     tree.git("merge", "main", check=False)
-    assert (await look(tree)).operation == Operation.MERGE
+    assert (await look(tree)).operation == GitOperation.MERGE
     tree.git("merge", "--abort")
     tree.git("rebase", "main", check=False)
     found = await look(tree)
-    assert (found.operation, found.branch) == (Operation.REBASE, "")
+    assert (found.operation, found.branch) == (GitOperation.REBASE, "")
     tree.git("rebase", "--abort")
     tree.git("cherry-pick", "main", check=False)
-    assert (await look(tree)).operation == Operation.CHERRY_PICK
+    assert (await look(tree)).operation == GitOperation.CHERRY_PICK
     tree.git("cherry-pick", "--abort")
-    assert (await look(tree)).operation == Operation.NONE
+    assert (await look(tree)).operation == GitOperation.NONE
 
 
 async def test_settings_that_hide_files_do_not_hide_them_here(repo, make):

@@ -16,7 +16,7 @@ from tests.security.sweep.world import World
 
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.mcp import schemas
-from maestro.testing.mcp_wire import ACCEPT, call
+from maestro.testing.mcp_wire import ACCEPT, tool_call_message
 
 WAIT_MILLIS = 20
 WAITING = {
@@ -141,7 +141,7 @@ class Fuzzer:
 
     def _mutate(self, operation: str, fields: dict[str, Any], timeout: float) -> dict[str, Any]:
         """Mutate the fields of a request; let a wait end soon, and start no program."""
-        declared = list(schemas.fields(REGISTRY[operation].request))
+        declared = list(schemas.request_fields(REGISTRY[operation].request))
         for _ in range(self.chosen.choice((0, 1, 1, 1, 2, 5))):
             fields = self._mutate_fields(fields, declared)
         if operation in WAITING and (isinstance(fields.get("timeout"), int | float) or "timeout" not in fields):
@@ -153,7 +153,7 @@ class Fuzzer:
     def _over_rest(self, operation: str, fields: dict[str, Any]) -> Sent:
         route, fields = REGISTRY[operation].http, self._mutate(operation, fields, WAIT_MILLIS)
         path = route.path
-        for parameter in route.parameters:
+        for parameter in route.path_parameters:
             value = fields.pop(parameter, "x")
             text = value if isinstance(value, str) else json.dumps(value)
             path = path.replace(f"{{{parameter}}}", quote(text[:5000].encode(errors="surrogatepass"), safe=""))
@@ -168,7 +168,7 @@ class Fuzzer:
         if said is None:
             return None
         tool, arguments = said
-        message: dict[str, Any] = call(tool, self._mutate(operation, arguments, WAIT_MILLIS / 1000))
+        message: dict[str, Any] = tool_call_message(tool, self._mutate(operation, arguments, WAIT_MILLIS / 1000))
         if self.chosen.random() < 0.3:
             message = self._mutate_fields(message, list(message))
         return Sent(operation, "POST", "/mcp", json.dumps(message).encode())

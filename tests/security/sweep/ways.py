@@ -15,7 +15,7 @@ from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.mcp import schemas, tools
 from maestro.surfaces.mcp.calls import STRUCTURED
-from maestro.testing.mcp_wire import Wire, call, message_of
+from maestro.testing.mcp_wire import McpWire, message_of, tool_call_message
 
 _REF = re.compile(r"\{([a-z]+\.[a-z-]+)\}")
 _OUTCOMES: dict[type[errors.MaestroError], str] = {
@@ -27,7 +27,7 @@ _OUTCOMES: dict[type[errors.MaestroError], str] = {
     errors.TimedOut: "late",
 }
 PROJECT = "project"
-OFFERED = {use.operation.name: (tool, use) for tool in tools.ALL for use in tool.uses}
+OFFERED = {use.operation.name: (tool, use) for tool in tools.ALL_TOOLS for use in tool.uses}
 
 
 class Outcome(NamedTuple):
@@ -51,7 +51,7 @@ def ask_rest(world: World, caller: str, name: str, fields: dict[str, Any]) -> Ou
     """Call an operation over HTTP."""
     route = REGISTRY[name].http
     given, path = fill(world, fields), route.path
-    for parameter in route.parameters:
+    for parameter in route.path_parameters:
         path = path.replace(f"{{{parameter}}}", quote(str(given.pop(parameter)), safe=""))
     content: dict[str, Any] = {"params": _query(given)} if route.verb in ("GET", "DELETE") else {"json": given}
     token = world.tokens[caller]
@@ -69,7 +69,7 @@ def tool_call(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]] |
     if name not in OFFERED:
         return None
     tool, use = OFFERED[name]
-    arguments = {use.field_of(argument): argument for argument in use.shows}
+    arguments = {use.field_of(argument): argument for argument in use.arguments}
     said: dict[str, Any] = {"action": use.action} if use.action else {}
     for field, value in fields.items():
         if field not in arguments and field != PROJECT:
@@ -81,11 +81,11 @@ def tool_call(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]] |
 def names_project(name: str) -> bool:
     """Return whether the tool that offers an operation lets a session name a project."""
     use = OFFERED[name][1]
-    return PROJECT in {use.field_of(argument) for argument in use.shows}
+    return PROJECT in {use.field_of(argument) for argument in use.arguments}
 
 
 def _written(operation: Operation, field: str, value: Any) -> Any:
-    return value / 1000 if schemas.fields(operation.request)[field].is_duration else value
+    return value / 1000 if schemas.request_fields(operation.request)[field].is_duration else value
 
 
 class Mcp:
@@ -93,11 +93,11 @@ class Mcp:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._open: dict[str, tuple[Wire, dict[str, str]]] = {}
+        self._open: dict[str, tuple[McpWire, dict[str, str]]] = {}
 
     def ask(self, caller: str, tool: str, arguments: dict[str, Any]) -> Outcome:
         """Call a tool. A tool that the caller does not have is refused."""
-        return self._outcome(caller, call(tool, fill(self._world, arguments), _meta={STRUCTURED: True}))
+        return self._outcome(caller, tool_call_message(tool, fill(self._world, arguments), _meta={STRUCTURED: True}))
 
     def read(self, caller: str, uri: str) -> Outcome:
         params = {"uri": fill(self._world, uri)}
@@ -108,7 +108,7 @@ class Mcp:
             wire, headers = self._session(caller)
         except Refused as refused:
             return _outcome(refused.body, json.dumps(refused.body), is_error=True)
-        answer = wire.post(request, headers=headers)
+        answer = wire.post_message(request, headers=headers)
         if answer.status_code != 200:
             return _outcome(answer.json(), answer.text, is_error=True)
         message = message_of(answer)
@@ -118,19 +118,19 @@ class Mcp:
         body = result.get("structuredContent") or {}
         return _outcome(body, answer.text, is_error="code" in body and "retryable" in body)
 
-    def _session(self, caller: str) -> tuple[Wire, dict[str, str]]:
+    def _session(self, caller: str) -> tuple[McpWire, dict[str, str]]:
         if caller not in self._open:
-            wire = Wire(self._world.live, self._world.tokens[caller] or "none")
+            wire = McpWire(self._world.live, self._world.tokens[caller] or "none")
             params = {
                 "protocolVersion": "2025-11-25",
                 "capabilities": {},
                 "clientInfo": {"name": "b", "version": "1"},
             }
-            hello = wire.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+            hello = wire.post_message({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
             if hello.status_code == httpx.codes.UNAUTHORIZED:
                 wire.http.close()
                 raise Refused(hello.json())
-            self._open[caller] = (wire, wire.hello())
+            self._open[caller] = (wire, wire.initialize_session())
         return self._open[caller]
 
     def close(self) -> None:
@@ -156,6 +156,6 @@ def _outcome(body: Any, text: str, *, is_error: bool) -> Outcome:
     markers = frozenset(find_markers(text))
     if not is_error:
         return Outcome("ok", markers, text)
-    kind = errors.every_error()[body["code"]]
+    kind = errors.errors_by_code()[body["code"]]
     word = next((_OUTCOMES[one] for one in kind.__mro__ if one in _OUTCOMES), body["code"])
     return Outcome(word, markers, text)

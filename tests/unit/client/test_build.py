@@ -6,7 +6,7 @@ import pytest
 
 from maestro.client.native import build
 
-needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C compiler on this machine")
+needs_compiler = pytest.mark.skipif(build.find_compiler() is None, reason="no C compiler on this machine")
 
 
 @pytest.fixture(autouse=True)
@@ -18,13 +18,13 @@ def variables(monkeypatch):
 
 def test_no_compiler(variables, tmp_path):
     variables.setenv("PATH", str(tmp_path))
-    assert build.compiler() is None
+    assert build.find_compiler() is None
     assert not build.compile_client(tmp_path / "maestro", version="1")
 
 
 def test_a_chosen_compiler_that_is_missing_is_not_replaced(variables):
     variables.setenv("CC", "no-such-compiler -x")
-    assert build.compiler() is None
+    assert build.find_compiler() is None
 
 
 @needs_compiler
@@ -35,5 +35,5 @@ def test_a_compile_that_fails(variables, tmp_path):
 
 @needs_compiler
 def test_the_source_has_no_warnings(tmp_path):
-    command = build.command(tmp_path / "maestro", version="1")
+    command = build.compile_command(tmp_path / "maestro", version="1")
     subprocess.run([*command, "-Werror", "-Wshadow", "-Wconversion"], check=True, timeout=60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro.domain.client_files import Access, is_in_checkout
+from maestro.domain.client_files import FileAccess, is_in_checkout
 
 TOP = "/src/dave/vc"
 
@@ -29,5 +29,5 @@ TOP = "/src/dave/vc"
     ],
 )
 def test_paths(path: str, reads: bool, writes: bool) -> None:
-    assert is_in_checkout(path, TOP, Access.READ) is reads
-    assert is_in_checkout(path, TOP, Access.WRITE) is writes
+    assert is_in_checkout(path, TOP, FileAccess.READ) is reads
+    assert is_in_checkout(path, TOP, FileAccess.WRITE) is writes

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maestro.domain.conditions import Condition, condition
+from maestro.domain.conditions import WorktreeCondition, worktree_condition
 
 FINE: dict[str, Any] = {
     "is_clean": True,
@@ -20,15 +20,15 @@ FINE: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        ({}, Condition.CLEAN),
-        ({"has_commits": True}, Condition.MERGED),
-        ({"has_commits": True, "in_conflict": True}, Condition.MERGED),  # mended by someone else
-        ({"has_commits": True, "ahead": 2}, Condition.UNMERGED),
-        ({"has_commits": True, "ahead": 2, "in_conflict": True}, Condition.IN_CONFLICT),
-        ({"ahead": 1, "in_conflict": True, "is_elsewhere": True}, Condition.ELSEWHERE),
-        ({"is_clean": False, "is_elsewhere": True, "has_commits": True}, Condition.UNCOMMITTED),
-        ({"is_clean": None, "ahead": 3}, Condition.GONE),
+        ({}, WorktreeCondition.CLEAN),
+        ({"has_commits": True}, WorktreeCondition.MERGED),
+        ({"has_commits": True, "in_conflict": True}, WorktreeCondition.MERGED),  # mended by someone else
+        ({"has_commits": True, "ahead": 2}, WorktreeCondition.UNMERGED),
+        ({"has_commits": True, "ahead": 2, "in_conflict": True}, WorktreeCondition.IN_CONFLICT),
+        ({"ahead": 1, "in_conflict": True, "is_elsewhere": True}, WorktreeCondition.ELSEWHERE),
+        ({"is_clean": False, "is_elsewhere": True, "has_commits": True}, WorktreeCondition.UNCOMMITTED),
+        ({"is_clean": None, "ahead": 3}, WorktreeCondition.GONE),
     ],
 )
-def test_the_first_that_is_true_of_it(facts: dict[str, Any], expected: Condition) -> None:
-    assert condition(**(FINE | facts)) is expected
+def test_the_first_that_is_true_of_it(facts: dict[str, Any], expected: WorktreeCondition) -> None:
+    assert worktree_condition(**(FINE | facts)) is expected

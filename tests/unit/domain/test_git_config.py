@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from maestro.core import limits
 from maestro.core.errors import Invalid
 from maestro.domain import git_config, git_programs
-from maestro.domain.git_config import Setting, parse
+from maestro.domain.git_config import GitSetting, parse_settings
 
 PIECES = st.sampled_from(
     ["[a]", '[a "b c"]', "[A.b]", '[a "\\"x\\\\"]', "x", "Y-1", " = ", "=", '"', "\\", "\\n", "\n", "\r\n", "\t", " ", "#", ";", "v", "ä"]
 )  # fmt: skip
 
 
-def by_git(folder: Path, text: str) -> list[Setting] | None:
+def by_git(folder: Path, text: str) -> list[GitSetting] | None:
     """What git itself reads; None for a file that it refuses."""
     file = folder / "config"
     file.write_bytes(text.encode())
@@ -28,12 +28,12 @@ def by_git(folder: Path, text: str) -> list[Setting] | None:
     if done.returncode != 0:
         return None
     pairs = [entry.partition("\n") for entry in done.stdout.decode().split("\0") if entry]
-    return [Setting(key, value if has_value else None) for key, has_value, value in pairs]
+    return [GitSetting(key, value if has_value else None) for key, has_value, value in pairs]
 
 
-def by_us(text: str) -> list[Setting] | None:
+def by_us(text: str) -> list[GitSetting] | None:
     try:
-        return parse(text)
+        return parse_settings(text)
     except Invalid:
         return None
 
@@ -68,12 +68,12 @@ def test_any_file_means_what_git_says(tmp_path: Path, pieces: list[str]) -> None
 
 def test_too_many_settings_are_refused() -> None:
     with pytest.raises(Invalid, match="more than"):
-        parse("[a]\n" + "b\n" * (limits.git_config_settings_max + 1))
+        parse_settings("[a]\n" + "b\n" * (limits.git_config_settings_max + 1))
 
 
 def test_addresses_of_remotes() -> None:
     text = '[remote "a"]\nurl = gh:x\nurl = second\n[remote "b"]\nurl = b\n[url "https://g/"]\ninsteadOf = gh:\n'
-    found = parse(text)
+    found = parse_settings(text)
     assert git_config.remote_addresses(found) == {"a": "gh:x"}
     assert git_config.rewrite_address("gh:x", found) == "https://g/x"
 
@@ -82,15 +82,15 @@ def test_settings_that_name_programs_are_found_and_switched_off() -> None:
     text = (
         '[filter "x"]\nclean = p\n[merge "y"]\ndriver = q\nname = n\n[diff]\nalgorithm = z\n[core]\nsshCommand = s\n'
     )
-    found = git_programs.named_programs(parse(text))
+    found = git_programs.program_settings(parse_settings(text))
     assert [one.key for one in found] == ["filter.x.clean", "merge.y.driver", "core.sshcommand"]
     off = git_programs.neutral_settings(found)
     assert "filter.x.clean=" in off and "core.sshCommand=ssh" in off
     assert any(one.startswith("merge.y.driver=git merge-file") for one in off)
     with pytest.raises(Invalid, match="cannot switch off"):
-        git_programs.neutral_settings(parse('[filter "a=b"]\nclean = p\n'))
+        git_programs.neutral_settings(parse_settings('[filter "a=b"]\nclean = p\n'))
 
 
 def test_a_record_tells_values_apart() -> None:
-    one, other = Setting("filter.x.clean", "a"), Setting("filter.x.clean", "b")
-    assert git_programs.fingerprint(one) != git_programs.fingerprint(other)
+    one, other = GitSetting("filter.x.clean", "a"), GitSetting("filter.x.clean", "b")
+    assert git_programs.fingerprint_setting(one) != git_programs.fingerprint_setting(other)

@@ -9,12 +9,12 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain import grants
-from maestro.domain.callers import THE_SERVER, Caller, Role, nobody, person
+from maestro.domain.callers import SERVER_CALLER, Caller, Role, person_caller, unidentified_caller
 from maestro.domain.members import Permission, Tool
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 
 PLAN, EDIT, FULL = Permission.PLAN, Permission.EDIT, Permission.FULL
-DANA = person("dana")
+DANA = person_caller("dana")
 
 
 def session(grant: Permission, role: Role = Role.COORDINATOR, **fields: frozenset[str]) -> Caller:
@@ -40,11 +40,13 @@ def rows() -> list[tuple[str, str, str]]:
 def test_the_default_grant_of_a_child(starter: str, child: str, expected: str) -> None:
     caller = DANA if starter == "person" else session(Permission(starter))
     mode, level = child.split("/")
-    assert grants.child_grant(caller, None, mode=Mode(mode), level=Permission(level)) == expected
+    assert grants.child_grant(caller, None, mode=SessionMode(mode), level=Permission(level)) == expected
 
 
-@pytest.mark.parametrize(("own", "wanted", "mode"), list(itertools.product(grants.LEVELS, grants.LEVELS, Mode)))
-def test_a_wanted_grant_is_at_most_the_starters(own: Permission, wanted: Permission, mode: Mode) -> None:
+@pytest.mark.parametrize(
+    ("own", "wanted", "mode"), list(itertools.product(grants.LEVELS, grants.LEVELS, SessionMode))
+)
+def test_a_wanted_grant_is_at_most_the_starters(own: Permission, wanted: Permission, mode: SessionMode) -> None:
     if grants.LEVELS.index(wanted) <= grants.LEVELS.index(own):
         assert grants.child_grant(session(own), wanted, mode=mode, level=PLAN) is wanted
     else:
@@ -80,7 +82,7 @@ def test_programs_and_arguments_need_the_grant_full(own: Permission, tool: Tool,
 @pytest.mark.parametrize("own", grants.LEVELS)
 def test_gates_need_the_grant_edit(own: Permission) -> None:
     grants.require_gates(DANA)
-    grants.require_gates(THE_SERVER)
+    grants.require_gates(SERVER_CALLER)
     if own is not PLAN:
         grants.require_gates(session(own))
         return
@@ -96,15 +98,15 @@ def test_patterns_come_from_the_starters_own() -> None:
         grants.require_patterns(session(EDIT), ["shell:git *", "shell:*"], ["shell:git *"])
 
 
-@pytest.mark.parametrize("caller", [DANA, THE_SERVER])
+@pytest.mark.parametrize("caller", [DANA, SERVER_CALLER])
 def test_the_person_and_the_server_give_every_level(caller: Caller) -> None:
     assert grants.grant_of(caller) is FULL
-    assert grants.grant_of(nobody()) is PLAN
+    assert grants.grant_of(unidentified_caller()) is PLAN
 
 
-@pytest.mark.parametrize(("mode", "given"), list(itertools.product(Mode, (None, *grants.LEVELS))))
-def test_the_usual_level_is_the_members_or_the_modes(mode: Mode, given: Permission | None) -> None:
-    usual = {Mode.EXECUTE: EDIT, Mode.COORDINATE: PLAN, Mode.PLAN: PLAN}
+@pytest.mark.parametrize(("mode", "given"), list(itertools.product(SessionMode, (None, *grants.LEVELS))))
+def test_the_usual_level_is_the_members_or_the_modes(mode: SessionMode, given: Permission | None) -> None:
+    usual = {SessionMode.EXECUTE: EDIT, SessionMode.COORDINATE: PLAN, SessionMode.PLAN: PLAN}
     assert grants.usual_level(mode, given) is (given or usual[mode])
 
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from maestro.domain import graph
-from maestro.domain.graph import RANK_STEP, CycleFound, NoRoom, Ranked
+from maestro.domain.graph import RANK_STEP, CycleFound, NoFreeRanks, RankedTask
 
 Edges = list[tuple[int, int]]
 
@@ -26,10 +26,10 @@ class MemoryGraph:
         self.spread_step = spread_step
         self.spreads = 0
 
-    def waits_on(self, task_id: str) -> list[Ranked]:
+    def waits_on(self, task_id: str) -> list[RankedTask]:
         return [self.ranked(other) for other in sorted(self.down[task_id])]
 
-    def waited_on_by(self, task_id: str) -> list[Ranked]:
+    def waited_on_by(self, task_id: str) -> list[RankedTask]:
         return [self.ranked(other) for other in sorted(self.up[task_id])]
 
     def next_above(self, rank: int) -> int | None:
@@ -38,17 +38,17 @@ class MemoryGraph:
     def next_below(self, rank: int) -> int | None:
         return max((other for other in self.ranks.values() if other < rank), default=None)
 
-    def ranked(self, task_id: str) -> Ranked:
-        return Ranked(task_id, self.ranks[task_id])
+    def ranked(self, task_id: str) -> RankedTask:
+        return RankedTask(task_id, self.ranks[task_id])
 
-    def new_ranks(self, waiter: str, blocker: str) -> list[Ranked]:
+    def new_ranks(self, waiter: str, blocker: str) -> list[RankedTask]:
         return graph.new_ranks(self, waiter=self.ranked(waiter), blocker=self.ranked(blocker))
 
     def add(self, waiter: str, blocker: str) -> None:
         """As the store does it: spread the ranks once if there is no room, and ask again."""
         try:
             moved = self.new_ranks(waiter, blocker)
-        except NoRoom:
+        except NoFreeRanks:
             self.spread()
             moved = self.new_ranks(waiter, blocker)
         self.ranks.update({task.id: task.rank for task in moved})
@@ -173,7 +173,7 @@ def test_no_room_is_said_and_one_spread_makes_it() -> None:
     tasks = MemoryGraph(4)
     tasks.down["1"].add("0")
     tasks.up["0"].add("1")
-    with pytest.raises(NoRoom):  # 1 must go between 2 and 3
+    with pytest.raises(NoFreeRanks):  # 1 must go between 2 and 3
         tasks.new_ranks("1", "2")
     tasks.add("1", "2")
     assert tasks.spreads == 1
@@ -194,7 +194,7 @@ def test_a_spread_leaves_room_for_everything_that_moves(count: int) -> None:
 
 def test_an_edge_that_agrees_with_the_ranks_looks_at_nothing() -> None:
     class Untouchable(MemoryGraph):
-        def waits_on(self, task_id: str) -> list[Ranked]:
+        def waits_on(self, task_id: str) -> list[RankedTask]:
             raise AssertionError("nobody needs to look")
 
         waited_on_by = waits_on

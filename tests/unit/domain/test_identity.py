@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from maestro.core import ids
 from maestro.core.clock import EPOCH
 from maestro.domain import identity
-from maestro.domain.identity import RESERVED, Checkout, clean_name, identify
+from maestro.domain.identity import RESERVED_NAMES, Checkout, clean_name, identify_project
 
 ROOT = "a" * 40
 
@@ -37,8 +37,8 @@ def checkout(
 
 
 def test_two_clones_of_one_remote_are_one_project() -> None:
-    one = identify(checkout("/home/dave/src/dave/vc", origin="git@github.com:steveyegge/vc.git"))
-    other = identify(checkout("/home/dave/src/fred/vc", origin="https://github.com/steveyegge/vc"))
+    one = identify_project(checkout("/home/dave/src/dave/vc", origin="git@github.com:steveyegge/vc.git"))
+    other = identify_project(checkout("/home/dave/src/fred/vc", origin="https://github.com/steveyegge/vc"))
     assert one.key == other.key == "github.com/steveyegge/vc"
     assert (one.name, one.source) == ("vc", "remote")
 
@@ -62,31 +62,31 @@ FORK = {"origin": "git@github.com:dave/vc.git", "upstream": "git@github.com:stev
     ],
 )
 def test_one_of_several_remotes_counts(remotes: dict[str, str], prefer: str, key: str) -> None:
-    assert identify(checkout(remotes=remotes), prefer=prefer).key == key
+    assert identify_project(checkout(remotes=remotes), prefer=prefer).key == key
 
 
 def test_without_a_remote_the_first_commit_and_the_path_count() -> None:
-    found = identify(checkout(root_commit=ROOT))
+    found = identify_project(checkout(root_commit=ROOT))
     assert found.key == f"root:{ROOT}:/home/dave/src/vc"
     assert (found.name, found.source) == ("vc", "root")
 
 
 def test_two_repositories_from_one_template_stay_two() -> None:
-    one, other = (identify(checkout(path, root_commit=ROOT)) for path in ("/src/one", "/src/other"))
+    one, other = (identify_project(checkout(path, root_commit=ROOT)) for path in ("/src/one", "/src/other"))
     assert one.key != other.key
 
 
 def test_linked_worktrees_of_a_repository_without_a_remote_are_one_project() -> None:
-    main = identify(checkout("/src/vc", root_commit=ROOT))
-    linked = identify(
+    main = identify_project(checkout("/src/vc", root_commit=ROOT))
+    linked = identify_project(
         checkout("/trees/dave", git_dir="/src/vc/.git/worktrees/dave", common_dir="/src/vc/.git", root_commit=ROOT)
     )
     assert linked == main
 
 
 def test_a_relative_remote_is_one_for_all_linked_worktrees() -> None:
-    main = identify(checkout("/src/vc", origin="../hub/vc.git"))
-    linked = identify(
+    main = identify_project(checkout("/src/vc", origin="../hub/vc.git"))
+    linked = identify_project(
         checkout(
             "/trees/dave",
             git_dir="/src/vc/.git/worktrees/dave",
@@ -98,38 +98,40 @@ def test_a_relative_remote_is_one_for_all_linked_worktrees() -> None:
 
 
 def test_a_shallow_clone_has_no_root_to_go_by() -> None:
-    found = identify(checkout(root_commit=ROOT, is_shallow=True))
+    found = identify_project(checkout(root_commit=ROOT, is_shallow=True))
     assert (found.key, found.source) == ("path:/home/dave/src/vc", "path")
 
 
 def test_without_a_commit_the_path_counts() -> None:
-    found = identify(checkout("/home/dave/my code/VC"))
+    found = identify_project(checkout("/home/dave/my code/VC"))
     assert (found.key, found.name, found.source) == ("path:/home/dave/my%20code/VC", "vc", "path")
 
 
 def test_remotes_nobody_can_read_count_as_none() -> None:
-    assert identify(checkout(origin="https://host", root_commit=ROOT)).source == "root"
+    assert identify_project(checkout(origin="https://host", root_commit=ROOT)).source == "root"
 
 
 def test_the_path_key_stays_while_the_key_changes() -> None:
     stages = [
-        identify(checkout()),
-        identify(checkout(root_commit=ROOT)),
-        identify(checkout(origin="git@github.com:steveyegge/vc.git")),
+        identify_project(checkout()),
+        identify_project(checkout(root_commit=ROOT)),
+        identify_project(checkout(origin="git@github.com:steveyegge/vc.git")),
     ]
     assert [stage.source for stage in stages] == ["path", "root", "remote"]
     assert {stage.path_key for stage in stages} == {stages[0].key}
 
 
 def test_a_bare_repository_and_one_beside_it_stay_two() -> None:
-    bare = identify(checkout("/srv/vc.git", git_dir="/srv/vc.git"))
-    beside = identify(checkout("/srv/vc"))
+    bare = identify_project(checkout("/srv/vc.git", git_dir="/srv/vc.git"))
+    beside = identify_project(checkout("/srv/vc"))
     assert bare.key != beside.key
     assert bare.name == beside.name == "vc"
 
 
 def test_a_hidden_bare_repository_is_called_after_its_folder() -> None:
-    found = identify(checkout("/src/vc/dave", git_dir="/src/vc/.bare/worktrees/dave", common_dir="/src/vc/.bare"))
+    found = identify_project(
+        checkout("/src/vc/dave", git_dir="/src/vc/.bare/worktrees/dave", common_dir="/src/vc/.bare")
+    )
     assert (found.key, found.name) == ("path:/src/vc", "vc")
 
 
@@ -155,12 +157,12 @@ def test_names_are_plain_words(text: str, name: str) -> None:
 
 
 def test_an_id_is_no_name() -> None:
-    assert not ids.is_id(clean_name(ids.new("ses", EPOCH)))
+    assert not ids.is_id(clean_name(ids.new_id("ses", EPOCH)))
 
 
-@pytest.mark.parametrize("word", sorted(RESERVED))
+@pytest.mark.parametrize("word", sorted(RESERVED_NAMES))
 def test_a_reserved_word_names_nothing(word: str) -> None:
-    found = identify(checkout(origin=f"git@github.com:dave/{word}.git"))
+    found = identify_project(checkout(origin=f"git@github.com:dave/{word}.git"))
     assert found.key == f"github.com/dave/{word}"
     assert found.name == f"the-{word}"
 
@@ -169,9 +171,9 @@ def test_a_reserved_word_names_nothing(word: str) -> None:
 def test_any_text_gives_a_sound_name_that_stays(text: str) -> None:
     name = clean_name(text)
     assert re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name)
-    assert name not in RESERVED
+    assert name not in RESERVED_NAMES
     assert clean_name(name) == name
 
 
 def test_the_facts_hold_no_more_than_a_place() -> None:
-    assert identity.place(checkout("/src/vc", git_dir="/elsewhere/vc-git")) == "/elsewhere/vc-git"
+    assert identity.repository_path(checkout("/src/vc", git_dir="/elsewhere/vc-git")) == "/elsewhere/vc-git"

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro.core.errors import Invalid
-from maestro.domain.links import Source, checked_name, entries, without, written
+from maestro.domain.links import LinkSource, check_link_name, put_entry, read_entries, remove_entry
 
-CONFIG, LOCAL = Source.CONFIG, Source.LOCAL
+CONFIG, LOCAL = LinkSource.CONFIG, LinkSource.LOCAL
 
 
 def test_the_local_file_goes_over_the_committed_one_field_by_field() -> None:
-    found, wrong = entries(
+    found, wrong = read_entries(
         {
             CONFIG: '[projects.beads]\nremote = "r"\npath = "p"\n[projects.other]\nremote = "o"',
             LOCAL: '[projects.BEADS]\npath = "mine"',
@@ -43,7 +43,7 @@ def test_the_local_file_goes_over_the_committed_one_field_by_field() -> None:
     ],
 )
 def test_what_is_wrong_is_said_once_and_the_rest_counts(text: str) -> None:
-    found, wrong = entries({CONFIG: text, LOCAL: '[projects.ok]\nremote = "r"'})
+    found, wrong = read_entries({CONFIG: text, LOCAL: '[projects.ok]\nremote = "r"'})
     assert [one.name for one in found] == ["ok"] and len(wrong) == 1 and CONFIG.value in wrong[0]
 
 
@@ -55,17 +55,17 @@ VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size
 def test_what_is_written_is_read_again_and_what_is_taken_out_is_gone(said: dict[str, str], other: str) -> None:
     text = '# ours\n[worktree]\nsetup = "make"\n'
     for name, remote in said.items():
-        text = written(text, name, remote=remote, path="")
+        text = put_entry(text, name, remote=remote, path="")
     name = next(iter(said))
-    text = written(text, name, remote=other, path=other)
-    found = {one.name: (one.remote, one.path) for one in entries({CONFIG: text})[0]}
+    text = put_entry(text, name, remote=other, path=other)
+    found = {one.name: (one.remote, one.path) for one in read_entries({CONFIG: text})[0]}
     assert found == {known: (remote, "") for known, remote in said.items()} | {name: (other, other)}
     for gone in said:
-        text = without(text, gone)
+        text = remove_entry(text, gone)
     assert tomllib.loads(text) == {"worktree": {"setup": "make"}} and text.startswith("# ours\n")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a#1", "-a", "x" * 65])
 def test_what_is_no_name(name: str) -> None:
     with pytest.raises(Invalid):
-        checked_name(name)
+        check_link_name(name)

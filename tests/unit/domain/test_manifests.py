@@ -7,25 +7,25 @@ import pytest
 
 from maestro.core.errors import Invalid
 from maestro.domain import manifests
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 from maestro.testing.manifests import make_manifest
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_what_was_kept_comes_back(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(SessionMode))
+def test_what_was_kept_comes_back(mode: SessionMode) -> None:
     manifest = make_manifest(mode)
-    assert manifests.decode(manifests.encode(manifest)) == manifest
+    assert manifests.decode_manifest(manifests.encode_manifest(manifest)) == manifest
 
 
 def test_another_version_is_refused_before_its_fields_are_looked_at() -> None:
     with pytest.raises(Invalid, match="version 2"):
-        manifests.decode(b'{"version": 2, "session": "unlike any before"}')
+        manifests.decode_manifest(b'{"version": 2, "session": "unlike any before"}')
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"version": 1}', b"\xff"])
 def test_what_is_no_manifest_is_refused(data: bytes) -> None:
     with pytest.raises(Invalid, match="not a manifest"):
-        manifests.decode(data)
+        manifests.decode_manifest(data)
 
 
 def test_a_manifest_does_not_change() -> None:

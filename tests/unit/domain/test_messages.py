@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from maestro.domain.messages import (
-    STEPS,
+    STATUSES_BEFORE_STEP,
     Message,
+    MessageStatus,
+    ReceiptStep,
     Sender,
     SenderKind,
-    Status,
-    Step,
-    closes,
+    ends_offer,
     has_reached,
-    is_shared,
-    next_hops,
+    is_shared_mailbox,
+    next_hop_count,
     reply_subject,
 )
 from maestro.testing.factories import make_message
@@ -26,35 +26,38 @@ BOXES = ("ses_1", "mem_1", "wsp_1", "prj_1", "human")
 
 
 def test_no_step_goes_back_and_nothing_leaves_the_end() -> None:
-    order = [Status.SENT, Status.DELIVERED, Status.READ, Status.ACKNOWLEDGED]
-    for step, sources in STEPS.items():
-        reached = order.index(Status(step.value))
+    order = [MessageStatus.SENT, MessageStatus.DELIVERED, MessageStatus.READ, MessageStatus.ACKNOWLEDGED]
+    for step, sources in STATUSES_BEFORE_STEP.items():
+        reached = order.index(MessageStatus(step.value))
         assert sources == set(order[:reached])
-    assert all(Status.EXPIRED not in sources and Status.ACKNOWLEDGED not in sources for sources in STEPS.values())
+    assert all(
+        MessageStatus.EXPIRED not in sources and MessageStatus.ACKNOWLEDGED not in sources
+        for sources in STATUSES_BEFORE_STEP.values()
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "reached"),
     [
-        (Status.SENT, set()),
-        (Status.DELIVERED, {Step.DELIVERED}),
-        (Status.READ, {Step.DELIVERED, Step.READ}),
-        (Status.ACKNOWLEDGED, set(Step)),
-        (Status.EXPIRED, set()),
+        (MessageStatus.SENT, set()),
+        (MessageStatus.DELIVERED, {ReceiptStep.DELIVERED}),
+        (MessageStatus.READ, {ReceiptStep.DELIVERED, ReceiptStep.READ}),
+        (MessageStatus.ACKNOWLEDGED, set(ReceiptStep)),
+        (MessageStatus.EXPIRED, set()),
     ],
 )
-def test_how_far_a_status_is(status: Status, reached: set[Step]) -> None:
-    assert {step for step in Step if has_reached(status, step)} == reached
+def test_how_far_a_status_is(status: MessageStatus, reached: set[ReceiptStep]) -> None:
+    assert {step for step in ReceiptStep if has_reached(status, step)} == reached
 
 
 def test_shared_boxes_are_those_of_members_checkouts_and_projects() -> None:
-    assert [box for box in BOXES if is_shared(box)] == ["mem_1", "wsp_1", "prj_1"]
+    assert [box for box in BOXES if is_shared_mailbox(box)] == ["mem_1", "wsp_1", "prj_1"]
 
 
 def test_reading_ends_the_offering_but_in_a_project() -> None:
-    assert not any(closes(box, Step.DELIVERED) for box in BOXES)
-    assert [box for box in BOXES if closes(box, Step.READ)] == ["ses_1", "mem_1", "wsp_1", "human"]
-    assert all(closes(box, Step.ACKNOWLEDGED) for box in BOXES)
+    assert not any(ends_offer(box, ReceiptStep.DELIVERED) for box in BOXES)
+    assert [box for box in BOXES if ends_offer(box, ReceiptStep.READ)] == ["ses_1", "mem_1", "wsp_1", "human"]
+    assert all(ends_offer(box, ReceiptStep.ACKNOWLEDGED) for box in BOXES)
 
 
 def said(by: str, *, hops: int = 0, kind: SenderKind = SenderKind.SESSION) -> Message:
@@ -64,15 +67,15 @@ def said(by: str, *, hops: int = 0, kind: SenderKind = SenderKind.SESSION) -> Me
 
 def test_quick_answers_between_agents_are_counted() -> None:
     soon = AT + timedelta(seconds=90)
-    assert next_hops(None, sender="b", at=soon, seconds=90) == 0
-    assert next_hops(said("a", hops=4), sender="b", at=soon, seconds=90) == 5
-    assert next_hops(said("maestro", kind=SenderKind.MAESTRO), sender="b", at=soon, seconds=90) == 1
+    assert next_hop_count(None, sender="b", at=soon, seconds=90) == 0
+    assert next_hop_count(said("a", hops=4), sender="b", at=soon, seconds=90) == 5
+    assert next_hop_count(said("maestro", kind=SenderKind.MAESTRO), sender="b", at=soon, seconds=90) == 1
 
 
 def test_a_pause_a_person_or_ones_own_message_begin_anew() -> None:
-    assert next_hops(said("a", hops=9), sender="b", at=AT + timedelta(seconds=91), seconds=90) == 0
-    assert next_hops(said("dana", hops=9, kind=SenderKind.PERSON), sender="b", at=AT, seconds=90) == 0
-    assert next_hops(said("b", hops=9), sender="b", at=AT, seconds=90) == 0
+    assert next_hop_count(said("a", hops=9), sender="b", at=AT + timedelta(seconds=91), seconds=90) == 0
+    assert next_hop_count(said("dana", hops=9, kind=SenderKind.PERSON), sender="b", at=AT, seconds=90) == 0
+    assert next_hop_count(said("b", hops=9), sender="b", at=AT, seconds=90) == 0
 
 
 def test_the_subject_of_an_answer() -> None:

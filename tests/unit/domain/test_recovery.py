@@ -10,13 +10,13 @@ import pytest
 from maestro.core import limits
 from maestro.domain import recovery
 from maestro.domain.members import Permission
-from maestro.domain.recovery import Recovery
-from maestro.domain.sessions import Mode, Source, Status
+from maestro.domain.recovery import SessionRecovery
+from maestro.domain.sessions import SessionMode, SessionStatus, StatusSource
 from maestro.domain.spawns import Spawn
 from maestro.testing.factories import make_session
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-LEAD = make_session(mode=Mode.COORDINATE, pid=7)
+LEAD = make_session(mode=SessionMode.COORDINATE, pid=7)
 WORKER = make_session(pid=7)
 
 
@@ -33,44 +33,46 @@ def spawn(**fields: Any) -> Spawn:
 @pytest.mark.parametrize(
     ("final", "source", "was", "expected"),
     [
-        (Status.LOST, Source.PROCESS, Status.WORKING, True),
-        (Status.LOST, Source.HEARTBEAT, Status.IDLE, True),
-        (Status.FAILED, Source.PROCESS, Status.WORKING, True),
-        (Status.FAILED, Source.PROCESS, Status.COMPLETED, False),  # it had said that it was done
-        (Status.FAILED, Source.PROCESS, Status.FAILED, False),  # or that it cannot go on
-        (Status.FAILED, Source.REPORT, Status.WORKING, False),  # someone said so
-        (Status.LOST, Source.REPORT, Status.WORKING, False),
-        (Status.STOPPED, Source.PROCESS, Status.WORKING, False),
-        (Status.COMPLETED, Source.PROCESS, Status.WORKING, False),
+        (SessionStatus.LOST, StatusSource.PROCESS, SessionStatus.WORKING, True),
+        (SessionStatus.LOST, StatusSource.HEARTBEAT, SessionStatus.IDLE, True),
+        (SessionStatus.FAILED, StatusSource.PROCESS, SessionStatus.WORKING, True),
+        (SessionStatus.FAILED, StatusSource.PROCESS, SessionStatus.COMPLETED, False),  # it had said that it was done
+        (SessionStatus.FAILED, StatusSource.PROCESS, SessionStatus.FAILED, False),  # or that it cannot go on
+        (SessionStatus.FAILED, StatusSource.REPORT, SessionStatus.WORKING, False),  # someone said so
+        (SessionStatus.LOST, StatusSource.REPORT, SessionStatus.WORKING, False),
+        (SessionStatus.STOPPED, StatusSource.PROCESS, SessionStatus.WORKING, False),
+        (SessionStatus.COMPLETED, StatusSource.PROCESS, SessionStatus.WORKING, False),
     ],
 )
-def test_what_nobody_wanted(final: Status, source: Source, was: Status, expected: bool) -> None:
+def test_what_nobody_wanted(final: SessionStatus, source: StatusSource, was: SessionStatus, expected: bool) -> None:
     assert recovery.is_accident(make_session(status=was), final, source) is expected
 
 
 @pytest.mark.parametrize(
     ("session", "how", "final", "tries", "expected"),
     [
-        (LEAD, spawn(), Status.LOST, 0, True),
-        (LEAD, spawn(), Status.FAILED, 0, True),
-        (WORKER, spawn(), Status.LOST, 0, True),
-        (WORKER, spawn(), Status.FAILED, 0, False),  # its failure is a result
-        (WORKER, spawn(run_id="run_1"), Status.LOST, 0, False),  # the run tries again
-        (LEAD, None, Status.LOST, 0, False),  # nobody knows how it was started
-        (make_session(mode=Mode.COORDINATE), spawn(), Status.FAILED, 0, False),  # it never ran
-        (make_session(mode=Mode.COORDINATE), spawn(), Status.FAILED, 1, True),  # but it did
+        (LEAD, spawn(), SessionStatus.LOST, 0, True),
+        (LEAD, spawn(), SessionStatus.FAILED, 0, True),
+        (WORKER, spawn(), SessionStatus.LOST, 0, True),
+        (WORKER, spawn(), SessionStatus.FAILED, 0, False),  # its failure is a result
+        (WORKER, spawn(run_id="run_1"), SessionStatus.LOST, 0, False),  # the run tries again
+        (LEAD, None, SessionStatus.LOST, 0, False),  # nobody knows how it was started
+        (make_session(mode=SessionMode.COORDINATE), spawn(), SessionStatus.FAILED, 0, False),  # it never ran
+        (make_session(mode=SessionMode.COORDINATE), spawn(), SessionStatus.FAILED, 1, True),  # but it did
     ],
 )
-def test_who_is_started_again(session: Any, how: Spawn | None, final: Status, tries: int, expected: bool) -> None:
-    assert recovery.may_resume(session, how, final, tries=tries) is expected
+def test_who_is_started_again(
+    session: Any, how: Spawn | None, final: SessionStatus, tries: int, expected: bool
+) -> None:
+    assert recovery.may_resume(session, how, final, attempts=tries) is expected
 
 
 def test_each_time_later_and_not_for_ever() -> None:
-    known: Recovery | None = None
+    known: SessionRecovery | None = None
     waits = []
-    while (due := recovery.resume_at(known, AT)) is not None:
+    while (due := recovery.next_resume_at(known, AT)) is not None:
         waits.append((due - AT).total_seconds())
-        known = Recovery(session_id="ses_1", tries=recovery.tried(known, AT) + 1, resumed_at=AT)
-    assert waits == list(limits.resume_after_seconds) and waits == sorted(waits)
-    later = AT + timedelta(seconds=limits.resume_forgotten_seconds + 1)
-    assert recovery.resume_at(known, later) == later, "one that ran well for a while has a new start"
+        known = SessionRecovery(session_id="ses_1", tries=recovery.recent_attempts(known, AT) + 1, resumed_at=AT)
+    assert waits == list(limits.resume_delays_seconds) and waits == sorted(waits)
+    later = AT + timedelta(seconds=limits.resume_attempts_forgotten_seconds + 1)
+    assert recovery.next_resume_at(known, later) == later, "one that ran well for a while has a new start"

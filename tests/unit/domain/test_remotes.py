@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from maestro.core.errors import Invalid
 from maestro.domain import remotes
-from maestro.domain.remotes import canonical
+from maestro.domain.remotes import canonical_remote
 
 VC = "github.com/steveyegge/vc"
 
@@ -149,14 +149,14 @@ SPELLINGS = [
 
 @pytest.mark.parametrize(("url", "key"), SPELLINGS)
 def test_every_spelling_has_its_key(url: str, key: str) -> None:
-    assert canonical(url, base="/home/dave/src").key == key
+    assert canonical_remote(url, base="/home/dave/src").key == key
 
 
 @pytest.mark.parametrize("url", [url for url, _ in SPELLINGS])
 def test_no_key_holds_a_secret(url: str) -> None:
-    clean = remotes.without_secrets(url)
-    assert "secret" not in canonical(url).key + clean
-    assert canonical(clean) == canonical(url)
+    clean = remotes.remove_secrets(url)
+    assert "secret" not in canonical_remote(url).key + clean
+    assert canonical_remote(clean) == canonical_remote(url)
 
 
 REFUSED = [
@@ -218,11 +218,11 @@ REFUSED = [
 @pytest.mark.parametrize("url", REFUSED)
 def test_what_is_no_remote_is_refused_without_being_quoted(url: str) -> None:
     with pytest.raises(Invalid) as refused:
-        canonical(url)
+        canonical_remote(url)
     assert refused.value.hint
     assert "secret" not in str(refused.value.as_dict())
     assert refused.value.__cause__ is None
-    assert remotes.without_secrets(url) == ""
+    assert remotes.remove_secrets(url) == ""
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_what_is_no_remote_is_refused_without_being_quoted(url: str) -> None:
     ],
 )
 def test_two_remotes_keep_two_keys(one: str, other: str) -> None:
-    assert canonical(one).key != canonical(other).key
+    assert canonical_remote(one).key != canonical_remote(other).key
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_two_remotes_keep_two_keys(one: str, other: str) -> None:
     ],
 )
 def test_the_name_is_the_last_segment(url: str, name: str) -> None:
-    assert canonical(url).name == name
+    assert canonical_remote(url).name == name
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_the_name_is_the_last_segment(url: str, name: str) -> None:
     ],
 )
 def test_secrets_are_taken_out_of_an_address(url: str, clean: str) -> None:
-    assert remotes.without_secrets(url) == clean
+    assert remotes.remove_secrets(url) == clean
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_secrets_are_taken_out_of_an_address(url: str, clean: str) -> None:
     ],
 )
 def test_secrets_are_taken_out_of_free_text(said: str, kept: str) -> None:
-    assert remotes.redacted(said) == kept
+    assert remotes.redact_addresses(said) == kept
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_secrets_are_taken_out_of_free_text(said: str, kept: str) -> None:
     ],
 )
 def test_an_ssh_nickname_is_replaced_where_ssh_would_use_it(url: str, dialled: str) -> None:
-    assert remotes.with_hosts(url, {"work": "github.com"}) == dialled
+    assert remotes.replace_ssh_hosts(url, {"work": "github.com"}) == dialled
 
 
 # The oracle: a remote is a value; it is rendered in many ways, and its key is built from the value alone.
@@ -401,10 +401,10 @@ SEED = st.integers(0, 2**32)
 def test_all_spellings_of_a_place_have_the_key_the_oracle_names(place: Place, seed: int) -> None:
     url = rendered(place, seed)
     note(url)
-    found = canonical(url)
+    found = canonical_remote(url)
     assert found.key == place.key
-    assert SECRET not in remotes.without_secrets(url)
-    assert canonical(remotes.without_secrets(url)) == found
+    assert SECRET not in remotes.remove_secrets(url)
+    assert canonical_remote(remotes.remove_secrets(url)) == found
 
 
 @settings(max_examples=2_000, deadline=None)
@@ -413,7 +413,7 @@ def test_two_places_share_a_key_only_if_they_are_one(one: Place, other: Place, s
     other = neighbour(one, other, seed)
     urls = [rendered(one, seed), rendered(other, seed + 1)]
     note(str(urls))
-    assert (canonical(urls[0]).key == canonical(urls[1]).key) == (one.expected == other.expected)
+    assert (canonical_remote(urls[0]).key == canonical_remote(urls[1]).key) == (one.expected == other.expected)
 
 
 @settings(max_examples=1_000, deadline=None)
@@ -426,9 +426,9 @@ def test_all_spellings_of_a_path_have_one_key(path: tuple[str, ...], seed: int) 
     url = "file:///" + slashes.join(quote(part, safe="") for part in path) + ending
     relative = "../" + slashes.join(path) + ending
     expected = "file:/" + "/".join(quote(part, safe="@:+,=") for part in path)
-    assert canonical(plain).key == expected
-    assert canonical(url).key == expected
-    assert canonical(relative, base="/home").key == expected
+    assert canonical_remote(plain).key == expected
+    assert canonical_remote(url).key == expected
+    assert canonical_remote(relative, base="/home").key == expected
 
 
 @settings(max_examples=1_000, deadline=None)
@@ -436,7 +436,7 @@ def test_all_spellings_of_a_path_have_one_key(path: tuple[str, ...], seed: int) 
 @example("a" * 4097)
 def test_anything_else_is_either_a_sound_key_or_refused(text: str) -> None:
     try:
-        found = canonical(text)
+        found = canonical_remote(text)
     except Invalid as refused:
         assert not text.strip() or text.strip() not in refused.message + refused.hint or len(text.strip()) < 8
         return
@@ -450,7 +450,7 @@ def test_anything_else_is_either_a_sound_key_or_refused(text: str) -> None:
 def test_a_key_written_as_an_address_is_its_own_key(place: Place) -> None:
     key = place.key
     assume("@" not in key)  # an @ in a path is written %40 in a URL
-    assert canonical(f"https://{key}").key == key
+    assert canonical_remote(f"https://{key}").key == key
 
 
 def random_place(chance: random.Random, known: list[Place]) -> Place:
@@ -476,7 +476,7 @@ def test_of_ten_thousand_spellings_never_two_projects_for_one_remote_and_never_o
     spellings = {(place, rendered(place, chance.randrange(2**32))) for place in places for _ in range(14)}
     assert len(spellings) >= 10_000
     for place, url in spellings:
-        key = canonical(url).key
+        key = canonical_remote(url).key
         assert keys.setdefault(place.expected, key) == key, f"two projects for {place}: {url!r}"
         assert remotes_of.setdefault(key, place.expected) == place.expected, f"one project for two: {url!r}"
     assert len(keys) == len(remotes_of) > 500

@@ -13,7 +13,7 @@ from maestro.domain.sandboxes import Mounts
     [("/a", "/a", True), ("/a", "/a/b", True), ("/a", "/ab", False), ("/a/b", "/a", False), ("/", "/a", True)],
 )
 def test_contains(outer: str, inner: str, expected: bool) -> None:
-    assert sandboxes.contains(outer, inner) is expected
+    assert sandboxes.contains_path(outer, inner) is expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain import tasks
-from maestro.domain.tasks import MOVES, TRANSITIONS, Status, Task
+from maestro.domain.tasks import MOVES, TRANSITIONS, Task, TaskStatus
 from maestro.testing.factories import make_task
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -22,19 +22,19 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 }
 
 
-def move(name: str, task: Task) -> tasks.Move:
+def move(name: str, task: Task) -> tasks.TaskMove:
     return MOVES[name](task, at=AT, **ARGUMENTS.get(name, {}))
 
 
 @pytest.mark.parametrize("name", MOVES)
-@pytest.mark.parametrize("status", Status)
-def test_a_move_is_made_from_the_statuses_in_the_table_and_from_no_other(name: str, status: Status) -> None:
+@pytest.mark.parametrize("status", TaskStatus)
+def test_a_move_is_made_from_the_statuses_in_the_table_and_from_no_other(name: str, status: TaskStatus) -> None:
     task = make_task(status=status)
     if status in TRANSITIONS[name]:
         made = move(name, task)
         assert made.after.status in TRANSITIONS[name][status]
         assert made.after.updated_at == AT
-        (change,) = made.changes
+        (change,) = made.events
         assert change.data["from"] == status.value and change.data["status"] == made.after.status.value
     else:
         with pytest.raises(errors.IllegalMove) as caught:
@@ -51,7 +51,7 @@ def test_a_claim_has_a_new_fence_a_holder_and_a_lease() -> None:
 
 def test_a_persons_claim_does_not_expire() -> None:
     started = tasks.start(make_task(), holder="dana", lease_seconds=None, at=AT).after
-    assert started.lease_until is None and not tasks.lease_is_over(started, AT + timedelta(days=999))
+    assert started.lease_until is None and not tasks.is_lease_over(started, AT + timedelta(days=999))
 
 
 def test_the_fence_outlives_the_claim() -> None:
@@ -62,30 +62,32 @@ def test_the_fence_outlives_the_claim() -> None:
 
 
 def test_gates_send_a_finished_task_to_review_until_it_is_accepted() -> None:
-    working = make_task(status=Status.IN_PROGRESS, gates=["make test"], holder="ses_x")
+    working = make_task(status=TaskStatus.IN_PROGRESS, gates=["make test"], holder="ses_x")
     review = tasks.complete(working, at=AT).after
-    assert review.status is Status.IN_REVIEW and review.holder == "ses_x"
-    assert tasks.complete(review, accepted=True, at=AT).after.status is Status.COMPLETED
-    assert tasks.reject(review, reason="red", at=AT).after.status is Status.IN_PROGRESS
+    assert review.status is TaskStatus.IN_REVIEW and review.holder == "ses_x"
+    assert tasks.complete(review, accepted=True, at=AT).after.status is TaskStatus.COMPLETED
+    assert tasks.reject(review, reason="red", at=AT).after.status is TaskStatus.IN_PROGRESS
 
 
 def test_a_blocked_task_stays_with_its_holder_and_goes_on_with_it() -> None:
-    working = make_task(status=Status.IN_PROGRESS, holder="ses_x", fence=2)
+    working = make_task(status=TaskStatus.IN_PROGRESS, holder="ses_x", fence=2)
     blocked = tasks.block(working, reason="key", at=AT).after
     assert blocked.holder == "ses_x" and blocked.reason == "key"
-    assert tasks.unblock(blocked, at=AT).after.status is Status.IN_PROGRESS
-    assert tasks.unblock(msgspec.structs.replace(blocked, holder=None), at=AT).after.status is Status.TODO
+    assert tasks.unblock(blocked, at=AT).after.status is TaskStatus.IN_PROGRESS
+    assert tasks.unblock(msgspec.structs.replace(blocked, holder=None), at=AT).after.status is TaskStatus.TODO
 
 
 @pytest.mark.parametrize(
     ("status", "blockers", "held", "ready"),
     [
-        (Status.TODO, 0, False, True),
-        (Status.TODO, 1, False, False),
-        (Status.TODO, 0, True, False),
-        (Status.IN_PROGRESS, 0, False, False),
-        (Status.COMPLETED, 0, False, False),
+        (TaskStatus.TODO, 0, False, True),
+        (TaskStatus.TODO, 1, False, False),
+        (TaskStatus.TODO, 0, True, False),
+        (TaskStatus.IN_PROGRESS, 0, False, False),
+        (TaskStatus.COMPLETED, 0, False, False),
     ],
 )
-def test_ready_is_todo_with_nothing_open_before_it(status: Status, blockers: int, held: bool, ready: bool) -> None:
+def test_ready_is_todo_with_nothing_open_before_it(
+    status: TaskStatus, blockers: int, held: bool, ready: bool
+) -> None:
     assert tasks.is_ready(make_task(status=status, open_blockers=blockers, stage_held=held)) is ready

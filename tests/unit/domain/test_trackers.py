@@ -7,74 +7,78 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from maestro.domain.links import Source
-from maestro.domain.tasks import Status, Task
+from maestro.domain.links import LinkSource
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.domain.trackers import (
-    Kind,
-    Stand,
-    State,
-    Step,
-    chosen,
-    fingerprint,
-    is_outside,
-    marked,
-    message_in,
-    next_move,
-    next_step,
-    outside,
-    outside_ref,
-    stand_of,
-    task_in,
+    IssueStanding,
+    IssueState,
+    TrackerKind,
+    TrackerStep,
+    configured_tracker,
+    fingerprint_comment,
+    is_tracker_person,
+    issue_reference,
+    issue_state_of,
+    mark_comment,
+    marked_message_id,
+    next_task_move,
+    next_tracker_step,
+    task_id_in_reference,
+    tracker_person,
 )
 from maestro.testing.factories import make_task
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-HELD = (Status.IN_PROGRESS, Status.IN_REVIEW, Status.BLOCKED)
+HELD = (TaskStatus.IN_PROGRESS, TaskStatus.IN_REVIEW, TaskStatus.BLOCKED)
 
 
-def task(status: Status, holder: str | None = None) -> Task:
+def task(status: TaskStatus, holder: str | None = None) -> Task:
     return msgspec.structs.replace(make_task(), status=status, holder=holder)
 
 
-@pytest.mark.parametrize("wanted", State)
+@pytest.mark.parametrize("wanted", IssueState)
 @pytest.mark.parametrize("holder", [None, "ses_1", "tracker:alice"])
-@pytest.mark.parametrize("status", Status)
-def test_a_task_gets_to_wherever_its_tracker_has_it(status: Status, holder: str | None, wanted: State) -> None:
+@pytest.mark.parametrize("status", TaskStatus)
+def test_a_task_gets_to_wherever_its_tracker_has_it(
+    status: TaskStatus, holder: str | None, wanted: IssueState
+) -> None:
     one = task(status, holder if status in HELD else None)
     for _ in range(8):
-        move = next_move(one, wanted, holder="tracker:alice", lease_seconds=None, reason="r", at=AT)
+        move = next_task_move(one, wanted, holder="tracker:alice", lease_seconds=None, reason="r", at=AT)
         if move is None:
             break
         one = move.after
-    assert stand_of(one) is wanted
-    if wanted is State.STARTED:
+    assert issue_state_of(one) is wanted
+    if wanted is IssueState.STARTED:
         assert one.holder == "tracker:alice"
-    if wanted is State.OPEN:
+    if wanted is IssueState.OPEN:
         assert one.holder is None
 
 
-@pytest.mark.parametrize("seen", [Stand(state, who) for state in State for who in (None, "keeper", "alice")])
-@pytest.mark.parametrize("status", Status)
-def test_a_tracker_gets_to_wherever_the_task_is(status: Status, seen: Stand) -> None:
+@pytest.mark.parametrize(
+    "seen", [IssueStanding(state, who) for state in IssueState for who in (None, "keeper", "alice")]
+)
+@pytest.mark.parametrize("status", TaskStatus)
+def test_a_tracker_gets_to_wherever_the_task_is(status: TaskStatus, seen: IssueStanding) -> None:
     one = task(status, "ses_1")
     after = {
-        Step.BLOCK: Stand(State.BLOCKED),
-        Step.CLOSE: Stand(State.CLOSED),
-        Step.CLAIM: Stand(State.STARTED, "keeper"),
+        TrackerStep.BLOCK: IssueStanding(IssueState.BLOCKED),
+        TrackerStep.CLOSE: IssueStanding(IssueState.CLOSED),
+        TrackerStep.CLAIM: IssueStanding(IssueState.STARTED, "keeper"),
     }
     for _ in range(4):
-        step = next_step(one, seen, actor="keeper")
+        step = next_tracker_step(one, seen, actor="keeper")
         if step is None:
             break
-        seen = after.get(step, Stand(State.OPEN))
-    assert seen.state is stand_of(one)
-    if seen.state is State.STARTED:
-        assert seen.who == "keeper"
+        seen = after.get(step, IssueStanding(IssueState.OPEN))
+    assert seen.state is issue_state_of(one)
+    if seen.state is IssueState.STARTED:
+        assert seen.assignee == "keeper"
 
 
 def test_a_comment_is_known_by_its_last_line_only() -> None:
-    text = marked("What do you mean?\n", "msg_01abc")
-    assert message_in(text) == "msg_01abc" and message_in(text + "\n \n") == "msg_01abc"
+    text = mark_comment("What do you mean?\n", "msg_01abc")
+    assert marked_message_id(text) == "msg_01abc" and marked_message_id(text + "\n \n") == "msg_01abc"
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
     for other in (
         f"{quoted}\n\nThat.",
@@ -84,23 +88,29 @@ def test_a_comment_is_known_by_its_last_line_only() -> None:
         "",
         "[maestro:tsk_1]",
     ):
-        assert message_in(other) is None
+        assert marked_message_id(other) is None
 
 
 def test_an_issue_is_known_by_its_reference() -> None:
-    assert task_in(outside_ref("tsk_1")) == "tsk_1"
-    assert task_in("gh-9") is None and task_in("") is None and task_in("maestro:prj_1") is None
+    assert task_id_in_reference(issue_reference("tsk_1")) == "tsk_1"
+    assert (
+        task_id_in_reference("gh-9") is None
+        and task_id_in_reference("") is None
+        and task_id_in_reference("maestro:prj_1") is None
+    )
 
 
 def test_equal_comments_are_equal_whatever_their_number() -> None:
-    assert fingerprint("alice", "ok\n") == fingerprint("alice", "ok")
-    assert fingerprint("alice", "ok") != fingerprint("bob", "ok")
-    assert fingerprint("a", "b\nc") != fingerprint("a\nb", "d")
+    assert fingerprint_comment("alice", "ok\n") == fingerprint_comment("alice", "ok")
+    assert fingerprint_comment("alice", "ok") != fingerprint_comment("bob", "ok")
+    assert fingerprint_comment("a", "b\nc") != fingerprint_comment("a\nb", "d")
 
 
 def test_someone_whom_only_the_tracker_knows() -> None:
-    assert outside("alice") == "tracker:alice" and outside(None) == outside("") == "tracker:someone"
-    assert is_outside("tracker:alice") and not is_outside("ses_1") and not is_outside(None)
+    assert (
+        tracker_person("alice") == "tracker:alice" and tracker_person(None) == tracker_person("") == "tracker:someone"
+    )
+    assert is_tracker_person("tracker:alice") and not is_tracker_person("ses_1") and not is_tracker_person(None)
 
 
 BEADS = '[tracker]\nkind = "beads"\n'
@@ -111,18 +121,18 @@ BUILTIN = '[tracker]\nkind = "builtin"\n'
     ("config", "local", "expected"),
     [
         ("", "", None),
-        (BEADS, "", (Kind.BEADS, Source.CONFIG)),
-        ("", BEADS, (Kind.BEADS, Source.LOCAL)),
-        (BEADS, BUILTIN, (Kind.BUILTIN, Source.LOCAL)),
-        (BUILTIN, BEADS, (Kind.BEADS, Source.LOCAL)),
+        (BEADS, "", (TrackerKind.BEADS, LinkSource.CONFIG)),
+        ("", BEADS, (TrackerKind.BEADS, LinkSource.LOCAL)),
+        (BEADS, BUILTIN, (TrackerKind.BUILTIN, LinkSource.LOCAL)),
+        (BUILTIN, BEADS, (TrackerKind.BEADS, LinkSource.LOCAL)),
         ("[tracker]\nkind = 'jira'\n", "", None),
         ("tracker = 3\n", "", None),
-        ("[tracker\n", BEADS, (Kind.BEADS, Source.LOCAL)),
-        (BEADS, "[tracker]\n", (Kind.BEADS, Source.CONFIG)),
+        ("[tracker\n", BEADS, (TrackerKind.BEADS, LinkSource.LOCAL)),
+        (BEADS, "[tracker]\n", (TrackerKind.BEADS, LinkSource.CONFIG)),
     ],
 )
 def test_which_tracker_the_files_say(config: str, local: str, expected: object) -> None:
     wrong: list[str] = []
-    assert chosen({Source.CONFIG: config, Source.LOCAL: local}, wrong) == expected
+    assert configured_tracker({LinkSource.CONFIG: config, LinkSource.LOCAL: local}, wrong) == expected
     odd = {"[tracker]\nkind = 'jira'\n", "tracker = 3\n", "[tracker]\n"} & {config, local}
     assert bool(wrong) == bool(odd)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from maestro.core import limits
 from maestro.core.errors import NameTaken
-from maestro.domain.workspaces import COLLECTING, next_free, same_name_max, workspace_name
+from maestro.domain.workspaces import COLLECTING_FOLDERS, next_free_name, same_name_max, workspace_name
 
 HOME = "/home/dave"
 
@@ -66,24 +66,24 @@ def test_a_submodule_is_called_after_what_it_is_in() -> None:
 
 
 def test_further_collecting_folders_are_a_setting() -> None:
-    more = COLLECTING | {"Kunden"}
-    assert workspace_name("/home/dave/Kunden/vc", home=HOME, project="vc", collecting=more) == "main"
+    more = COLLECTING_FOLDERS | {"Kunden"}
+    assert workspace_name("/home/dave/Kunden/vc", home=HOME, project="vc", collecting_folders=more) == "main"
 
 
 def test_collecting_folders_are_known_in_lower_case() -> None:
-    assert {name.lower() for name in COLLECTING} == COLLECTING
+    assert {name.lower() for name in COLLECTING_FOLDERS} == COLLECTING_FOLDERS
 
 
 @pytest.mark.parametrize(
     ("taken", "name"), [(set(), "dave"), ({"dave"}, "dave-2"), ({"dave", "dave-2", "dave-4"}, "dave-3")]
 )
 def test_a_second_claim_gets_a_number(taken: set[str], name: str) -> None:
-    assert next_free("dave", taken.__contains__) == name
+    assert next_free_name("dave", taken.__contains__) == name
 
 
 def test_a_number_keeps_within_the_length_of_a_name() -> None:
     long = "x" * limits.name_chars_max
-    assert next_free(long, {long}.__contains__) == "x" * (limits.name_chars_max - 2) + "-2"
+    assert next_free_name(long, {long}.__contains__) == "x" * (limits.name_chars_max - 2) + "-2"
 
 
 def test_there_is_an_end_to_counting() -> None:
@@ -94,7 +94,7 @@ def test_there_is_an_end_to_counting() -> None:
         return True
 
     with pytest.raises(NameTaken):
-        next_free("dave", taken)
+        next_free_name("dave", taken)
     assert len(asked) == same_name_max
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from maestro.core import limits
-from maestro.domain.events import Change, Event, Kind
-from maestro.events.feed import Feed, PastHorizon
+from maestro.domain.events import Event, EventKind, NewEvent
+from maestro.events.feed import CursorNotInLog, Feed
 from maestro.events.hub import EVERYTHING, Hub
 from maestro.store.base import Tx
 from maestro.store.sqlite import SqliteStore
@@ -31,10 +31,12 @@ def hub(store: SqliteStore) -> Hub:
     return hub
 
 
-async def add(store: SqliteStore, count: int, *, project: str = "a", kind: Kind = Kind.TASK_CREATED) -> None:
+async def add(
+    store: SqliteStore, count: int, *, project: str = "a", kind: EventKind = EventKind.TASK_CREATED
+) -> None:
     def work(tx: Tx) -> None:
         for _ in range(count):
-            tx.log(Change(kind, "tsk", project, {}), actor="dana")
+            tx.log(NewEvent(kind, "tsk", project, {}), actor="dana")
 
     await store.write(work)
 
@@ -46,7 +48,7 @@ async def take(events: AsyncIterator[Event], count: int) -> list[int]:
 
 async def test_it_replays_and_then_goes_live_without_a_gap(store: SqliteStore, hub: Hub) -> None:
     await add(store, 3)
-    events = Feed(store, hub).follow(since=1, project=None, kinds=())
+    events = Feed(store, hub).follow_log(since=1, project=None, kinds=())
     assert await take(events, 2) == [2, 3]
     waiting = asyncio.ensure_future(take(events, 4))
     await add(store, 2)
@@ -56,7 +58,7 @@ async def test_it_replays_and_then_goes_live_without_a_gap(store: SqliteStore, h
 
 async def test_writes_during_the_replay_come_exactly_once(store: SqliteStore, hub: Hub) -> None:
     await add(store, 1200)
-    events = Feed(store, hub).follow(since=0, project=None, kinds=())
+    events = Feed(store, hub).follow_log(since=0, project=None, kinds=())
     seen = await take(events, 100)
     writing = asyncio.gather(*(add(store, 1) for _ in range(300)))
     seen += await take(events, 1400)
@@ -66,7 +68,7 @@ async def test_writes_during_the_replay_come_exactly_once(store: SqliteStore, hu
 
 async def test_a_slow_listener_goes_back_to_the_log_and_misses_nothing(store: SqliteStore, hub: Hub) -> None:
     await add(store, 1)
-    events = Feed(store, hub).follow(since=0, project=None, kinds=())
+    events = Feed(store, hub).follow_log(since=0, project=None, kinds=())
     assert await take(events, 1) == [1]
     live = asyncio.ensure_future(take(events, 1))
     await add(store, 1)
@@ -78,30 +80,30 @@ async def test_a_slow_listener_goes_back_to_the_log_and_misses_nothing(store: Sq
 
 
 async def test_only_what_was_asked_for_is_heard(store: SqliteStore, hub: Hub) -> None:
-    events = Feed(store, hub).follow(since=0, project="b", kinds={"task.ready"})
+    events = Feed(store, hub).follow_log(since=0, project="b", kinds={"task.ready"})
     waiting = asyncio.ensure_future(take(events, 1))
-    await add(store, 2, project="a", kind=Kind.TASK_READY)
+    await add(store, 2, project="a", kind=EventKind.TASK_READY)
     await add(store, 1, project="b")
-    await add(store, 1, project="b", kind=Kind.TASK_READY)
+    await add(store, 1, project="b", kind=EventKind.TASK_READY)
     assert await waiting == [4]
 
 
 async def test_a_cursor_before_the_horizon_is_told_so(store: SqliteStore, hub: Hub, clock: FakeClock) -> None:
     await add(store, 10)
     clock.advance(10)
-    await store.write(lambda tx: tx.events.prune(before=tx.at, limit=5))
+    await store.write(lambda tx: tx.events.prune_old(before=tx.at, limit=5))
     feed = Feed(store, hub)
-    with pytest.raises(PastHorizon) as past:
-        await feed.read(since=3, project=None, kinds=(), limit=10)
+    with pytest.raises(CursorNotInLog) as past:
+        await feed.read_page(since=3, project=None, kinds=(), limit=10)
     assert past.value.horizon == 5
-    events, cursor, _ = await feed.read(since=5, project=None, kinds=(), limit=10)
+    events, cursor, _ = await feed.read_page(since=5, project=None, kinds=(), limit=10)
     assert [event.seq for event in events] == [6, 7, 8, 9, 10] and cursor == 10
 
 
 async def test_a_listener_that_leaves_is_forgotten(store: SqliteStore, hub: Hub) -> None:
     with hub.subscribe(["tsk", "a", EVERYTHING]) as subscription:
         await add(store, 1)
-        assert len(subscription.take()) == 1  # once, though three keys match
+        assert len(subscription.take_events()) == 1  # once, though three keys match
     await add(store, 1)
-    assert subscription.take() == []
+    assert subscription.take_events() == []
     assert not hub._listeners

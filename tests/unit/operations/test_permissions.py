@@ -7,7 +7,7 @@ import pytest
 from maestro.core import errors
 from maestro.domain.callers import Caller, Callers, Role
 from maestro.operations.registry import REGISTRY
-from maestro.server.dispatch import permit
+from maestro.server.dispatch import require_permission
 
 # yes, no, or held: only on a task that the worker holds (see tests/unit/services/test_holding.py).
 EXPECTED = """
@@ -147,8 +147,8 @@ def test_a_cell(name: str, role: Role, cell: str) -> None:
     operation, caller = REGISTRY[name], Caller(role, "someone")
     if cell == "no":
         with pytest.raises(errors.NotAuthenticated if role is Role.NOBODY else errors.NotPermitted):
-            permit(operation, caller)
+            require_permission(operation, caller)
     else:
-        permit(operation, caller)
+        require_permission(operation, caller)
     if role is Role.WORKER:
         assert (Callers.HOLDER in operation.callers) == (cell == "held")

@@ -14,51 +14,53 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from maestro.domain.manifests import Command, Letter, Manifest, Reach, Resumed
-from maestro.domain.messages import Type
-from maestro.domain.sessions import Mode, Status
+from maestro.domain.manifests import AgentReach, LastStart, Manifest, ManifestCommand, UnreadMessage
+from maestro.domain.messages import MessageType
+from maestro.domain.sessions import SessionMode, SessionStatus
 from maestro.domain.tasks import Priority
-from maestro.domain.templates import Template
+from maestro.domain.templates import WorkflowTemplate
 from maestro.prompts.compose import system_prompt, task_prompt
-from maestro.prompts.templates import packaged
+from maestro.prompts.templates import packaged_templates
 from maestro.testing.manifests import make_manifest, make_member, make_task
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
-TEMPLATES = packaged().listing()
+TEMPLATES = packaged_templates().list_templates()
 ALONE = {"coordinator": None, "directive": None, "siblings": (), "members": (), "roster": (), "team": None}
 AT = "2026-03-01T12:00:00Z"
-RESUMED = Resumed(
-    status=Status.LOST,
+RESUMED = LastStart(
+    status=SessionStatus.LOST,
     ended_at=AT,
     last_words="its runner is gone and left no report",
     unread=2,
     messages=(
-        Letter(
+        UnreadMessage(
             message_id="msg_00000000000000000000000001",
             sender="ada",
-            type=Type.QUERY,
+            type=MessageType.QUERY,
             priority=Priority.HIGH,
             subject="Which dialect?",
             text="The grammar names two.",
         ),
-        Letter(
+        UnreadMessage(
             message_id="msg_00000000000000000000000002",
             sender="maestro",
-            type=Type.NOTIFICATION,
+            type=MessageType.NOTIFICATION,
             priority=Priority.NORMAL,
             subject="ben is done",
         ),
     ),
 )
 SITUATIONS: dict[str, Manifest] = {
-    "coordinator": make_manifest(Mode.COORDINATE),
-    "worker": make_manifest(Mode.EXECUTE),
-    "worker-over-mcp": make_manifest(Mode.EXECUTE, reach=Reach.MCP),
-    "worker-alone": make_manifest(Mode.EXECUTE, **ALONE),
-    "planner": make_manifest(Mode.PLAN),
-    "coordinator-resumed": make_manifest(Mode.COORDINATE, resumed=RESUMED),
-    "worker-resumed": make_manifest(Mode.EXECUTE, resumed=Resumed(status=Status.STOPPED, ended_at=AT)),
+    "coordinator": make_manifest(SessionMode.COORDINATE),
+    "worker": make_manifest(SessionMode.EXECUTE),
+    "worker-over-mcp": make_manifest(SessionMode.EXECUTE, reach=AgentReach.MCP),
+    "worker-alone": make_manifest(SessionMode.EXECUTE, **ALONE),
+    "planner": make_manifest(SessionMode.PLAN),
+    "coordinator-resumed": make_manifest(SessionMode.COORDINATE, resumed=RESUMED),
+    "worker-resumed": make_manifest(
+        SessionMode.EXECUTE, resumed=LastStart(status=SessionStatus.STOPPED, ended_at=AT)
+    ),
 }
 
 
@@ -71,19 +73,19 @@ def same(name: str, text: str) -> None:
     assert text == path.read_text()
 
 
-def told(template: Template, reach: Reach = Reach.COMMANDS) -> str:
-    mode = Mode.PLAN if template.strategy == "plan" else template.mode
+def told(template: WorkflowTemplate, reach: AgentReach = AgentReach.COMMANDS) -> str:
+    mode = SessionMode.PLAN if template.strategy == "plan" else template.mode
     return system_prompt(make_manifest(mode, reach=reach), template)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_system_prompt_is_what_it_was(template: Template) -> None:
+def test_a_system_prompt_is_what_it_was(template: WorkflowTemplate) -> None:
     same(f"system-{template.name}", told(template))
 
 
 @pytest.mark.parametrize("name", ["coordinate-default", "execute-simple"])
 def test_a_system_prompt_over_mcp_is_what_it_was(name: str) -> None:
-    same(f"system-{name}-over-mcp", told(packaged().get(name), Reach.MCP))
+    same(f"system-{name}-over-mcp", told(packaged_templates().get_template(name), AgentReach.MCP))
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -106,8 +108,8 @@ def test_no_snapshot_is_left_over() -> None:
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_over_mcp_no_command_is_named_and_the_phases_are_the_same(template: Template) -> None:
-    by_command, by_tool = told(template), told(template, Reach.MCP)
+def test_over_mcp_no_command_is_named_and_the_phases_are_the_same(template: WorkflowTemplate) -> None:
+    by_command, by_tool = told(template), told(template, AgentReach.MCP)
     assert not re.search(r"maestro [a-z]+ [a-z]", by_tool)
     assert "{{" not in by_command + by_tool
     for text in (by_command, by_tool):
@@ -116,12 +118,14 @@ def test_over_mcp_no_command_is_named_and_the_phases_are_the_same(template: Temp
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_team_of_twenty_and_every_call_have_room(template: Template) -> None:
+def test_a_team_of_twenty_and_every_call_have_room(template: WorkflowTemplate) -> None:
     manifest = make_manifest(
         template.mode,
         roster=tuple(make_member(number, identity="Who I am. " * 50) for number in range(20)),
         commands=tuple(
-            Command(operation=f"group.call{number}", words=f"group call{number}", summary="What it does. " * 4)
+            ManifestCommand(
+                operation=f"group.call{number}", words=f"group call{number}", summary="What it does. " * 4
+            )
             for number in range(100)
         ),
     )
@@ -130,10 +134,10 @@ def test_a_team_of_twenty_and_every_call_have_room(template: Template) -> None:
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_coordinators_wait_and_workers_look(template: Template) -> None:
+def test_coordinators_wait_and_workers_look(template: WorkflowTemplate) -> None:
     text = told(template)
     workflow = ET.tostring(ET.fromstring(text).find("workflow"), encoding="unicode")  # type: ignore[arg-type]
-    if template.mode is Mode.COORDINATE:
+    if template.mode is SessionMode.COORDINATE:
         assert "maestro mail wait" in workflow and "maestro session spawn" in text
         assert "NEVER write code" in text
         assert "sleep " not in text
@@ -144,18 +148,21 @@ def test_coordinators_wait_and_workers_look(template: Template) -> None:
 
 def test_the_rules_say_whose_word_counts_first() -> None:
     for name in ("coordinate-default", "execute-simple", "execute-plan"):
-        rules = ET.fromstring(told(packaged().get(name))).findall("rules/rule")
+        rules = ET.fromstring(told(packaged_templates().get_template(name))).findall("rules/rule")
         assert rules[0].get("name") == "authority"
 
 
 def test_an_executor_with_the_strategy_plan_is_told_to_plan() -> None:
-    text = system_prompt(make_manifest(Mode.EXECUTE), packaged().get("execute-plan"))
+    text = system_prompt(make_manifest(SessionMode.EXECUTE), packaged_templates().get_template("execute-plan"))
     assert "You are a planning agent" in text
 
 
 def test_a_coordinator_sees_its_team_in_the_seed_s_shape() -> None:
     roster = (make_member(0), make_member(1, model=None, agent_tool=None))
-    text = system_prompt(make_manifest(Mode.COORDINATE, roster=roster), packaged().choose(Mode.COORDINATE))
+    text = system_prompt(
+        make_manifest(SessionMode.COORDINATE, roster=roster),
+        packaged_templates().choose_template(SessionMode.COORDINATE),
+    )
     members = ET.fromstring(text).find("team_members")
     assert members is not None and members.attrib == {"count": "2"}
     first, second = members
@@ -165,7 +172,7 @@ def test_a_coordinator_sees_its_team_in_the_seed_s_shape() -> None:
 
 
 def test_a_worker_sees_whom_it_can_write_to() -> None:
-    text = system_prompt(make_manifest(), packaged().choose(Mode.EXECUTE))
+    text = system_prompt(make_manifest(), packaged_templates().choose_template(SessionMode.EXECUTE))
     members = ET.fromstring(text).findall("team_members/team_member")
     assert [[child.tag for child in member] for member in members] == [["mail_id"]] * 3
 
@@ -181,7 +188,10 @@ def test_a_worker_is_told_its_coordinator_and_its_directive() -> None:
 
 
 def test_several_members_at_once() -> None:
-    text = system_prompt(make_manifest(members=(make_member(0), make_member(1))), packaged().choose(Mode.EXECUTE))
+    text = system_prompt(
+        make_manifest(members=(make_member(0), make_member(1))),
+        packaged_templates().choose_template(SessionMode.EXECUTE),
+    )
     assert [one.get("name") for one in ET.fromstring(text).findall("personas/persona")] == ["ada", "grace"]
 
 
@@ -202,7 +212,7 @@ def test_tasks_that_are_each_other_s_parents_end() -> None:
 
 
 def test_the_same_manifest_gives_the_same_prompts() -> None:
-    template = packaged().choose(Mode.EXECUTE)
+    template = packaged_templates().choose_template(SessionMode.EXECUTE)
     assert system_prompt(make_manifest(), template) == system_prompt(make_manifest(), template)
     assert task_prompt(make_manifest()) == task_prompt(make_manifest())
 
@@ -216,4 +226,4 @@ def test_what_another_project_wrote_says_so_where_it_stands() -> None:
     assert described is not None and described.text is not None and hostile in described.text
     assert shown.get("opened_by") == described.get("written_by") == 'dave/vc", project vc<x>'
     assert not list(root.iter("rule"))
-    assert "opened_by" in system_prompt(make_manifest(), packaged().get("execute-simple"))
+    assert "opened_by" in system_prompt(make_manifest(), packaged_templates().get_template("execute-simple"))

@@ -11,13 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro.core import limits
-from maestro.domain.manifests import Command, Document, Letter, Manifest, Reach, Resumed, Sibling, Skill
-from maestro.domain.messages import Type
-from maestro.domain.sessions import Mode, Status
+from maestro.domain.manifests import (
+    AgentReach,
+    LastStart,
+    Manifest,
+    ManifestCommand,
+    ManifestDocument,
+    ManifestSkill,
+    SiblingSession,
+    UnreadMessage,
+)
+from maestro.domain.messages import MessageType
+from maestro.domain.sessions import SessionMode, SessionStatus
 from maestro.domain.tasks import Priority
-from maestro.domain.templates import Phase
+from maestro.domain.templates import WorkflowPhase
 from maestro.prompts.compose import system_prompt, task_prompt
-from maestro.prompts.templates import packaged
+from maestro.prompts.templates import packaged_templates
 from maestro.testing.manifests import make_large_manifest, make_link, make_manifest, make_member, make_task
 
 HOSTILE = [
@@ -53,13 +62,13 @@ def everywhere(value: str) -> dict[str, Any]:
         depends_on=(link,),
         blockers=(link,),
         children=(link,),
-        documents=(Document(id="doc_1", title=value, file_name="x" + value, text="y" + value),),
+        documents=(ManifestDocument(id="doc_1", title=value, file_name="x" + value, text="y" + value),),
     )
     member = make_member(0, role=value, identity="z" + value, avatar=value, mail_id=value, skills=(value,))
-    letter = Letter(
+    letter = UnreadMessage(
         message_id="msg_1",
         sender=value,
-        type=Type.QUERY,
+        type=MessageType.QUERY,
         priority=Priority.NORMAL,
         subject=value,
         text="t" + value,
@@ -76,23 +85,29 @@ def everywhere(value: str) -> dict[str, Any]:
         "directive": msgspec.structs.replace(usual.directive, subject=value, text=value, sender=value),
         "coordinator": msgspec.structs.replace(usual.coordinator, name=value, address=value),
         "workspace": msgspec.structs.replace(usual.workspace, directory=value, branch=value),
-        "siblings": (Sibling(session_id="ses_1", name=value, mode=Mode.EXECUTE, member=value, tasks=(link,)),),
-        "skills": (Skill(name=value, summary="s" + value, path=value),),
-        "resumed": Resumed(
-            status=Status.LOST, ended_at="2026-03-01T12:00:00Z", last_words="w" + value, unread=1, messages=(letter,)
+        "siblings": (
+            SiblingSession(session_id="ses_1", name=value, mode=SessionMode.EXECUTE, member=value, tasks=(link,)),
         ),
-        "commands": (Command(operation="task.show", words="task show", summary=value),),
+        "skills": (ManifestSkill(name=value, summary="s" + value, path=value),),
+        "resumed": LastStart(
+            status=SessionStatus.LOST,
+            ended_at="2026-03-01T12:00:00Z",
+            last_words="w" + value,
+            unread=1,
+            messages=(letter,),
+        ),
+        "commands": (ManifestCommand(operation="task.show", words="task show", summary=value),),
     }
 
 
 def both(manifest: Manifest) -> tuple[str, str]:
-    template = packaged().choose(manifest.session.mode)
+    template = packaged_templates().choose_template(manifest.session.mode)
     return system_prompt(manifest, template), task_prompt(manifest)
 
 
 @pytest.mark.parametrize("value", [*HOSTILE, LONG], ids=range(len(HOSTILE) + 1))
-@pytest.mark.parametrize("mode", [Mode.COORDINATE, Mode.EXECUTE])
-def test_nothing_outside_its_element_changes(mode: Mode, value: str) -> None:
+@pytest.mark.parametrize("mode", [SessionMode.COORDINATE, SessionMode.EXECUTE])
+def test_nothing_outside_its_element_changes(mode: SessionMode, value: str) -> None:
     harmless = both(make_manifest(mode, **everywhere("harmless")))
     hostile = both(make_manifest(mode, **everywhere(value or "-")))
     assert [shape(text) for text in hostile] == [shape(text) for text in harmless]
@@ -108,9 +123,9 @@ def test_no_text_whatever_changes_anything(value: str) -> None:
 
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_project_s_template_cannot_leave_its_phase(value: str) -> None:
-    usual = packaged().choose(Mode.EXECUTE)
-    hostile = msgspec.structs.replace(usual, phases=(Phase("only", value),), intro="i" + value, summary=value)
-    harmless = msgspec.structs.replace(usual, phases=(Phase("only", "x"),), intro="i", summary="x")
+    usual = packaged_templates().choose_template(SessionMode.EXECUTE)
+    hostile = msgspec.structs.replace(usual, phases=(WorkflowPhase("only", value),), intro="i" + value, summary=value)
+    harmless = msgspec.structs.replace(usual, phases=(WorkflowPhase("only", "x"),), intro="i", summary="x")
     manifest = make_manifest()
     assert shape(system_prompt(manifest, hostile)) == shape(system_prompt(manifest, harmless))
 
@@ -121,9 +136,10 @@ def test_a_placeholder_in_a_value_is_only_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reach", "read"), [(Reach.COMMANDS, "maestro task show vc#12"), (Reach.MCP, 'tasks(action="show", id="vc#12")')]
+    ("reach", "read"),
+    [(AgentReach.COMMANDS, "maestro task show vc#12"), (AgentReach.MCP, 'tasks(action="show", id="vc#12")')],
 )
-def test_a_long_description_is_cut_and_says_where_the_rest_is(reach: Reach, read: str) -> None:
+def test_a_long_description_is_cut_and_says_where_the_rest_is(reach: AgentReach, read: str) -> None:
     text = task_prompt(make_manifest(reach=reach, tasks=(make_task(description=LONG),)))
     found = ET.fromstring(text).find("tasks/task/description")
     assert found is not None and found.text is not None
@@ -155,8 +171,8 @@ def test_long_lists_are_cut_and_say_how_much_is_missing() -> None:
 
 
 @pytest.mark.parametrize("value", ["x" * 9_000, "&" * 9_000, "🛠" * 9_000, "\x1b" * 9_000, "</task>" * 2_000])
-@pytest.mark.parametrize("mode", [Mode.COORDINATE, Mode.EXECUTE])
-def test_a_prompt_has_its_size_whatever_is_put_in(mode: Mode, value: str) -> None:
+@pytest.mark.parametrize("mode", [SessionMode.COORDINATE, SessionMode.EXECUTE])
+def test_a_prompt_has_its_size_whatever_is_put_in(mode: SessionMode, value: str) -> None:
     everything = everywhere(value)
     (task,), (member,), (sibling,) = everything["tasks"], everything["roster"], everything["siblings"]
     many = {
@@ -175,7 +191,7 @@ def test_a_prompt_has_its_size_whatever_is_put_in(mode: Mode, value: str) -> Non
 
 
 def test_fifty_tasks_and_twenty_members_are_all_there() -> None:
-    manifest = make_large_manifest(Mode.COORDINATE, tasks=50, members=20, description="A description. " * 100)
+    manifest = make_large_manifest(SessionMode.COORDINATE, tasks=50, members=20, description="A description. " * 100)
     system, tasks = both(manifest)
     assert len(ET.fromstring(system).findall("team_members/team_member")) == 20
     assert len(ET.fromstring(tasks).findall("tasks/task")) == 50

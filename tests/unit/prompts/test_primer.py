@@ -5,60 +5,71 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from maestro.domain.manifests import Reach
-from maestro.prompts.primer import Facts, Person, Work, primer
-from maestro.testing.tokens import TO_SPARE, tokens
+from maestro.domain.manifests import AgentReach
+from maestro.prompts.primer import PrimerContact, PrimerFacts, PrimerTask, write_primer
+from maestro.testing.tokens import LIMIT_SHARE_MAX, count_tokens
 
-FULL = Facts(
+FULL = PrimerFacts(
     name="parser",
     role="worker",
     human="dana",
     project="vc",
     address="dave/vc",
-    coordinator=Person("boss", "working"),
-    siblings=(Person("lexer", "working"), Person("docs", "idle", silent=True)),
-    held=(Work("vc#4", "Write the parser", "in_progress"),),
-    given=(Work("vc#5", "Write its tests", "todo"),),
+    coordinator=PrimerContact("boss", "working"),
+    siblings=(PrimerContact("lexer", "working"), PrimerContact("docs", "idle", silent=True)),
+    held=(PrimerTask("vc#4", "Write the parser", "in_progress"),),
+    given=(PrimerTask("vc#5", "Write its tests", "todo"),),
     ready=2,
     unread=3,
 )
-HOSTILE = Facts(
+HOSTILE = PrimerFacts(
     name="n" * 500,
     role="coordinator",
     human="漢字" * 100,
     project="p" * 500,
     address="\n<system>" * 50,
-    coordinator=Person("c" * 64, "needs_input", silent=True),
-    siblings=tuple(Person("漢" * 64, "needs_input", silent=True) for _ in range(50)),
-    workers=tuple(Person("漢" * 64, "needs_input", silent=True) for _ in range(50)),
-    held=tuple(Work("漢字" * 20 + "#12345", "漢字" * 250, "in_progress") for _ in range(50)),
-    given=tuple(Work("漢字" * 20 + "#12345", "漢字" * 250, "in_progress") for _ in range(50)),
+    coordinator=PrimerContact("c" * 64, "needs_input", silent=True),
+    siblings=tuple(PrimerContact("漢" * 64, "needs_input", silent=True) for _ in range(50)),
+    workers=tuple(PrimerContact("漢" * 64, "needs_input", silent=True) for _ in range(50)),
+    held=tuple(PrimerTask("漢字" * 20 + "#12345", "漢字" * 250, "in_progress") for _ in range(50)),
+    given=tuple(PrimerTask("漢字" * 20 + "#12345", "漢字" * 250, "in_progress") for _ in range(50)),
     ready=50,
     unread=10**6,
     leads=True,
 )
 
 
-@pytest.mark.parametrize("reach", Reach)
-def test_it_says_who_is_who_and_what_to_do(reach: Reach) -> None:
-    text = primer(FULL, reach)
-    for said in ("You are parser, worker", "boss (working)", "docs (idle, silent)", "vc#4", "vc#5", "Unread messages: 3"):
+@pytest.mark.parametrize("reach", AgentReach)
+def test_it_says_who_is_who_and_what_to_do(reach: AgentReach) -> None:
+    text = write_primer(FULL, reach)
+    for said in (
+        "You are parser, worker",
+        "boss (working)",
+        "docs (idle, silent)",
+        "vc#4",
+        "vc#5",
+        "Unread messages: 3",
+    ):
         assert said in text
-    call = "maestro mail wait --timeout 9m" if reach is Reach.COMMANDS else "wait(timeout=540)"
-    other = "wait(timeout=540)" if reach is Reach.COMMANDS else "maestro mail"
+    call = "maestro mail wait --timeout 9m" if reach is AgentReach.COMMANDS else "wait(timeout=540)"
+    other = "wait(timeout=540)" if reach is AgentReach.COMMANDS else "maestro mail"
     assert call in text and other not in text
 
 
-@pytest.mark.parametrize("reach", Reach)
-def test_it_is_short(reach: Reach) -> None:
-    assert tokens(primer(FULL, reach)) <= 1_000 * TO_SPARE
+@pytest.mark.parametrize("reach", AgentReach)
+def test_it_is_short(reach: AgentReach) -> None:
+    assert count_tokens(write_primer(FULL, reach)) <= 1_000 * LIMIT_SHARE_MAX
 
 
 def test_nothing_makes_it_long_or_breaks_its_lines() -> None:
-    text = primer(HOSTILE, Reach.COMMANDS)
+    text = write_primer(HOSTILE, AgentReach.COMMANDS)
     assert "\n<system>" not in text
-    assert tokens(text) <= 1_000
+    assert count_tokens(text) <= 1_000
     assert (
-        tokens(primer(msgspec.structs.replace(FULL, held=FULL.held * 50, siblings=FULL.siblings * 25), Reach.MCP))
+        count_tokens(
+            write_primer(
+                msgspec.structs.replace(FULL, held=FULL.held * 50, siblings=FULL.siblings * 25), AgentReach.MCP
+            )
+        )
         <= 850
     )

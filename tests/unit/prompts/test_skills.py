@@ -8,35 +8,35 @@ from pathlib import Path
 import pytest
 
 from maestro.core import errors, limits
-from maestro.domain.manifests import Skill
+from maestro.domain.manifests import ManifestSkill
 from maestro.prompts import skills
 
 
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
-    return [tmp_path / "vc" / skills.PROJECT, tmp_path / "home" / skills.OWN]
+    return [tmp_path / "vc" / skills.PROJECT_FOLDER, tmp_path / "home" / skills.HOME_FOLDER]
 
 
 def put(folder: Path, name: str, text: str | bytes = "") -> Path:
     made = folder / name
     made.mkdir(parents=True)
     told = text or f"---\nname: {name}\ndescription: About {name}.\n---\nThe rest.\n"
-    (made / skills.FILE).write_bytes(told if isinstance(told, bytes) else told.encode())
+    (made / skills.SKILL_FILE).write_bytes(told if isinstance(told, bytes) else told.encode())
     return made
 
 
-def one(name: str, folders: list[Path], *, whole: bool = False) -> Skill:
-    (found,) = skills.chosen([name], [], folders, whole=whole)
+def one(name: str, folders: list[Path], *, whole: bool = False) -> ManifestSkill:
+    (found,) = skills.choose_skills([name], [], folders, whole=whole)
     return found
 
 
 def test_a_projects_own_come_first(folders: list[Path]) -> None:
     here, there = put(folders[0], "sql"), put(folders[1], "sql")
     other = put(folders[1], "go")
-    found = skills.chosen(["sql", "go", "sql"], ["go"], folders, whole=False)
+    found = skills.choose_skills(["sql", "go", "sql"], ["go"], folders, whole=False)
     assert found == (
-        Skill(name="sql", summary="About sql.", path=str(here)),
-        Skill(name="go", summary="About go.", path=str(other)),
+        ManifestSkill(name="sql", summary="About sql.", path=str(here)),
+        ManifestSkill(name="go", summary="About go.", path=str(other)),
     )
     assert there.exists()
 
@@ -60,7 +60,7 @@ def test_where_there_are_none_that_is_said(folders: list[Path]) -> None:
 
 def test_what_a_member_can_do_may_be_a_word(folders: list[Path]) -> None:
     made = put(folders[0], "sql")
-    found = skills.chosen([], ["data bases", "sql", "../../etc"], folders, whole=False)
+    found = skills.choose_skills([], ["data bases", "sql", "../../etc"], folders, whole=False)
     assert [(skill.name, skill.path) for skill in found] == [
         ("data bases", None),
         ("sql", str(made)),
@@ -114,12 +114,12 @@ def test_a_description_however_it_is_written(folders: list[Path], written: str, 
 def test_a_broken_one_is_refused_with_the_reason(folders: list[Path], text: str | bytes, why: str) -> None:
     made = put(folders[0], "sql", text)
     with pytest.raises(errors.Invalid, match=why) as refused:
-        skills.chosen([], ["sql"], folders, whole=False)
-    assert refused.value.data["file"] == str(made / skills.FILE)
+        skills.choose_skills([], ["sql"], folders, whole=False)
+    assert refused.value.data["file"] == str(made / skills.SKILL_FILE)
 
 
 def test_a_pipe_in_its_place_holds_nobody_up(folders: list[Path]) -> None:
     (folders[0] / "sql").mkdir(parents=True)
-    os.mkfifo(folders[0] / "sql" / skills.FILE)
+    os.mkfifo(folders[0] / "sql" / skills.SKILL_FILE)
     with pytest.raises(errors.NotFound):
         one("sql", folders)

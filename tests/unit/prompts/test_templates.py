@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from maestro.core import errors, limits
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 from maestro.prompts import templates
-from maestro.prompts.templates import Library, load, packaged
+from maestro.prompts.templates import TemplateLibrary, load_templates, packaged_templates
 
 PHASES = {
     "coordinate-default": "analyze decompose spawn monitor verify complete",
@@ -49,96 +49,100 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_there_are_ten_with_the_phases_they_are_known_for() -> None:
-    found = {name: " ".join(phase.name for phase in one.phases) for name, one in packaged().templates.items()}
+    found = {
+        name: " ".join(phase.name for phase in one.phases) for name, one in packaged_templates().templates.items()
+    }
     assert found == PHASES
 
 
 def test_each_is_called_like_its_mode_and_strategy() -> None:
-    for name, found in packaged().templates.items():
+    for name, found in packaged_templates().templates.items():
         assert name == f"{found.mode}-{found.strategy}"
 
 
 @pytest.mark.parametrize(
     ("mode", "strategy", "name"),
     [
-        (Mode.COORDINATE, "", "coordinate-default"),
-        (Mode.COORDINATE, "dag", "coordinate-dag"),
-        (Mode.COORDINATE, "batching", "coordinate-intelligent-batching"),
-        (Mode.COORDINATE, "batch", "coordinate-intelligent-batching"),
-        (Mode.EXECUTE, "", "execute-simple"),
-        (Mode.EXECUTE, "plan", "execute-plan"),
-        (Mode.PLAN, "", "execute-plan"),
-        (Mode.PLAN, "plan", "execute-plan"),
+        (SessionMode.COORDINATE, "", "coordinate-default"),
+        (SessionMode.COORDINATE, "dag", "coordinate-dag"),
+        (SessionMode.COORDINATE, "batching", "coordinate-intelligent-batching"),
+        (SessionMode.COORDINATE, "batch", "coordinate-intelligent-batching"),
+        (SessionMode.EXECUTE, "", "execute-simple"),
+        (SessionMode.EXECUTE, "plan", "execute-plan"),
+        (SessionMode.PLAN, "", "execute-plan"),
+        (SessionMode.PLAN, "plan", "execute-plan"),
     ],
 )
-def test_a_mode_and_a_strategy_choose(mode: Mode, strategy: str, name: str) -> None:
-    assert packaged().choose(mode, strategy).name == name
+def test_a_mode_and_a_strategy_choose(mode: SessionMode, strategy: str, name: str) -> None:
+    assert packaged_templates().choose_template(mode, strategy).name == name
 
 
-@pytest.mark.parametrize(("mode", "strategy"), [(Mode.EXECUTE, "dag"), (Mode.PLAN, "simple"), (Mode.COORDINATE, "x")])
-def test_a_strategy_of_another_mode_is_refused_with_those_there_are(mode: Mode, strategy: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "strategy"), [(SessionMode.EXECUTE, "dag"), (SessionMode.PLAN, "simple"), (SessionMode.COORDINATE, "x")]
+)
+def test_a_strategy_of_another_mode_is_refused_with_those_there_are(mode: SessionMode, strategy: str) -> None:
     with pytest.raises(errors.Invalid) as caught:
-        packaged().choose(mode, strategy)
-    assert all(known in caught.value.hint for known in packaged().strategies(mode))
+        packaged_templates().choose_template(mode, strategy)
+    assert all(known in caught.value.hint for known in packaged_templates().strategies_of_mode(mode))
 
 
 def test_a_name_or_another_word_for_it() -> None:
-    assert packaged().get("coordinate-batching").name == "coordinate-intelligent-batching"
+    assert packaged_templates().get_template("coordinate-batching").name == "coordinate-intelligent-batching"
     with pytest.raises(errors.NotFound, match="nothing"):
-        packaged().get("nothing")
+        packaged_templates().get_template("nothing")
 
 
 def test_the_list_begins_with_coordinators() -> None:
-    modes = [found.mode for found in packaged().listing()]
-    assert modes == sorted(modes, key=list(Mode).index)
+    modes = [found.mode for found in packaged_templates().list_templates()]
+    assert modes == sorted(modes, key=list(SessionMode).index)
 
 
 def test_a_project_without_templates_has_those_of_the_package(folder: Path) -> None:
-    assert load(None) is packaged()
-    assert load(folder) is packaged()
+    assert load_templates(None) is packaged_templates()
+    assert load_templates(folder) is packaged_templates()
     folder.mkdir()
     (folder / "notes.txt").write_text("no template")
-    assert load(folder) is packaged()
+    assert load_templates(folder) is packaged_templates()
 
 
 def test_a_project_overrides_and_adds(folder: Path) -> None:
     path = write(folder, "execute-simple", strategy="simple")
     write(folder, "execute-own")
-    found = load(folder)
-    assert found.choose(Mode.EXECUTE).phases[0].text == "Do it our way."
-    assert found.choose(Mode.EXECUTE).source == str(path)
-    assert found.choose(Mode.EXECUTE, "own").name == "execute-own"
-    assert found.get("coordinate-dag") is packaged().get("coordinate-dag")
-    assert packaged().choose(Mode.EXECUTE).source == "maestro"
+    found = load_templates(folder)
+    assert found.choose_template(SessionMode.EXECUTE).phases[0].text == "Do it our way."
+    assert found.choose_template(SessionMode.EXECUTE).source == str(path)
+    assert found.choose_template(SessionMode.EXECUTE, "own").name == "execute-own"
+    assert found.get_template("coordinate-dag") is packaged_templates().get_template("coordinate-dag")
+    assert packaged_templates().choose_template(SessionMode.EXECUTE).source == "maestro"
 
 
 def test_one_with_a_name_of_its_own_is_found_by_what_it_is_for(folder: Path) -> None:
     write(folder, "swarm", mode="coordinate", strategy="swarm")
-    assert load(folder).choose(Mode.COORDINATE, "swarm").name == "swarm"
+    assert load_templates(folder).choose_template(SessionMode.COORDINATE, "swarm").name == "swarm"
     write(folder, "other", mode="coordinate", strategy="swarm")
     with pytest.raises(errors.Ambiguous, match="other, swarm"):
-        load(folder).choose(Mode.COORDINATE, "swarm")
+        load_templates(folder).choose_template(SessionMode.COORDINATE, "swarm")
 
 
 def test_a_planner_of_the_project_s_own(folder: Path) -> None:
     write(folder, "plan-deep", mode="plan", strategy="deep")
-    assert load(folder).choose(Mode.PLAN, "deep").name == "plan-deep"
+    assert load_templates(folder).choose_template(SessionMode.PLAN, "deep").name == "plan-deep"
 
 
 def test_a_broken_one_stands_in_nobody_else_s_way(folder: Path) -> None:
     path = write(folder, "execute-simple", strategy="simple", text="no front matter")
-    found = load(folder)
-    assert found.choose(Mode.COORDINATE).name == "coordinate-default"
+    found = load_templates(folder)
+    assert found.choose_template(SessionMode.COORDINATE).name == "coordinate-default"
     with pytest.raises(errors.Invalid) as caught:
-        found.choose(Mode.EXECUTE)
+        found.choose_template(SessionMode.EXECUTE)
     assert caught.value.data == {"file": str(path), "line": 1}
     assert list(found.broken) == ["execute-simple"]
     assert "execute-simple" not in found.templates
 
 
-def refusal(found: Library, name: str) -> errors.Invalid:
+def refusal(found: TemplateLibrary, name: str) -> errors.Invalid:
     with pytest.raises(errors.Invalid) as caught:
-        found.get(name)
+        found.get_template(name)
     return caught.value
 
 
@@ -146,7 +150,7 @@ def test_what_is_no_text_is_refused(folder: Path) -> None:
     write(folder, "long").write_text("x" * (limits.template_bytes_max + 1))
     write(folder, "latin").write_bytes(b"---\nname: caf\xe9\n---\n")
     (folder / "folder.md").mkdir()
-    found = load(folder)
+    found = load_templates(folder)
     assert "more than" in refusal(found, "long").message
     assert refusal(found, "latin").data["line"] == 2
     assert "cannot be read" in refusal(found, "folder").message
@@ -157,4 +161,4 @@ def test_too_many_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     write(folder, "one")
     write(folder, "two")
     with pytest.raises(errors.Invalid, match="at most 1"):
-        load(folder)
+        load_templates(folder)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from maestro.prompts.xml import Markup, element, fill, group, hole, inside, shortened, text
+from maestro.prompts.xml import Markup, element, escape_text, fill_slots, group, insert_text, make_slot, shorten_text
 
 # Everything Python can hold, unpaired surrogates too; and often what means something to XML.
 ANYTHING = st.text(st.characters(exclude_categories=()) | st.sampled_from("&<>\"']\r\n\t\0\x1b"), max_size=60)
@@ -40,9 +40,9 @@ def test_nothing_gets_out_of_its_element(first: str, second: str) -> None:
 
 @given(ANYTHING, st.integers(0, 200))
 def test_a_shortened_text_is_still_one(value: str, size: int) -> None:
-    kept = shortened(text(value), size)
-    assert len(kept.encode()) <= size or kept == text(value)
-    whole = ET.fromstring(f"<a>{text(value)}</a>").text or ""
+    kept = shorten_text(escape_text(value), size)
+    assert len(kept.encode()) <= size or kept == escape_text(value)
+    whole = ET.fromstring(f"<a>{escape_text(value)}</a>").text or ""
     assert whole.startswith(ET.fromstring(f"<a>{kept}</a>").text or "")
 
 
@@ -59,7 +59,7 @@ def test_a_shortened_text_is_still_one(value: str, size: int) -> None:
     ],
 )
 def test_what_would_not_be_seen_is_spelt_out(value: str, seen: str) -> None:
-    assert text(value) == seen
+    assert escape_text(value) == seen
 
 
 def test_quotes_matter_only_between_quotes() -> None:
@@ -83,14 +83,14 @@ def test_an_element_holds_one_text_or_elements() -> None:
 
 @given(st.lists(ANYTHING, min_size=1, max_size=5))
 def test_what_fills_a_hole_stands_in_its_place(values: list[str]) -> None:
-    page = element("a", None, *[hole(place) for place, _ in enumerate(values)])
-    found = ET.fromstring(fill(page, [element("b", None, value) for value in values]))
+    page = element("a", None, *[make_slot(place) for place, _ in enumerate(values)])
+    found = ET.fromstring(fill_slots(page, [element("b", None, value) for value in values]))
     assert [child.text or "" for child in found] == [re.sub("^$", "", _read(value)) for value in values]
 
 
 @given(ANYTHING)
 def test_a_text_is_put_into_an_empty_element(value: str) -> None:
-    assert inside(element("a", {"b": value}, ""), text(value)) == element("a", {"b": value}, value)
+    assert insert_text(element("a", {"b": value}, ""), escape_text(value)) == element("a", {"b": value}, value)
 
 
 def test_markup_of_another_is_no_text() -> None:
@@ -99,4 +99,4 @@ def test_markup_of_another_is_no_text() -> None:
 
 
 def _read(value: str) -> str:
-    return ET.fromstring(f"<a>{text(value)}</a>").text or ""
+    return ET.fromstring(f"<a>{escape_text(value)}</a>").text or ""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from maestro.runner.inbox import Inbox
-from maestro.runner.order import Order
-from maestro.tools import sockets
+from maestro.runner.config import RunnerOrder
+from maestro.runner.inbox import ProgramInbox
+from maestro.tools import socket_paths
 
 SPELT_BY = "maestro.tools.claude.inbox"
 
@@ -47,7 +47,7 @@ class Program:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return sockets.short(tmp_path / "in.sock", tmp_path.name)
+    return socket_paths.short_socket_path(tmp_path / "in.sock", tmp_path.name)
 
 
 @pytest.fixture
@@ -58,35 +58,37 @@ def program(path: Path) -> Iterator[Program]:
 
 
 @pytest.fixture
-def inbox(path: Path) -> Iterator[Inbox]:
+def inbox(path: Path) -> Iterator[ProgramInbox]:
     words = {"session_id": "ses_1", "token": "", "socket": "", "folder": "", "directory": "/"}
-    made = Inbox(Order(**words, words=["true"], environment={}, inbox={"path": str(path), "spelt_by": SPELT_BY}))
+    made = ProgramInbox(
+        RunnerOrder(**words, words=["true"], environment={}, inbox={"path": str(path), "spelt_by": SPELT_BY})
+    )
     yield made
     made.close()
 
 
-def test_a_message_comes_in_whole_and_once(inbox: Inbox, program: Program) -> None:
+def test_a_message_comes_in_whole_and_once(inbox: ProgramInbox, program: Program) -> None:
     text = 'Say "hello"\n' * 50_000
     for _ in range(2):  # the answer to the first was lost
-        assert inbox.request("prompt", {"id": "req_1", "text": text}) == {"state": "said"}
-    assert inbox.request("prompt", {"id": "req_2", "text": "And this."}) == {"state": "said"}
+        assert inbox.handle_request("prompt", {"id": "req_1", "text": text}) == {"state": "said"}
+    assert inbox.handle_request("prompt", {"id": "req_2", "text": "And this."}) == {"state": "said"}
     assert program.heard == [text, "And this."]
 
 
-def test_that_nobody_listens_is_told_and_it_may_be_said_again(inbox: Inbox, path: Path) -> None:
-    told = inbox.request("prompt", {"id": "req_1", "text": "Hello."})
+def test_that_nobody_listens_is_told_and_it_may_be_said_again(inbox: ProgramInbox, path: Path) -> None:
+    told = inbox.handle_request("prompt", {"id": "req_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed" and "inbox" in told["why"]
     program = Program(path)
-    assert inbox.request("prompt", {"id": "req_1", "text": "Hello."}) == {"state": "said"}
+    assert inbox.handle_request("prompt", {"id": "req_1", "text": "Hello."}) == {"state": "said"}
     program.close()
     assert program.heard == ["Hello."]
 
 
-def test_other_orders_are_none_of_its_business(inbox: Inbox) -> None:
-    assert inbox.request("interrupt", {}) is None
+def test_other_orders_are_none_of_its_business(inbox: ProgramInbox) -> None:
+    assert inbox.handle_request("interrupt", {}) is None
 
 
-def test_nothing_of_it_is_left(inbox: Inbox, path: Path) -> None:
+def test_nothing_of_it_is_left(inbox: ProgramInbox, path: Path) -> None:
     program = Program(path)
     inbox.close()
     program.close()
@@ -95,47 +97,49 @@ def test_nothing_of_it_is_left(inbox: Inbox, path: Path) -> None:
 
 def test_an_address_that_is_too_long_lies_elsewhere(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 120) / "in.sock"
-    short = sockets.short(deep, "ses_0123456789abcdef")
+    short = socket_paths.short_socket_path(deep, "ses_0123456789abcdef")
     assert len(str(short)) < 100 and short.name == "in.sock"
     assert short.parent.stat().st_mode & 0o777 == 0o700
     short.parent.rmdir()
 
 
 @pytest.fixture
-def pipe(tmp_path: Path) -> Iterator[Inbox]:
+def pipe(tmp_path: Path) -> Iterator[ProgramInbox]:
     (tmp_path / "in").touch()  # of an earlier start
     words = {"session_id": "ses_1", "token": "", "socket": "", "folder": "", "directory": "/"}
-    made = Inbox(Order(**words, words=["true"], environment={}, inbox={"path": str(tmp_path / "in"), "kind": "pipe"}))
+    made = ProgramInbox(
+        RunnerOrder(**words, words=["true"], environment={}, inbox={"path": str(tmp_path / "in"), "kind": "pipe"})
+    )
     yield made
     made.close()
     assert not (tmp_path / "in").exists()
 
 
-def waits(folder: Path, pipe: Inbox) -> subprocess.Popen[str]:
+def waits(folder: Path, pipe: ProgramInbox) -> subprocess.Popen[str]:
     """A command that waits, once it is known to."""
     command = subprocess.Popen(["cat", str(folder / "in")], stdout=subprocess.PIPE, text=True)
-    while not pipe.state()["listens"]:
+    while not pipe.describe_state()["listens"]:
         assert command.poll() is None
     return command
 
 
-def test_a_command_that_waits_gets_one_message_and_ends(pipe: Inbox, tmp_path: Path) -> None:
+def test_a_command_that_waits_gets_one_message_and_ends(pipe: ProgramInbox, tmp_path: Path) -> None:
     for number in range(2):
-        assert pipe.state() == {"listens": False}
+        assert pipe.describe_state() == {"listens": False}
         command = waits(tmp_path, pipe)
-        assert pipe.state() == {"listens": True}
+        assert pipe.describe_state() == {"listens": True}
         assert command.poll() is None, "to be asked whether it waits does not end it"
-        assert pipe.request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
+        assert pipe.handle_request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
         assert command.communicate(timeout=10)[0] == "Hello.\n"
-        assert pipe.request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
+        assert pipe.handle_request("prompt", {"id": f"req_{number}", "text": "Hello."}) == {"state": "said"}
 
 
-def test_where_no_command_waits_that_is_told(pipe: Inbox, tmp_path: Path) -> None:
-    told = pipe.request("prompt", {"id": "req_1", "text": "Hello."})
+def test_where_no_command_waits_that_is_told(pipe: ProgramInbox, tmp_path: Path) -> None:
+    told = pipe.handle_request("prompt", {"id": "req_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed" and "waits for Maestro" in told["why"]
     command = waits(tmp_path, pipe)
     command.kill()
     command.communicate()
-    assert pipe.state() == {"listens": False}
-    told = pipe.request("prompt", {"id": "req_1", "text": "Hello."})
+    assert pipe.describe_state() == {"listens": False}
+    told = pipe.handle_request("prompt", {"id": "req_1", "text": "Hello."})
     assert told is not None and told["state"] == "closed"

@@ -12,40 +12,40 @@ import pytest
 
 from maestro.core import limits
 from maestro.runner import reports
-from maestro.runner.order import Order
-from maestro.testing.frames import Connection, FrameServer, Request
+from maestro.runner.config import RunnerOrder
+from maestro.testing.frames import ClientRequest, FrameServer, ScriptedConnection
 
 Answers = Callable[[dict[str, Any]], int]
 
 
 @contextmanager
-def reporting(folder: Path, answers: Answers) -> Iterator[tuple[reports.Reports, list[str]]]:
+def reporting(folder: Path, answers: Answers) -> Iterator[tuple[reports.ReportSender, list[str]]]:
     """Reports to a server that ends with these codes, and the kinds of those that it took."""
     taken: list[str] = []
 
-    def script(connection: Connection, request: Request) -> None:
+    def script(connection: ScriptedConnection, request: ClientRequest) -> None:
         told = json.loads(request.arguments[-1])
         code = answers(told)
         if code == 0:
             taken.append(told["kind"])
-        connection.exit(code)
+        connection.send_exit(code)
 
-    order = Order("ses_x", "none", str(folder / "s.sock"), str(folder), ["true"], str(folder), {})
+    order = RunnerOrder("ses_x", "none", str(folder / "s.sock"), str(folder), ["true"], str(folder), {})
     with FrameServer(folder / "s.sock", script):
-        yield reports.Reports(order), taken
+        yield reports.ReportSender(order), taken
 
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "_PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(reports, "_PAUSE_SECONDS_MAX", 0.01)
-    monkeypatch.setattr(limits, "runner_report_tries_max", 3)
+    monkeypatch.setattr(limits, "runner_report_attempts_max", 3)
 
 
 def test_one_that_no_frame_holds_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with reporting(tmp_path, lambda told: 0) as (told, taken):
-        told.tell("asked", text="x" * limits.frame_bytes_max)
-        told.tell("exited")
+        told.queue_report("asked", text="x" * limits.frame_bytes_max)
+        told.queue_report("exited")
         told.close(seconds=10)
         assert taken == ["exited"]
     assert "a report was dropped" in capsys.readouterr().err
@@ -61,8 +61,8 @@ def test_one_that_the_server_fails_over_is_tried_again_and_then_left_out(
         return 1 if told["kind"] == "asked" else 0
 
     with reporting(tmp_path, answers) as (told, taken):
-        told.tell("asked")
-        told.tell("exited")
+        told.queue_report("asked")
+        told.queue_report("exited")
         told.close(seconds=10)
         assert (tries, taken) == (["asked"] * 3 + ["exited"], ["exited"])
     assert "a report was dropped" in capsys.readouterr().err
@@ -71,15 +71,15 @@ def test_one_that_the_server_fails_over_is_tried_again_and_then_left_out(
 def test_a_server_that_is_not_ready_is_waited_for(tmp_path: Path) -> None:
     codes = [8] * 10 + [0]
     with reporting(tmp_path, lambda told: codes.pop(0)) as (told, taken):
-        told.tell("asked")
+        told.queue_report("asked")
         told.close(seconds=10)
         assert taken == ["asked"]
 
 
 def test_a_refusal_is_for_good_and_can_be_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with reporting(tmp_path, lambda told: 2 if told["kind"] == "asked" else 0) as (told, taken):
-        told.tell("asked")
-        told.tell("exited")
+        told.queue_report("asked")
+        told.queue_report("exited")
         told.close(seconds=10)
         assert taken == ["exited"]
     assert '"kind": "asked"' in capsys.readouterr().err

@@ -10,8 +10,8 @@ from maestro.runner.screen import KEPT_BYTES, Screen
 def picture(*pieces: bytes) -> bytes:
     screen = Screen()
     for piece in pieces:
-        screen.take(piece)
-    return screen.picture().removeprefix(b"\x1b[0m")
+        screen.add_output(piece)
+    return screen.draw_picture().removeprefix(b"\x1b[0m")
 
 
 def test_text_is_shown_as_it_came() -> None:
@@ -30,15 +30,15 @@ def test_a_visit_to_the_other_screen_leaves_only_its_modes() -> None:
 
 def test_it_stays_small_and_knows_the_modes_of_what_it_let_go() -> None:
     screen = Screen()
-    screen.take(b"\x1b[?1049h\x1b[?1000h\x1b[2;9r\x1b=\x1b[>1u\x1b[>3u\x1b[<u")
+    screen.add_output(b"\x1b[?1049h\x1b[?1000h\x1b[2;9r\x1b=\x1b[>1u\x1b[>3u\x1b[<u")
     for number in range(100_000):
-        screen.take(b"line %d\r\n" % number)
-    shown = screen.picture()
+        screen.add_output(b"line %d\r\n" % number)
+    shown = screen.draw_picture()
     assert len(shown) < 2 * KEPT_BYTES + 100
     assert shown.startswith(b"\x1b[0m\x1b[?1049h\x1b[?1000h\x1b[2;9r\x1b=\x1b[>1u\nline ")
     assert shown.endswith(b"line 99999\r\n")
-    screen.take(b"\x1b[?1049lback")
-    assert screen.picture() == b"\x1b[0m\x1b[?1000h\x1b=\x1b[>1uback"
+    screen.add_output(b"\x1b[?1049lback")
+    assert screen.draw_picture() == b"\x1b[0m\x1b[?1000h\x1b=\x1b[>1uback"
 
 
 def test_a_flood_without_a_line_is_cut_anywhere() -> None:

@@ -6,33 +6,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro.runner.websocket import Broken, Client
-from maestro.testing.websocket import AGREED, CLOSE, LAST, MORE, PING, PONG, TEXT, frame, said
+from maestro.runner.websocket import WebSocketBroken, WebSocketClient
+from maestro.testing.websocket import AGREED, CLOSE, LAST, MORE, PING, PONG, TEXT, decode_client_frames, encode_frame
 
 
-def opened() -> Client:
-    client = Client()
-    client.outgoing()
-    assert client.feed(AGREED) == []
+def opened() -> WebSocketClient:
+    client = WebSocketClient()
+    client.take_outgoing()
+    assert client.feed_bytes(AGREED) == []
     assert client.is_open
     return client
 
 
 def test_it_asks_for_a_websocket_and_says_nothing_before_it_has_one() -> None:
-    client = Client()
-    hello = client.outgoing()
+    client = WebSocketClient()
+    hello = client.take_outgoing()
     assert hello.startswith(b"GET / HTTP/1.1\r\n") and hello.endswith(b"\r\n\r\n")
     assert b"Upgrade: websocket\r\n" in hello and b"Sec-WebSocket-Version: 13\r\n" in hello
     assert not client.is_open
-    assert client.feed(AGREED[:20]) == [] and not client.is_open
-    assert client.feed(AGREED[20:] + frame(TEXT, b"hi")) == [b"hi"]
+    assert client.feed_bytes(AGREED[:20]) == [] and not client.is_open
+    assert client.feed_bytes(AGREED[20:] + encode_frame(TEXT, b"hi")) == [b"hi"]
     assert client.is_open
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 401 Unauthorized\r\n\r\n", b"x" * 70_000])
 def test_whoever_does_not_agree_is_not_spoken_with(answer: bytes) -> None:
-    with pytest.raises(Broken):
-        Client().feed(answer)
+    with pytest.raises(WebSocketBroken):
+        WebSocketClient().feed_bytes(answer)
 
 
 messages = st.lists(st.binary(max_size=300) | st.integers(0, 70_000).map(lambda size: b"m" * size), max_size=5)
@@ -49,47 +49,49 @@ def test_messages_are_whole_however_they_are_cut(messages: list[bytes], data: st
         for at, part in enumerate(parts):
             if data.draw(st.booleans()):
                 pings.append(data.draw(st.binary(max_size=125)))
-                wire += frame(PING, pings[-1])
-            wire += frame(TEXT if at == 0 else MORE, part, is_last=at == len(parts) - 1)
-    client = Client()
-    client.outgoing()
+                wire += encode_frame(PING, pings[-1])
+            wire += encode_frame(TEXT if at == 0 else MORE, part, is_last=at == len(parts) - 1)
+    client = WebSocketClient()
+    client.take_outgoing()
     found: list[bytes] = []
     cuts = sorted(data.draw(st.lists(st.integers(0, len(wire)), max_size=20)))
     for start, end in zip([0, *cuts], [*cuts, len(wire)], strict=True):
-        found += client.feed(bytes(wire[start:end]))
+        found += client.feed_bytes(bytes(wire[start:end]))
     assert found == messages
-    assert said(client.outgoing()) == [(PONG, ping) for ping in pings]
+    assert decode_client_frames(client.take_outgoing()) == [(PONG, ping) for ping in pings]
 
 
 @given(st.lists(st.binary(max_size=300) | st.integers(0, 70_000).map(lambda size: b"m" * size), max_size=5))
 def test_what_is_said_arrives(texts: list[bytes]) -> None:
     client = opened()
     for text in texts:
-        client.say(text)
-    assert said(client.outgoing()) == [(TEXT, text) for text in texts]
+        client.add_message(text)
+    assert decode_client_frames(client.take_outgoing()) == [(TEXT, text) for text in texts]
 
 
 def test_a_goodbye_is_returned_and_nothing_is_heard_after_it() -> None:
     client = opened()
-    assert client.feed(frame(TEXT, b"a") + frame(CLOSE, b"\x03\xe8bye") + frame(TEXT, b"b")) == [b"a"]
+    assert client.feed_bytes(
+        encode_frame(TEXT, b"a") + encode_frame(CLOSE, b"\x03\xe8bye") + encode_frame(TEXT, b"b")
+    ) == [b"a"]
     assert client.is_closed
-    assert said(client.outgoing()) == [(CLOSE, b"\x03\xe8")]
+    assert decode_client_frames(client.take_outgoing()) == [(CLOSE, b"\x03\xe8")]
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        frame(MORE, b"of nothing"),
-        frame(TEXT, b"a", is_last=False) + frame(TEXT, b"b"),
-        frame(0x3, b""),
-        frame(TEXT | 0x40, b""),
+        encode_frame(MORE, b"of nothing"),
+        encode_frame(TEXT, b"a", is_last=False) + encode_frame(TEXT, b"b"),
+        encode_frame(0x3, b""),
+        encode_frame(TEXT | 0x40, b""),
         bytes([LAST | TEXT, 0x80 | 1]) + b"mask" + b"x",
-        frame(PING, b"x" * 126),
+        encode_frame(PING, b"x" * 126),
         bytes([LAST | TEXT, 127]) + (1 << 40).to_bytes(8, "big"),
     ],
     ids=["a fragment of nothing", "a message within", "no kind", "an extension", "masked", "a long ping", "endless"],
 )
 def test_what_is_no_websocket_is_not_taken_for_one(wrong: bytes) -> None:
     client = opened()
-    with pytest.raises(Broken):
-        client.feed(wrong)
+    with pytest.raises(WebSocketBroken):
+        client.feed_bytes(wrong)

@@ -24,8 +24,8 @@ async def until(server: Server, kind: str, happens: Awaitable[Any]) -> None:
     with server.hub.subscribe([EVERYTHING]) as heard:
         await happens
         async with asyncio.timeout(20):
-            while kind not in [event.kind for event in heard.take()]:
-                await heard.wait()
+            while kind not in [event.kind for event in heard.take_events()]:
+                await heard.wait_for_event()
 
 
 def letter(to: str, **fields: Any) -> mail_shapes.SendMail:
@@ -37,7 +37,9 @@ async def test_what_an_ended_session_left_goes_on(server: Server, join: Join, da
     await server.call(mail.SEND, letter(worker.name), caller=dana)
     await until(server, "mail.rerouted", server.call(sessions.END, sessions.EndSession(), caller=worker))
     inbox = await server.call(mail.INBOX, mail_shapes.ReadInbox(), caller=dana)
-    assert [message.reason for message in inbox.messages] == ["w has ended (stopped), and no session above it is active"]
+    assert [message.reason for message in inbox.messages] == [
+        "w has ended (stopped), and no session above it is active"
+    ]
 
 
 async def test_what_the_guard_stops_is_told(server: Server, join: Join, dana: Caller) -> None:
@@ -55,18 +57,18 @@ async def test_what_the_guard_stops_is_told(server: Server, join: Join, dana: Ca
 
 async def test_any_call_is_a_sign_of_life(server: Server, join: Join, clock: FakeClock) -> None:
     worker = await join("w")
-    clock.advance(limits.session_lease_alone_seconds + 1)
-    assert not server.presence.was_heard(worker.name)
+    clock.advance(limits.session_lease_without_process_seconds + 1)
+    assert not server.presence.was_heard_within(worker.name)
     token = server.secrets.session_token(worker.name)
     await server.identify(token=token, peer=None)
-    assert server.presence.was_heard(worker.name)
+    assert server.presence.was_heard_within(worker.name)
 
 
 async def test_the_ended_are_forgotten(server: Server, join: Join) -> None:
     worker = await join("w")
-    assert server.presence.was_heard(worker.name)
+    assert server.presence.was_heard_within(worker.name)
     await server.call(sessions.END, sessions.EndSession(), caller=worker)
-    assert not server.presence.was_heard(worker.name)
+    assert not server.presence.was_heard_within(worker.name)
     with pytest.raises(errors.NotAuthenticated):
         await server.identify(token=server.secrets.session_token(worker.name), peer=None)
 
@@ -82,11 +84,11 @@ async def test_adoption_changes_who_one_is_at_once(server: Server, join: Join, d
 async def test_a_sender_can_follow_its_receipts_in_the_log(server: Server, join: Join, dana: Caller) -> None:
     sender, worker = await join("s"), await join("w")
     sent = await server.call(mail.SEND, letter(worker.name), caller=sender)
-    follow = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.Kind.MAIL_READ])
+    follow = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.EventKind.MAIL_READ])
     stream = server.stream(server_ops.EVENTS, follow, caller=sender)
     following = asyncio.ensure_future(anext(stream))
     inbox = await server.call(mail.INBOX, mail_shapes.ReadInbox(), caller=worker)
-    await server.call(mail.CONFIRM, mail_shapes.Confirm(receipt=inbox.receipt), caller=worker)
+    await server.call(mail.CONFIRM, mail_shapes.ConfirmReceipt(receipt=inbox.receipt), caller=worker)
     async with asyncio.timeout(20):
         event = await following
     assert (event.kind, event.subject, event.data["by"], event.data["from"]) == (
@@ -103,7 +105,7 @@ async def test_a_wait_that_was_begun_before_the_end_of_its_session_is_told_of_it
     worker = await join("w")
     waits = asyncio.ensure_future(server.call(mail.WAIT, mail_shapes.WaitMail(timeout=20_000), caller=worker))
     async with asyncio.timeout(20):
-        while worker.name not in server.presence.on_the_line():
+        while worker.name not in server.presence.connected_sessions():
             await server.store.read(lambda tx: tx.at)
     await server.call(sessions.END, sessions.EndSession(id=worker.name), caller=dana)
     with pytest.raises(errors.NotAuthenticated):

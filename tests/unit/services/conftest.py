@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from maestro.domain.callers import Caller, Role, person
+from maestro.domain.callers import Caller, Role, person_caller
 from maestro.domain.events import Event
 from maestro.domain.members import Member
-from maestro.domain.messages import Received
+from maestro.domain.messages import ReceivedMessage
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import Session
 from maestro.events.hub import Hub
@@ -20,15 +20,16 @@ from maestro.operations import sessions as session_ops
 from maestro.operations.members import CreateMember
 from maestro.operations.task_shapes import CreateTask, StartTask
 from maestro.services.families import Families
-from maestro.services.mail.guard import Guard
-from maestro.services.mail.reading import Reading
-from maestro.services.mail.sending import Sending
+from maestro.services.mail.rate_limit import MailLimiter
+from maestro.services.mail.reading import MailReading
+from maestro.services.mail.sending import MailSending
 from maestro.services.mail.waits import MailWaits
-from maestro.services.members import records as members
-from maestro.services.sessions import records as sessions
-from maestro.services.sessions.presence import Presence
+from maestro.services.members import registry as members
+from maestro.services.sessions import lifecycle as sessions
+from maestro.services.sessions import registration
+from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.tasks import editing as tasks
 from maestro.services.tasks import moves
-from maestro.services.tasks import records as tasks
 from maestro.store.base import Tx
 from maestro.store.blobs import Blobs
 from maestro.store.sqlite import SqliteStore
@@ -46,17 +47,17 @@ class World:
     def __init__(self, store: SqliteStore, clock: FakeClock, blobs: Path) -> None:
         self.store = store
         self.clock = clock
-        self.dana = person("dana")
+        self.dana = person_caller("dana")
         self.coordinator = Caller(Role.COORDINATOR, "ses_c", session_id="ses_c", project_id=VC.id, human="dana")
         self.tokens: dict[str, str] = {}  # of sessions
         self.hub = Hub()
         store.on_commit(self.hub.publish)
         self.blobs = Blobs(blobs)
-        self.presence = Presence(clock)
+        self.presence = PresenceTracker(clock)
         self.families = Families()
-        self.guard = Guard(self.families, per_minute=20)
-        self.sending = Sending(self.guard)
-        self.reading = Reading(store, self.blobs)
+        self.guard = MailLimiter(self.families, per_minute=20)
+        self.sending = MailSending(self.guard)
+        self.reading = MailReading(store, self.blobs)
         self.waits = MailWaits(store, self.hub, self.presence)
 
     async def do(self, service: Callable[..., Any], request: Any, *, by: Caller | None = None) -> Any:
@@ -64,7 +65,7 @@ class World:
         return await self.store.write(lambda tx: service(tx, by or self.dana, request))
 
     async def log(self) -> list[Event]:
-        return await self.store.read(lambda tx: tx.events.after(0, limit=1000))
+        return await self.store.read(lambda tx: tx.events.list_after(0, limit=1000))
 
     # Sessions and what they work on
 
@@ -81,11 +82,11 @@ class World:
         return await self.caller(made.id)
 
     async def boss(self, name: str, *, under: Caller | None = None, **fields: Any) -> Caller:
-        return await self.join(name, under=under, mode=session_ops.Mode.COORDINATE, **fields)
+        return await self.join(name, under=under, mode=session_ops.SessionMode.COORDINATE, **fields)
 
     async def caller(self, session_id: str) -> Caller:
         """A session as it is known now."""
-        found = await self.store.read(lambda tx: tx.sessions.caller(session_id))
+        found = await self.store.read(lambda tx: tx.sessions.live_caller(session_id))
         assert found is not None
         return found
 
@@ -95,16 +96,20 @@ class World:
         return found
 
     async def end(self, caller: Caller, status: str = "stopped") -> None:
-        await self.do(sessions.end, session_ops.EndSession(id=caller.name, status=session_ops.Status(status)))
+        await self.do(
+            sessions.end_session, session_ops.EndSession(id=caller.name, status=session_ops.SessionStatus(status))
+        )
 
     async def member(self, name: str, **fields: Any) -> Member:
-        made: Member = await self.do(members.create, CreateMember(project=VC.id, name=name, role="x", **fields))
+        made: Member = await self.do(
+            members.create_member, CreateMember(project=VC.id, name=name, role="x", **fields)
+        )
         return made
 
     async def task(self, *, held_by: Caller | None = None, by: Caller | None = None, **fields: Any) -> Any:
-        made = await self.do(tasks.create, CreateTask(project=VC.id, title="t", **fields), by=by)
+        made = await self.do(tasks.create_task, CreateTask(project=VC.id, title="t", **fields), by=by)
         if held_by is not None:
-            await self.do(moves.start, StartTask(id=made.id), by=held_by)
+            await self.do(moves.start_task, StartTask(id=made.id), by=held_by)
         return made
 
     # Mail
@@ -114,30 +119,34 @@ class World:
         if by is None or not by.is_session:
             values.setdefault("project", VC.id)
         request = mail_shapes.SendMail(to=list(to), **values)
-        enclosed = self.sending.prepare(request, self.blobs.keep) if self.sending.needs_files(request) else None
+        enclosed = (
+            self.sending.store_contents(request, self.blobs.store_content)
+            if self.sending.needs_files(request)
+            else None
+        )
         sent: mail_shapes.SentMail = await self.store.write(
-            lambda tx: self.sending.send(tx, by or self.dana, request, enclosed)
+            lambda tx: self.sending.send_mail(tx, by or self.dana, request, enclosed)
         )
         return sent
 
     async def reply(self, by: Caller | None, message: Any, text: str = "answer", **fields: Any) -> Any:
-        request = mail_shapes.Reply(id=getattr(message, "id", message), message=text, **fields)
-        return await self.do(self.sending.reply, request, by=by)
+        request = mail_shapes.ReplyMail(id=getattr(message, "id", message), message=text, **fields)
+        return await self.do(self.sending.send_reply, request, by=by)
 
-    async def unread(self, caller: Caller | None = None, **fields: Any) -> list[Received]:
+    async def unread(self, caller: Caller | None = None, **fields: Any) -> list[ReceivedMessage]:
         """What an inbox offers; nothing is marked."""
         request = mail_shapes.ReadInbox(peek=True, **fields)
-        return (await self.reading.inbox(caller or self.dana, request)).messages
+        return (await self.reading.read_inbox(caller or self.dana, request)).messages
 
     async def subjects(self, caller: Caller | None = None, **fields: Any) -> list[str]:
         return [message.subject for message in await self.unread(caller, **fields)]
 
-    async def read(self, caller: Caller | None = None, **fields: Any) -> list[Received]:
+    async def read(self, caller: Caller | None = None, **fields: Any) -> list[ReceivedMessage]:
         """What an inbox offers, and all of it comes out."""
         by = caller or self.dana
-        inbox = await self.reading.inbox(by, mail_shapes.ReadInbox(**fields))
+        inbox = await self.reading.read_inbox(by, mail_shapes.ReadInbox(**fields))
         if inbox.receipt:
-            await self.reading.inbox(by, mail_shapes.ReadInbox(cursor=inbox.receipt))
+            await self.reading.read_inbox(by, mail_shapes.ReadInbox(cursor=inbox.receipt))
         return inbox.messages
 
     async def states(self, message: Any) -> dict[str, str]:
@@ -149,7 +158,7 @@ class World:
 
 
 def _register(tx: Tx, caller: Caller, request: session_ops.RegisterSession) -> session_ops.RegisteredSession:
-    return sessions.register(tx, caller, request, lambda session_id: f"token of {session_id}")
+    return registration.register_session(tx, caller, request, lambda session_id: f"token of {session_id}")
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ World = Any
 OTHER = "prj_00000000000000000000000001"
 
 
-async def adopt(world: World, by: Any, *who: Any, into: Any = None) -> ops.Adopted:
+async def adopt(world: World, by: Any, *who: Any, into: Any = None) -> ops.AdoptedSessions:
     request = ops.AdoptSessions(ids=[one.name for one in who], by=into.name if into else None)
-    made: ops.Adopted = await world.do(adoption.adopt, request, by=by)
+    made: ops.AdoptedSessions = await world.do(adoption.adopt_sessions, request, by=by)
     return made
 
 
@@ -98,7 +98,7 @@ async def test_nobody_to_adopt_is_said_and_changes_nothing(world: World) -> None
     with pytest.raises(errors.NotFound):
         await adopt(world, None, boss, into=heir)
     with pytest.raises(errors.NotFound):
-        await world.do(adoption.adopt, ops.AdoptSessions(ids=["nobody"], by=heir.name))
+        await world.do(adoption.adopt_sessions, ops.AdoptSessions(ids=["nobody"], by=heir.name))
 
 
 async def test_one_that_may_not_be_taken_leaves_all_where_they_were(world: World) -> None:

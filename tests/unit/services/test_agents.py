@@ -6,12 +6,12 @@ from tests.unit.services.conftest import DAVE, OTHER, World
 
 from maestro.domain.presence import Agent, Presence
 from maestro.operations import agents as ops
-from maestro.services.sessions.agents import Agents
+from maestro.services.sessions.agents import AgentViews
 
 
 async def listed(world: World, **fields: object) -> ops.AgentList:
     request = ops.ListAgents(**{"project": "vc", **fields})  # type: ignore[arg-type]
-    found: ops.AgentList = await world.do(Agents(world.presence).list_page, request)
+    found: ops.AgentList = await world.do(AgentViews(world.presence).list_page, request)
     return found
 
 
@@ -33,7 +33,7 @@ async def test_from_its_first_word_to_its_end(world: World) -> None:
     assert [work.ref for work in found.works_on] == [task.ref] and found.human == "dana"
     world.clock.advance(300)
     assert (await only(world)).presence is Presence.AWAY
-    world.presence.heard(dave.name)
+    world.presence.record_sign(dave.name)
     back = await only(world)
     assert (back.presence, back.last_seen) == (Presence.ONLINE, world.clock.now())
     await world.end(dave)
@@ -43,7 +43,7 @@ async def test_from_its_first_word_to_its_end(world: World) -> None:
 
 async def test_whoever_waits_is_online_however_long(world: World) -> None:
     dave = await world.join("dave", path=DAVE.path)
-    with world.presence.attached(dave.name):
+    with world.presence.keep_connected(dave.name):
         world.clock.advance(3000)
         assert (await only(world)).presence is Presence.ONLINE
 

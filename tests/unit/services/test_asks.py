@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from maestro.core import errors, limits
-from maestro.domain.asks import Ask, Kind, Status
-from maestro.domain.messages import HUMAN, Type
+from maestro.domain.asks import Ask, AskKind, AskStatus
+from maestro.domain.messages import HUMAN_MAILBOX, MessageType
 from maestro.operations import asks as ops
 from maestro.services import asks
 from maestro.services.asks import AskWaits
@@ -19,12 +19,12 @@ OTHER = "prj_00000000000000000000000001"
 
 
 async def ask(world: World, by: Any, title: str = "Which port?", **fields: Any) -> Ask:
-    made: Ask = await world.do(asks.create, ops.CreateAsk(title=title, **fields), by=by)
+    made: Ask = await world.do(asks.create_ask, ops.CreateAsk(title=title, **fields), by=by)
     return made
 
 
 async def answer(world: World, made: Ask, said: str, by: Any = None) -> Ask:
-    closed: Ask = await world.do(asks.answer, ops.AnswerAsk(id=made.id, answer=said), by=by)
+    closed: Ask = await world.do(asks.answer_ask, ops.AnswerAsk(id=made.id, answer=said), by=by)
     return closed
 
 
@@ -34,7 +34,7 @@ async def status(world: World, caller: Any) -> str:
 
 async def listed(world: World, by: Any = None, **fields: Any) -> list[str]:
     caller = by or world.dana
-    page = await world.store.read(lambda tx: asks.list_page(tx, caller, ops.ListAsks(**fields)))
+    page = await world.store.read(lambda tx: asks.list_asks(tx, caller, ops.ListAsks(**fields)))
     return [one.title for one in page.asks]
 
 
@@ -67,7 +67,7 @@ async def test_the_last_answer_ends_the_waiting(world: World) -> None:
 
 async def test_a_permission_is_given_or_refused_and_nothing_between(world: World) -> None:
     worker = await world.join("w")
-    made = await ask(world, worker, "Run rm?", kind=Kind.PERMISSION)
+    made = await ask(world, worker, "Run rm?", kind=AskKind.PERMISSION)
     assert made.choices == ["allow", "deny"]
     with pytest.raises(errors.Invalid):
         await answer(world, made, "well, maybe")
@@ -82,47 +82,49 @@ async def test_a_closed_request_stays_closed(world: World) -> None:
         await answer(world, made, "8082")
     assert refused.value.data["answer"] == "8081"
     with pytest.raises(errors.Conflict):
-        await world.do(asks.withdraw, ops.OneAsk(id=made.id), by=worker)
+        await world.do(asks.withdraw_ask, ops.OneAsk(id=made.id), by=worker)
     assert len(await world.unread(worker)) == 1
 
 
 async def test_a_query_to_the_person_is_a_request(world: World) -> None:
     worker = await world.join("w")
     await world.task(held_by=worker)
-    sent = await world.send(worker, "human", subject="Port?", message="8080 is taken.", type=Type.QUERY, task="#1")
+    sent = await world.send(
+        worker, "human", subject="Port?", message="8080 is taken.", type=MessageType.QUERY, task="#1"
+    )
     assert await listed(world) == ["Port?"] and await status(world, worker) == "needs_input"
-    (made,) = (await world.store.read(lambda tx: tx.asks.open(after="", limit=9)),)[0]
+    (made,) = (await world.store.read(lambda tx: tx.asks.list_open(after="", limit=9)),)[0]
     assert (made.text, made.message_id, made.kind) == ("8080 is taken.", sent.id, "question")
     await answer(world, made, "8081")
-    assert await world.states(sent) == {HUMAN: "acknowledged"}
+    assert await world.states(sent) == {HUMAN_MAILBOX: "acknowledged"}
     (mail,) = await world.unread(worker)
     assert (mail.thread_id, mail.parent_id, mail.body, mail.task) == (sent.id, sent.id, "8081", "vc#1")
 
 
 async def test_the_persons_reply_to_that_query_is_its_answer(world: World) -> None:
     worker = await world.join("w")
-    sent = await world.send(worker, "human", subject="Port?", type=Type.QUERY)
+    sent = await world.send(worker, "human", subject="Port?", type=MessageType.QUERY)
     await world.reply(None, sent, "Take 8081.")
     assert await listed(world) == [] and await status(world, worker) == "working"
     assert [mail.subject for mail in await world.unread(worker)] == ["Re: Port?"]  # and no second mail
-    closed = await world.store.read(lambda tx: tx.asks.page(worker.project_id, after="", limit=9))
+    closed = await world.store.read(lambda tx: tx.asks.list_page(worker.project_id, after="", limit=9))
     assert [(one.status, one.answer) for one in closed] == [("answered", "Take 8081.")]
 
 
 async def test_of_a_long_query_the_beginning_stands_in_the_request(world: World) -> None:
     worker = await world.join("w")
     long = "x" * (limits.inbox_body_chars_max + 1)
-    await world.send(worker, "human", subject="Port?", message=long, type=Type.QUERY)
-    (made,) = await world.store.read(lambda tx: tx.asks.open(after="", limit=9))
+    await world.send(worker, "human", subject="Port?", message=long, type=MessageType.QUERY)
+    (made,) = await world.store.read(lambda tx: tx.asks.list_open(after="", limit=9))
     assert made.text == long[:-1]
 
 
 async def test_mail_that_is_no_query_or_not_for_the_person_asks_nothing(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
-    await world.send(worker, "human", type=Type.STATUS_UPDATE)
-    await world.send(worker, "boss", type=Type.QUERY)
-    await world.send(None, "human", type=Type.QUERY)
+    await world.send(worker, "human", type=MessageType.STATUS_UPDATE)
+    await world.send(worker, "boss", type=MessageType.QUERY)
+    await world.send(None, "human", type=MessageType.QUERY)
     assert await listed(world) == [] and await status(world, worker) == "working"
 
 
@@ -130,7 +132,7 @@ async def test_a_query_for_a_coordinator_that_is_gone_reaches_the_person_as_a_re
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     await world.end(boss)
-    await world.send(worker, to_coordinator=True, subject="Port?", type=Type.QUERY)
+    await world.send(worker, to_coordinator=True, subject="Port?", type=MessageType.QUERY)
     assert await listed(world) == ["Port?"]
 
 
@@ -140,20 +142,20 @@ async def test_an_end_withdraws_what_nobody_waits_for_any_more(world: World) -> 
     await world.end(worker)
     assert await listed(world) == ["Theirs"]
     found = await world.store.read(lambda tx: tx.asks.get(mine.id))
-    assert found.status is Status.WITHDRAWN
+    assert found.status is AskStatus.WITHDRAWN
     with pytest.raises(errors.Conflict):
         await answer(world, mine, "too late")
-    assert theirs.status is Status.OPEN
+    assert theirs.status is AskStatus.OPEN
 
 
 async def test_whoever_asked_takes_it_back_and_the_person_puts_it_aside(world: World) -> None:
     worker, other = await world.join("w"), await world.join("x")
     one, two = await ask(world, worker), await ask(world, worker)
     with pytest.raises(errors.NotPermitted):
-        await world.do(asks.withdraw, ops.OneAsk(id=one.id), by=other)
-    await world.do(asks.withdraw, ops.OneAsk(id=one.id), by=worker)
+        await world.do(asks.withdraw_ask, ops.OneAsk(id=one.id), by=other)
+    await world.do(asks.withdraw_ask, ops.OneAsk(id=one.id), by=worker)
     assert await status(world, worker) == "needs_input"
-    assert (await world.do(asks.withdraw, ops.OneAsk(id=two.id))).status == "withdrawn"
+    assert (await world.do(asks.withdraw_ask, ops.OneAsk(id=two.id))).status == "withdrawn"
     assert await status(world, worker) == "working"
 
 
@@ -165,7 +167,7 @@ async def test_the_person_sees_all_projects_and_a_session_its_own(world: World) 
     assert await listed(world) == ["Here?", "There?"]
     assert await listed(world, here) == ["Here?"] and await listed(world, there) == ["There?"]
     with pytest.raises(errors.NotFound):
-        await world.store.read(lambda tx: asks.show(tx, there, ops.OneAsk(id=mine.id)))
+        await world.store.read(lambda tx: asks.show_ask(tx, there, ops.OneAsk(id=mine.id)))
     await answer(world, mine, "yes")
     assert await listed(world, all=True, project="vc") == ["Here?"] and await listed(world, here) == []
 
@@ -180,7 +182,7 @@ async def test_lists_go_on_past_what_was_answered(world: World) -> None:
     titles, cursor = [], ""
     while True:
         request = ops.ListAsks(limit=2, cursor=cursor)
-        page = await world.store.read(lambda tx, request=request: asks.list_page(tx, worker, request))
+        page = await world.store.read(lambda tx, request=request: asks.list_asks(tx, worker, request))
         titles += [one.title for one in page.asks]
         if page.cursor is None:
             break
@@ -190,7 +192,7 @@ async def test_lists_go_on_past_what_was_answered(world: World) -> None:
 
 def wait(world: World, caller: Any, made: Ask, timeout: int = 60_000) -> asyncio.Task[Ask]:
     waits = AskWaits(world.store, world.hub, world.presence)
-    return asyncio.create_task(waits.wait(caller, ops.WaitAsk(id=made.id, timeout=timeout)))
+    return asyncio.create_task(waits.wait_for_answer(caller, ops.WaitAsk(id=made.id, timeout=timeout)))
 
 
 async def test_an_agent_can_wait_for_its_answer(world: World) -> None:
@@ -210,11 +212,11 @@ async def test_asking_may_wait_at_once(world: World) -> None:
     worker = await world.join("w")
     waits = AskWaits(world.store, world.hub, world.presence)
     request = ops.CreateAsk(title="Port?", wait=True)
-    made = await world.do(asks.create, request, by=worker)
-    waiting = asyncio.create_task(waits.after(worker, request, made))
-    await world.do(asks.withdraw, ops.OneAsk(id=made.id))
-    assert (await waiting).status is Status.WITHDRAWN
-    assert await waits.after(worker, ops.CreateAsk(title="Port?"), made) is made
+    made = await world.do(asks.create_ask, request, by=worker)
+    waiting = asyncio.create_task(waits.wait_if_requested(worker, request, made))
+    await world.do(asks.withdraw_ask, ops.OneAsk(id=made.id))
+    assert (await waiting).status is AskStatus.WITHDRAWN
+    assert await waits.wait_if_requested(worker, ops.CreateAsk(title="Port?"), made) is made
 
 
 async def test_only_sessions_ask(world: World) -> None:

@@ -96,7 +96,7 @@ async def test_no_claim_keeps_the_others_from_coming_back(
     other = await tasks.new()
     await tasks.do(ops.START, other, by=await join("w2"))
     clock.advance(100_000)
-    await server.leases.run_once()
+    await server.lease_job.run_once()
     assert (await tasks.do(ops.SHOW, other)).holder is None
 
 
@@ -183,10 +183,10 @@ async def test_who_is_rejected_after_a_long_review_has_time_to_go_on(
     await tasks.do(ops.START, task, by=worker, lease=60_000)
     await tasks.do(ops.COMPLETE, task, by=worker)
     clock.advance(3600)
-    await server.call(session_ops.HEARTBEAT, session_ops.Heartbeat(), caller=worker)
+    await server.call(session_ops.HEARTBEAT, session_ops.SendHeartbeat(), caller=worker)
     rejected = await tasks.do(ops.REJECT, task, reason="not yet")
     assert rejected.holder == worker.session_id
-    await server.leases.run_once()
+    await server.lease_job.run_once()
     await tasks.do(ops.COMPLETE, task, by=worker)
 
 
@@ -206,9 +206,9 @@ async def test_a_sign_of_life_that_comes_too_late_renews_nothing(
     task = await tasks.new()
     await tasks.do(ops.START, task, by=worker, lease=60_000)
     clock.advance(60)
-    beat = await server.call(session_ops.HEARTBEAT, session_ops.Heartbeat(), caller=worker)
+    beat = await server.call(session_ops.HEARTBEAT, session_ops.SendHeartbeat(), caller=worker)
     assert beat.renewed == 0
-    await server.leases.run_once()
+    await server.lease_job.run_once()
     assert (await tasks.do(ops.SHOW, task)).holder is None
 
 

@@ -34,6 +34,6 @@ async def test_an_adopted_session_belongs_to_its_new_family(world: World) -> Non
     boss, successor = await world.boss("boss"), await world.boss("successor")
     worker = await world.join("worker", under=boss)
     assert await top_of(world, worker) == boss.name
-    await world.do(adoption.adopt, session_ops.AdoptSessions(ids=[worker.name], by=successor.name))
-    world.families.forget()  # what the server does after an adoption
+    await world.do(adoption.adopt_sessions, session_ops.AdoptSessions(ids=[worker.name], by=successor.name))
+    world.families.forget_families()  # what the server does after an adoption
     assert await top_of(world, await world.caller(worker.name)) == successor.name

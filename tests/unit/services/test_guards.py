@@ -11,10 +11,10 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain.callers import Caller, Role
-from maestro.domain.tasks import Status
+from maestro.domain.tasks import TaskStatus
 from maestro.operations import projects, sessions, tasks
 from maestro.operations import server as server_ops
-from maestro.operations.app import Peer
+from maestro.operations.app import SocketPeer
 from maestro.operations.projects import InitProject
 from maestro.operations.sessions import EndSession, RegisterSession
 from maestro.operations.task_shapes import BlockTask, CreateTask, ListTasks, OneTask, StartTask
@@ -26,7 +26,7 @@ Join = Callable[..., Awaitable[Caller]]
 async def test_an_agent_that_ends_its_session_does_not_become_the_person(
     server: Server, dana: Caller, vc: str
 ) -> None:
-    here = Peer(os.getuid(), os.getppid())  # not below the server, which is this process
+    here = SocketPeer(os.getuid(), os.getppid())  # not below the server, which is this process
     assert (await server.identify(token="", peer=here)).role is Role.PERSON
     made = await server.call(sessions.REGISTER, RegisterSession(project=vc, name="w", pid=here.pid), caller=dana)
     assert (await server.identify(token="", peer=here)).session_id == made.id
@@ -68,7 +68,7 @@ async def test_a_session_that_has_ended_writes_nothing_any_more(
 
 async def test_a_sessions_stream_ends_with_it(server: Server, dana: Caller, join: Join) -> None:
     worker = await join("w")
-    request = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.Kind.TASK_READY])
+    request = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.EventKind.TASK_READY])
     stream = server.stream(server_ops.EVENTS, request, caller=worker)
     await server.call(sessions.END, EndSession(id=worker.session_id), caller=dana)
     assert [event async for event in stream] == []
@@ -78,10 +78,10 @@ async def test_it_ends_also_with_one_that_is_lost_but_not_with_an_end_that_was_n
     server: Server, dana: Caller, join: Join
 ) -> None:
     worker = await join("w")
-    lost = EndSession(id=worker.session_id, status=sessions.Status.LOST)
+    lost = EndSession(id=worker.session_id, status=sessions.SessionStatus.LOST)
     await server.call(sessions.END, lost, caller=dana)
     worker = await server.identify(token=server.secrets.session_token(worker.name), peer=None)  # it speaks again
-    request = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.Kind.TASK_CREATED])
+    request = server_ops.ReadEvents(since=0, follow=True, kind=[server_ops.EventKind.TASK_CREATED])
     stream = server.stream(server_ops.EVENTS, request, caller=worker)
     await server.call(tasks.CREATE, CreateTask(title="a", project=worker.project_id or ""), caller=dana)
     async with asyncio.timeout(20):
@@ -115,7 +115,7 @@ async def test_mine_in_one_status_comes_in_whole_pages(server: Server, dana: Cal
     found: list[int] = []
     cursor: str | None = ""
     while cursor is not None:
-        request = ListTasks(project=vc, mine=True, status=Status.IN_PROGRESS, limit=2, cursor=cursor)
+        request = ListTasks(project=vc, mine=True, status=TaskStatus.IN_PROGRESS, limit=2, cursor=cursor)
         page = await server.call(tasks.LIST, request, caller=dana)
         found += [task.number for task in page.tasks]
         cursor = page.cursor

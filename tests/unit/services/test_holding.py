@@ -57,11 +57,11 @@ async def test_only_on_a_task_that_it_holds(
     if name == "task.unblock":
         block = msgspec.convert({"id": "#1", "reason": "x"}, tasks.BLOCK.request)
         await server.call(tasks.BLOCK, block, caller=holder)
-    before = await server.store.read(lambda tx: tx.events.last())
+    before = await server.store.read(lambda tx: tx.events.last_seq())
     for ref in ("#1", "#2"):  # held by another, and held by nobody
         with pytest.raises(errors.ClaimLost):
             request = msgspec.convert({"id": ref, **FIELDS[name]}, operation.request)
             await server.call(operation, request, caller=stranger)
-    assert await server.store.read(lambda tx: tx.events.last()) == before
+    assert await server.store.read(lambda tx: tx.events.last_seq()) == before
     request = msgspec.convert({"id": "#1", **FIELDS[name]}, operation.request)
     await server.call(operation, request, caller=holder)

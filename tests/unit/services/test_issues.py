@@ -11,8 +11,8 @@ from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
 from maestro.domain.gates import GateResult
-from maestro.domain.messages import Type
-from maestro.domain.projects import Inbound, Project
+from maestro.domain.messages import MessageType
+from maestro.domain.projects import InboundPolicy, Project
 from maestro.operations import documents as document_ops
 from maestro.operations import issues as ops
 from maestro.operations import mail_shapes, task_shapes
@@ -22,14 +22,14 @@ from maestro.operations.mail_shapes import SendMail
 from maestro.services import timelines
 from maestro.services.issues import moves as issue_moves
 from maestro.services.issues import views
-from maestro.services.issues.desk import Desk
-from maestro.services.issues.views import Showing
-from maestro.services.projects import records as projects
+from maestro.services.issues.operations import IssueOperations
+from maestro.services.issues.views import IssueViews
+from maestro.services.projects import registry as projects
+from maestro.services.recovery.undelivered_mail import UnreadMailJob
 from maestro.services.tasks import dependencies, moves
-from maestro.services.tasks import records as tasks
-from maestro.services.tasks.documents import Documents
+from maestro.services.tasks import editing as tasks
+from maestro.services.tasks.documents import TaskDocuments
 from maestro.services.tasks.waits import TaskWaits
-from maestro.services.upkeep.dead_letters import DeadLetters
 
 
 class Two:
@@ -37,28 +37,30 @@ class Two:
 
     def __init__(self, world: World, finder: Caller, keeper: Caller) -> None:
         self.world, self.finder, self.keeper = world, finder, keeper
-        self.desk = Desk(world.guard)
+        self.desk = IssueOperations(world.guard)
 
     async def open(self, by: Caller | None = None, **fields: Any) -> ops.OpenedIssue:
         values: dict[str, Any] = {"to": "other", "title": "Crash", "message": "It crashes."} | fields
         self.world.clock.advance(0.01)  # so that ids are in the order of their making
-        made: ops.OpenedIssue = await self.world.do(self.desk.open, ops.OpenIssue(**values), by=by or self.finder)
+        made: ops.OpenedIssue = await self.world.do(
+            self.desk.open_issue, ops.OpenIssue(**values), by=by or self.finder
+        )
         return made
 
     async def reply(self, by: Caller | None, issue: Any, text: str, **fields: Any) -> mail_shapes.SentMail:
         request = ops.ReplyIssue(id=issue.id, message=text, **fields)
-        sent: mail_shapes.SentMail = await self.world.do(self.desk.reply, request, by=by)
+        sent: mail_shapes.SentMail = await self.world.do(self.desk.reply_to_issue, request, by=by)
         return sent
 
     async def claim(self, by: Caller | None, issue: Any) -> Any:
-        return await self.world.do(issue_moves.claim, ops.ClaimIssue(id=issue.id), by=by)
+        return await self.world.do(issue_moves.claim_issue, ops.ClaimIssue(id=issue.id), by=by)
 
     async def close(self, by: Caller | None, issue: Any, **fields: Any) -> Any:
-        return await self.world.do(issue_moves.close, ops.CloseIssue(id=issue.id, **fields), by=by)
+        return await self.world.do(issue_moves.close_issue, ops.CloseIssue(id=issue.id, **fields), by=by)
 
     async def show(self, by: Caller | None, issue: Any) -> ops.IssueDetail:
         shown: ops.IssueDetail = await self.world.do(
-            Showing(self.world.reading).show, ops.OneIssue(id=issue.id), by=by
+            IssueViews(self.world.reading).show_issue, ops.OneIssue(id=issue.id), by=by
         )
         return shown
 
@@ -82,7 +84,7 @@ async def test_the_whole_way(two: Two) -> None:
     assert (came.subject, came.body, came.task) == ("Crash", "It crashes.", "other#1")
     assert (came.sender.name, came.sender.project, came.sender.human) == ("finder", "vc", "dana")
     await two.claim(two.keeper, issue)
-    await two.reply(two.keeper, issue, "Which version?", type=Type.QUERY)
+    await two.reply(two.keeper, issue, "Which version?", type=MessageType.QUERY)
     (asked,) = await world.read(two.finder)
     assert (asked.body, asked.thread_id) == ("Which version?", issue.thread_id)
     answer = await two.reply(two.finder, issue, "1.3")
@@ -105,11 +107,11 @@ async def test_what_waits_on_an_issue_is_ready_when_it_is_closed(two: Two) -> No
     waits = await two.world.task(depends_on=[issue.ref])
     assert not waits.ready
     with pytest.raises(errors.NotReady, match="other#1"):
-        await two.world.do(moves.start, task_shapes.StartTask(id=waits.id), by=two.finder)
+        await two.world.do(moves.start_task, task_shapes.StartTask(id=waits.id), by=two.finder)
     await two.claim(two.keeper, issue)
     done = await two.close(two.keeper, issue)
     assert done.unblocked == [waits.ref]
-    assert (await two.world.do(tasks.show, task_shapes.OneTask(id=waits.id))).ready
+    assert (await two.world.do(tasks.show_task, task_shapes.OneTask(id=waits.id))).ready
 
 
 async def test_a_circle_across_projects_is_refused(two: Two) -> None:
@@ -118,7 +120,7 @@ async def test_a_circle_across_projects_is_refused(two: Two) -> None:
     await two.claim(two.keeper, issue)
     depend = task_shapes.DependTask(id=issue.id, on=[mine.ref])
     with pytest.raises(errors.Cycle, match="other#1 → vc#1 → other#1"):
-        await two.world.do(dependencies.depend, depend, by=two.keeper)
+        await two.world.do(dependencies.change_dependencies, depend, by=two.keeper)
 
 
 async def test_a_worker_opens_an_issue_elsewhere_and_may_do_no_more_there(two: Two) -> None:
@@ -128,7 +130,7 @@ async def test_a_worker_opens_an_issue_elsewhere_and_may_do_no_more_there(two: T
             await move(two.finder, issue)
     with pytest.raises(errors.NotPermitted):
         await two.world.do(
-            tasks.create, task_shapes.CreateTask(project=OTHER.id, title="A task of theirs"), by=two.finder
+            tasks.create_task, task_shapes.CreateTask(project=OTHER.id, title="A task of theirs"), by=two.finder
         )
     with pytest.raises(errors.Invalid, match="your own project"):
         await two.open(to="vc")
@@ -149,19 +151,19 @@ async def test_a_third_project_sees_that_it_is_there_and_not_what_was_said(two: 
     opened = await two.open(message="Secret.")
     await two.claim(two.keeper, opened)
     block = task_shapes.BlockTask(id=opened.id, reason="Secret.")
-    await world.do(moves.block, block, by=two.keeper)
-    await world.do(moves.unblock, task_shapes.HeldTask(id=opened.id), by=two.keeper)
+    await world.do(moves.block_task, block, by=two.keeper)
+    await world.do(moves.unblock_task, task_shapes.HeldTask(id=opened.id), by=two.keeper)
     report = task_shapes.ReportTask(kind=ReportKind.ERROR, id=opened.id, text="Secret.")
-    await world.do(moves.report, report, by=two.keeper)
+    await world.do(moves.report_task, report, by=two.keeper)
     one, here = task_shapes.OneTask(id=opened.id), {"project": OTHER.id}
     reads: list[tuple[Any, Any]] = [
-        (Showing(world.reading).show, ops.OneIssue(id=opened.id)),
-        (views.list_page, ops.ListIssues(status=ops.Which.ALL, **here)),
-        (tasks.show, one),
-        (tasks.list_page, task_shapes.ListTasks(**here)),
-        (tasks.tree, task_shapes.TreeOf(**here)),
-        (timelines.show, timeline_ops.ShowTimeline(task=opened.id)),
-        (timelines.export, timeline_ops.ExportTimeline(task=opened.id)),
+        (IssueViews(world.reading).show_issue, ops.OneIssue(id=opened.id)),
+        (views.list_issues, ops.ListIssues(status=ops.IssueFilter.ALL, **here)),
+        (tasks.show_task, one),
+        (tasks.list_tasks, task_shapes.ListTasks(**here)),
+        (tasks.show_tree, task_shapes.ShowTaskTree(**here)),
+        (timelines.show_timeline, timeline_ops.ShowTimeline(task=opened.id)),
+        (timelines.export_timeline, timeline_ops.ExportTimeline(task=opened.id)),
     ]
     for service, request in reads:
         seen = str(await world.do(service, request, by=stranger))
@@ -171,18 +173,18 @@ async def test_a_third_project_sees_that_it_is_there_and_not_what_was_said(two: 
     seen = await two.show(stranger, opened)
     assert (seen.title, seen.status, seen.from_project, seen.description) == ("Crash", "failed", "vc", "")
     wait = task_shapes.WaitTasks(ids=[opened.ref], timeout=1000)
-    waited = await TaskWaits(world.store, world.hub, world.presence).wait(stranger, wait)
+    waited = await TaskWaits(world.store, world.hub, world.presence).wait_for_tasks(stranger, wait)
     assert [task.description for task in waited.tasks] == [""]
 
 
 async def test_nor_what_was_put_to_it(two: Two) -> None:
-    world, documents = two.world, Documents(two.world.blobs)
+    world, documents = two.world, TaskDocuments(two.world.blobs)
     stranger = await world.boss("stranger", project=await world.store.write(lambda tx: _third(tx)))
     opened = await two.open()
     await two.claim(two.keeper, opened)
     request = document_ops.AddDocument(id=opened.id, title="Trace", content=b"Secret.")
-    content = documents.prepare(request, world.blobs.keep)
-    added = await world.store.write(lambda tx: documents.add(tx, two.keeper, request, content))
+    content = documents.store_content(request, world.blobs.store_content)
+    added = await world.store.write(lambda tx: documents.add_document(tx, two.keeper, request, content))
     gate = GateResult(
         id="gat_1",
         task_id=opened.id,
@@ -195,10 +197,10 @@ async def test_nor_what_was_put_to_it(two: Two) -> None:
     )
     await world.store.write(lambda tx: tx.gates.insert(gate, content))
     reads: list[tuple[Any, Any]] = [
-        (documents.list_of, task_shapes.OneTask(id=opened.id)),
-        (documents.show, document_ops.OneDocument(id=added.id)),
-        (documents.gate, document_ops.OneGate(id="gat_1")),
-        (documents.gate, document_ops.OneGate(id=opened.id)),
+        (documents.list_documents, task_shapes.OneTask(id=opened.id)),
+        (documents.show_document, document_ops.OneDocument(id=added.id)),
+        (documents.show_gate_output, document_ops.OneGate(id="gat_1")),
+        (documents.show_gate_output, document_ops.OneGate(id=opened.id)),
     ]
     for service, asked in reads:
         with pytest.raises(errors.NotPermitted, match="two projects"):
@@ -213,13 +215,13 @@ async def test_an_issue_that_is_open_is_closed_and_not_deleted(two: Two) -> None
     delete = task_shapes.OneTask(id=opened.id)
     for by in (boss, None):
         with pytest.raises(errors.Conflict, match="opened from vc") as refused:
-            await two.world.do(tasks.delete, delete, by=by)
+            await two.world.do(tasks.delete_task, delete, by=by)
         assert "maestro issue close other#1" in refused.value.hint
     await two.close(boss, opened, wont_fix=True, message="No.")
     assert [one.body for one in await two.world.unread(two.finder)] == ["No."]
-    assert (await two.world.do(tasks.delete, delete, by=boss)).ref == opened.ref
+    assert (await two.world.do(tasks.delete_task, delete, by=boss)).ref == opened.ref
     by_hand = await two.open(by=two.world.dana)  # from nowhere else: nobody there waits to hear of it
-    assert (await two.world.do(tasks.delete, task_shapes.OneTask(id=by_hand.id))).ref == by_hand.ref
+    assert (await two.world.do(tasks.delete_task, task_shapes.OneTask(id=by_hand.id))).ref == by_hand.ref
 
 
 def _third(tx: Any) -> str:
@@ -233,7 +235,7 @@ async def test_mail_to_another_project_opens_an_issue(two: Two, to: str) -> None
     mine = await two.world.task()
     sent = await two.world.send(two.finder, to, subject="Crash", task=mine.ref)
     assert sent.issue == "other#1"
-    (issue,) = (await two.world.do(views.list_page, ops.ListIssues(project="other"))).issues
+    (issue,) = (await two.world.do(views.list_issues, ops.ListIssues(project="other"))).issues
     assert (issue.title, issue.found_in, issue.opener) == ("Crash", mine.id, "finder")
     again = await two.world.send(two.finder, "other#1", subject="More", message="Also here.")
     assert (again.issue, again.thread_id) == ("other#1", sent.thread_id)
@@ -244,7 +246,7 @@ async def test_mail_to_another_project_opens_an_issue(two: Two, to: str) -> None
 async def test_mail_to_ones_own_project_and_to_several_is_only_mail(two: Two) -> None:
     assert (await two.world.send(two.finder, "vc")).issue is None
     assert (await two.world.send(two.finder, "other", "human")).issue is None
-    assert (await two.world.do(views.list_page, ops.ListIssues(project="other"))).issues == []
+    assert (await two.world.do(views.list_issues, ops.ListIssues(project="other"))).issues == []
 
 
 async def test_the_openers_reply_opens_it_again_if_the_receiver_lets_it(two: Two) -> None:
@@ -255,7 +257,7 @@ async def test_the_openers_reply_opens_it_again_if_the_receiver_lets_it(two: Two
     assert (await two.show(None, issue)).status == "todo"
     assert (await two.world.unread(two.keeper))[-1].body == "It still crashes."
     await two.close(None, issue)
-    await two.world.do(projects.edit, project_ops.EditProject(project="other", replies_reopen=False))
+    await two.world.do(projects.edit_project, project_ops.EditProject(project="other", replies_reopen=False))
     with pytest.raises(errors.Conflict, match="does not reopen issues for a reply"):
         await two.reply(two.finder, issue, "And again.")
     await two.reply(None, issue, "The person may still add something.")
@@ -276,13 +278,13 @@ async def test_a_claimed_issue_is_offered_to_its_holder_only_and_to_all_when_tha
     issue = await two.open()
     sent = (await two.show(None, issue)).comments[0]
     claim = mail_shapes.OneThread(id=sent.id)
-    await world.do(issue_moves.claim_thread, claim, by=two.keeper)
+    await world.do(issue_moves.claim_thread_or_issue, claim, by=two.keeper)
     with pytest.raises(errors.Conflict):
-        await world.do(issue_moves.claim_thread, claim, by=second)
+        await world.do(issue_moves.claim_thread_or_issue, claim, by=second)
     assert await world.subjects(second) == [] and await world.subjects(two.keeper) == ["Crash"]
     await two.reply(two.finder, issue, "More about it.")
     await world.end(two.keeper)
-    await DeadLetters(world.store).run_once()
+    await UnreadMailJob(world.store).run_once()
     assert [one.body for one in await world.unread(second)] == ["It crashes.", "More about it."]
     assert (await two.show(None, issue)).status == "todo"
 
@@ -293,7 +295,7 @@ async def test_when_the_opener_is_gone_another_of_its_project_hears(two: Two) ->
     await two.claim(two.keeper, issue)
     await two.reply(two.keeper, issue, "Asked before it ended.")
     await world.end(two.finder)
-    await DeadLetters(world.store).run_once()
+    await UnreadMailJob(world.store).run_once()
     await two.reply(two.keeper, issue, "Asked after.")
     heir = await world.join("heir")
     assert [one.body for one in await world.unread(heir)] == ["Asked before it ended.", "Asked after."]
@@ -306,17 +308,17 @@ async def test_when_the_opener_is_gone_another_of_its_project_hears(two: Two) ->
 @pytest.mark.parametrize(
     ("inbound", "known", "lets"),
     [
-        (Inbound.OPEN, False, True),
-        (Inbound.KNOWN, False, False),
-        (Inbound.KNOWN, True, True),
-        (Inbound.CLOSED, True, False),
+        (InboundPolicy.OPEN, False, True),
+        (InboundPolicy.KNOWN, False, False),
+        (InboundPolicy.KNOWN, True, True),
+        (InboundPolicy.CLOSED, True, False),
     ],
 )
-async def test_who_may_write_from_outside(two: Two, inbound: Inbound, known: bool, lets: bool) -> None:
+async def test_who_may_write_from_outside(two: Two, inbound: InboundPolicy, known: bool, lets: bool) -> None:
     world = two.world
     if known:
         await two.open(by=two.keeper, to="vc")
-    await world.do(projects.edit, project_ops.EditProject(project="other", inbound=inbound))
+    await world.do(projects.edit_project, project_ops.EditProject(project="other", inbound=inbound))
     ways = (
         lambda: two.open(),
         lambda: world.send(two.finder, "other"),
@@ -333,7 +335,7 @@ async def test_who_may_write_from_outside(two: Two, inbound: Inbound, known: boo
 
 async def test_a_conversation_that_is_there_goes_on_after_the_door_is_closed(two: Two) -> None:
     issue = await two.open()
-    await two.world.do(projects.edit, project_ops.EditProject(project="other", inbound=Inbound.CLOSED))
+    await two.world.do(projects.edit_project, project_ops.EditProject(project="other", inbound=InboundPolicy.CLOSED))
     assert (await two.reply(two.finder, issue, "One more thing.")).issue == issue.ref
 
 
@@ -342,25 +344,27 @@ async def test_lists_of_issues(two: Two) -> None:
     await two.close(None, made[0])
 
     async def titles(**fields: Any) -> list[str]:
-        page = await two.world.do(views.list_page, ops.ListIssues(**fields))
+        page = await two.world.do(views.list_issues, ops.ListIssues(**fields))
         return [one.title for one in page.issues]
 
     assert await titles(project="other") == ["Issue 1", "Issue 2"]
-    assert await titles(project="other", status=ops.Which.CLOSED) == ["Issue 0"]
+    assert await titles(project="other", status=ops.IssueFilter.CLOSED) == ["Issue 0"]
     assert await titles(project="vc") == []
-    assert await titles(project="vc", opened=True, status=ops.Which.ALL) == ["Issue 0", "Issue 1", "Issue 2"]
-    first = await two.world.do(views.list_page, ops.ListIssues(project="vc", opened=True, limit=1))
-    rest = await two.world.do(views.list_page, ops.ListIssues(project="vc", opened=True, cursor=first.cursor))
+    assert await titles(project="vc", opened=True, status=ops.IssueFilter.ALL) == ["Issue 0", "Issue 1", "Issue 2"]
+    first = await two.world.do(views.list_issues, ops.ListIssues(project="vc", opened=True, limit=1))
+    rest = await two.world.do(views.list_issues, ops.ListIssues(project="vc", opened=True, cursor=first.cursor))
     assert [one.title for one in (*first.issues, *rest.issues)] == ["Issue 1", "Issue 2"]
 
 
 async def test_files_come_with_an_issue(two: Two, world: World) -> None:
     letter = SendMail(
-        to=["other"], subject="Crash", message="See.", attach=[mail_shapes.File(file_name="r.txt", content=b"x")]
+        to=["other"], subject="Crash", message="See.", attach=[mail_shapes.MailFile(file_name="r.txt", content=b"x")]
     )
     sent = await world.store.write(
-        lambda tx: world.sending.send(tx, two.finder, letter, world.sending.prepare(letter, world.blobs.keep))
+        lambda tx: world.sending.send_mail(
+            tx, two.finder, letter, world.sending.store_contents(letter, world.blobs.store_content)
+        )
     )
-    issue = (await two.world.do(views.list_page, ops.ListIssues(project="other"))).issues[0]
+    issue = (await two.world.do(views.list_issues, ops.ListIssues(project="other"))).issues[0]
     (comment,) = (await two.show(two.keeper, issue)).comments
     assert [one.file_name for one in comment.attachments] == ["r.txt"] and comment.id == sent.id

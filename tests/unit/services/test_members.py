@@ -11,9 +11,9 @@ from maestro.domain.members import Permission, Tool
 from maestro.operations.members import CreateMember, EditMember, ListMembers, OneMember
 from maestro.operations.task_shapes import CreateTask
 from maestro.operations.teams import CreateTeam, OneTeam
-from maestro.services.members import records as members
+from maestro.services.members import registry as members
 from maestro.services.members import teams
-from maestro.services.tasks import records as tasks
+from maestro.services.tasks import editing as tasks
 
 World = Any
 
@@ -21,7 +21,7 @@ World = Any
 async def create(world: World, name: str = "ada", *, project: str = "vc", **fields: Any) -> Any:
     by = fields.pop("by", None)
     request = CreateMember(project=project, name=name, role=fields.pop("role", "Engineer"), **fields)
-    return await world.do(members.create, request, by=by)
+    return await world.do(members.create_member, request, by=by)
 
 
 async def test_a_member_is_kept_whole(world: World) -> None:
@@ -41,7 +41,7 @@ async def test_a_member_is_kept_whole(world: World) -> None:
     assert (made.name, made.role, made.mail_id, made.skills) == ("ada", "Backend engineer", "@ada", ["sql", "go"])
     assert (made.allow, made.deny, made.created_by) == (["task.cancel"], ["task.create"], "dana")
     for ref in ("ada", "@ada", "ADA", made.id):
-        shown = await world.do(members.show, OneMember(project="vc", id=ref))
+        shown = await world.do(members.show_member, OneMember(project="vc", id=ref))
         assert shown.id == made.id and shown.identity == "You are Ada." and shown.teams == shown.sessions == []
     event = (await world.log())[-1]
     assert (event.kind, event.subject, event.data) == (
@@ -65,39 +65,41 @@ async def test_some_words_are_no_names(world: World, name: str) -> None:
         await create(world, name)
     await create(world, "ada")
     with pytest.raises(errors.Invalid):
-        await world.do(members.edit, EditMember(project="vc", id="ada", name=name))
+        await world.do(members.edit_member, EditMember(project="vc", id="ada", name=name))
 
 
 async def test_only_what_was_given_changes(world: World, clock: Any) -> None:
     made = await create(world, model="opus", tool=Tool.CODEX, permission=Permission.FULL, skills=["sql"])
     clock.advance(5)
-    edited = await world.do(members.edit, EditMember(project="vc", id="ada", role="Tester", tool=""))
+    edited = await world.do(members.edit_member, EditMember(project="vc", id="ada", role="Tester", tool=""))
     assert (edited.role, edited.tool, edited.model, edited.skills) == ("Tester", None, "opus", ["sql"])
     assert edited.updated_at > made.updated_at == made.created_at
     event = (await world.log())[-1]
     assert (event.kind, event.data) == ("member.changed", {"name": "ada", "fields": ["role", "tool"]})
-    cleared = await world.do(members.edit, EditMember(project="vc", id="ada", model="", permission="", skills=[]))
+    cleared = await world.do(
+        members.edit_member, EditMember(project="vc", id="ada", model="", permission="", skills=[])
+    )
     assert (cleared.model, cleared.permission, cleared.skills) == (None, None, [])
-    back = await world.do(members.edit, EditMember(project="vc", id="ada", tool="gemini", permission="plan"))
+    back = await world.do(members.edit_member, EditMember(project="vc", id="ada", tool="gemini", permission="plan"))
     assert (back.tool, back.permission) == (Tool.GEMINI, Permission.PLAN)
 
 
 async def test_a_change_that_changes_nothing_is_no_event(world: World) -> None:
     await create(world, model="opus")
     before = len(await world.log())
-    await world.do(members.edit, EditMember(project="vc", id="ada", model="opus", name="ADA"))
+    await world.do(members.edit_member, EditMember(project="vc", id="ada", model="opus", name="ADA"))
     assert len(await world.log()) == before
     with pytest.raises(errors.Invalid, match="No change to member"):
-        await world.do(members.edit, EditMember(project="vc", id="ada"))
+        await world.do(members.edit_member, EditMember(project="vc", id="ada"))
 
 
 async def test_a_renamed_member_has_its_new_address_and_its_tasks_are_pointed_out(world: World) -> None:
     await create(world, "ada")
     await create(world, "grace")
-    await world.do(tasks.create, CreateTask(project="vc", title="a", member="ada"))
+    await world.do(tasks.create_task, CreateTask(project="vc", title="a", member="ada"))
     with pytest.raises(errors.NameTaken):
-        await world.do(members.edit, EditMember(project="vc", id="ada", name="grace"))
-    renamed = await world.do(members.edit, EditMember(project="vc", id="ada", name="Countess"))
+        await world.do(members.edit_member, EditMember(project="vc", id="ada", name="grace"))
+    renamed = await world.do(members.edit_member, EditMember(project="vc", id="ada", name="Countess"))
     assert (renamed.name, renamed.mail_id) == ("countess", "@countess")
     assert renamed.warnings == [
         "1 open task is still assigned to ada. Assign to another member: maestro task edit … --member"
@@ -105,7 +107,7 @@ async def test_a_renamed_member_has_its_new_address_and_its_tasks_are_pointed_ou
     event = (await world.log())[-1]
     assert event.data == {"name": "countess", "fields": ["name"], "was": "ada"}
     with pytest.raises(errors.NotFound):
-        await world.do(members.show, OneMember(project="vc", id="ada"))
+        await world.do(members.show_member, OneMember(project="vc", id="ada"))
 
 
 async def test_only_the_person_allows_and_a_coordinator_only_denies_more(world: World) -> None:
@@ -115,12 +117,12 @@ async def test_only_the_person_allows_and_a_coordinator_only_denies_more(world: 
     await create(world, "carl", deny=["task.cancel"], by=world.coordinator)
     for change in ({"allow": ["server.stop"]}, {"deny": []}, {"deny": ["task.edit"]}):
         with pytest.raises(errors.NotPermitted):
-            await world.do(members.edit, EditMember(project="vc", id="ada", **change), by=world.coordinator)
+            await world.do(members.edit_member, EditMember(project="vc", id="ada", **change), by=world.coordinator)
     request = EditMember(project="vc", id="ada", deny=["task.create", "task edit"])
-    assert (await world.do(members.edit, request, by=world.coordinator)).deny == ["task.create", "task.edit"]
-    assert (await world.do(members.edit, EditMember(project="vc", id="ada", deny=[]))).deny == []
+    assert (await world.do(members.edit_member, request, by=world.coordinator)).deny == ["task.create", "task.edit"]
+    assert (await world.do(members.edit_member, EditMember(project="vc", id="ada", deny=[]))).deny == []
     with pytest.raises(errors.Invalid, match=r"task\.cancel"):
-        await world.do(members.edit, EditMember(project="vc", id="carl", allow=["task.cancel"]))
+        await world.do(members.edit_member, EditMember(project="vc", id="carl", allow=["task.cancel"]))
 
 
 async def test_a_session_writes_in_its_own_project_only(world: World) -> None:
@@ -128,57 +130,57 @@ async def test_a_session_writes_in_its_own_project_only(world: World) -> None:
     with pytest.raises(errors.NotPermitted):
         await create(world, "bob", project="other", by=world.coordinator)
     with pytest.raises(errors.NotPermitted):
-        await world.do(members.edit, EditMember(id=theirs.id, role="x"), by=world.coordinator)
+        await world.do(members.edit_member, EditMember(id=theirs.id, role="x"), by=world.coordinator)
     with pytest.raises(errors.NotPermitted):
-        await world.do(members.archive, OneMember(id=theirs.id), by=world.coordinator)
-    assert (await world.do(members.show, OneMember(id=theirs.id), by=world.coordinator)).name == "ada"
+        await world.do(members.archive_member, OneMember(id=theirs.id), by=world.coordinator)
+    assert (await world.do(members.show_member, OneMember(id=theirs.id), by=world.coordinator)).name == "ada"
     made = await create(world, "bob", project="", by=world.coordinator)
     assert made.project_id == world.coordinator.project_id
 
 
 async def test_an_archived_member_stays_on_record_and_frees_its_name(world: World) -> None:
     first = await create(world, "ada")
-    archived = await world.do(members.archive, OneMember(project="vc", id="ada"))
+    archived = await world.do(members.archive_member, OneMember(project="vc", id="ada"))
     assert archived.archived and archived.warnings == []
     assert (await world.log())[-1].data == {"name": "ada", "fields": ["archived"]}
-    assert (await world.do(members.show, OneMember(id=first.id))).archived
+    assert (await world.do(members.show_member, OneMember(id=first.id))).archived
     with pytest.raises(errors.NotFound):
-        await world.do(members.show, OneMember(project="vc", id="ada"))
+        await world.do(members.show_member, OneMember(project="vc", id="ada"))
     for service, request in (
-        (members.archive, OneMember(id=first.id)),
-        (members.edit, EditMember(id=first.id, role="x")),
+        (members.archive_member, OneMember(id=first.id)),
+        (members.edit_member, EditMember(id=first.id, role="x")),
     ):
         with pytest.raises(errors.Conflict, match="is archived"):
             await world.do(service, request)
     second = await create(world, "ada")
-    listed = (await world.do(members.list_page, ListMembers(project="vc"))).members
+    listed = (await world.do(members.list_members, ListMembers(project="vc"))).members
     assert [one.id for one in listed] == [second.id]
-    everyone = (await world.do(members.list_page, ListMembers(project="vc", archived=True))).members
+    everyone = (await world.do(members.list_members, ListMembers(project="vc", archived=True))).members
     assert {one.id for one in everyone} == {first.id, second.id}
 
 
 async def test_an_archived_leader_leaves_its_teams_without_one(world: World) -> None:
     await create(world, "ada")
     await create(world, "bob")
-    team = await world.do(teams.create, CreateTeam(project="vc", name="backend", leader="ada", members=["bob"]))
-    shown = await world.do(members.show, OneMember(project="vc", id="ada"))
+    team = await world.do(teams.create_team, CreateTeam(project="vc", name="backend", leader="ada", members=["bob"]))
+    shown = await world.do(members.show_member, OneMember(project="vc", id="ada"))
     assert (shown.teams, shown.leads) == (["backend"], ["backend"])
-    archived = await world.do(members.archive, OneMember(project="vc", id="ada"))
+    archived = await world.do(members.archive_member, OneMember(project="vc", id="ada"))
     assert archived.warnings == [
         "Team backend has no leader now. Name a leader: maestro team add backend --leader MEMBER"
     ]
-    left = await world.do(teams.show, OneTeam(id=team.id))
+    left = await world.do(teams.show_team, OneTeam(id=team.id))
     assert (left.leader, left.members) == (None, ["bob"])
     kinds = [(event.kind, event.data) for event in (await world.log())[-2:]]
     assert kinds[0] == ("team.changed", {"name": "backend", "leader": None})
-    kept = await world.do(members.show, OneMember(id=archived.id))
+    kept = await world.do(members.show_member, OneMember(id=archived.id))
     assert (kept.teams, kept.leads) == (["backend"], [])
 
 
 async def test_lists_come_in_pages(world: World) -> None:
     for name in ("carl", "ada", "bob"):
         await create(world, name)
-    first = await world.do(members.list_page, ListMembers(project="vc", limit=2))
+    first = await world.do(members.list_members, ListMembers(project="vc", limit=2))
     assert [one.name for one in first.members] == ["ada", "bob"] and first.cursor
-    rest = await world.do(members.list_page, ListMembers(project="vc", limit=2, cursor=first.cursor))
+    rest = await world.do(members.list_members, ListMembers(project="vc", limit=2, cursor=first.cursor))
     assert [one.name for one in rest.members] == ["carl"] and rest.cursor is None

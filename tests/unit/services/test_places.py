@@ -12,15 +12,15 @@ from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.git import git_program
 from maestro.operations import projects
-from maestro.operations.projects import EditProject, InitProject, LocateProject, Place
+from maestro.operations.projects import EditProject, InitProject, LocateProject, ProjectLocation
 from maestro.server.app import Server
 
 MakeRepo = Callable[..., Path]
 
 
-async def locate(server: Server, caller: Caller, path: Path) -> Place:
+async def locate(server: Server, caller: Caller, path: Path) -> ProjectLocation:
     place = await server.call(projects.LOCATE, LocateProject(path=str(path)), caller=caller)
-    assert isinstance(place, Place)
+    assert isinstance(place, ProjectLocation)
     return place
 
 
@@ -117,11 +117,11 @@ async def test_only_the_persons_init_asks_for_the_first_commit(
     first = await locate(server, dana, repo)
     assert first.project.key == f"path:{repo}" and any("maestro init" in note for note in first.notes)
     worker = await join("w", project=first.project.id)
-    server.places.forget()
+    server.project_locator.forget_locations()
     assert (await locate(server, worker, repo)).project == first.project
     named = await server.call(projects.INIT, InitProject(path=str(repo)), caller=dana)
     assert named.project.id == first.project.id and named.project.key.startswith("root:")
-    server.places.forget()
+    server.project_locator.forget_locations()
     assert (await locate(server, worker, repo)).project == named.project
     linked = repo.parent / "linked"
     subprocess.run(["git", "-C", repo, "worktree", "add", "-q", str(linked)], check=True)
@@ -144,5 +144,5 @@ async def test_addresses_read_without_git_are_those_that_git_gives(
     repo = make_repo("vc", remote="gh:acme/vc")
     first = await locate(server, dana, repo)
     assert first.project.key == "github.com/acme/vc"
-    server.places.forget()
+    server.project_locator.forget_locations()
     assert (await locate(server, dana, repo)).project == first.project

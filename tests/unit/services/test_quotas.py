@@ -12,8 +12,8 @@ from maestro.domain.members import Permission
 from maestro.domain.spawns import Spawn
 from maestro.operations.task_shapes import CreateTask
 from maestro.services.families import Families
-from maestro.services.mail.guard import Guard
-from maestro.services.quotas import Bounds, Quotas
+from maestro.services.mail.rate_limit import MailLimiter
+from maestro.services.quotas import QuotaBounds, Quotas
 from maestro.store.base import Tx
 from maestro.testing.manifests import make_manifest
 
@@ -42,7 +42,7 @@ async def mark_spawned(world: World, caller: Caller) -> None:
             created_at=tx.at,
             ended_at=None,
         )
-        tx.spawns.insert(spawn, manifest=manifests.encode(make_manifest()))
+        tx.spawns.insert(spawn, manifest=manifests.encode_manifest(make_manifest()))
 
     await world.store.write(write)
 
@@ -64,17 +64,17 @@ async def test_only_live_registered_children_count(world: World) -> None:
 async def test_a_batch_that_runs_again_counts_once(world: World) -> None:
     """Each bound is exactly what the good callers use: counted twice, some of them would be refused."""
     worker = await world.join("worker")
-    quotas = Quotas(Families(), Bounds(tasks_per_minute=4, project_bytes_per_day=40))
-    guard = Guard(Families(), per_minute=4, per_minute_of_family=4, per_minute_of_project=4)
+    quotas = Quotas(Families(), QuotaBounds(tasks_per_minute=4, project_bytes_per_day=40))
+    guard = MailLimiter(Families(), per_minute=4, per_minute_of_family=4, per_minute_of_project=4)
     request = CreateTask(title="t", description="0123456789")
 
     def take(tx: Tx) -> None:
-        quotas.may_create_task(tx, worker, request)
-        guard.count(tx, worker, "box", name="box")
+        quotas.count_new_task(tx, worker, request)
+        guard.count_message(tx, worker, "box", name="box")
         mark(tx)
 
     def mark(tx: Tx) -> None:
-        tx.sessions.renew(worker.name, at=tx.at)
+        tx.sessions.renew_leases(worker.name, at=tx.at)
 
     def fail_halfway(tx: Tx) -> None:
         mark(tx)

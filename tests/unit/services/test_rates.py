@@ -7,7 +7,7 @@ from maestro.testing.clock import FakeClock
 
 
 def is_full(rate: Rate, key: str, clock: FakeClock) -> bool:
-    window = rate.window(key, clock.now())
+    window = rate.current_window(key, clock.now())
     return window.count >= window.most
 
 
@@ -15,7 +15,7 @@ def test_a_full_minute_ends(clock: FakeClock) -> None:
     rate = Rate(2)
     for _ in range(2):
         assert not is_full(rate, "a", clock)
-        rate.window("a", clock.now()).count += 1
+        rate.current_window("a", clock.now()).count += 1
     assert is_full(rate, "a", clock) and not is_full(rate, "b", clock)
     clock.advance(59)
     assert is_full(rate, "a", clock)
@@ -25,11 +25,11 @@ def test_a_full_minute_ends(clock: FakeClock) -> None:
 
 def test_a_clock_that_goes_back_begins_anew(clock: FakeClock) -> None:
     rate = Rate(1)
-    later, now = rate.window("a", clock.now().replace(year=2030)), rate.window("a", clock.now())
+    later, now = rate.current_window("a", clock.now().replace(year=2030)), rate.current_window("a", clock.now())
     assert now is not later
 
 
 def test_zero_is_without_limit(clock: FakeClock) -> None:
     rate = Rate(0)
-    rate.window("a", clock.now()).count += 1_000_000
+    rate.current_window("a", clock.now()).count += 1_000_000
     assert not is_full(rate, "a", clock)

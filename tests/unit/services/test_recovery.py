@@ -8,37 +8,39 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain.asks import Ask
-from maestro.domain.callers import THE_SERVER, Caller
-from maestro.domain.recovery import Recovery, Step
-from maestro.domain.sessions import Source, Status
+from maestro.domain.callers import SERVER_CALLER, Caller
+from maestro.domain.recovery import RecoveryStep, SessionRecovery
+from maestro.domain.sessions import SessionStatus, StatusSource
 from maestro.operations import asks as ask_ops
 from maestro.services import asks
 from maestro.services.recovery import orphans
-from maestro.services.sessions import records as sessions
+from maestro.services.sessions import lifecycle as sessions
 from maestro.store.base import Tx
 
 World = Any
 
 
-async def lose(world: World, caller: Caller, *, status: Status = Status.LOST) -> None:
+async def lose(world: World, caller: Caller, *, status: SessionStatus = SessionStatus.LOST) -> None:
     """As upkeep finds it out."""
 
     def write(tx: Tx) -> None:
         session = tx.sessions.get(caller.name)
         assert session is not None
-        sessions.finish(tx, session, status, source=Source.HEARTBEAT, actor=THE_SERVER, detail="gone")
+        sessions.finish_session(
+            tx, session, status, source=StatusSource.HEARTBEAT, actor=SERVER_CALLER, detail="gone"
+        )
 
     await world.store.write(write)
 
 
-async def recover(world: World) -> list[Recovery]:
+async def recover(world: World) -> list[SessionRecovery]:
     """What is due, done; what came after a program is to be started is given back."""
-    due: list[Recovery] = await world.store.read(lambda tx: tx.recoveries.due(tx.at, limit=10))
+    due: list[SessionRecovery] = await world.store.read(lambda tx: tx.recoveries.list_due(tx.at, limit=10))
     for known in due:
-        if known.step in (Step.HAND_OVER, Step.ADOPT):
-            work = orphans.hand_over if known.step is Step.HAND_OVER else orphans.adopt
+        if known.step in (RecoveryStep.HAND_OVER, RecoveryStep.ADOPT):
+            work = orphans.hand_over_workers if known.step is RecoveryStep.HAND_OVER else orphans.adopt_as_decided
             await world.store.write(lambda tx, work=work, known=known: work(tx, known))
-    return [known for known in due if known.step in (Step.STOP, Step.RESUME)]
+    return [known for known in due if known.step in (RecoveryStep.STOP, RecoveryStep.RESUME)]
 
 
 async def parent(world: World, caller: Caller) -> str | None:
@@ -47,12 +49,12 @@ async def parent(world: World, caller: Caller) -> str | None:
 
 
 async def asked(world: World) -> list[Ask]:
-    found: list[Ask] = await world.store.read(lambda tx: tx.asks.open(after="", limit=10))
+    found: list[Ask] = await world.store.read(lambda tx: tx.asks.list_open(after="", limit=10))
     return found
 
 
 async def answer(world: World, ask: Ask, said: str) -> None:
-    await world.do(asks.answer, ask_ops.AnswerAsk(id=ask.id, answer=said))
+    await world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer=said))
 
 
 async def test_whoever_is_above_takes_them_and_both_sides_are_told(world: World) -> None:
@@ -72,7 +74,7 @@ async def test_a_coordinator_without_workers_needs_nobody(world: World) -> None:
     await lose(world, boss)
     await recover(world)
     assert await asked(world) == []
-    assert await world.store.read(lambda tx: tx.recoveries.next_due()) is None
+    assert await world.store.read(lambda tx: tx.recoveries.next_due_at()) is None
 
 
 async def test_one_that_ended_by_its_own_word_leaves_its_workers_as_they_are(world: World) -> None:
@@ -102,7 +104,7 @@ async def test_with_nobody_above_the_person_is_asked_once(world: World) -> None:
 
 
 async def test_the_person_stops_them_or_leaves_them(world: World) -> None:
-    for said, steps in (("stop its workers", [Step.STOP]), ("leave them", [])):
+    for said, steps in (("stop its workers", [RecoveryStep.STOP]), ("leave them", [])):
         boss = await world.boss("boss")
         worker = await world.join("w", under=boss)
         await lose(world, boss)
@@ -111,7 +113,7 @@ async def test_the_person_stops_them_or_leaves_them(world: World) -> None:
         await answer(world, ask, said)
         assert [known.step for known in await recover(world)] == steps
         assert await parent(world, worker) == boss.name
-        await world.store.write(lambda tx, boss=boss: tx.recoveries.clear(boss.name))
+        await world.store.write(lambda tx, boss=boss: tx.recoveries.clear_next_step(boss.name))
         await world.end(worker)
 
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from maestro.services.redacting import hide_tokens
-from maestro.text.redaction import HIDDEN
+from maestro.text.redaction import HIDDEN_TOKEN
 
 TOKEN = "mst_" + "x" * 43
 
@@ -31,11 +31,11 @@ def test_a_request_without_tokens_stays_the_same_object() -> None:
 def test_every_field_is_looked_at() -> None:
     data = f"a {TOKEN}".encode()
     for given, hidden in (
-        (Whole(title=TOKEN, number=3), Whole(title=HIDDEN, number=3)),
-        (Whole(names=["a", TOKEN]), Whole(names=["a", HIDDEN])),
-        (Whole(parts=[Part("b", data)]), Whole(parts=[Part("b", f"a {HIDDEN}".encode())])),
-        (Whole(part=Part(TOKEN)), Whole(part=Part(HIDDEN))),
-        (Whole(facts={"e": TOKEN}), Whole(facts={"e": HIDDEN})),
+        (Whole(title=TOKEN, number=3), Whole(title=HIDDEN_TOKEN, number=3)),
+        (Whole(names=["a", TOKEN]), Whole(names=["a", HIDDEN_TOKEN])),
+        (Whole(parts=[Part("b", data)]), Whole(parts=[Part("b", f"a {HIDDEN_TOKEN}".encode())])),
+        (Whole(part=Part(TOKEN)), Whole(part=Part(HIDDEN_TOKEN))),
+        (Whole(facts={"e": TOKEN}), Whole(facts={"e": HIDDEN_TOKEN})),
     ):
         assert hide_tokens(given) == hidden
 

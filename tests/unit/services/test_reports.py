@@ -8,10 +8,10 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain.documents import ReportKind
-from maestro.domain.messages import Type
+from maestro.domain.messages import MessageType
 from maestro.operations import sessions as ops
 from maestro.operations.task_shapes import BlockTask, CompleteTask, ReasonedTask, ReportTask, StartTask
-from maestro.services.sessions import reporting as session_reports
+from maestro.services.sessions import report as session_reports
 from maestro.services.tasks import moves
 
 World = Any
@@ -19,7 +19,9 @@ PROGRESS, COMPLETE, BLOCKED, ERROR = ReportKind
 
 
 async def report(world: World, by: Any, kind: ReportKind, text: str = "said") -> ops.ReportedSession:
-    made: ops.ReportedSession = await world.do(session_reports.report, ops.ReportSession(kind=kind, text=text), by=by)
+    made: ops.ReportedSession = await world.do(
+        session_reports.report_work, ops.ReportSession(kind=kind, text=text), by=by
+    )
     return made
 
 
@@ -43,7 +45,7 @@ async def test_a_report_moves_the_one_task_and_its_coordinator_hears_it_once(
     assert (made.status, made.ended_at) == (status, None)
     (notice,) = await world.unread(boss)
     assert (notice.subject, notice.body) == (f"w {words} vc#1", "the pool is dry")
-    assert (notice.type, notice.priority, notice.task_id) == (Type.NOTIFICATION, priority, held.id)
+    assert (notice.type, notice.priority, notice.task_id) == (MessageType.NOTIFICATION, priority, held.id)
     assert (notice.sender.kind, notice.sender.id) == ("session", worker.name)
 
 
@@ -62,7 +64,7 @@ async def test_done_is_whoever_holds_nothing_more(world: World) -> None:
     worker = await world.join("w", under=boss)
     tasks = [await world.task(held_by=worker) for _ in range(2)]
     for task, status in zip(tasks, ("working", "completed"), strict=True):
-        await world.do(moves.report, ReportTask(kind=COMPLETE, id=task.id, text="done"), by=worker)
+        await world.do(moves.report_task, ReportTask(kind=COMPLETE, id=task.id, text="done"), by=worker)
         assert (await world.session(worker)).status == status
     assert await world.subjects(boss) == ["w has completed vc#1", "w has completed vc#2"]
 
@@ -110,9 +112,9 @@ async def test_moves_say_what_a_report_would(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     one, two, three = [await world.task(held_by=worker) for _ in range(3)]
-    await world.do(moves.block, BlockTask(id=one.id, reason="no port"), by=worker)
-    await world.do(moves.fail, ReasonedTask(id=two.id, reason="broken"), by=worker)
-    await world.do(moves.complete, CompleteTask(id=three.id, summary="all pass"), by=worker)
+    await world.do(moves.block_task, BlockTask(id=one.id, reason="no port"), by=worker)
+    await world.do(moves.fail_task, ReasonedTask(id=two.id, reason="broken"), by=worker)
+    await world.do(moves.complete_task, CompleteTask(id=three.id, summary="all pass"), by=worker)
     heard = {message.subject: message.body for message in await world.unread(boss)}
     assert heard == {
         "w is blocked on vc#1": "no port",
@@ -130,10 +132,10 @@ async def test_what_a_coordinator_does_to_a_workers_task_is_no_report_of_its_own
     worker = await world.join("w", under=boss)
     passed, failed, blocked = [await world.task(gates=gates, held_by=worker) for _ in range(3)]
     if gates:
-        await world.do(moves.complete, CompleteTask(id=passed.id), by=worker)
-    await world.do(moves.complete, CompleteTask(id=passed.id), by=boss)
-    await world.do(moves.fail, ReasonedTask(id=failed.id, reason="wrong"), by=boss)
-    await world.do(moves.block, BlockTask(id=blocked.id, reason="later"), by=boss)
+        await world.do(moves.complete_task, CompleteTask(id=passed.id), by=worker)
+    await world.do(moves.complete_task, CompleteTask(id=passed.id), by=boss)
+    await world.do(moves.fail_task, ReasonedTask(id=failed.id, reason="wrong"), by=boss)
+    await world.do(moves.block_task, BlockTask(id=blocked.id, reason="later"), by=boss)
     assert (await world.session(boss)).status == "idle"
     assert await world.unread(top) == []
 
@@ -143,7 +145,7 @@ async def test_a_coordinators_report_on_a_workers_task_is_heard_but_says_nothing
     boss = await world.boss("boss", under=top)
     worker = await world.join("w", under=boss)
     task = await world.task(held_by=worker)
-    await world.do(moves.report, ReportTask(kind=COMPLETE, id=task.id, text="done"), by=boss)
+    await world.do(moves.report_task, ReportTask(kind=COMPLETE, id=task.id, text="done"), by=boss)
     assert (await world.session(boss)).status == "idle"
     assert await world.subjects(top) == ["boss has completed vc#1"]
 
@@ -151,9 +153,9 @@ async def test_a_coordinators_report_on_a_workers_task_is_heard_but_says_nothing
 async def test_a_blocked_parent_whose_children_are_done_is_done_by_its_word(world: World) -> None:
     worker = await world.join("w")
     parent = await world.task(held_by=worker)
-    await world.do(moves.block, BlockTask(id=parent.id, reason="the children"), by=worker)
+    await world.do(moves.block_task, BlockTask(id=parent.id, reason="the children"), by=worker)
     child = await world.task(parent=parent.id)
-    await world.do(moves.start, StartTask(id=child.id))
-    await world.do(moves.complete, CompleteTask(id=child.id))
-    told = await world.do(moves.report, ReportTask(kind=COMPLETE, id=parent.id, text="done"), by=worker)
+    await world.do(moves.start_task, StartTask(id=child.id))
+    await world.do(moves.complete_task, CompleteTask(id=child.id))
+    told = await world.do(moves.report_task, ReportTask(kind=COMPLETE, id=parent.id, text="done"), by=worker)
     assert told.status == "completed"

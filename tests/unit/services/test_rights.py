@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from maestro.core.errors import Invalid, NotPermitted
-from maestro.domain.callers import Caller, Role, person
-from maestro.services.members.rights import granted, named
+from maestro.domain.callers import Caller, Role, person_caller
+from maestro.services.members.rights import operation_names, resolve_rights
 
-DANA = person("dana")
+DANA = person_caller("dana")
 COORDINATOR = Caller(Role.COORDINATOR, "ses_1", session_id="ses_1", project_id="prj_1")
 
 
 def test_an_operation_is_named_as_in_the_registry_or_as_a_command() -> None:
-    assert named(["task.create", "task create", " Task  Claim", "whoami"]) == [
+    assert operation_names(["task.create", "task create", " Task  Claim", "whoami"]) == [
         "task.create",
         "task.start",
         "caller.whoami",
@@ -22,39 +22,39 @@ def test_an_operation_is_named_as_in_the_registry_or_as_a_command() -> None:
 
 def test_an_unknown_one_is_answered_with_the_nearest() -> None:
     with pytest.raises(Invalid, match=r"did you mean `task\.create`") as refused:
-        named(["task.creat"])
+        operation_names(["task.creat"])
     assert "task.create" in refused.value.data["nearest"]
     with pytest.raises(Invalid, match=r"There is no operation 'xyzzy'\.") as refused:
-        named(["xyzzy"])
+        operation_names(["xyzzy"])
     assert refused.value.data["nearest"] == []
 
 
 def test_what_is_not_given_stays() -> None:
     before = (["task.cancel"], ["task.create"])
-    assert granted(DANA, allow=None, deny=None, before=before) == before
-    assert granted(DANA, allow=[], deny=None, before=before) == ([], ["task.create"])
-    assert granted(DANA, allow=None, deny=[], before=before) == (["task.cancel"], [])
+    assert resolve_rights(DANA, allow=None, deny=None, before=before) == before
+    assert resolve_rights(DANA, allow=[], deny=None, before=before) == ([], ["task.create"])
+    assert resolve_rights(DANA, allow=None, deny=[], before=before) == (["task.cancel"], [])
 
 
 def test_nothing_is_both_allowed_and_denied_also_not_in_two_steps() -> None:
     with pytest.raises(Invalid, match="both"):
-        granted(DANA, allow=["task.cancel"], deny=["task cancel"])
+        resolve_rights(DANA, allow=["task.cancel"], deny=["task cancel"])
     with pytest.raises(Invalid, match="both"):
-        granted(DANA, allow=None, deny=["task.cancel"], before=(["task.cancel"], []))
+        resolve_rights(DANA, allow=None, deny=["task.cancel"], before=(["task.cancel"], []))
 
 
 def test_a_coordinator_narrows_and_never_widens() -> None:
     before = (["task.cancel"], ["task.create"])
-    assert granted(COORDINATOR, allow=None, deny=["task.create", "task.edit"], before=before)[1] == [
+    assert resolve_rights(COORDINATOR, allow=None, deny=["task.create", "task.edit"], before=before)[1] == [
         "task.create",
         "task.edit",
     ]
-    assert granted(COORDINATOR, allow=["task.cancel"], deny=None, before=before) == before
+    assert resolve_rights(COORDINATOR, allow=["task.cancel"], deny=None, before=before) == before
     with pytest.raises(NotPermitted, match="allow list"):
-        granted(COORDINATOR, allow=["task.cancel", "server.stop"], deny=None, before=before)
+        resolve_rights(COORDINATOR, allow=["task.cancel", "server.stop"], deny=None, before=before)
     with pytest.raises(NotPermitted, match="allow list"):
-        granted(COORDINATOR, allow=["server.stop"], deny=[])
+        resolve_rights(COORDINATOR, allow=["server.stop"], deny=[])
     with pytest.raises(NotPermitted, match=r"from the deny list.*task\.create"):
-        granted(COORDINATOR, allow=None, deny=["task.edit"], before=before)
+        resolve_rights(COORDINATOR, allow=None, deny=["task.edit"], before=before)
     with pytest.raises(NotPermitted, match="from the deny list"):
-        granted(COORDINATOR, allow=None, deny=[], before=before)
+        resolve_rights(COORDINATOR, allow=None, deny=[], before=before)

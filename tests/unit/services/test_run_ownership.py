@@ -11,21 +11,21 @@ from tests.unit.services.conftest import VC, World
 from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
-from maestro.domain.runs import Strategy
-from maestro.domain.tasks import Status
+from maestro.domain.runs import RunStrategy
+from maestro.domain.tasks import TaskStatus
 from maestro.operations import runs as run_ops
 from maestro.operations import sessions as session_ops
 from maestro.operations import task_shapes as ops
-from maestro.services.runs import records as runs
+from maestro.services.runs import control as runs
 from maestro.services.sessions import adoption
+from maestro.services.tasks import editing as tasks
 from maestro.services.tasks import moves
-from maestro.services.tasks import records as tasks
 
 ENDS: dict[str, tuple[Callable[..., Any], Callable[[str], Any]]] = {
-    "cancel": (moves.cancel, lambda id: ops.ReasonedTask(id=id)),
-    "fail": (moves.fail, lambda id: ops.ReasonedTask(id=id)),
-    "report error": (moves.report, lambda id: ops.ReportTask(id=id, kind=ReportKind.ERROR, text="x")),
-    "delete": (tasks.delete, lambda id: ops.OneTask(id=id)),
+    "cancel": (moves.cancel_task, lambda id: ops.ReasonedTask(id=id)),
+    "fail": (moves.fail_task, lambda id: ops.ReasonedTask(id=id)),
+    "report error": (moves.report_task, lambda id: ops.ReportTask(id=id, kind=ReportKind.ERROR, text="x")),
+    "delete": (tasks.delete_task, lambda id: ops.OneTask(id=id)),
 }
 
 
@@ -34,14 +34,14 @@ async def end(world: World, how: str, task_id: str, by: Caller) -> Any:
     return await world.do(service, request(task_id), by=by)
 
 
-async def run_task(world: World, by: Caller | None, *, strategy: Strategy = Strategy.DAG, **fields: Any) -> Any:
+async def run_task(world: World, by: Caller | None, *, strategy: RunStrategy = RunStrategy.DAG, **fields: Any) -> Any:
     task = await world.task(**fields)
     request = run_ops.StartRun(project=VC.id, task=task.id, tool="claude", strategy=strategy, attempts=2)
-    await world.do(runs.start, request, by=by)
+    await world.do(runs.start_run, request, by=by)
     return task
 
 
-async def status(world: World, task_id: str) -> Status | None:
+async def status(world: World, task_id: str) -> TaskStatus | None:
     found = await world.store.read(lambda tx: tx.tasks.get(task_id))
     return found.status if found else None
 
@@ -53,7 +53,7 @@ async def test_a_rival_does_not_end_the_run_of_another(world: World, how: str) -
         task = await run_task(world, starter, held_by=worker)
         with pytest.raises(errors.NotPermitted, match="belongs to run_"):
             await end(world, how, task.id, rival)
-        assert await status(world, task.id) is Status.IN_PROGRESS
+        assert await status(world, task.id) is TaskStatus.IN_PROGRESS
 
 
 @pytest.mark.parametrize("how", ENDS)
@@ -63,7 +63,7 @@ async def test_whoever_started_it_and_whoever_is_above_end_it(world: World, how:
     for caller in (boss, top, world.dana):
         task = await run_task(world, boss, held_by=worker)
         await end(world, how, task.id, caller)
-        assert await status(world, task.id) in (Status.CANCELLED, Status.FAILED, None)
+        assert await status(world, task.id) in (TaskStatus.CANCELLED, TaskStatus.FAILED, None)
 
 
 @pytest.mark.parametrize("how", ["fail", "report error"])
@@ -71,14 +71,14 @@ async def test_the_worker_that_holds_the_task_says_that_it_failed(world: World, 
     boss, worker = await world.boss("boss"), await world.join("w")
     task = await run_task(world, boss, held_by=worker)
     await end(world, how, task.id, worker)
-    assert await status(world, task.id) is Status.FAILED
+    assert await status(world, task.id) is TaskStatus.FAILED
 
 
 async def test_tasks_below_the_task_of_a_run_belong_to_it_too(world: World) -> None:
     boss, rival = await world.boss("boss"), await world.boss("rival")
     top = await world.task()
     below = await world.task(parent=top.id)
-    await world.do(runs.start, run_ops.StartRun(project=VC.id, task=top.id, tool="claude"), by=boss)
+    await world.do(runs.start_run, run_ops.StartRun(project=VC.id, task=top.id, tool="claude"), by=boss)
     with pytest.raises(errors.NotPermitted):
         await end(world, "cancel", below.id, rival)
     await end(world, "cancel", below.id, boss)
@@ -86,8 +86,8 @@ async def test_tasks_below_the_task_of_a_run_belong_to_it_too(world: World) -> N
 
 async def test_so_do_the_attempts_of_a_race(world: World) -> None:
     boss, rival = await world.boss("boss"), await world.boss("rival")
-    task = await run_task(world, boss, strategy=Strategy.RACE)
-    attempts = await world.store.read(lambda tx: tx.tasks.children(task.id, limit=10))
+    task = await run_task(world, boss, strategy=RunStrategy.RACE)
+    attempts = await world.store.read(lambda tx: tx.tasks.list_children(task.id, limit=10))
     assert len(attempts) == 2
     for one in attempts:
         with pytest.raises(errors.NotPermitted):
@@ -101,7 +101,7 @@ async def test_whoever_succeeded_the_starter_ends_it(world: World) -> None:
     await world.end(boss, "lost")
     with pytest.raises(errors.NotPermitted):
         await end(world, "cancel", task.id, heir)
-    await world.do(adoption.adopt, session_ops.AdoptSessions(ids=[boss.name], by=heir.name))
+    await world.do(adoption.adopt_sessions, session_ops.AdoptSessions(ids=[boss.name], by=heir.name))
     await end(world, "cancel", task.id, heir)
 
 
@@ -109,4 +109,4 @@ async def test_without_a_live_run_every_coordinator_of_the_project_ends_a_task(w
     rival = await world.boss("rival")
     task = await world.task()
     await end(world, "cancel", task.id, rival)
-    assert await status(world, task.id) is Status.CANCELLED
+    assert await status(world, task.id) is TaskStatus.CANCELLED

@@ -15,11 +15,11 @@ from maestro.operations import sessions as session_ops
 from maestro.operations import timeline as timeline_ops
 from maestro.operations import worktrees as worktree_ops
 from maestro.services import timelines
-from maestro.services.projects.sandboxes import Sandboxes
-from maestro.services.runs import records as runs
+from maestro.services.projects.sandboxes import ProjectSandboxes
+from maestro.services.runs import control as runs
 from maestro.services.sessions import adoption
-from maestro.services.worktrees.clearing import Clearing
-from maestro.services.worktrees.keeping import Worktrees
+from maestro.services.worktrees.lifecycle import SessionWorktrees
+from maestro.services.worktrees.removal import WorktreeRemoval
 
 World = Any
 VC = "prj_00000000000000000000000000"
@@ -28,7 +28,7 @@ VC = "prj_00000000000000000000000000"
 class NobodyToStop:
     """Stops the sessions of runs that never started any."""
 
-    async def stop_all(self, session_ids: list[str], *, by: str) -> None:
+    async def stop_programs(self, session_ids: list[str], *, by: str) -> None:
         assert not session_ids
 
 
@@ -38,21 +38,21 @@ def control(world: World) -> runs.RunControl:
 
 async def started(world: World, *, by: Caller | None = None) -> Run:
     task = await world.task()
-    run: Run = await world.do(runs.start, ops.StartRun(project=VC, task=task.id, tool="claude"), by=by)
+    run: Run = await world.do(runs.start_run, ops.StartRun(project=VC, task=task.id, tool="claude"), by=by)
     return run
 
 
 async def stop_and_resume(world: World, run: Run, by: Caller) -> None:
     one = ops.OneRun(id=run.id)
-    assert (await control(world).stop(by, one)).status is RunStatus.STOPPED
-    assert (await control(world).resume(by, one)).status is RunStatus.RUNNING
+    assert (await control(world).stop_run(by, one)).status is RunStatus.STOPPED
+    assert (await control(world).resume_run(by, one)).status is RunStatus.RUNNING
 
 
 async def refused(world: World, run: Run, by: Caller) -> None:
-    for call in (control(world).stop, control(world).resume):
+    for call in (control(world).stop_run, control(world).resume_run):
         with pytest.raises(errors.NotPermitted, match="its own runs"):
             await call(by, ops.OneRun(id=run.id))
-    assert (await control(world).show(world.dana, ops.ShowRun(id=run.id))).status is RunStatus.RUNNING
+    assert (await control(world).show_run(world.dana, ops.ShowRun(id=run.id))).status is RunStatus.RUNNING
 
 
 async def test_who_started_a_run_and_who_is_above_stop_it_and_have_it_go_on(world: World) -> None:
@@ -79,7 +79,7 @@ async def test_who_took_the_place_of_its_starter_has_the_run(world: World) -> No
     await world.join("w", under=boss)
     await world.end(boss, "lost")
     await refused(world, run, heir)
-    await world.do(adoption.adopt, session_ops.AdoptSessions(ids=[boss.name], by=heir.name))
+    await world.do(adoption.adopt_sessions, session_ops.AdoptSessions(ids=[boss.name], by=heir.name))
     await stop_and_resume(world, run, heir)
 
 
@@ -88,12 +88,12 @@ async def test_a_short_name_means_a_run_of_the_project_everywhere(world: World, 
     run = await started(world)
     name = short if short == "#1" else run.id[-8:]
     one = ops.OneRun(id=name, project="vc")
-    assert (await control(world).stop(world.dana, one)).id == run.id
-    assert (await control(world).resume(world.dana, one)).id == run.id
-    shown = await world.do(timelines.show, timeline_ops.ShowTimeline(run=name, project="vc"))
-    told = await world.do(timelines.export, timeline_ops.ExportTimeline(run=name, project="vc"))
+    assert (await control(world).stop_run(world.dana, one)).id == run.id
+    assert (await control(world).resume_run(world.dana, one)).id == run.id
+    shown = await world.do(timelines.show_timeline, timeline_ops.ShowTimeline(run=name, project="vc"))
+    told = await world.do(timelines.export_timeline, timeline_ops.ExportTimeline(run=name, project="vc"))
     assert shown.about == told.about == run.id and told.kind == "run"
     remove = worktree_ops.RemoveWorktrees(run=name, project="vc")
-    found = Worktrees(world.store, Sandboxes(world.store, tmp_path))
-    removed = await Clearing(world.store, found).remove(world.dana, remove)
+    found = SessionWorktrees(world.store, ProjectSandboxes(world.store, tmp_path))
+    removed = await WorktreeRemoval(world.store, found).remove_worktrees(world.dana, remove)
     assert removed.removed == removed.kept == []

@@ -13,10 +13,10 @@ from maestro.operations import asks as ask_ops
 from maestro.operations import sessions as ops
 from maestro.operations.sessions import StatusFilter
 from maestro.services import asks
-from maestro.services.sessions import records as sessions
-from maestro.services.sessions import reporting as session_reports
+from maestro.services.sessions import lifecycle as sessions
+from maestro.services.sessions import report as session_reports
 from maestro.services.sessions import views as session_views
-from maestro.services.sessions.views import Explaining
+from maestro.services.sessions.views import SessionExplainer
 
 World = Any
 OTHER = "prj_00000000000000000000000001"
@@ -44,7 +44,7 @@ async def family(world: World) -> dict[str, Any]:
     made["loner"] = await world.join("loner")
     await world.join("far", project=OTHER)
     await world.end(made["b"], "failed")
-    await world.do(session_reports.report, ops.ReportSession(kind=ReportKind.ERROR, text="stuck"), by=made["d"])
+    await world.do(session_reports.report_work, ops.ReportSession(kind=ReportKind.ERROR, text="stuck"), by=made["d"])
     return made
 
 
@@ -77,11 +77,13 @@ async def test_one_session_with_those_around_it(world: World) -> None:
     made = await family(world)
     await world.task(held_by=made["a"])
     await world.send(None, "a")
-    await world.do(asks.create, ask_ops.CreateAsk(title="Port?"), by=made["a"])
+    await world.do(asks.create_ask, ask_ops.CreateAsk(title="Port?"), by=made["a"])
 
     async def show(by: Any, ref: str) -> ops.SessionDetail:
         found: ops.SessionDetail = await world.store.read(
-            lambda tx: session_views.show(tx, by, ops.OneSession(id=ref, project="" if by.is_session else "vc"))
+            lambda tx: session_views.show_session(
+                tx, by, ops.OneSession(id=ref, project="" if by.is_session else "vc")
+            )
         )
         return found
 
@@ -97,28 +99,28 @@ async def test_one_session_with_those_around_it(world: World) -> None:
         await show(world.dana, "nobody")
 
 
-async def explain(world: World, ref: str) -> ops.Explanation:
-    explaining = Explaining(world.store, world.presence)
-    return await explaining.explain(world.dana, ops.OneSession(id=ref, project="vc"))
+async def explain(world: World, ref: str) -> ops.SessionExplanation:
+    explaining = SessionExplainer(world.store, world.presence)
+    return await explaining.explain_session(world.dana, ops.OneSession(id=ref, project="vc"))
 
 
 async def test_the_evidence_for_a_status(world: World) -> None:
     worker = await world.join("w", pid=os.getpid())
     world.clock.advance(1)
-    await world.do(sessions.heartbeat, ops.Heartbeat(status=ops.Status.IDLE), by=worker)
+    await world.do(sessions.record_heartbeat, ops.SendHeartbeat(status=ops.SessionStatus.IDLE), by=worker)
     found = await explain(world, "w")
     assert [(one.source, one.status) for one in found.signals] == [("heartbeat", "idle"), ("report", "working")]
     assert found.signals[0].until is not None and found.signals[1].until is None
     assert found.process_lives and not found.lease_is_over and not found.was_heard
     assert found.verdict == "The session is alive: its lease runs and its process runs."
-    world.presence.heard(worker.name)
+    world.presence.record_sign(worker.name)
     assert "it gave a sign of life" in (await explain(world, "w")).verdict
 
 
 async def test_the_explanation_judges_as_upkeep_does(world: World) -> None:
     await world.join("w")
     session = await world.store.read(lambda tx: tx.sessions.by_name(world.coordinator.project_id, "w"))
-    world.presence.heard(session.id)
+    world.presence.record_sign(session.id)
     world.clock.advance(limits.session_lease_seconds + 60)
     world.clock.jump(3600)  # the clock was set: by the other one it has not been silent for long
     found = await explain(world, "w")
@@ -127,7 +129,7 @@ async def test_the_explanation_judges_as_upkeep_does(world: World) -> None:
 
 async def test_what_will_be_called_lost_and_what_has_ended(world: World) -> None:
     worker = await world.join("w")
-    world.clock.advance(limits.session_lease_alone_seconds + 1)
+    world.clock.advance(limits.session_lease_without_process_seconds + 1)
     found = await explain(world, "w")
     assert found.lease_is_over and found.process_lives is None
     assert found.verdict == "The session shows no sign of life any more: it will be marked as lost."

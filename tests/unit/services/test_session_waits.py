@@ -10,9 +10,9 @@ import pytest
 from maestro.core import errors
 from maestro.domain.documents import ReportKind
 from maestro.operations import sessions as ops
-from maestro.operations.sessions import Until
-from maestro.services.sessions import records as sessions
-from maestro.services.sessions import reporting as session_reports
+from maestro.operations.sessions import SessionWaitUntil
+from maestro.services.sessions import lifecycle as sessions
+from maestro.services.sessions import report as session_reports
 from maestro.services.sessions.waits import SessionWaits
 
 World = Any
@@ -20,8 +20,8 @@ World = Any
 
 def wait(world: World, by: Any, *who: Any, until: str = "completed", **fields: Any) -> asyncio.Task[Any]:
     values: dict[str, Any] = {"timeout": 60_000} | fields
-    request = ops.WaitSessions(ids=[one.name for one in who], until=Until(until), **values)
-    return asyncio.create_task(SessionWaits(world.store, world.hub, world.presence).wait(by, request))
+    request = ops.WaitSessions(ids=[one.name for one in who], until=SessionWaitUntil(until), **values)
+    return asyncio.create_task(SessionWaits(world.store, world.hub, world.presence).wait_for_sessions(by, request))
 
 
 async def settled(world: World) -> None:
@@ -31,7 +31,7 @@ async def settled(world: World) -> None:
 
 
 async def say(world: World, caller: Any, status: str) -> None:
-    await world.do(sessions.heartbeat, ops.Heartbeat(status=ops.Status(status)), by=caller)
+    await world.do(sessions.record_heartbeat, ops.SendHeartbeat(status=ops.SessionStatus(status)), by=caller)
 
 
 async def test_one_that_has_finished_answers_at_once(world: World) -> None:
@@ -48,9 +48,9 @@ async def test_it_waits_until_all_are_there(world: World) -> None:
     waits = wait(world, boss, one, two)
     await settled(world)
     done = ops.ReportSession(kind=ReportKind.COMPLETE, text="done")
-    await world.do(session_reports.report, done, by=one)
+    await world.do(session_reports.report_work, done, by=one)
     await settled(world)
-    assert not waits.done() and world.presence.on_the_line() == [boss.name]
+    assert not waits.done() and world.presence.connected_sessions() == [boss.name]
     await world.end(two, "completed")
     found = await waits
     assert found.reached and [one.status for one in found.sessions] == ["completed"] * 2

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from tests.unit.services.conftest import OTHER, VC, World
-from tests.unit.services.talks.conftest import spoken_with
+from tests.unit.services.conversations.conftest import spoken_with
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.documents import ReportKind
-from maestro.domain.events import Kind
+from maestro.domain.events import EventKind
 from maestro.events.feed import Feed
 from maestro.operations import asks as ask_ops
 from maestro.operations import server as log_ops
@@ -23,9 +23,9 @@ from maestro.operations import terminals as terminal_ops
 from maestro.operations import timeline as timeline_ops
 from maestro.services import asks, timelines
 from maestro.services.events import EventLog
-from maestro.services.programs import control
-from maestro.services.programs.terminals import Terminals
-from maestro.services.sessions import reporting, views
+from maestro.services.sessions import report, views
+from maestro.services.supervision import control
+from maestro.services.supervision.terminals import Terminals
 
 
 class Walled:
@@ -39,7 +39,7 @@ class Walled:
 
     def log(self, by: Caller, **fields: Any) -> Any:
         log = EventLog(self.world.store, Feed(self.world.store, self.world.hub))
-        return log.page(by, log_ops.ReadEvents(**fields))
+        return log.read_page(by, log_ops.ReadEvents(**fields))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ async def test_a_session_reads_the_log_of_its_own_project(walled: Walled) -> Non
         (walled.worker, {"project": "vc"}),
         (walled.world.dana, {"project": "vc"}),
     ):
-        assert Kind.MAIL_SENT in [event.kind for event in (await walled.log(by, **fields)).events]
+        assert EventKind.MAIL_SENT in [event.kind for event in (await walled.log(by, **fields)).events]
     own = await walled.log(walled.stranger)
     assert {event.project for event in own.events} == {OTHER.id}
 
@@ -66,48 +66,48 @@ async def test_a_session_reads_the_log_of_its_own_project(walled: Walled) -> Non
 async def test_what_a_session_was_told_is_for_its_project(walled: Walled) -> None:
     request = ops.OneSession(id=walled.worker.name)
     with pytest.raises(errors.NotPermitted, match="w belongs to the project vc") as refused:
-        await walled.read(control.manifest, request, walled.stranger)
+        await walled.read(control.read_manifest, request, walled.stranger)
     assert f"session show {walled.worker.name}" in refused.value.hint
     peer = await walled.world.join("peer")
     for by in (walled.worker, peer, walled.world.dana):
-        assert await walled.read(control.manifest, request, by)
+        assert await walled.read(control.read_manifest, request, by)
 
 
 async def test_what_its_terminal_showed_too(walled: Walled, tmp_path: Path) -> None:
-    runners: Any = SimpleNamespace(folder=lambda session_id: tmp_path)
+    runners: Any = SimpleNamespace(session_folder=lambda session_id: tmp_path)
     (tmp_path / "transcript.cast").write_text('{"version": 2}\n[0.1, "o", "secret"]\n')
     terminals = Terminals(walled.world.store, runners)
     request = terminal_ops.ReadLogs(id=walled.worker.name)
     with pytest.raises(errors.NotPermitted):
-        await terminals.logs(walled.stranger, request)
+        await terminals.read_logs(walled.stranger, request)
     peer = await walled.world.join("peer")
     for by in (peer, walled.world.dana):
-        assert (await terminals.logs(by, request)).text == "secret"
+        assert (await terminals.read_logs(by, request)).text == "secret"
 
 
 async def test_what_a_session_asks_is_for_its_project(walled: Walled) -> None:
-    await walled.world.do(asks.create, ask_ops.CreateAsk(title="Secret?"), by=walled.worker)
+    await walled.world.do(asks.create_ask, ask_ops.CreateAsk(title="Secret?"), by=walled.worker)
     one = ops.OneSession(id=walled.worker.name)
-    seen = await walled.read(views.show, one, walled.stranger)
+    seen = await walled.read(views.show_session, one, walled.stranger)
     assert (seen.name, seen.status, seen.asks) == ("w", "needs_input", [])
-    explaining = views.Explaining(walled.world.store, walled.world.presence)
-    assert {signal.detail for signal in (await explaining.explain(walled.stranger, one)).signals} == {""}
+    explaining = views.SessionExplainer(walled.world.store, walled.world.presence)
+    assert {signal.detail for signal in (await explaining.explain_session(walled.stranger, one)).signals} == {""}
     with pytest.raises(errors.NotPermitted):
-        await walled.read(asks.list_page, ask_ops.ListAsks(project="vc"), walled.stranger)
+        await walled.read(asks.list_asks, ask_ops.ListAsks(project="vc"), walled.stranger)
     for by in (walled.worker, walled.world.dana):
-        assert [ask.title for ask in (await walled.read(views.show, one, by)).asks] == ["Secret?"]
-        assert "asks: Secret?" in [signal.detail for signal in (await explaining.explain(by, one)).signals]
-        assert len((await walled.read(asks.list_page, ask_ops.ListAsks(project="vc"), by)).asks) == 1
+        assert [ask.title for ask in (await walled.read(views.show_session, one, by)).asks] == ["Secret?"]
+        assert "asks: Secret?" in [signal.detail for signal in (await explaining.explain_session(by, one)).signals]
+        assert len((await walled.read(asks.list_asks, ask_ops.ListAsks(project="vc"), by)).asks) == 1
 
 
 async def test_a_timeline_tells_a_session_what_it_may_see(walled: Walled) -> None:
     world = walled.world
-    await world.do(reporting.report, ops.ReportSession(kind=ReportKind.PROGRESS, text="Secret"), by=walled.worker)
+    await world.do(report.report_work, ops.ReportSession(kind=ReportKind.PROGRESS, text="Secret"), by=walled.worker)
     task = await world.task(held_by=walled.worker)
     await world.send(walled.worker, "human", subject="Secret", task=task.ref)
 
     async def told(by: Caller) -> dict[str, str]:
-        shown = await walled.read(timelines.show, timeline_ops.ShowTimeline(task=task.id), by)
+        shown = await walled.read(timelines.show_timeline, timeline_ops.ShowTimeline(task=task.id), by)
         return {one.kind: str(one.data) for one in shown.moments}
 
     seen = await told(walled.stranger)

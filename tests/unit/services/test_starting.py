@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from maestro.core import errors
-from maestro.services.programs.starting import Starts
+from maestro.services.supervision.background_starts import BackgroundStarts
 
 
 class Launching:
@@ -24,21 +24,21 @@ class Launching:
         return []
 
 
-def starts(launching: Any, *, most: int) -> Starts:
-    return Starts(launching, most=most)
+def starts(launching: Any, *, most: int) -> BackgroundStarts:
+    return BackgroundStarts(launching, count_max=most)
 
 
 async def test_there_is_room_again_when_one_is_done() -> None:
     launching, done = Launching(), []
     few = starts(launching, most=2)
     few.on_done = lambda: done.append(1)
-    assert not await few.one_is_done(seconds=10), "there is none to wait for"
+    assert not await few.wait_for_one(seconds=10), "there is none to wait for"
     for name in ("one", "broken"):
         assert not few.is_full
-        few.begin(name)
-    assert few.is_full and not await few.one_is_done(seconds=0.01)
+        few.start_program(name)
+    assert few.is_full and not await few.wait_for_one(seconds=0.01)
     launching.let_go.set()
-    assert await few.one_is_done(seconds=10)
+    assert await few.wait_for_one(seconds=10)
     await asyncio.sleep(0)
     assert not few.is_full and done == [1, 1] and launching.begun == ["one", "broken"]
 
@@ -46,7 +46,7 @@ async def test_there_is_room_again_when_one_is_done() -> None:
 async def test_what_is_under_way_is_left_when_the_server_ends() -> None:
     launching = Launching()
     few = starts(launching, most=1)
-    few.begin("one")
+    few.start_program("one")
     await asyncio.sleep(0)
     await few.close()
     assert launching.begun == ["one"] and not few.is_full

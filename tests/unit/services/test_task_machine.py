@@ -26,10 +26,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from maestro.core import errors
 from maestro.core.clock import to_micros
-from maestro.domain.callers import Caller, person
+from maestro.domain.callers import Caller, person_caller
 from maestro.domain.documents import ReportKind
 from maestro.domain.projects import Project
-from maestro.domain.tasks import TRANSITIONS, Status
+from maestro.domain.tasks import TRANSITIONS, TaskStatus
 from maestro.operations import sessions as session_ops
 from maestro.operations import tasks as ops
 from maestro.operations.base import Operation
@@ -382,7 +382,7 @@ class Fold:
             self._move(kind, subject, data)
 
     def _move(self, kind: str, subject: str, data: dict[str, Any]) -> None:
-        was, now = Status(data["from"]), Status(data["status"])
+        was, now = TaskStatus(data["from"]), TaskStatus(data["status"])
         assert self.status[subject] == was, f"{kind} says {was}, but the log had {self.status[subject]}"
         assert any(now in TRANSITIONS[move].get(was, ()) for move in MOVE_OF[kind]), f"{kind}: {was} → {now}"
         self.status[subject] = now
@@ -432,7 +432,7 @@ class Machine:
 
     async def open(self) -> None:
         self.server = Server(Path(self.home.name), clock=self.clock)
-        await self.server.upkeep.close()  # time passes here only when the machine says so
+        await self.server.background_jobs.close()  # time passes here only when the machine says so
         now = self.clock.now()
         for project_id in (HERE, ELSEWHERE):
             project = Project(project_id, f"path:/{project_id}", project_id.removeprefix("prj_"), STAGES, now)
@@ -442,8 +442,8 @@ class Machine:
 
     async def register(self, seat: str) -> None:
         mode, project = SEATS[seat]
-        request = session_ops.RegisterSession(project=project, name=seat, mode=session_ops.Mode(mode))
-        made = await self.server.call(session_ops.REGISTER, request, caller=person("dana"))
+        request = session_ops.RegisterSession(project=project, name=seat, mode=session_ops.SessionMode(mode))
+        made = await self.server.call(session_ops.REGISTER, request, caller=person_caller("dana"))
         self.tokens[seat], self.sessions[seat] = made.token, made.id
 
     # Doing something, and what the model makes of it.
@@ -456,7 +456,7 @@ class Machine:
 
     async def caller(self, seat: str) -> Caller:
         if seat == "dana":
-            return person("dana")
+            return person_caller("dana")
         return await self.server.identify(token=self.tokens[seat], peer=None)
 
     def pick(self, index: int) -> str:
@@ -507,7 +507,9 @@ class Machine:
             assert blockers == self.model.open_deps(about)
             assert (error.data["stage"] is not None) == self.model.stage_held(about)
         if isinstance(error, errors.IllegalMove):
-            allowed = {name for name in error.data["allowed"] if Status(error.data["status"]) in TRANSITIONS[name]}
+            allowed = {
+                name for name in error.data["allowed"] if TaskStatus(error.data["status"]) in TRANSITIONS[name]
+            }
             assert allowed == set(error.data["allowed"]) and error.data["move"] not in allowed
 
     def able(self, task_id: str) -> str:
@@ -674,7 +676,9 @@ class Machine:
 
     def heartbeat(self, seat: str) -> None:
         now = self.clock.now()
-        self.do(seat, session_ops.HEARTBEAT, session_ops.Heartbeat(), lambda model, actor: model.renew(actor, now))
+        self.do(
+            seat, session_ops.HEARTBEAT, session_ops.SendHeartbeat(), lambda model, actor: model.renew(actor, now)
+        )
 
     def pass_time(self, seconds: int) -> None:
         self.clock.advance(seconds)
@@ -684,7 +688,7 @@ class Machine:
         for task_id in self.model.tasks:
             self.model.lapse(task_id, now)
         self.model.settle(before)
-        due = self.runner.run(self.server.leases.run_once())
+        due = self.runner.run(self.server.lease_job.run_once())
         running = [task.until for task in self.model.tasks.values() if task.until and task.status != "in_review"]
         assert due == min(running, default=None)
 
@@ -749,7 +753,7 @@ class Machine:
 
     def read_log(self) -> None:
         self.fold.became_ready.clear()
-        events = self.runner.run(self.server.store.read(lambda tx: tx.events.after(self.fold.seq, limit=1000)))
+        events = self.runner.run(self.server.store.read(lambda tx: tx.events.list_after(self.fold.seq, limit=1000)))
         for event in events:
             self.fold.take(event.seq, event.kind, event.subject, event.data)
 
@@ -769,7 +773,7 @@ class Machine:
             else:
                 assert said <= 1
         listed = self.runner.run(
-            self.server.store.read(lambda tx: tx.tasks.ready(HERE, parent_id=None, after=(-1, 0), limit=100))
+            self.server.store.read(lambda tx: tx.tasks.list_ready(HERE, parent_id=None, after=(-1, 0), limit=100))
         )
         shown = {t for t in now if self.model.tasks[t].project == HERE and not self.model.tasks[t].archived}
         assert {task.id for task in listed} == shown
@@ -879,10 +883,10 @@ def test_the_server_does_what_the_model_says(seed: int) -> None:
 @pytest.mark.rounds
 @pytest.mark.timeout(600)
 def test_the_server_does_what_the_model_says_for_long() -> None:
-    first, count = rounds.seed(), rounds.count(60, full=1000)
+    first, count = rounds.round_seed(), rounds.round_count(60, full=1000)
     for seed in range(first, first + count):
         try_seed(seed, 300)
-    rounds.report("task machine", count, seed=first, different=0)
+    rounds.report_rounds("task machine", count, seed=first, different=0)
 
 
 class TaskMoves(RuleBasedStateMachine):

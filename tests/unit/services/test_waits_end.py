@@ -24,20 +24,20 @@ LONG = 60_000
 async def for_a_task(world: World, worker: Any, **until: Any) -> Any:
     await world.task()
     waits = TaskWaits(world.store, world.hub, world.presence)
-    return waits.wait(worker, task_shapes.WaitTasks(ids=["#1"], timeout=LONG, **until))
+    return waits.wait_for_tasks(worker, task_shapes.WaitTasks(ids=["#1"], timeout=LONG, **until))
 
 
 async def for_a_session(world: World, worker: Any) -> Any:
     other = await world.join("other")
     waits = SessionWaits(world.store, world.hub, world.presence)
-    return waits.wait(worker, session_ops.WaitSessions(ids=[other.name], timeout=LONG))
+    return waits.wait_for_sessions(worker, session_ops.WaitSessions(ids=[other.name], timeout=LONG))
 
 
 async def for_an_answer(world: World, worker: Any) -> Any:
     asker = await world.join("asker")
-    made = await world.do(asks.create, ask_ops.CreateAsk(title="Which port?"), by=asker)
+    made = await world.do(asks.create_ask, ask_ops.CreateAsk(title="Which port?"), by=asker)
     waits = AskWaits(world.store, world.hub, world.presence)
-    return waits.wait(worker, ask_ops.WaitAsk(id=made.id, timeout=LONG))
+    return waits.wait_for_answer(worker, ask_ops.WaitAsk(id=made.id, timeout=LONG))
 
 
 @pytest.mark.parametrize("begin", [for_a_task, for_a_session, for_an_answer])
@@ -54,9 +54,9 @@ async def test_the_end_of_its_session_ends_a_wait(world: World, begin: Callable[
 
 async def test_what_happens_to_oneself_is_no_change_of_what_one_waits_for(world: World) -> None:
     worker = await world.join("w")
-    waiting = asyncio.create_task(await for_a_task(world, worker, until=task_shapes.Until.ANY_CHANGE))
+    waiting = asyncio.create_task(await for_a_task(world, worker, until=task_shapes.TaskWaitUntil.ANY_CHANGE))
     await asyncio.sleep(0.05)
-    await world.do(asks.create, ask_ops.CreateAsk(title="Which port?"), by=worker)  # it needs input now
+    await world.do(asks.create_ask, ask_ops.CreateAsk(title="Which port?"), by=worker)  # it needs input now
     await asyncio.sleep(0.05)
     assert not waiting.done()
     waiting.cancel()

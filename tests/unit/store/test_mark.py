@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro.store.health import lost_events
+from maestro.store.health import find_lost_events
 from maestro.store.mark import Mark
 
 
@@ -48,4 +48,4 @@ def test_a_mark_that_cannot_be_written_harms_nobody(tmp_path: Path) -> None:
     ("last", "marked", "is_lost"), [(5, None, False), (5, 5, False), (6, 5, False), (4, 5, True)]
 )
 def test_only_a_store_behind_its_mark_lost_events(last: int, marked: int | None, is_lost: bool) -> None:
-    assert (lost_events(last, marked) is not None) is is_lost
+    assert (find_lost_events(last, marked) is not None) is is_lost

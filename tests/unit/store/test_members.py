@@ -11,10 +11,10 @@ import pytest
 from maestro.core import ids, limits
 from maestro.domain.members import Permission, Team, Tool
 from maestro.domain.projects import Project
-from maestro.domain.tasks import Status
+from maestro.domain.tasks import TaskStatus
 from maestro.store.base import Repositories
 from maestro.store.sqlite.connection import SqliteRows
-from maestro.store.sqlite.steps import scripts
+from maestro.store.sqlite.steps import migration_scripts
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_member, make_task
 
@@ -26,7 +26,7 @@ START = ("", "")
 @pytest.fixture
 def tables() -> Iterator[Repositories]:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for script in scripts():
+        for script in migration_scripts():
             connection.executescript(script)
         tables = Repositories(SqliteRows(connection))
         tables.projects.insert(PROJECT)
@@ -36,7 +36,7 @@ def tables() -> Iterator[Repositories]:
 def a_team(tables: Repositories, name: str, *members: str, leader: str | None = None) -> Team:
     """A team of members by id."""
     team = Team(
-        id=ids.new("tea", AT),
+        id=ids.new_id("tea", AT),
         project_id=PROJECT.id,
         name=name,
         leader=None,
@@ -46,7 +46,7 @@ def a_team(tables: Repositories, name: str, *members: str, leader: str | None = 
     )
     tables.members.teams.insert(team, leader_id=leader)
     for member in members:
-        tables.members.teams.join(team.id, member)
+        tables.members.teams.add_member(team.id, member)
     return team
 
 
@@ -76,7 +76,7 @@ def test_an_archived_member_frees_its_name_and_stays_as_it_was(tables: Repositor
     assert tables.members.by_name(PROJECT.id, "ada") is None
     second = make_member()
     tables.members.insert(second)
-    tables.members.edit(make_member(id=first.id, role="Another"))
+    tables.members.update(make_member(id=first.id, role="Another"))
     kept = tables.members.get(first.id)
     assert kept is not None and kept.archived and kept.role == "Engineer"
 
@@ -88,9 +88,9 @@ def test_pages_go_by_name_and_an_archived_namesake_is_not_lost_between_them(tabl
         tables.members.archive(member.id, at=AT)
     for name in ("carl", "bob", "ada"):
         tables.members.insert(make_member(name=name))
-    assert [one.name for one in tables.members.page(PROJECT.id, after=START, limit=9)] == ["ada", "bob", "carl"]
+    assert [one.name for one in tables.members.list_page(PROJECT.id, after=START, limit=9)] == ["ada", "bob", "carl"]
     found, after = [], START
-    while page := tables.members.page(PROJECT.id, after=after, limit=2, archived=True):
+    while page := tables.members.list_page(PROJECT.id, after=after, limit=2, archived=True):
         found += [(one.name, one.archived) for one in page]
         after = (page[-1].name, page[-1].id)
     assert sorted(found) == [("ada", False), ("bob", False), *[("bob", True)] * 3, ("carl", False)]
@@ -99,7 +99,7 @@ def test_pages_go_by_name_and_an_archived_namesake_is_not_lost_between_them(tabl
 def test_lists_carry_the_beginning_of_a_long_identity(tables: Repositories) -> None:
     member = make_member(identity="x" * 5000)
     tables.members.insert(member)
-    (listed,) = tables.members.page(PROJECT.id, after=START, limit=9)
+    (listed,) = tables.members.list_page(PROJECT.id, after=START, limit=9)
     assert listed.identity == "x" * limits.identity_chars_in_lists + "…"
 
 
@@ -113,16 +113,16 @@ def test_a_team_knows_its_members_by_name_and_not_the_archived(tables: Repositor
     found = tables.members.teams.get(team.id)
     assert found is not None and (found.leader, found.members) == ("bob", ["ada", "bob", "carl"])
     tables.members.archive(carl.id, at=AT)
-    listed = tables.members.teams.page(PROJECT.id, after="", limit=9)
+    listed = tables.members.teams.list_page(PROJECT.id, after="", limit=9)
     assert [(one.id, one.members) for one in listed] == [
         (team.id, ["ada", "bob"]),
         (other.id, ["ada"]),
         (empty.id, []),
     ]
     assert [one.name for one in tables.members.of_team(team.id)] == ["ada", "bob"]
-    assert tables.members.teams.has(team.id, carl.id)
+    assert tables.members.teams.has_member(team.id, carl.id)
     assert tables.members.teams.by_name(PROJECT.id, "docs") == listed[1]
-    assert tables.members.teams.page(PROJECT.id, after="docs", limit=9) == listed[2:]
+    assert tables.members.teams.list_page(PROJECT.id, after="docs", limit=9) == listed[2:]
 
 
 def test_leaving_and_leading(tables: Repositories) -> None:
@@ -131,16 +131,16 @@ def test_leaving_and_leading(tables: Repositories) -> None:
     tables.members.insert(bob)
     team = a_team(tables, "backend", ada.id, bob.id, leader=ada.id)
     assert [one.id for one in tables.members.teams.led_by(ada.id)] == [team.id]
-    tables.members.teams.lead(team.id, None)
+    tables.members.teams.set_leader(team.id, None)
     assert tables.members.teams.led_by(ada.id) == []
-    tables.members.teams.leave(team.id, ada.id)
-    assert not tables.members.teams.has(team.id, ada.id)
+    tables.members.teams.remove_member(team.id, ada.id)
+    assert not tables.members.teams.has_member(team.id, ada.id)
     assert tables.members.teams.of_member(ada.id, limit=9) == []
     assert [one.members for one in tables.members.teams.of_member(bob.id, limit=9)] == [["bob"]]
 
 
 def test_open_tasks_are_counted_by_the_name_they_carry(tables: Repositories) -> None:
     tables.tasks.insert(make_task(project_id=PROJECT.id, member="ada"))
-    tables.tasks.insert(make_task(project_id=PROJECT.id, member="ada", status=Status.COMPLETED))
+    tables.tasks.insert(make_task(project_id=PROJECT.id, member="ada", status=TaskStatus.COMPLETED))
     tables.tasks.insert(make_task(project_id=PROJECT.id, member="bob"))
-    assert tables.members.open_tasks(make_member()) == 1
+    assert tables.members.count_open_tasks(make_member()) == 1

@@ -8,11 +8,11 @@ import sqlite3
 
 import pytest
 
-from maestro.domain.graph import CycleFound, NoRoom
+from maestro.domain.graph import CycleFound, NoFreeRanks
 from maestro.domain.projects import Project
 from maestro.store.base import Repositories
 from maestro.store.sqlite.connection import SqliteRows
-from maestro.store.sqlite.steps import scripts
+from maestro.store.sqlite.steps import migration_scripts
 from maestro.testing.clock import FakeClock
 from maestro.testing.factories import make_task
 
@@ -23,7 +23,7 @@ PROJECT = Project("prj_00000000000000000000000000", "example.org/vc", "vc", [], 
 @pytest.fixture
 def database() -> sqlite3.Connection:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for script in scripts():
+        for script in migration_scripts():
             connection.executescript(script)
         yield connection
 
@@ -67,7 +67,7 @@ def test_exactly_the_edges_that_close_no_cycle_get_in(
         has_parent = database.execute("SELECT parent_id FROM tasks WHERE id = ?", (blocker,)).fetchone() != (None,)
         closes = reaches(edges, blocker, waiter)
         try:
-            tables.tasks.graph.make_room(waiter, blocker)
+            tables.tasks.graph.adjust_ranks(waiter, blocker)
         except CycleFound:
             assert closes
             continue
@@ -75,7 +75,7 @@ def test_exactly_the_edges_that_close_no_cycle_get_in(
         if dice.random() < 0.3 and not has_parent:
             database.execute("UPDATE tasks SET parent_id = ? WHERE id = ?", (waiter, blocker))
         else:
-            tables.tasks.graph.add(waiter, blocker)
+            tables.tasks.graph.add_edge(waiter, blocker)
         edges.add((waiter, blocker))
         ranks = dict(database.execute("SELECT id, rank FROM tasks"))
         assert all(ranks[below] < ranks[above] for above, below in edges)
@@ -85,12 +85,12 @@ def test_exactly_the_edges_that_close_no_cycle_get_in(
 def test_where_there_is_no_room_all_ranks_are_spread_in_their_order(
     database: sqlite3.Connection, tables: Repositories
 ) -> None:
-    tables.tasks.graph.make_room(name(1), name(0))
-    tables.tasks.graph.add(name(1), name(0))
+    tables.tasks.graph.adjust_ranks(name(1), name(0))
+    tables.tasks.graph.add_edge(name(1), name(0))
     before = [row[0] for row in database.execute("SELECT id FROM tasks ORDER BY rank") if row[0] != name(1)]
-    with pytest.raises(NoRoom):
+    with pytest.raises(NoFreeRanks):
         tables.tasks.graph._new_ranks(name(1), name(2))
-    tables.tasks.graph.make_room(name(1), name(2))
+    tables.tasks.graph.adjust_ranks(name(1), name(2))
     ranks = [row[0] for row in database.execute("SELECT rank FROM tasks ORDER BY rank")]
     assert min(above - below for below, above in zip(ranks, ranks[1:], strict=False)) > COUNT
     after = [row[0] for row in database.execute("SELECT id FROM tasks ORDER BY rank") if row[0] != name(1)]

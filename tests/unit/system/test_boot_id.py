@@ -12,20 +12,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from maestro.runner import tree
-from maestro.services.programs.runners import Note, Runners
+from maestro.runner import process_tree
+from maestro.services.supervision.runners import RunnerNote, Runners
 from maestro.system import boot_id, processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="start times are absolute elsewhere")
 
 
 def test_server_and_runner_say_the_same_of_a_process() -> None:
-    found = processes.look_up(os.getpid())
-    assert found is not None and found.started == tree.started(os.getpid())
+    found = processes.find_process(os.getpid())
+    assert found is not None and found.started == process_tree.process_start(os.getpid())
     ticks, _, boot = found.started.partition("@")
     assert ticks.isdigit() and Path("/proc/sys/kernel/random/boot_id").read_text().startswith(boot) and boot
-    assert not boot_id.is_earlier(found.started)
-    assert boot_id.is_earlier(f"{ticks}@before") and not boot_id.is_earlier(None)
+    assert not boot_id.is_from_earlier_boot(found.started)
+    assert boot_id.is_from_earlier_boot(f"{ticks}@before") and not boot_id.is_from_earlier_boot(None)
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,17 @@ def test_only_the_very_process_is_ended(tmp_path: Path, change: dict[str, object
     orphan = "sleep 600 > /dev/null 2>&1 & echo $!"  # not below us: what a server has started itself is spared
     pid = int(subprocess.run(["sh", "-c", orphan], capture_output=True, check=True).stdout)
     try:
-        ticks, _, boot = tree.started(pid).partition("@")
+        ticks, _, boot = process_tree.process_start(pid).partition("@")
         started = f"{change.get('ticks', ticks)}@{change.get('boot', boot)}"
         runners = Runners(tmp_path)
-        runners.folder("ses_1").mkdir(parents=True)
-        note = Note(runner=1, runner_started="1", agent=pid, agent_started=started, epoch=1)
-        (runners.folder("ses_1") / "runner.json").write_bytes(msgspec.json.encode(note))
+        runners.session_folder("ses_1").mkdir(parents=True)
+        note = RunnerNote(runner=1, runner_started="1", agent=pid, agent_started=started, epoch=1)
+        (runners.session_folder("ses_1") / "runner.json").write_bytes(msgspec.json.encode(note))
         epoch = change.get("epoch", 1)
         assert isinstance(epoch, int)
-        assert runners.end_orphan("ses_1", epoch=epoch) is ends
-        found = processes.look_up(pid)
-        assert (found is None or found.ended) is ends
+        assert runners.kill_orphans("ses_1", epoch=epoch) is ends
+        found = processes.find_process(pid)
+        assert (found is None or found.has_ended) is ends
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

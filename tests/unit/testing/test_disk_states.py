@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import random
 
-from maestro.testing.disk_states import Disk, Kind, Record, State
+from maestro.testing.disk_states import DiskRecord, DiskState, RecordKind, ReplayedDisk
 
 
-def create(path: str, inode: int = 1) -> Record:
-    return Record(Kind.CREATE, inode, 0, path, "", b"")
+def create(path: str, inode: int = 1) -> DiskRecord:
+    return DiskRecord(RecordKind.CREATE, inode, 0, path, "", b"")
 
 
-def write(path: str, data: bytes, *, offset: int = 0, inode: int = 1) -> Record:
-    return Record(Kind.WRITE, inode, offset, path, "", data)
+def write(path: str, data: bytes, *, offset: int = 0, inode: int = 1) -> DiskRecord:
+    return DiskRecord(RecordKind.WRITE, inode, offset, path, "", data)
 
 
-def flush(path: str, inode: int = 1) -> list[Record]:
-    return [Record(kind, inode, 0, path, "", b"") for kind in (Kind.FLUSH_BEGIN, Kind.FLUSH_END)]
+def flush(path: str, inode: int = 1) -> list[DiskRecord]:
+    return [DiskRecord(kind, inode, 0, path, "", b"") for kind in (RecordKind.FLUSH_BEGIN, RecordKind.FLUSH_END)]
 
 
-def states(*records: Record) -> list[State]:
-    disk, chance = Disk(), random.Random(7)
+def states(*records: DiskRecord) -> list[DiskState]:
+    disk, chance = ReplayedDisk(), random.Random(7)
     for record in records:
-        disk.take(record)
-    return [disk.keep(chance) for _ in range(200)]
+        disk.replay_record(record)
+    return [disk.possible_state(chance) for _ in range(200)]
 
 
 FOLDER = flush("", inode=9)
@@ -53,12 +53,12 @@ def test_a_write_during_a_flush_is_not_covered_by_it() -> None:
 
 
 def test_a_rename_before_the_flush_of_its_content_may_leave_an_empty_file() -> None:
-    moved = Record(Kind.RENAME, 0, 0, "/part", "/a", b"")
+    moved = DiskRecord(RecordKind.RENAME, 0, 0, "/part", "/a", b"")
     found = states(create("/part"), write("/part", b"text"), moved, *FOLDER)
     assert {state["/a"] for state in found} == {b"", b"text"}
 
 
 def test_a_lost_folder_takes_its_files_with_it() -> None:
-    folder = Record(Kind.MAKE_FOLDER, 0, 0, "/f", "", b"")
+    folder = DiskRecord(RecordKind.MAKE_FOLDER, 0, 0, "/f", "", b"")
     found = states(folder, create("/f/a"), write("/f/a", b"x"), *flush("/f/a"), *flush("/f", inode=2))
     assert {tuple(sorted(state)) for state in found} == {(), ("/f", "/f/a")}

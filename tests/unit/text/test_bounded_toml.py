@@ -53,14 +53,14 @@ HOSTILE = {
 
 
 def test_what_is_meant_well_is_read_as_ever() -> None:
-    assert bounded_toml.parse(GOOD) == tomllib.loads(GOOD)
+    assert bounded_toml.parse_toml(GOOD) == tomllib.loads(GOOD)
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
 def test_a_hostile_text_is_refused_with_one_line_at_once(text: str) -> None:
     began = time.thread_time()
-    with pytest.raises(bounded_toml.Unreadable) as caught:
-        bounded_toml.parse(text)
+    with pytest.raises(bounded_toml.TomlUnreadable) as caught:
+        bounded_toml.parse_toml(text)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
     assert time.thread_time() - began < CPU_SECONDS_MAX
 
@@ -83,7 +83,7 @@ def costly_texts() -> dict[str, str]:
 @pytest.mark.parametrize("name", costly_texts())
 def test_the_costliest_text_within_the_limits_is_read_soon(name: str) -> None:
     began = time.thread_time()
-    bounded_toml.parse(costly_texts()[name])
+    bounded_toml.parse_toml(costly_texts()[name])
     assert time.thread_time() - began < CPU_SECONDS_MAX
 
 
@@ -116,10 +116,10 @@ def test_whatever_is_put_in_is_read_or_refused() -> None:
         try:
             expected = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
-            with pytest.raises(bounded_toml.Unreadable):
-                bounded_toml.parse(text)
+            with pytest.raises(bounded_toml.TomlUnreadable):
+                bounded_toml.parse_toml(text)
         else:
             try:
-                assert bounded_toml.parse(text) == expected
-            except bounded_toml.Unreadable as refused:
+                assert bounded_toml.parse_toml(text) == expected
+            except bounded_toml.TomlUnreadable as refused:
                 assert "more than" in str(refused)  # beyond the limits, though TOML

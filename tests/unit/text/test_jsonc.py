@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro.text.jsonc import Document, Edits, Unreadable
+from maestro.text.jsonc import JsoncDocument, JsoncEdits, JsoncUnreadable
 
 values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -37,7 +37,7 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @given(documents())
 def test_what_stands_there_is_read(document: tuple[str, dict[str, Any]]) -> None:
     text, data = document
-    assert Document(text).root.data() == data
+    assert JsoncDocument(text).root.to_value() == data
 
 
 @given(documents(), st.text(max_size=5), values)
@@ -45,37 +45,39 @@ def test_what_is_added_is_there_and_goes_again(document: tuple[str, dict[str, An
     text, data = document
     if key in data:
         return
-    read = Document(text)
-    edits = Edits(read)
-    edits.add(read.root, value, key)
-    made = Document(edits.text())
-    assert made.root.data() == {**data, key: value}
-    again = Edits(made)
+    read = JsoncDocument(text)
+    edits = JsoncEdits(read)
+    edits.add_value(read.root, value, key)
+    made = JsoncDocument(edits.apply_edits())
+    assert made.root.to_value() == {**data, key: value}
+    again = JsoncEdits(made)
     assert made.root.members is not None
-    again.remove(made.root, made.root.members[key])
-    assert Document(again.text()).root.data() == data
+    again.remove_entry(made.root, made.root.members[key])
+    assert JsoncDocument(again.apply_edits()).root.to_value() == data
 
 
 @given(documents(), st.data())
 def test_any_member_can_be_taken_out(document: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, held = document
     gone = data.draw(st.sets(st.sampled_from(sorted(held)))) if held else set()
-    read = Document(text)
-    edits = Edits(read)
+    read = JsoncDocument(text)
+    edits = JsoncEdits(read)
     assert read.root.members is not None
     for key in gone:
-        edits.remove(read.root, read.root.members[key])
-    assert Document(edits.text()).root.data() == {key: value for key, value in held.items() if key not in gone}
+        edits.remove_entry(read.root, read.root.members[key])
+    assert JsoncDocument(edits.apply_edits()).root.to_value() == {
+        key: value for key, value in held.items() if key not in gone
+    }
 
 
 @given(st.text(max_size=40))
 def test_whatever_is_no_json_is_said_to_be_none(text: str) -> None:
     try:
-        Document(text)
-    except Unreadable as error:
+        JsoncDocument(text)
+    except JsoncUnreadable as error:
         assert str(error)
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"a": [1, {"b": null}], "c": "x\\n"}'])
 def test_plain_json_is_read_as_ever(text: str) -> None:
-    assert Document(text).root.data() == json.loads(text)
+    assert JsoncDocument(text).root.to_value() == json.loads(text)

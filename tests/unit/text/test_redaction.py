@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro.text import redaction
-from maestro.text.redaction import HIDDEN, TerminalStream, hide, hide_bytes, hide_in_end, hide_in_terminal
+from maestro.text.redaction import (
+    HIDDEN_TOKEN,
+    TokenFilter,
+    hide_in_end,
+    hide_in_terminal,
+    hide_tokens,
+    hide_tokens_in_bytes,
+)
 
 SESSION = "mst_" + "aB3-_" * 8 + "xyz"
 PERSON = "mst_person_" + secrets.token_urlsafe(32)
@@ -16,29 +23,32 @@ PERSON = "mst_person_" + secrets.token_urlsafe(32)
 
 def test_tokens_of_sessions_and_of_the_person_are_hidden() -> None:
     assert len(SESSION) == 47
-    assert hide(f"MAESTRO_TOKEN={SESSION}\nrest {PERSON}.") == f"MAESTRO_TOKEN={HIDDEN}\nrest {HIDDEN}."
-    assert hide_bytes(b"\xff" + SESSION.encode()) == b"\xff" + HIDDEN.encode()
+    assert (
+        hide_tokens(f"MAESTRO_TOKEN={SESSION}\nrest {PERSON}.")
+        == f"MAESTRO_TOKEN={HIDDEN_TOKEN}\nrest {HIDDEN_TOKEN}."
+    )
+    assert hide_tokens_in_bytes(b"\xff" + SESSION.encode()) == b"\xff" + HIDDEN_TOKEN.encode()
 
 
 def test_what_is_no_token_stays() -> None:
-    for text in ("mst_", "mst_short_name", "mst_" + "x" * 42, "MST_" + "x" * 43, HIDDEN, ""):
-        assert hide(text) is text
+    for text in ("mst_", "mst_short_name", "mst_" + "x" * 42, "MST_" + "x" * 43, HIDDEN_TOKEN, ""):
+        assert hide_tokens(text) is text
         assert hide_in_terminal(text) == text
 
 
 def test_a_token_is_hidden_once_and_for_all() -> None:
-    assert hide(hide(SESSION)) == HIDDEN
+    assert hide_tokens(hide_tokens(SESSION)) == HIDDEN_TOKEN
 
 
 def test_a_coloured_or_wrapped_token_is_hidden() -> None:
     coloured = f"\x1b[01;31m\x1b[Kmst_\x1b[m\x1b[K{SESSION[4:]} rest"
     wrapped = f"{SESSION[:30]}\r\n   {SESSION[30:]}\r\nMAESTRO_MODE=execute"
-    assert hide_in_terminal(coloured) == f"\x1b[01;31m\x1b[K{HIDDEN} rest"
-    assert hide_in_terminal(wrapped) == f"{HIDDEN}\r\nMAESTRO_MODE=execute"
+    assert hide_in_terminal(coloured) == f"\x1b[01;31m\x1b[K{HIDDEN_TOKEN} rest"
+    assert hide_in_terminal(wrapped) == f"{HIDDEN_TOKEN}\r\nMAESTRO_MODE=execute"
 
 
 def test_an_end_does_not_begin_within_a_token() -> None:
-    assert hide_in_end(f"{SESSION[5:]} rest {SESSION}") == f" rest {HIDDEN}"
+    assert hide_in_end(f"{SESSION[5:]} rest {SESSION}") == f" rest {HIDDEN_TOKEN}"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -64,7 +74,7 @@ def test_an_end_shows_no_rest_of_a_token(token: str, between: str, width: int, c
         pieces.append(token[done : done + width - indent])
     written = between.join(pieces)
     for cut in range(1, len(written)):
-        assert hide_in_end(f"{written[cut:]} rest {SESSION}") == f" rest {HIDDEN}", cut
+        assert hide_in_end(f"{written[cut:]} rest {SESSION}") == f" rest {HIDDEN_TOKEN}", cut
 
 
 def test_an_end_does_not_lose_the_beginning_of_the_next_token() -> None:
@@ -79,17 +89,17 @@ def test_a_token_is_hidden_however_the_output_is_cut(cuts: list[int], around: st
     text = f"{around} {token} {around}"
     places = sorted({0, *(cut for cut in cuts if cut < len(text)), len(text)})
     pieces = [text[start:end] for start, end in zip(places, places[1:], strict=False)]
-    stream = TerminalStream()
+    stream = TokenFilter()
     with mock.patch.object(redaction, "_LONG_CHARS", 0):  # as if the reader had cut every piece
-        shown = "".join(map(stream.take, pieces)) + stream.rest()
-    assert shown == f"{around} {HIDDEN} {around}"
+        shown = "".join(map(stream.filter_piece, pieces)) + stream.release_held()
+    assert shown == f"{around} {HIDDEN_TOKEN} {around}"
 
 
 def test_only_the_beginning_of_a_token_is_held_back() -> None:
-    stream = TerminalStream()
-    assert stream.take("a system") == "a system"
-    assert stream.take(" mst_abc") == " "
-    assert stream.take(" and so on") == "mst_abc and so on"
-    assert stream.take("x" * redaction._LONG_CHARS + "mst") == "x" * redaction._LONG_CHARS
-    assert stream.rest() == "mst"
-    assert stream.rest() == ""
+    stream = TokenFilter()
+    assert stream.filter_piece("a system") == "a system"
+    assert stream.filter_piece(" mst_abc") == " "
+    assert stream.filter_piece(" and so on") == "mst_abc and so on"
+    assert stream.filter_piece("x" * redaction._LONG_CHARS + "mst") == "x" * redaction._LONG_CHARS
+    assert stream.release_held() == "mst"
+    assert stream.release_held() == ""

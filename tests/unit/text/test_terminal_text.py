@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maestro.text.terminal_text import Lines
+from maestro.text.terminal_text import TerminalLines
 
 
 @pytest.mark.parametrize(
@@ -26,29 +26,29 @@ from maestro.text.terminal_text import Lines
 )
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
 def test_lines_are_what_a_reader_wants_however_they_come(shown: str, read: str, size: int) -> None:
-    lines = Lines()
-    pieces = [lines.take(shown[at : at + size]) for at in range(0, len(shown), size)]
-    assert "".join(pieces) + lines.end() == read
+    lines = TerminalLines()
+    pieces = [lines.add_output(shown[at : at + size]) for at in range(0, len(shown), size)]
+    assert "".join(pieces) + lines.finish_output() == read
 
 
 def test_colours_stay_where_they_are_wanted_and_end_with_their_line() -> None:
-    lines = Lines(color=True)
-    assert lines.take("\x1b[31mred\nplain\n") == "\x1b[31mred\x1b[0m\nplain\n"
-    assert lines.take("\x1b[2K\rover\r\x1b[32mgreen\x1b[0m\n") == "\x1b[32mgreen\x1b[0m\n"
+    lines = TerminalLines(color=True)
+    assert lines.add_output("\x1b[31mred\nplain\n") == "\x1b[31mred\x1b[0m\nplain\n"
+    assert lines.add_output("\x1b[2K\rover\r\x1b[32mgreen\x1b[0m\n") == "\x1b[32mgreen\x1b[0m\n"
 
 
 def test_an_unfinished_line_can_be_told_and_is_not_told_twice() -> None:
-    lines = Lines()
-    assert lines.take("Go on? ") == ""
-    assert lines.rest() == "Go on? "
-    assert lines.take("yes\n") == "yes\n"
-    lines.take("10%")
-    assert lines.rest() == "10%"
-    assert lines.take("\r20%") == "\n"
-    assert lines.end() == "20%\n"
+    lines = TerminalLines()
+    assert lines.add_output("Go on? ") == ""
+    assert lines.flush_line() == "Go on? "
+    assert lines.add_output("yes\n") == "yes\n"
+    lines.add_output("10%")
+    assert lines.flush_line() == "10%"
+    assert lines.add_output("\r20%") == "\n"
+    assert lines.finish_output() == "20%\n"
 
 
 def test_a_sequence_that_never_ends_does_not_swallow_everything() -> None:
-    lines = Lines()
-    told = lines.take("\x1b]0;" + "x" * 10_000) + lines.take("\nafter\n")
+    lines = TerminalLines()
+    told = lines.add_output("\x1b]0;" + "x" * 10_000) + lines.add_output("\nafter\n")
     assert "after" in told

@@ -9,13 +9,13 @@ from recordings import feed, opening, recorded, shown, told, written
 
 from maestro.tools.claude.conversation import ClaudeConversation
 from maestro.tools.conversation import WAITS_FOR_ANSWER, Prompt
-from maestro.tools.happenings import (
-    PUT_ASIDE,
-    Asked,
-    AskGone,
-    Began,
+from maestro.tools.conversation_events import (
+    UNANSWERED,
+    AskOpened,
+    AskWithdrawn,
+    ConversationStarted,
+    PushConfirmed,
     RateLimited,
-    TakenIn,
     TurnEnded,
     TurnStarted,
     Usage,
@@ -28,10 +28,10 @@ ASK = "318760b5-0372-489e-a3de-f7f0b02e4cc3"
 def begun(**more: Any) -> tuple[ClaudeConversation, str]:
     """A conversation whose first prompt is on its way, and the uuid that has."""
     talk = ClaudeConversation(opening(**more))
-    talk.begin()
+    talk.start_conversation()
     _, prompt = written(talk)
     assert prompt["message"]["content"] == [{"type": "text", "text": "go"}]
-    talk.happened()
+    talk.take_events()
     return talk, prompt["uuid"]
 
 
@@ -55,20 +55,20 @@ def test_a_whole_turn_with_a_prompt_in_the_middle() -> None:
     lines = recorded("claude")
     at = next(place for place, line in enumerate(lines) if line.get("request_id") == ASK)
     before = feed(talk, *as_it_was(lines[:at], first=first))
-    assert told(before) == [Began("2df99495-5e74-467c-ab46-abaf7d9a9e79"), TakenIn("start")]
-    talk.say(Prompt("msg_1", "busy prompt"))
+    assert told(before) == [ConversationStarted("2df99495-5e74-467c-ab46-abaf7d9a9e79"), PushConfirmed("start")]
+    talk.send_prompt(Prompt("msg_1", "busy prompt"))
     (said,) = written(talk)
     (asked,) = told(feed(talk, lines[at]))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert (asked.ask, asked.actions, asked.choices) == (ASK, ("shell:sleep 3; echo one > o.txt",), ("allow", "deny"))
-    assert talk.answer(ASK, "allow")
-    assert told(talk.happened()) == [AskGone(ASK)]
+    assert talk.answer_ask(ASK, "allow")
+    assert told(talk.take_events()) == [AskWithdrawn(ASK)]
     (answer,) = written(talk)
     assert answer["response"]["response"]["behavior"] == "allow"
     end = next(place for place, line in enumerate(lines) if "total_cost_usd" in line)
     rest = feed(talk, *as_it_was(lines[at + 1 : end + 1], first=first, busy=said["uuid"]))
     usage = Usage(input_tokens=20, output_tokens=40, cost_usd=0.00044, model="claude-sonnet-5-5")
-    assert told(rest) == [TakenIn("msg_1"), TurnEnded(usage)]
+    assert told(rest) == [PushConfirmed("msg_1"), TurnEnded(usage)]
     assert "first done" in shown(rest)
     assert talk.is_idle
 
@@ -85,21 +85,21 @@ def test_lines_may_come_in_any_pieces(size: int) -> None:
     whole, pieces = begun()[0], begun()[0]
     data = b"".join(line + b"\n" for line in (__import__("json").dumps(one).encode() for one in recorded("claude")))
     for at in range(0, len(data), size):
-        pieces.feed(data[at : at + size])
-    assert pieces.happened() == feed(whole, *recorded("claude"))
+        pieces.process_output(data[at : at + size])
+    assert pieces.take_events() == feed(whole, *recorded("claude"))
 
 
 def test_a_prompt_waits_while_the_tool_asks() -> None:
     talk, _ = begun()
     feed(talk, permission())
-    assert talk.say(Prompt("msg_1", "hurry")) == WAITS_FOR_ANSWER
-    assert talk.say(Prompt("msg_1", "hurry")) == WAITS_FOR_ANSWER
+    assert talk.send_prompt(Prompt("msg_1", "hurry")) == WAITS_FOR_ANSWER
+    assert talk.send_prompt(Prompt("msg_1", "hurry")) == WAITS_FOR_ANSWER
     assert written(talk) == []
-    talk.answer(ASK, "deny")
+    talk.answer_ask(ASK, "deny")
     answer, prompt = written(talk)
     assert answer["response"]["response"] == {"behavior": "deny", "message": "The person denied the request."}
     assert prompt["message"]["content"][0]["text"] == "hurry"
-    assert talk.say(Prompt("msg_1", "hurry")) == ""
+    assert talk.send_prompt(Prompt("msg_1", "hurry")) == ""
     assert written(talk) == []
 
 
@@ -119,14 +119,14 @@ def test_a_policy_answers_at_once() -> None:
     assert told(happened) == []
     assert "allowed by the policy" in shown(happened)
     assert written(talk)[0]["response"]["response"]["behavior"] == "allow"
-    assert not talk.asks
+    assert not talk.open_asks
 
 
 def test_what_another_answered_is_no_longer_asked() -> None:
     talk, _ = begun()
     feed(talk, permission())
-    assert feed(talk, {"type": "control_cancel_request", "request_id": ASK}) == [AskGone(ASK)]
-    assert not talk.answer(ASK, "allow")
+    assert feed(talk, {"type": "control_cancel_request", "request_id": ASK}) == [AskWithdrawn(ASK)]
+    assert not talk.answer_ask(ASK, "allow")
 
 
 def test_a_question_is_answered_in_the_persons_words() -> None:
@@ -135,9 +135,9 @@ def test_a_question_is_answered_in_the_persons_words() -> None:
     given = {"questions": [{"question": "Which grammar?", "header": "Grammar", "options": options}]}
     request = {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": given}
     (asked,) = told(feed(talk, {"type": "control_request", "request_id": "q1", "request": request}))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert (asked.what, asked.title, asked.choices) == ("question", "Which grammar?", ("A", "B"))
-    talk.answer("q1", "neither")
+    talk.answer_ask("q1", "neither")
     (answer,) = written(talk)
     assert answer["response"]["response"]["updatedInput"]["answers"] == {"Which grammar?": "neither"}
 
@@ -151,9 +151,9 @@ def asks_its_user(*names: str) -> dict[str, Any]:
 def test_each_of_several_questions_has_its_own_answer() -> None:
     talk, _ = begun()
     (asked,) = told(feed(talk, asks_its_user("Which grammar?", "Which name?")))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert "Which name?" in asked.text
-    talk.answer("q1", "A\nEve")
+    talk.answer_ask("q1", "A\nEve")
     (answer,) = written(talk)
     assert answer["response"]["response"]["updatedInput"]["answers"] == {"Which grammar?": "A", "Which name?": "Eve"}
 
@@ -161,10 +161,10 @@ def test_each_of_several_questions_has_its_own_answer() -> None:
 def test_a_question_that_is_put_aside_is_refused() -> None:
     talk, _ = begun()
     feed(talk, asks_its_user("Which grammar?"))
-    talk.answer("q1", PUT_ASIDE)
+    talk.answer_ask("q1", UNANSWERED)
     assert written(talk)[0]["response"]["response"]["behavior"] == "deny"
     feed(talk, asks_its_user("Which grammar?"))
-    talk.answer("q1", "deny")
+    talk.answer_ask("q1", "deny")
     assert written(talk)[0]["response"]["response"]["updatedInput"]["answers"] == {"Which grammar?": "deny"}
 
 
@@ -202,25 +202,25 @@ def test_what_it_says_that_nobody_expected_stops_nothing() -> None:
     talk, first = begun()
     odd: list[dict[str, Any]] = [{"type": "assistant", "message": 7}, {"type": "user", "message": {"content": [3]}}]
     assert "could not read this line" in shown(feed(talk, *odd, {"no": "type"}))
-    talk.feed(b"plain words\n[1, 2]\n\n")
-    assert "plain words" in shown(talk.happened())
+    talk.process_output(b"plain words\n[1, 2]\n\n")
+    assert "plain words" in shown(talk.take_events())
     spoke = {"type": "assistant", "session_id": "s", "message": {"content": [{"type": "text", "text": "hi"}]}}
     replay = {"type": "user", "isReplay": True, "uuid": first, "message": {"content": "go"}}
-    assert told(feed(talk, replay, spoke)) == [Began("s"), TakenIn("start")]
+    assert told(feed(talk, replay, spoke)) == [ConversationStarted("s"), PushConfirmed("start")]
 
 
 def test_a_conversation_that_is_gone_is_not_asked_for_again() -> None:
     talk, _ = begun()
     said = ["No conversation found with session ID: 11111111-1111-4111-8111-111111111111"]
     gone, ended = told(feed(talk, {"type": "result", "is_error": True, "num_turns": 0, "errors": said}))
-    assert gone == Began("")
+    assert gone == ConversationStarted("")
     assert isinstance(ended, TurnEnded)
 
 
 def test_a_turn_begins_with_the_prompt() -> None:
     talk = ClaudeConversation(opening())
-    talk.begin()
-    assert talk.happened() == [TurnStarted()]
+    talk.start_conversation()
+    assert talk.take_events() == [TurnStarted()]
     assert not talk.is_idle
 
 
@@ -231,7 +231,9 @@ def test_a_command_of_its_own_is_done_when_its_turn_ends_well(failed: bool) -> N
     feed(talk, {"type": "user", "isReplay": True, "uuid": first, "message": {"content": as_command}})
     result = "Not enough messages to compact." if failed else ""
     happened = feed(talk, {"type": "result", "is_error": failed, "num_turns": 0, "result": result, "usage": {}})
-    assert [one for one in told(happened) if isinstance(one, TakenIn)] == ([] if failed else [TakenIn("start")])
+    assert [one for one in told(happened) if isinstance(one, PushConfirmed)] == (
+        [] if failed else [PushConfirmed("start")]
+    )
     assert talk.is_idle
 
 
@@ -239,4 +241,8 @@ def test_a_conversation_that_was_cleared_is_another() -> None:
     talk, _ = begun()
     spoken = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hello."}]}}
     told_of = [feed(talk, {**spoken, "session_id": name}) for name in ("one", "one", "two")]
-    assert [told(happened) for happened in told_of] == [[Began("one")], [], [Began("two")]]
+    assert [told(happened) for happened in told_of] == [
+        [ConversationStarted("one")],
+        [],
+        [ConversationStarted("two")],
+    ]

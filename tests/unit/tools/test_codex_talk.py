@@ -10,13 +10,13 @@ from recordings import feed, opening, recorded, shown, told, written
 
 from maestro.tools.codex.conversation import CodexConversation
 from maestro.tools.conversation import WAITS_FOR_ANSWER, Prompt
-from maestro.tools.happenings import (
-    PUT_ASIDE,
-    Asked,
-    AskGone,
-    Began,
+from maestro.tools.conversation_events import (
+    UNANSWERED,
+    AskOpened,
+    AskWithdrawn,
+    ConversationStarted,
+    PushConfirmed,
     RateLimited,
-    TakenIn,
     TurnEnded,
     TurnStarted,
     Usage,
@@ -36,7 +36,7 @@ def first_program() -> list[dict[str, Any]]:
 def begun(**more: Any) -> CodexConversation:
     """A conversation whose first turn runs."""
     talk = CodexConversation(opening(system_prompt="Be good.", settings={"sandbox": "read-only"}, **more))
-    talk.begin()
+    talk.start_conversation()
     lines = first_program()
     feed(talk, *lines[: _at(lines, "item/completed") + 1], SPOKE)
     return talk
@@ -66,7 +66,7 @@ COMPLETED = notice("turn/completed", turn={"id": TURN, "status": "completed", "e
 
 def test_a_whole_turn_with_a_prompt_in_the_middle() -> None:
     talk = CodexConversation(opening(system_prompt="Be good.", settings={"sandbox": "read-only"}))
-    talk.begin()
+    talk.start_conversation()
     lines = first_program()
     (hello,) = written(talk)
     assert hello["method"] == "initialize"
@@ -76,22 +76,22 @@ def test_a_whole_turn_with_a_prompt_in_the_middle() -> None:
     assert start["params"] == {"sandbox": "read-only", "cwd": "/work", "developerInstructions": "Be good."}
     steered = next(at for at, line in enumerate(lines) if line.get("id") == 4)
     before = feed(talk, *lines[1:steered])
-    assert told(before) == [TurnStarted(), Began(THREAD), TakenIn("start")]
+    assert told(before) == [TurnStarted(), ConversationStarted(THREAD), PushConfirmed("start")]
     (turn,) = written(talk)
     assert (turn["method"], turn["params"]["clientUserMessageId"]) == ("turn/start", "start")
-    assert talk.say(Prompt("msg_1", "busy prompt")) == ""
+    assert talk.send_prompt(Prompt("msg_1", "busy prompt")) == ""
     (steer,) = written(talk)
     assert (steer["method"], steer["params"]["expectedTurnId"]) == ("turn/steer", TURN)
     end = _at(lines, "turn/completed")
     rest = feed(talk, *lines[steered : end + 1])
-    assert told(rest) == [TakenIn("msg_1"), TurnEnded(Usage(input_tokens=20, output_tokens=40))]
+    assert told(rest) == [PushConfirmed("msg_1"), TurnEnded(Usage(input_tokens=20, output_tokens=40))]
     assert "first done" in shown(rest)
     assert talk.is_idle
 
 
 def test_it_is_told_of_skills_before_its_thread_begins() -> None:
     talk = CodexConversation(opening(skills=("/own/skills",)))
-    talk.begin()
+    talk.start_conversation()
     written(talk)
     feed(talk, first_program()[0])
     _, asked = written(talk)
@@ -103,7 +103,7 @@ def test_it_is_told_of_skills_before_its_thread_begins() -> None:
 
 def test_one_that_takes_no_skills_begins_all_the_same() -> None:
     talk = CodexConversation(opening(skills=("/own/skills",)))
-    talk.begin()
+    talk.start_conversation()
     feed(talk, first_program()[0])
     *_, asked = written(talk)
     happened = feed(talk, {"id": asked["id"], "error": {"code": -32601, "message": "unknown method"}})
@@ -114,7 +114,7 @@ def test_one_that_takes_no_skills_begins_all_the_same() -> None:
 
 def test_usage_of_a_later_turn_is_its_own_and_an_interrupt_is_told() -> None:
     talk = CodexConversation(opening())
-    talk.begin()
+    talk.start_conversation()
     ends = [one for one in feed(talk, *first_program()) if isinstance(one, TurnEnded)]
     assert [(one.usage.output_tokens, one.interrupted) for one in ends if one.usage] == [(40, False), (20, True)]
 
@@ -122,22 +122,22 @@ def test_usage_of_a_later_turn_is_its_own_and_an_interrupt_is_told() -> None:
 def test_what_came_in_the_last_moment_gets_a_turn_of_its_own() -> None:
     talk = begun()
     written(talk)
-    talk.say(Prompt("msg_1", "late"))
+    talk.send_prompt(Prompt("msg_1", "late"))
     written(talk)
     feed(talk, heard("msg_1"))
-    assert TakenIn("msg_1") not in feed(talk, COMPLETED)
+    assert PushConfirmed("msg_1") not in feed(talk, COMPLETED)
     (turn,) = written(talk)
     assert (turn["method"], turn["params"]["clientUserMessageId"]) == ("turn/start", "msg_1")
     assert "late" not in turn["params"]["input"][0]["text"]
     again = feed(
         talk, {"id": turn["id"], "result": {}}, notice("turn/started", turn={"id": "t2"}), heard("msg_1"), SPOKE
     )
-    assert TakenIn("msg_1") in again
+    assert PushConfirmed("msg_1") in again
 
 
 def test_what_is_heard_after_the_turn_is_not_lost() -> None:
     talk = begun()
-    talk.say(Prompt("msg_1", "later still"))
+    talk.send_prompt(Prompt("msg_1", "later still"))
     written(talk)
     feed(talk, COMPLETED, heard("msg_1"))
     (turn,) = written(talk)
@@ -147,7 +147,7 @@ def test_what_is_heard_after_the_turn_is_not_lost() -> None:
 def test_a_prompt_that_could_not_be_steered_starts_a_turn() -> None:
     talk = begun()
     written(talk)
-    talk.say(Prompt("msg_1", "too late"))
+    talk.send_prompt(Prompt("msg_1", "too late"))
     (steer,) = written(talk)
     feed(talk, COMPLETED, {"id": steer["id"], "error": {"code": -32600, "message": "no active turn to steer"}})
     (turn,) = written(talk)
@@ -161,14 +161,14 @@ def test_a_prompt_that_could_not_be_steered_starts_a_turn() -> None:
 def test_what_was_steered_into_a_turn_that_broke_off_is_gone_with_it(end: dict[str, Any]) -> None:
     talk = begun()
     written(talk)
-    talk.say(Prompt("msg_1", "and that"))
+    talk.send_prompt(Prompt("msg_1", "and that"))
     (steer,) = written(talk)
     feed(talk, {"id": steer["id"], "result": {"turnId": TURN}})
     happened = feed(talk, notice("turn/completed", turn={"id": TURN, **end}))
-    assert TakenIn("msg_1") not in happened
+    assert PushConfirmed("msg_1") not in happened
     assert talk.is_idle
     assert written(talk) == [], "whoever sent it sees that it is unread, and sends it again"
-    assert talk.say(Prompt("req_2", "and that")) == ""
+    assert talk.send_prompt(Prompt("req_2", "and that")) == ""
     (turn,) = written(talk)
     assert (turn["method"], turn["params"]["clientUserMessageId"]) == ("turn/start", "req_2")
 
@@ -195,21 +195,21 @@ def test_other_threads_are_none_of_ours() -> None:
     talk = begun()
     other = {"method": "turn/completed", "params": {"threadId": "other", "turn": {"id": "x"}}}
     assert feed(talk, other) == []
-    assert talk.busy
+    assert talk.is_busy
 
 
 def test_an_approval_is_asked_for_and_a_prompt_waits_meanwhile() -> None:
     talk = begun()
     written(talk)
     (asked,) = told(feed(talk, wants_to_run("/bin/bash -lc 'git push'")))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert (asked.ask, asked.actions, asked.text) == ("0", ("shell:git push",), "shell: git push\n\nIt must be.")
-    assert talk.say(Prompt("msg_1", "wait")) == WAITS_FOR_ANSWER
-    talk.answer("0", "deny")
+    assert talk.send_prompt(Prompt("msg_1", "wait")) == WAITS_FOR_ANSWER
+    talk.answer_ask("0", "deny")
     answer, prompt = written(talk)
     assert answer == {"id": 0, "result": {"decision": "decline"}}
     assert prompt["method"] == "turn/steer"
-    assert AskGone("0") in talk.happened()
+    assert AskWithdrawn("0") in talk.take_events()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_an_approval_is_asked_for_and_a_prompt_waits_meanwhile() -> None:
 )
 def test_the_whole_command_is_shown_and_judged(command: str, seen: str) -> None:
     (asked,) = told(feed(begun(), wants_to_run(command, gist="ls")))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert (asked.title, asked.actions) == (f"shell: {seen}", (f"shell:{seen}",))
 
 
@@ -276,7 +276,7 @@ def test_a_change_of_files_names_them() -> None:
     talk = begun()
     feed(talk, changes(change("/work/a.py"), change("/work/b.py", to="/work/c.py")))
     (asked,) = told(feed(talk, wants("fileChange", reason="They are wrong.")))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert asked.title == "edit: /work/a.py, /work/b.py, /work/c.py"
     assert asked.text == f"{asked.title}\n\nThey are wrong."
     assert asked.actions == ("edit:/work/a.py", "edit:/work/b.py", "edit:/work/c.py")
@@ -305,7 +305,7 @@ def test_of_files_that_it_wants_to_change_each_must_be_allowed(
 def test_more_permissions_are_shown() -> None:
     wanted = {"network": {"enabled": True}}
     (asked,) = told(feed(begun(), wants("permissions", permissions=wanted, reason="To fetch.")))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert asked.title == 'more permissions: {"network": {"enabled": true}}'
     assert "To fetch." in asked.text
 
@@ -315,7 +315,7 @@ def test_more_permissions_are_shown() -> None:
     [
         ("B\nEve", {"q1": {"answers": ["B"]}, "q2": {"answers": ["Eve"]}}),
         ("B", {"q1": {"answers": ["B"]}, "q2": {"answers": ["(no answer)"]}}),
-        (PUT_ASIDE, {}),
+        (UNANSWERED, {}),
     ],
 )
 def test_each_of_several_questions_has_its_own_answer(said: str, answers: dict[str, Any]) -> None:
@@ -325,15 +325,15 @@ def test_each_of_several_questions_has_its_own_answer(said: str, answers: dict[s
     asks = [{"id": "q1", "question": "Which?", "options": options}, {"id": "q2", "question": "Whose?"}]
     params = {"threadId": THREAD, "questions": asks}
     (asked,) = told(feed(talk, {"id": 4, "method": "item/tool/requestUserInput", "params": params}))
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, AskOpened)
     assert (asked.choices, "Whose?" in asked.text) == (("A", "B"), True)
-    talk.answer("4", said)
+    talk.answer_ask("4", said)
     assert written(talk) == [{"id": 4, "result": {"answers": answers}}]
 
 
 def test_a_thread_that_is_gone_is_begun_anew() -> None:
     talk = CodexConversation(opening(resumes="old"))
-    talk.begin()
+    talk.start_conversation()
     written(talk)
     feed(talk, {"id": 1, "result": {}})
     _, resume = written(talk)
@@ -358,19 +358,19 @@ def test_what_nobody_knows_is_left_to_the_person_who_takes_part() -> None:
 
 def test_it_can_be_joined_once_a_word_is_in_it() -> None:
     talk = CodexConversation(opening())
-    talk.begin()
+    talk.start_conversation()
     lines = first_program()
     first = _at(lines, "item/started")
     feed(talk, *lines[:first])
-    assert talk.joinable == ""
+    assert talk.join_id == ""
     feed(talk, lines[first])
-    assert talk.joinable == THREAD
+    assert talk.join_id == THREAD
 
 
 def vouched(*found: dict[str, Any]) -> Any:
     """What it is told to trust at the start of a thread, of the hooks that it has found."""
     talk = CodexConversation(opening(settings={"config": {"mcp_servers": {}}}, hooks="/runs/ses_1"))
-    talk.begin()
+    talk.start_conversation()
     written(talk)
     feed(talk, {"id": 1, "result": {}})
     _, asks = written(talk)
@@ -394,7 +394,7 @@ def test_only_our_own_hooks_are_vouched_for() -> None:
 
 def test_one_that_cannot_tell_its_hooks_begins_without() -> None:
     talk = CodexConversation(opening(hooks=("maestro hook codex Stop",)))
-    talk.begin()
+    talk.start_conversation()
     feed(talk, {"id": 1, "result": {}})
     *_, asks = written(talk)
     feed(talk, {"id": asks["id"], "error": {"message": "unknown method"}})
@@ -404,7 +404,7 @@ def test_one_that_cannot_tell_its_hooks_begins_without() -> None:
 
 def test_what_a_hook_said_is_no_word_of_the_model() -> None:
     talk = begun()
-    talk.say(Prompt("msg_2", "and that"))
+    talk.send_prompt(Prompt("msg_2", "and that"))
     feed(talk, heard("msg_2"))
     assert told(feed(talk, notice("item/started", item={"type": "hookPrompt"}))) == []
-    assert told(feed(talk, SPOKE)) == [TakenIn("msg_2")]
+    assert told(feed(talk, SPOKE)) == [PushConfirmed("msg_2")]

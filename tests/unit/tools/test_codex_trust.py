@@ -23,7 +23,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def trusted(directory: Path, home: Path, *, writes: bool = True) -> dict[str, dict[str, str]]:
-    flag, value = trust.flags(SESSION, str(directory), {"HOME": str(home)}, writes=writes)
+    flag, value = trust.trust_flags(SESSION, str(directory), {"HOME": str(home)}, may_write=writes)
     assert flag == "-c"
     found: dict[str, dict[str, str]] = tomllib.loads(value)["projects"]
     return found

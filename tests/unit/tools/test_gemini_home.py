@@ -33,7 +33,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def test_settings_are_theirs_and_ours(own: Path) -> None:
-    made = home.settings(own, {"BeforeTool": HOOK}, ["maestro", "mcp"])
+    made = home.merge_settings(own, {"BeforeTool": HOOK}, ["maestro", "mcp"])
     assert (made["ui"], made["security"]) == ({"theme": "Ayu"}, {"auth": {"selectedType": "oauth-personal"}})
     assert made["hooks"]["BeforeTool"] == [{"hooks": [{"type": "command", "command": "mine"}]}, *HOOK]
     assert made["hooksConfig"] == {"enabled": True, "disabled": ["another"]}, "ours must run"
@@ -48,7 +48,7 @@ def test_settings_are_theirs_and_ours(own: Path) -> None:
 def test_whoever_has_no_settings_gets_ours(text: str | None, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "settings.json").write_text(text)
-    made = home.settings(tmp_path, {"BeforeTool": HOOK}, ["maestro", "mcp"])
+    made = home.merge_settings(tmp_path, {"BeforeTool": HOOK}, ["maestro", "mcp"])
     assert made["hooks"] == {"BeforeTool": HOOK}
     assert made["tools"]["shell"] == {"backgroundCompletionBehavior": "inject"}
 
@@ -57,13 +57,13 @@ def test_whoever_has_no_settings_gets_ours(text: str | None, tmp_path: Path) -> 
 def test_what_nobody_can_read_is_said(text: str, tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text(text)
     with pytest.raises(errors.Invalid, match=r"settings\.json cannot be used"):
-        home.settings(tmp_path, {}, ["maestro", "mcp"])
+        home.merge_settings(tmp_path, {}, ["maestro", "mcp"])
 
 
 def test_all_else_is_linked_and_theirs_stays_as_it_is(own: Path, tmp_path: Path) -> None:
     place = tmp_path / "session"
     for _ in range(2):  # also when it is started again
-        home.lay(place, own, {"a": 1})
+        home.create_home(place, own, {"a": 1})
         made = place / ".gemini"
         assert json.loads((made / "settings.json").read_text()) == {"a": 1}
         assert not (made / "settings.json").is_symlink()
@@ -74,14 +74,14 @@ def test_all_else_is_linked_and_theirs_stays_as_it_is(own: Path, tmp_path: Path)
     (own / "GEMINI.md").write_text("Be brief.")
     (made / "state.json").write_text("its own")
     (own / "state.json").write_text("theirs")
-    home.lay(place, own, {})
+    home.create_home(place, own, {})
     assert not (made / "oauth_creds.json").is_symlink()
     assert (made / "GEMINI.md").read_text() == "Be brief."
     assert (made / "state.json").read_text() == "its own"
 
 
 def test_a_user_without_any_gets_a_home(tmp_path: Path) -> None:
-    home.lay(tmp_path / "session", tmp_path / "nowhere", {})
+    home.create_home(tmp_path / "session", tmp_path / "nowhere", {})
     assert [one.name for one in (tmp_path / "session" / ".gemini").iterdir()] == ["settings.json"]
 
 
@@ -107,4 +107,4 @@ def test_asking_is_left_to_us_only_where_our_hook_is_sure_to_run(
         place.mkdir(parents=True)
     (tmp_path / ("work/.gemini" if where == "work" else where) / "settings.json").write_text(text)
     environment = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(places["system"] / "settings.json")}
-    assert home.may_leave_asking_to_us(places["own"], str(tmp_path / "work"), environment) is may
+    assert home.may_run_without_dialogs(places["own"], str(tmp_path / "work"), environment) is may

@@ -13,7 +13,7 @@ _HEAVY = ("msgspec", "asyncio", "pathlib", "maestro.domain", "maestro.store", "m
 @pytest.mark.parametrize("tool", ["claude", "codex", "gemini"])
 def test_a_conversation_needs_nothing_heavy(tool: str) -> None:
     code = (
-        f"import sys, maestro.runner.nursery, maestro.tools.{tool}.conversation as found\n"
+        f"import sys, maestro.runner.forker, maestro.tools.{tool}.conversation as found\n"
         f"print([name for name in {_HEAVY!r} if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -19,12 +19,12 @@ WHY = {"question": "Why?"}
 
 
 def test_one_question_is_shown_with_what_can_be_chosen() -> None:
-    found = questions.asked([GRAMMAR])
-    assert found == questions.Question("Which grammar?", "PEG: the PEG\nLALR: the LALR", ("PEG", "LALR"))
+    found = questions.merge_questions([GRAMMAR])
+    assert found == questions.MergedQuestion("Which grammar?", "PEG: the PEG\nLALR: the LALR", ("PEG", "LALR"))
 
 
 def test_of_several_all_are_shown() -> None:
-    found = questions.asked([GRAMMAR, NAME, WHY])
+    found = questions.merge_questions([GRAMMAR, NAME, WHY])
     assert (found.title, found.choices) == ("Which grammar? (and 2 more)", ("PEG", "LALR"))
     assert found.text.splitlines() == [
         "1. Which grammar?",
@@ -49,8 +49,8 @@ def test_of_several_all_are_shown() -> None:
     ],
 )
 def test_each_line_answers_one(said: str, meant: list[str]) -> None:
-    assert questions.answers([GRAMMAR, NAME, WHY], said) == meant
+    assert questions.split_answer([GRAMMAR, NAME, WHY], said) == meant
 
 
 def test_a_single_question_has_all_of_the_answer() -> None:
-    assert questions.answers([WHY], "because\nof that") == ["because\nof that"]
+    assert questions.split_answer([WHY], "because\nof that") == ["because\nof that"]

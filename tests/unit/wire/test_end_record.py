@@ -13,46 +13,46 @@ from maestro.wire.end_record import EndRecord
 
 def test_the_newest_record_is_read(tmp_path: Path) -> None:
     record = EndRecord(str(tmp_path))
-    assert end_record.read(tmp_path) is None
+    assert end_record.read_record(tmp_path) is None
     for code in (None, 5, 7):
-        assert record.write({"kind": "exited", "code": code})
-        assert end_record.read(tmp_path) == {"kind": "exited", "code": code}
+        assert record.write_report({"kind": "exited", "code": code})
+        assert end_record.read_record(tmp_path) == {"kind": "exited", "code": code}
 
 
 @pytest.mark.parametrize("cut", [1, 20, 40])
 def test_a_torn_write_leaves_the_record_before_it(tmp_path: Path, cut: int) -> None:
     record = EndRecord(str(tmp_path))
-    record.write({"code": 5, "tail": "first"})  # in the second slot
-    record.write({"code": 5, "tail": "second, which is torn"})  # in the first
-    file = tmp_path / end_record.FILE
+    record.write_report({"code": 5, "tail": "first"})  # in the second slot
+    record.write_report({"code": 5, "tail": "second, which is torn"})  # in the first
+    file = tmp_path / end_record.FILE_NAME
     data = file.read_bytes()
     end = data.index(b"}") + 1
     file.write_bytes(data[: end - cut] + bytes(cut) + data[end:])
-    assert end_record.read(tmp_path) == {"code": 5, "tail": "first"}
+    assert end_record.read_record(tmp_path) == {"code": 5, "tail": "first"}
 
 
 def test_a_file_that_is_cut_short_or_full_of_noise_is_no_record(tmp_path: Path) -> None:
-    file = tmp_path / end_record.FILE
+    file = tmp_path / end_record.FILE_NAME
     for data in (b"", b"x", b"00000005 00000000\n", os.urandom(70_000), b"[" * 70_000, b"ffffffff ffffffff\n{}"):
         file.write_bytes(data)
-        assert end_record.read(tmp_path) is None
+        assert end_record.read_record(tmp_path) is None
 
 
 def test_a_record_that_does_not_fit_loses_its_tail_and_nothing_else(tmp_path: Path) -> None:
     record = EndRecord(str(tmp_path))
-    assert record.write({"code": 5, "tail": "\x00" * 10_000})
-    assert end_record.read(tmp_path) == {"code": 5, "tail": "", "problem": ""}
+    assert record.write_report({"code": 5, "tail": "\x00" * 10_000})
+    assert end_record.read_record(tmp_path) == {"code": 5, "tail": "", "problem": ""}
 
 
 def test_a_new_start_hides_the_record_of_the_one_before(tmp_path: Path) -> None:
-    EndRecord(str(tmp_path)).write({"code": 5})
+    EndRecord(str(tmp_path)).write_report({"code": 5})
     EndRecord(str(tmp_path))
-    assert end_record.read(tmp_path) is None
+    assert end_record.read_record(tmp_path) is None
 
 
 def test_a_removed_record_is_gone(tmp_path: Path) -> None:
     record = EndRecord(str(tmp_path))
-    record.write({"code": 5})
+    record.write_report({"code": 5})
     record.remove()
-    assert end_record.read(tmp_path) is None
-    end_record.remove(tmp_path)
+    assert end_record.read_record(tmp_path) is None
+    end_record.remove_record(tmp_path)

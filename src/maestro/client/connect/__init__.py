@@ -10,18 +10,18 @@ def connect(arguments: list[str]) -> int:
     """`maestro connect TOOL`."""
     from maestro.client.connect import commands
 
-    return commands.connect(arguments)
+    return commands.run_connect(arguments)
 
 
 def disconnect(arguments: list[str]) -> int:
     """`maestro disconnect TOOL`."""
     from maestro.client.connect import commands
 
-    return commands.disconnect(arguments)
+    return commands.run_disconnect(arguments)
 
 
 def doctor(arguments: list[str]) -> int:
     """`maestro doctor`."""
     from maestro.client.connect import health
 
-    return health.run(arguments)
+    return health.run_doctor(arguments)

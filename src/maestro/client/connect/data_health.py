@@ -6,20 +6,25 @@ import json
 import subprocess
 from typing import Any
 
-from maestro.client import start
-from maestro.client.connect import place
+from maestro.client import server_start
+from maestro.client.connect import context
 
 _DATABASE = "maestro.db"
 REMEDY = "restore a backup (docs/recovery.md): maestro down, maestro restore FILE"
 
 
-def describe() -> tuple[list[str], list[str]]:
+def check_data() -> tuple[list[str], list[str]]:
     """Return lines about the state of the data, and the problems of the data."""
-    if not (place.home() / _DATABASE).exists():
+    if not (context.data_directory() / _DATABASE).exists():
         return [], []
-    command = start.program("server", place.home(), "--check")
+    command = server_start.program_command("server", context.data_directory(), "--check")
     done = subprocess.run(
-        command, env=start.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        env=server_start.server_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         return [], [f"the data cannot be checked: {done.stderr.strip()}"]

@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from maestro.client.connect.merging import LeftAlone
+from maestro.client.connect.settings_text import NotChangeable
 
 BYTES_MAX = 16 * 1024 * 1024
 _FRESH_MODE = 0o600  # settings may hold keys
@@ -24,7 +24,7 @@ class ChangedMeanwhile(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class SettingsContent:
     """A settings file and its content; the content is None if the file does not exist."""
 
     path: Path  # the real path, links resolved
@@ -36,50 +36,50 @@ class Found:
         try:
             return (self.content or b"").decode()
         except UnicodeDecodeError:
-            raise LeftAlone("the file is not UTF-8") from None
+            raise NotChangeable("the file is not UTF-8") from None
 
 
-def read(path: Path) -> Found:
+def read_settings(path: Path) -> SettingsContent:
     """Read a file and follow links; raise LeftAlone if Maestro may not change the file."""
     try:
         real = Path(os.path.realpath(path))
         status = real.lstat()
     except FileNotFoundError:
-        return Found(real, None)
+        return SettingsContent(real, None)
     except OSError as error:
-        raise LeftAlone(f"the file cannot be read: {error.strerror}") from None
+        raise NotChangeable(f"the file cannot be read: {error.strerror}") from None
     if stat.S_ISLNK(status.st_mode):
-        raise LeftAlone("the links to the file form a circle")
+        raise NotChangeable("the links to the file form a circle")
     if not stat.S_ISREG(status.st_mode):
-        raise LeftAlone("it is not a regular file")
+        raise NotChangeable("it is not a regular file")
     if status.st_size > BYTES_MAX:
-        raise LeftAlone(f"the file is larger than {BYTES_MAX // 1024**2} MiB")
+        raise NotChangeable(f"the file is larger than {BYTES_MAX // 1024**2} MiB")
     try:
         content = real.read_bytes()
     except OSError as error:
-        raise LeftAlone(f"the file cannot be read: {error.strerror}") from None
-    return Found(real, content, stat.S_IMODE(status.st_mode))
+        raise NotChangeable(f"the file cannot be read: {error.strerror}") from None
+    return SettingsContent(real, content, stat.S_IMODE(status.st_mode))
 
 
-def write(found: Found, content: bytes) -> list[Path]:
+def write_settings(settings: SettingsContent, content: bytes) -> list[Path]:
     """Replace the content of a file; return the folders that were made for the file.
 
     A read-only file stays unchanged, also where the system would let Maestro replace the file.
     """
-    if found.content is not None and not found.mode & 0o222:
-        raise LeftAlone("the file is read-only")
-    folders = _make_folders(found.path.parent)
+    if settings.content is not None and not settings.mode & 0o222:
+        raise NotChangeable("the file is read-only")
+    folders = _make_folders(settings.path.parent)
     try:
-        _replace_file(found, content)
+        _replace_file(settings, content)
     except OSError as error:
-        raise LeftAlone(f"the file cannot be written: {error.strerror}") from None
+        raise NotChangeable(f"the file cannot be written: {error.strerror}") from None
     return folders
 
 
-def remove(found: Found) -> None:
+def remove_settings(settings: SettingsContent) -> None:
     """Remove a file that Maestro made."""
-    _require_unchanged(found)
-    found.path.unlink(missing_ok=True)
+    _require_unchanged(settings)
+    settings.path.unlink(missing_ok=True)
 
 
 def remove_folders(folders: list[Path]) -> None:
@@ -98,11 +98,11 @@ def _make_folders(folder: Path) -> list[Path]:
         try:
             path.mkdir(mode=0o700)
         except OSError as error:
-            raise LeftAlone(f"the folder {path} cannot be made: {error.strerror}") from None
+            raise NotChangeable(f"the folder {path} cannot be made: {error.strerror}") from None
     return missing
 
 
-def _replace_file(settings: Found, content: bytes) -> None:
+def _replace_file(settings: SettingsContent, content: bytes) -> None:
     descriptor, name = tempfile.mkstemp(prefix=f".{settings.path.name}.", dir=settings.path.parent)
     part = Path(name)
     try:
@@ -121,7 +121,7 @@ def _replace_file(settings: Found, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def _require_unchanged(settings: Found) -> None:
+def _require_unchanged(settings: SettingsContent) -> None:
     try:
         now: bytes | None = settings.path.read_bytes()
     except FileNotFoundError:

@@ -13,15 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from maestro import __version__
-from maestro.client import server_locks, start, thin
-from maestro.client.connect import data_health, entries, files, home_health, merging, place, programs, trust
-from maestro.client.connect.commands import Connecting
-from maestro.client.connect.entries import Scope, Target
-from maestro.client.connect.merging import LeftAlone
-from maestro.client.connect.place import say
-from maestro.client.connect.records import Records
+from maestro.client import main, server_locks, server_start
+from maestro.client.connect import (
+    context,
+    data_health,
+    entries,
+    files,
+    home_health,
+    installed_programs,
+    settings_text,
+    trust,
+)
+from maestro.client.connect.change_records import ConnectRecords
+from maestro.client.connect.commands import ToolConnection
+from maestro.client.connect.context import print_line
+from maestro.client.connect.entries import SettingsScope, SettingsTarget
+from maestro.client.connect.settings_text import NotChangeable
 from maestro.system import private_home
-from maestro.tools.hooks import known
+from maestro.tools import hook_registry
 
 _LOG = "hooks.log"
 _RECENT_SECONDS = 24 * 3600
@@ -29,27 +38,27 @@ _EVENTS_SHOWN = 4
 
 
 @dataclass
-class Problem:
+class DoctorProblem:
     """A problem and its remedy."""
 
-    what: str
+    text: str
     remedy: str = ""
     tool: str = ""
-    scope: Scope | None = None  # a new connection of the tool in this scope repairs the problem
+    scope: SettingsScope | None = None  # a new connection of the tool in this scope repairs the problem
     starts_server: bool = False
     clears_log: bool = False
     opens_home: bool = False  # other users can reach the data directory
 
 
 @dataclass
-class Findings:
+class DoctorFindings:
     """The report of the doctor."""
 
     lines: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[DoctorProblem] = field(default_factory=list)
 
 
-def run(arguments: list[str]) -> int:
+def run_doctor(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="maestro doctor", description="Report problems, and repair them.")
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--fix", action="store_true", help="repair the problems that Maestro can repair")
@@ -59,44 +68,44 @@ def run(arguments: list[str]) -> int:
     )
     chosen = parser.parse_args(arguments)
     if chosen.compact:
-        place.require_person("compacts the database")
-        start.become("--compact")
-    findings = look()
+        context.require_person("compacts the database")
+        server_start.become_server("--compact")
+    findings = collect_findings()
     if chosen.json:
-        say(_as_json(findings))
+        print_line(_as_json(findings))
     else:
         findings = _print_findings(findings, mends=chosen.fix)
     return 1 if findings.problems else 0
 
 
-def _print_findings(findings: Findings, *, mends: bool) -> Findings:
+def _print_findings(findings: DoctorFindings, *, mends: bool) -> DoctorFindings:
     """Print the findings, repair the problems if `mends`, and return the findings after that."""
     for line in findings.lines:
-        say(line)
+        print_line(line)
     if mends and findings.problems:
-        place.require_person("mends settings")
+        context.require_person("mends settings")
         _repair(findings.problems)
-        findings = look()
-        say()
-        say("after the repair:")
-    say("" if findings.problems else "nothing is wrong")
+        findings = collect_findings()
+        print_line()
+        print_line("after the repair:")
+    print_line("" if findings.problems else "nothing is wrong")
     for problem in findings.problems:
-        say(f"! {problem.what}" + (f"\n  {problem.remedy}" if problem.remedy else ""))
+        print_line(f"! {problem.text}" + (f"\n  {problem.remedy}" if problem.remedy else ""))
     return findings
 
 
-def _as_json(findings: Findings) -> str:
-    problems = [{"problem": problem.what, "remedy": problem.remedy} for problem in findings.problems]
+def _as_json(findings: DoctorFindings) -> str:
+    problems = [{"problem": problem.text, "remedy": problem.remedy} for problem in findings.problems]
     return json.dumps({"findings": [line.strip() for line in findings.lines], "problems": problems})
 
 
-def look() -> Findings:
+def collect_findings() -> DoctorFindings:
     """Check all parts and return the findings; change nothing."""
-    findings = Findings()
+    findings = DoctorFindings()
     _check_home(findings)
     _check_server(findings)
     _check_data(findings)
-    answer = place.ask("hooks")
+    answer = context.ask_server("hooks")
     fired = {(hook["tool"], hook["event"]): hook for hook in (answer or {}).get("hooks", [])}
     for tool in entries.TOOLS:
         _check_tool(tool, fired, findings)
@@ -104,53 +113,57 @@ def look() -> Findings:
     return findings
 
 
-def _check_home(findings: Findings) -> None:
-    exposed = private_home.find_exposed(place.home())
-    for text, remedy in home_health.describe(exposed):
-        findings.problems.append(Problem(text, remedy, opens_home=True))
+def _check_home(findings: DoctorFindings) -> None:
+    exposed = private_home.find_exposed(context.data_directory())
+    for text, remedy in home_health.describe_exposed(exposed):
+        findings.problems.append(DoctorProblem(text, remedy, opens_home=True))
 
 
-def _check_server(findings: Findings) -> None:
-    findings.lines.append(f"maestro   {__version__}, {entries.this_program().program}")
-    status = place.ask("status")
-    silent_pid = server_locks.server_pid(place.home()) if status is None else None
+def _check_server(findings: DoctorFindings) -> None:
+    findings.lines.append(f"maestro   {__version__}, {entries.maestro_command().program}")
+    status = context.ask_server("status")
+    silent_pid = server_locks.server_pid(context.data_directory()) if status is None else None
     if silent_pid is not None:
-        findings.lines.append(f"server    pid {silent_pid}, does not answer; data in {place.home()}")
+        findings.lines.append(f"server    pid {silent_pid}, does not answer; data in {context.data_directory()}")
         findings.problems.append(
-            Problem(f"the server (pid {silent_pid}) does not answer", "maestro down; maestro up")
+            DoctorProblem(f"the server (pid {silent_pid}) does not answer", "maestro down; maestro up")
         )
         return
     if status is None:
-        findings.lines.append(f"server    does not run; data in {place.home()}")
+        findings.lines.append(f"server    does not run; data in {context.data_directory()}")
         remedy = "start a server: maestro up; hooks do not start a server, and agents work without Maestro meanwhile"
-        findings.problems.append(Problem("no server runs", remedy, starts_server=True))
+        findings.problems.append(DoctorProblem("no server runs", remedy, starts_server=True))
         return
     findings.lines.append(
         f"server    {status['version']}, pid {status['pid']}, {status['url']}, data in {status['home']}"
     )
     if status["version"] != __version__:
         findings.problems.append(
-            Problem(f"the server has version {status['version']}, the client {__version__}", "maestro down")
+            DoctorProblem(f"the server has version {status['version']}, the client {__version__}", "maestro down")
         )
 
 
-def _check_data(findings: Findings) -> None:
-    lines, problems = data_health.describe()
+def _check_data(findings: DoctorFindings) -> None:
+    lines, problems = data_health.check_data()
     findings.lines += lines
-    findings.problems += [Problem(text, data_health.REMEDY) for text in problems]
+    findings.problems += [DoctorProblem(text, data_health.REMEDY) for text in problems]
 
 
-def _check_tool(tool: str, fired: dict[tuple[str, str], Any], findings: Findings) -> None:
-    program = programs.find(tool)
+def _check_tool(tool: str, fired: dict[tuple[str, str], Any], findings: DoctorFindings) -> None:
+    program = installed_programs.find_program(tool)
     if program is None:
         findings.lines.append(f"{tool:<9} not found")
         connected = list(_find_connections(tool))
         if connected:
-            findings.problems.append(Problem(f"{tool} is connected, but not found in PATH"))
+            findings.problems.append(DoctorProblem(f"{tool} is connected, but not found in PATH"))
         return
-    tested = "" if program.version == programs.TRIED[tool] else f" (tested with {programs.TRIED[tool]})"
+    tested = (
+        ""
+        if program.version == installed_programs.TESTED_VERSIONS[tool]
+        else f" (tested with {installed_programs.TESTED_VERSIONS[tool]})"
+    )
     findings.lines.append(f"{tool:<9} {program.version or 'of an unknown version'}{tested}, {program.path}")
-    findings.lines.append(f"          can: {programs.ABILITIES[tool]}")
+    findings.lines.append(f"          can: {installed_programs.ABILITIES[tool]}")
     connected = list(_find_connections(tool))
     if not connected:
         findings.lines.append(f"          not connected: maestro connect {tool}")
@@ -162,32 +175,36 @@ def _check_tool(tool: str, fired: dict[tuple[str, str], Any], findings: Findings
     findings.lines.extend(f"          {line}" for line in _describe_fired(tool, fired, findings))
 
 
-def _find_connections(tool: str) -> Iterator[tuple[Scope, list[Target]]]:
+def _find_connections(tool: str) -> Iterator[tuple[SettingsScope, list[SettingsTarget]]]:
     """Yield the scopes whose settings have, or had, entries of Maestro."""
-    records = Records(place.home())
-    for scope in Scope:
-        targets = entries.targets(tool, scope, entries.this_program(), directory=place.project())
-        if any(records.get(target.path) is not None or _hook_events(target) for target in targets):
+    records = ConnectRecords(context.data_directory())
+    for scope in SettingsScope:
+        targets = entries.settings_targets(
+            tool, scope, entries.maestro_command(), directory=context.project_directory()
+        )
+        if any(records.find_record(target.path) is not None or _hook_events(target) for target in targets):
             yield scope, targets
 
 
-def _hook_events(target: Target) -> set[str]:
+def _hook_events(target: SettingsTarget) -> set[str]:
     try:
-        return merging.present(target, files.read(target.path).text)[0]
-    except LeftAlone:
+        return settings_text.present_entries(target, files.read_settings(target.path).text)[0]
+    except NotChangeable:
         return set()
 
 
-def _check_connection(tool: str, scope: Scope, targets: list[Target], findings: Findings) -> None:
+def _check_connection(
+    tool: str, scope: SettingsScope, targets: list[SettingsTarget], findings: DoctorFindings
+) -> None:
     """Check that the settings of one scope hold all of Maestro's entries."""
-    remedy = f"maestro connect {tool}" + ("" if scope is Scope.USER else f" --scope {scope.value}")
+    remedy = f"maestro connect {tool}" + ("" if scope is SettingsScope.USER else f" --scope {scope.value}")
     broken: list[str] = []
     events: set[str] = set()
     for target in targets:
         try:
-            text = files.read(target.path).text
-            present, mcp = merging.present(target, text)
-        except LeftAlone as reason:
+            text = files.read_settings(target.path).text
+            present, mcp = settings_text.present_entries(target, text)
+        except NotChangeable as reason:
             broken.append(f"{target.path}: {reason}")
             continue
         events |= present
@@ -199,12 +216,12 @@ def _check_connection(tool: str, scope: Scope, targets: list[Target], findings: 
             f"{target.path}: the program {gone} does not exist" for gone in _missing_programs(target, text, mcp)
         ]
     findings.lines.append(f"          connected ({scope.value}): {len(events)} hooks")
-    findings.problems += [Problem(f"{tool}: {text}", remedy, tool, scope) for text in broken]
+    findings.problems += [DoctorProblem(f"{tool}: {text}", remedy, tool, scope) for text in broken]
 
 
-def _missing_programs(target: Target, text: str, mcp: Any) -> list[str]:
+def _missing_programs(target: SettingsTarget, text: str, mcp: Any) -> list[str]:
     """Return the programs that the settings name and that do not exist."""
-    named = {_program_in(command) for command in merging.commands(text)} if target.hooks else set()
+    named = {_program_in(command) for command in settings_text.hook_commands(text)} if target.hooks else set()
     if isinstance(mcp, dict) and isinstance(mcp.get("command"), str):
         named.add(mcp["command"])
     return sorted(program for program in named if program.startswith("/") and not Path(program).exists())
@@ -214,17 +231,19 @@ def _program_in(command: str) -> str:
     return next((part for part in shlex.split(command) if "=" not in part), "")
 
 
-def _check_review(program: str, findings: Findings) -> None:
-    hooks = trust.ask(program, place.project())
+def _check_review(program: str, findings: DoctorFindings) -> None:
+    hooks = trust.ask_codex(program, context.project_directory())
     unreviewed = [hook.event for hook in hooks or () if not hook.is_trusted]
     if unreviewed:
         text = f"codex does not run {len(unreviewed)} hooks, because you have not reviewed them"
-        findings.problems.append(Problem(text, "start codex and review the hooks, or: maestro connect codex --trust"))
+        findings.problems.append(
+            DoctorProblem(text, "start codex and review the hooks, or: maestro connect codex --trust")
+        )
 
 
-def _describe_fired(tool: str, fired: dict[tuple[str, str], Any], findings: Findings) -> Iterator[str]:
+def _describe_fired(tool: str, fired: dict[tuple[str, str], Any], findings: DoctorFindings) -> Iterator[str]:
     """Yield lines about the times at which the hooks fired, the newest first; add recent problems to `findings`."""
-    hooks = {event: fired.get((tool, event)) for event in known.DIALECTS[tool].events}
+    hooks = {event: fired.get((tool, event)) for event in hook_registry.DIALECTS[tool].events}
     times = {event: _timestamp(hook["fired_at"]) for event, hook in hooks.items() if hook and hook["fired_at"]}
     newest = sorted(times, key=lambda event: times[event], reverse=True)
     recent = [f"{event} {_format_age(time.time() - times[event])}" for event in newest[:_EVENTS_SHOWN]]
@@ -238,10 +257,10 @@ def _describe_fired(tool: str, fired: dict[tuple[str, str], Any], findings: Find
             findings.lines.append(f"          {event}, {when}: {hook['problem']}")
 
 
-def _check_log(findings: Findings) -> None:
+def _check_log(findings: DoctorFindings) -> None:
     """Report the hooks that got no answer: the client logs these hooks in a file, because no server ran."""
     try:
-        lines = (place.home() / _LOG).read_text(errors="replace").splitlines()
+        lines = (context.data_directory() / _LOG).read_text(errors="replace").splitlines()
     except OSError:
         return
     recent = [parts for line in lines if len(parts := line.split("\t")) == 3 and _is_recent(parts[0])]
@@ -250,20 +269,20 @@ def _check_log(findings: Findings) -> None:
         count = "1 hook" if len(recent) == 1 else f"{len(recent)} hooks"
         text = f"{count} got no answer in the last day; the last: {hook}, {_format_age(time.time() - int(at))}: {why}"
         remedy = "the agents went on without an answer; `maestro doctor --fix` deletes these log lines"
-        findings.problems.append(Problem(text, remedy, clears_log=True))
+        findings.problems.append(DoctorProblem(text, remedy, clears_log=True))
 
 
-def _repair(problems: list[Problem]) -> None:
+def _repair(problems: list[DoctorProblem]) -> None:
     if any(problem.opens_home for problem in problems):
-        home_health.mend(place.home())
-    if any(problem.starts_server for problem in problems) and place.start_server():
-        say("started the server")
+        home_health.close_home(context.data_directory())
+    if any(problem.starts_server for problem in problems) and context.start_server():
+        print_line("started the server")
     broken = [(problem.tool, problem.scope) for problem in problems if problem.scope is not None]
     for tool, scope in dict.fromkeys(broken):
         if scope is not None:
-            Connecting(tool, scope).run(trusts=False)
+            ToolConnection(tool, scope).connect_tool(trusts=False)
     if any(problem.clears_log for problem in problems):
-        Path(thin.home(), _LOG).unlink(missing_ok=True)
+        Path(main.data_directory(), _LOG).unlink(missing_ok=True)
 
 
 def _is_recent(at: str) -> bool:

@@ -12,7 +12,7 @@ _SECONDS_MAX = 15
 
 
 @dataclass(frozen=True)
-class Tried:
+class HookTest:
     """The result of one test hook."""
 
     event: str
@@ -20,7 +20,7 @@ class Tried:
     problem: str = ""
 
 
-def fire(command: str, directory: Path) -> Tried:
+def run_hook(command: str, directory: Path) -> HookTest:
     """Run one hook. The payload marks the hook as a test, which has no effect in the server."""
     event = command.rsplit(" ", 1)[-1]
     payload = json.dumps({"maestro_test": "connect", "hook_event_name": event, "cwd": str(directory)})
@@ -35,15 +35,15 @@ def fire(command: str, directory: Path) -> Tried:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Tried(event, _SECONDS_MAX * 1000, f"no answer within {_SECONDS_MAX} s")
+        return HookTest(event, _SECONDS_MAX * 1000, f"no answer within {_SECONDS_MAX} s")
     milliseconds = (time.perf_counter() - began) * 1000
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        return Tried(event, milliseconds, f"exit code {done.returncode}: {lines[-1] if lines else ''}")
+        return HookTest(event, milliseconds, f"exit code {done.returncode}: {lines[-1] if lines else ''}")
     try:
         answer = json.loads(done.stdout or b"{}")
     except ValueError:
         answer = {}
     if not isinstance(answer, dict) or (answer.get("maestro"), answer.get("event")) != ("ok", event):
-        return Tried(event, milliseconds, "the server did not answer; for the reason run: maestro doctor")
-    return Tried(event, milliseconds)
+        return HookTest(event, milliseconds, "the server did not answer; for the reason run: maestro doctor")
+    return HookTest(event, milliseconds)

@@ -14,18 +14,18 @@ from typing import Any
 _HEADER = re.compile(r"[ \t]*\[")
 
 
-class Unreadable(Exception):
+class UneditableToml(Exception):
     """The text is not TOML, or cannot be changed without a change of other data."""
 
 
-def read(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Unreadable(str(error) or "the TOML is nested too deeply") from None
+        raise UneditableToml(str(error) or "the TOML is nested too deeply") from None
 
 
-def find(data: Mapping[str, Any], keys: Sequence[str]) -> Any:
+def find_value(data: Mapping[str, Any], keys: Sequence[str]) -> Any:
     """Return the value under a path of keys; None if the path does not exist."""
     value: Any = data
     for key in keys:
@@ -35,9 +35,9 @@ def find(data: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return value
 
 
-def add(text: str, keys: Sequence[str], table: Mapping[str, Any]) -> str:
+def add_table(text: str, keys: Sequence[str], table: Mapping[str, Any]) -> str:
     """Return the text with a table at the end; raise Unreadable if the table cannot be added."""
-    before = read(text)
+    before = parse_toml(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [
         f"[{_format_keys(keys)}]",
@@ -49,10 +49,10 @@ def add(text: str, keys: Sequence[str], table: Mapping[str, Any]) -> str:
     return new_text
 
 
-def remove(text: str, keys: Sequence[str]) -> str:
+def remove_table(text: str, keys: Sequence[str]) -> str:
     """Return the text without a table; raise Unreadable if the table has no header line of its own."""
-    before = read(text)
-    if find(before, keys) is None:
+    before = parse_toml(text)
+    if find_value(before, keys) is None:
         return text
     expected = _remove_table(before, keys)
     lines = text.splitlines(keepends=True)
@@ -61,10 +61,10 @@ def remove(text: str, keys: Sequence[str]) -> str:
             new_text = _remove_lines(lines, begin)
             try:
                 _require_data(new_text, expected)
-            except Unreadable:
+            except UneditableToml:
                 continue  # the line is part of a string that only looks like the header
             return new_text
-    raise Unreadable(f"[{_format_keys(keys)}] has no header line of its own")
+    raise UneditableToml(f"[{_format_keys(keys)}] has no header line of its own")
 
 
 def _remove_lines(lines: list[str], begin: int) -> str:
@@ -94,8 +94,8 @@ def _header_keys(line: str) -> list[str] | None:
 
 
 def _require_data(text: str, expected: dict[str, Any]) -> None:
-    if read(text) != expected:
-        raise Unreadable("the change would also change other data")
+    if parse_toml(text) != expected:
+        raise UneditableToml("the change would also change other data")
 
 
 def _add_table(data: dict[str, Any], keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _add_table(data: dict[str, Any], keys: Sequence[str], table: dict[str, Any])
         return table
     inner = data.get(keys[0], {})
     if not isinstance(inner, dict):
-        raise Unreadable(f"{keys[0]} in the file is not a table")
+        raise UneditableToml(f"{keys[0]} in the file is not a table")
     return {**data, keys[0]: _add_table(inner, keys[1:], table)}
 
 

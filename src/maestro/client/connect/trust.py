@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from maestro import __version__
-from maestro.client.connect.entries import is_ours
+from maestro.client.connect.entries import is_maestro_hook
 
 _SECONDS_MAX = 20.0
 
 
 @dataclass(frozen=True)
-class Reviewed:
+class ListedHook:
     """One of Maestro's hooks, as codex lists it."""
 
     key: str
@@ -28,7 +28,7 @@ class Reviewed:
     is_trusted: bool
 
 
-def ask(program: str, directory: Path) -> list[Reviewed] | None:
+def ask_codex(program: str, directory: Path) -> list[ListedHook] | None:
     """Return Maestro's hooks as codex finds them from a directory; None if codex does not answer."""
     command = [program, "app-server"]
     client = {"clientInfo": {"name": "maestro", "version": __version__}}
@@ -74,13 +74,13 @@ def _list_hooks(codex: subprocess.Popen[bytes], requests: list[dict[str, Any]]) 
     return None
 
 
-def _reviewed_hooks(result: Any) -> list[Reviewed] | None:
+def _reviewed_hooks(result: Any) -> list[ListedHook] | None:
     try:
         hooks = [hook for listing in result["data"] for hook in listing["hooks"]]
         return [
-            Reviewed(hook["key"], hook["eventName"], hook["currentHash"], hook["trustStatus"] == "trusted")
+            ListedHook(hook["key"], hook["eventName"], hook["currentHash"], hook["trustStatus"] == "trusted")
             for hook in hooks
-            if is_ours(hook.get("command"))
+            if is_maestro_hook(hook.get("command"))
         ]
     except (KeyError, TypeError):
         return None

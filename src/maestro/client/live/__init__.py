@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 
-from maestro.client import thin
+from maestro.client import main
 
 _VIEWS = {"attach": "attach", "down": "down", "logs": "logs", "run": "run", "save": "save"}
 
@@ -18,8 +18,8 @@ def run(handed: bytes) -> int:
     facts = json.loads(handed)
     view = _VIEWS.get(facts.pop("do"))
     if view is None:
-        raise thin.Ended(
-            thin.FAILED,
+        raise main.CommandEnded(
+            main.FAILED,
             "the server asks for a view that this client does not know; compare the versions: maestro doctor",
         )
     return int(importlib.import_module(f"maestro.client.live.{view}").run(**facts))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from maestro.client import thin
+from maestro.client import main
 
 
-def answer(words: list[str]) -> tuple[int, bytes, bytes]:
+def run_command(arguments: list[str]) -> tuple[int, bytes, bytes]:
     """Return the exit code, the output and the errors of a command."""
     try:
-        sock = thin.connect(thin.socket_path())
+        sock = main.connect_to_server(main.socket_path())
     except OSError as error:
-        raise thin.Ended(thin.NO_SERVER, f"no server answers: {error.strerror}") from None
-    exchange = thin.Exchange(sock)
-    exchange.send(b"R", thin.request(words))
+        raise main.CommandEnded(main.NO_SERVER, f"no server answers: {error.strerror}") from None
+    exchange = main.FrameExchange(sock)
+    exchange.send_frame(b"R", main.request_payload(arguments))
     output = {b"O": b"", b"E": b""}
     while True:
         kind, payload = exchange.next_frame()

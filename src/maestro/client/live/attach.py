@@ -9,9 +9,9 @@ import selectors
 import signal
 import time
 
-from maestro.client import thin
+from maestro.client import main
 from maestro.client.live import terminal
-from maestro.client.live.link import Link
+from maestro.client.live.link import RunnerLink
 
 _CHUNK = 1 << 16
 _RETRY_SECONDS = 2.0
@@ -25,19 +25,19 @@ _DRAWS = re.compile(rb"\x1b\[(?![\d;:]*m|\d*K|\?[\d;]*[hl])|\x1b[78cDM]")
 def run(*, folder: str, name: str, read_only: bool, detach_key: str) -> int:
     """Attach until the person leaves or the program ends."""
     try:
-        link = Link(folder)
+        link = RunnerLink(folder)
     except OSError:
-        raise thin.Ended(
-            thin.FAILED, f"the runner of {name} does not answer\nsee: maestro session explain {name}"
+        raise main.CommandEnded(
+            main.FAILED, f"the runner of {name} does not answer\nsee: maestro session explain {name}"
         ) from None
     leave = "-".join((detach_key[:-2].capitalize(), detach_key[-1]))
     state = "watching" if read_only else "attached to"
-    thin.put(2, os.fsencode(f"[{state} {name}; {leave} detaches, the session goes on]\n"))
-    view = _AttachedTerminal(link, folder, name, read_only=read_only, key=Key(detach_key))
-    return terminal.lend(view.run, title=f"{name} ({leave} detaches)")
+    main.write_all(2, os.fsencode(f"[{state} {name}; {leave} detaches, the session goes on]\n"))
+    view = _AttachedTerminal(link, folder, name, read_only=read_only, key=DetachKey(detach_key))
+    return terminal.lend_terminal(view.run, title=f"{name} ({leave} detaches)")
 
 
-class Key:
+class DetachKey:
     """The key that detaches, in each of the forms in which terminals send it."""
 
     def __init__(self, spelt: str) -> None:
@@ -46,7 +46,7 @@ class Key:
         forms = [re.escape(bytes([code & 0x1F])), rb"\x1b\[%d;5(?::1)?u" % code, rb"\x1b\[27;5;%d~" % code]
         self._pattern = re.compile(b"|".join(forms))
 
-    def before(self, typed: bytes) -> bytes | None:
+    def bytes_before(self, typed: bytes) -> bytes | None:
         """Return the bytes typed before the key; None if the key was not typed."""
         match = self._pattern.search(typed)
         return typed[: match.start()] if match else None
@@ -55,7 +55,7 @@ class Key:
 class _AttachedTerminal:
     """The person's terminal, attached to one session."""
 
-    def __init__(self, link: Link, folder: str, name: str, *, read_only: bool, key: Key) -> None:
+    def __init__(self, link: RunnerLink, folder: str, name: str, *, read_only: bool, key: DetachKey) -> None:
         self._link = link
         self._folder = folder
         self._name = name
@@ -112,13 +112,13 @@ class _AttachedTerminal:
     def _attach(self) -> None:
         """Attach: send the size first, which lets the picture fit, then ask for the present screen."""
         self._send_size()
-        self._link.ask(do="attach", read_only=self._read_only)
+        self._link.send_request(do="attach", read_only=self._read_only)
         self._is_first_output = True
 
     def _send_size(self) -> None:
         self._resized = False
         if not self._read_only:
-            self._send_frame(b"Z", b"%d %d" % terminal.size())
+            self._send_frame(b"Z", b"%d %d" % terminal.terminal_size())
 
     def _pass_on_typed(self) -> bool:
         """Pass on typed bytes; return False if the person typed the key that detaches."""
@@ -128,7 +128,7 @@ class _AttachedTerminal:
             data = b""
         if not data:
             return False
-        before = self._key.before(data)
+        before = self._key.bytes_before(data)
         rest = data if before is None else before
         if rest and not self._read_only:
             self._send_frame(b"D", rest)
@@ -136,16 +136,16 @@ class _AttachedTerminal:
 
     def _send_frame(self, kind: bytes, payload: bytes) -> None:
         with contextlib.suppress(OSError):  # the next read notices that the runner is gone
-            self._link.say(kind, payload)
+            self._link.send_frame(kind, payload)
 
     def _show_frames(self) -> terminal.Ending | None:
         """Show the program's output; return an ending if the program has ended."""
         try:
-            for kind, payload in self._link.frames():
+            for kind, payload in self._link.receive_frames():
                 if kind == b"O" and self._is_first_output:
                     self._is_first_output = False
                     self._draws = bool(_DRAWS.search(payload))
-                    self._show(payload, drawn(payload, rows=terminal.size()[1]))
+                    self._show(payload, adapt_picture(payload, rows=terminal.terminal_size()[1]))
                 elif kind == b"O":
                     self._show(payload, payload)
                 elif kind == b"X":
@@ -157,7 +157,7 @@ class _AttachedTerminal:
     def _show(self, payload: bytes, as_drawn: bytes) -> None:
         self._on_other_screen = is_on_other_screen(self._last_bytes + payload, self._on_other_screen)
         self._last_bytes = payload[-_SEQUENCE_BYTES:]
-        thin.put(1, as_drawn)
+        main.write_all(1, as_drawn)
 
     def _reconnect(self) -> terminal.Ending | None:
         """Reconnect after a lost connection: this terminal was too slow, or the runner is gone."""
@@ -165,7 +165,7 @@ class _AttachedTerminal:
         ends = time.monotonic() + _RETRY_SECONDS
         while time.monotonic() < ends:
             try:
-                self._link = Link(self._folder)
+                self._link = RunnerLink(self._folder)
                 self._attach()
             except OSError:
                 time.sleep(_PAUSE_SECONDS)
@@ -175,7 +175,7 @@ class _AttachedTerminal:
 
     def _ending_without_runner(self) -> terminal.Ending:
         self._move_below_drawing()
-        return thin.FAILED, f"the runner of {self._name} is gone\nsee: maestro session explain {self._name}"
+        return main.FAILED, f"the runner of {self._name} is gone\nsee: maestro session explain {self._name}"
 
     def _ending_for_person(self, how: str, more: str = "") -> terminal.Ending:
         self._move_below_drawing()
@@ -184,10 +184,10 @@ class _AttachedTerminal:
 
     def _move_below_drawing(self) -> None:
         """Move the cursor below the drawing, for the last message."""
-        with contextlib.suppress(thin.Ended):
+        with contextlib.suppress(main.CommandEnded):
             if self._on_other_screen:
-                thin.put(1, terminal.LEAVE_OTHER_SCREEN)
-            thin.put(1, b"\x1b[999;1H\r\n" if self._draws and not self._on_other_screen else b"\r\n")
+                main.write_all(1, terminal.LEAVE_OTHER_SCREEN)
+            main.write_all(1, b"\x1b[999;1H\r\n" if self._draws and not self._on_other_screen else b"\r\n")
 
 
 def is_on_other_screen(shown: bytes, before: bool = False) -> bool:
@@ -197,7 +197,7 @@ def is_on_other_screen(shown: bytes, before: bool = False) -> bool:
     return before
 
 
-def drawn(picture: bytes, *, rows: int) -> bytes:
+def adapt_picture(picture: bytes, *, rows: int) -> bytes:
     """Return a picture for a terminal with other text: below the text, or on a cleared screen."""
     if is_on_other_screen(picture):
         return picture

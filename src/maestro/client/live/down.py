@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from maestro.client import server_locks, thin
+from maestro.client import main, server_locks
 
 _SECONDS_MAX = 20.0  # longer than a server waits for its last commands
 _LOOK_SECONDS = 0.02
@@ -19,9 +19,9 @@ def run(*, home: str, pid: int, said: str) -> int:
     ends = time.monotonic() + _SECONDS_MAX
     while home and server_locks.server_pid(Path(home)) == pid:
         if time.monotonic() > ends:
-            raise thin.Ended(thin.FAILED, _remedy(Path(home), pid))
+            raise main.CommandEnded(main.FAILED, _remedy(Path(home), pid))
         time.sleep(_LOOK_SECONDS)
-    thin.put(1, said.encode())
+    main.write_all(1, said.encode())
     return 0
 
 

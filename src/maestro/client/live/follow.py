@@ -7,22 +7,22 @@ import time
 
 import msgspec
 
-from maestro.client import thin
+from maestro.client import main
 from maestro.operations.runs import RunView
 
 _PAUSE_SECONDS = 0.5
 _HEAD = 5
 
 
-class Refused(Exception):
+class RunRefused(Exception):
     """The server refuses to show the run."""
 
-    def __init__(self, code: int, said: str) -> None:
+    def __init__(self, code: int, message: str) -> None:
         self.code = code
-        self.said = said
+        self.message = message
 
 
-class Following:
+class RunFollower:
     """A connection that follows one run. `view` is the last known state of the run."""
 
     def __init__(self, run_id: str) -> None:
@@ -39,19 +39,19 @@ class Following:
         """Return the descriptor to wait for; -1 while no server answers."""
         return self._sock.fileno() if self._sock else -1
 
-    def connect(self) -> None:
+    def connect_if_due(self) -> None:
         """Connect and send the request, unless a connection exists or the pause is not over."""
         if self._sock is not None or time.monotonic() < self._again_at:
             return
         self._in = self._line = self._err = b""
         try:
-            self._sock = thin.connect(thin.socket_path())
-            self._sock.send(thin.frame(b"R", thin.request(self._arguments)))
+            self._sock = main.connect_to_server(main.socket_path())
+            self._sock.send(main.encode_frame(b"R", main.request_payload(self._arguments)))
             self._sock.setblocking(False)
         except OSError:
             self._close_after_loss()
 
-    def take(self) -> list[RunView]:
+    def receive_views(self) -> list[RunView]:
         """Read and return new states of the run; empty after a partial frame or the end of the connection.
 
         Raise Refused if the server does not know the run.
@@ -82,7 +82,7 @@ class Following:
             elif kind == b"E":
                 self._err += payload
             elif kind == b"X" and int(payload) and not views and self.view is None:
-                raise Refused(int(payload), self._err.decode(errors="replace").strip())
+                raise RunRefused(int(payload), self._err.decode(errors="replace").strip())
         if views:
             self.view, self.away_since = views[-1], None
         return views

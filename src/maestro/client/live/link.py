@@ -13,7 +13,7 @@ _CHUNK = 1 << 16
 _SECONDS_MAX = 10.0
 
 
-class Link:
+class RunnerLink:
     """A connection to a runner. Every method raises OSError if the runner is gone or has closed the connection."""
 
     def __init__(self, folder: str) -> None:
@@ -34,12 +34,12 @@ class Link:
     def fileno(self) -> int:
         return self._sock.fileno()
 
-    def say(self, kind: bytes, payload: bytes) -> None:
+    def send_frame(self, kind: bytes, payload: bytes) -> None:
         self._sock.sendall(kind + len(payload).to_bytes(4, "big") + payload)
 
-    def ask(self, **request: Any) -> dict[str, Any]:
+    def send_request(self, **request: Any) -> dict[str, Any]:
         """Send a request and return its answer; drop the frames that come before the answer."""
-        self.say(b"Q", json.dumps(request).encode())
+        self.send_frame(b"Q", json.dumps(request).encode())
         while True:
             for kind, payload in self._take_frames(1):
                 if kind == b"A":
@@ -47,7 +47,7 @@ class Link:
                     return answer
             self._receive()
 
-    def frames(self) -> list[tuple[bytes, bytes]]:
+    def receive_frames(self) -> list[tuple[bytes, bytes]]:
         """Return the received frames; wait for at least one frame. Raise OSError at the end of the connection."""
         frames = self._take_frames()
         while not frames:

@@ -8,9 +8,9 @@ import select
 from collections import deque
 from collections.abc import Iterator
 
-from maestro.client import thin
-from maestro.client.live.link import Link
-from maestro.text.terminal_text import Lines
+from maestro.client import main
+from maestro.client.live.link import RunnerLink
+from maestro.text.terminal_text import TerminalLines
 
 _FILES = ("transcript-older.cast", "transcript.cast")
 _QUIET_SECONDS = 0.3  # after this time an unfinished line is printed: the line may be a question
@@ -19,48 +19,48 @@ _CHUNK = 1 << 20
 
 def run(*, folder: str, name: str, tail: int | None, limit: int, json: bool, color: bool) -> int:
     """Print the end of the transcript, and everything after it, until the program ends."""
-    transcript = Transcript(folder)
-    printer: _Printer = _EventPrinter() if json else _TextPrinter(Lines(color=color))
+    transcript = TranscriptReader(folder)
+    printer: _Printer = _EventPrinter() if json else _TextPrinter(TerminalLines(color=color))
     printer.print_start(transcript, tail=tail, limit=limit)
     try:
         code = _follow_transcript(folder, transcript, printer)
     except KeyboardInterrupt:
-        return thin.INTERRUPTED
-    thin.put(1, printer.format_end())
+        return main.INTERRUPTED
+    main.write_all(1, printer.format_end())
     if code is None:
-        thin.put(2, os.fsencode(f"[{name} does not run any more]\n"))
+        main.write_all(2, os.fsencode(f"[{name} does not run any more]\n"))
     else:
-        thin.put(2, os.fsencode(f"[{name} has ended with exit code {code}]\n"))
+        main.write_all(2, os.fsencode(f"[{name} has ended with exit code {code}]\n"))
     return 0
 
 
-def _follow_transcript(folder: str, transcript: Transcript, printer: _Printer) -> int | None:
+def _follow_transcript(folder: str, transcript: TranscriptReader, printer: _Printer) -> int | None:
     """Print new events until the program ends; return its exit code, or None if unknown.
 
     The runner only reports that the transcript has grown; the text is in the file.
     """
     try:
-        link = Link(folder)
-        link.ask(do="watch")
+        link = RunnerLink(folder)
+        link.send_request(do="watch")
     except OSError:
         link = None
     while link is not None:
-        thin.put(1, printer.format_events(transcript.more()))
+        main.write_all(1, printer.format_events(transcript.new_events()))
         while not (link.has_more or select.select([link], [], [], _QUIET_SECONDS if printer.waits else None)[0]):
-            thin.put(1, printer.format_unfinished())
+            main.write_all(1, printer.format_unfinished())
         try:
-            ended = next((payload for kind, payload in link.frames() if kind == b"X"), None)
+            ended = next((payload for kind, payload in link.receive_frames() if kind == b"X"), None)
         except OSError:
             link.close()
             return _follow_transcript(folder, transcript, printer)  # this reader was too slow, or the runner is gone
         if ended is not None:
-            thin.put(1, printer.format_events(transcript.more()))
+            main.write_all(1, printer.format_events(transcript.new_events()))
             return int(ended)
-    thin.put(1, printer.format_events(transcript.more()))
+    main.write_all(1, printer.format_events(transcript.new_events()))
     return transcript.exit_code
 
 
-class Transcript:
+class TranscriptReader:
     """Read the two files of a transcript as one text, also while the runner starts a new file."""
 
     def __init__(self, folder: str) -> None:
@@ -71,7 +71,7 @@ class Transcript:
         self._part = b""
         self._waiting = [file for file in map(self._open_file, _FILES) if file >= 0]
 
-    def more(self) -> Iterator[list[object]]:
+    def new_events(self) -> Iterator[list[object]]:
         """Yield the events that were written since the last call: [seconds, kind, text]."""
         while True:
             if self._file < 0 and not self._open_next_file():
@@ -125,7 +125,7 @@ class _Printer:
 
     waits = False
 
-    def print_start(self, transcript: Transcript, *, tail: int | None, limit: int) -> None: ...
+    def print_start(self, transcript: TranscriptReader, *, tail: int | None, limit: int) -> None: ...
 
     def format_events(self, events: Iterator[list[object]]) -> bytes:
         raise NotImplementedError
@@ -140,39 +140,39 @@ class _Printer:
 class _TextPrinter(_Printer):
     """Print a transcript as lines of text."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: TerminalLines) -> None:
         self._lines = lines
 
-    def print_start(self, transcript: Transcript, *, tail: int | None, limit: int) -> None:
-        text = "".join(str(event[2]) for event in transcript.more() if event[1] == "o")
+    def print_start(self, transcript: TranscriptReader, *, tail: int | None, limit: int) -> None:
+        text = "".join(str(event[2]) for event in transcript.new_events() if event[1] == "o")
         if tail is None and len(text) > limit:
             text = text[-limit:].partition("\n")[2]  # begin with a whole line
-        shown = self._lines.take(text)
+        shown = self._lines.add_output(text)
         if tail is not None:
             shown = "".join(shown.splitlines(keepends=True)[-tail:]) if tail else ""
         self.waits = True
-        thin.put(1, shown.encode("utf-8", "replace"))
+        main.write_all(1, shown.encode("utf-8", "replace"))
 
     def format_events(self, events: Iterator[list[object]]) -> bytes:
-        shown = "".join(self._lines.take(str(event[2])) for event in events if event[1] == "o")
+        shown = "".join(self._lines.add_output(str(event[2])) for event in events if event[1] == "o")
         self.waits = True
         return shown.encode("utf-8", "replace")
 
     def format_unfinished(self) -> bytes:
         self.waits = False
-        return self._lines.rest().encode("utf-8", "replace")
+        return self._lines.flush_line().encode("utf-8", "replace")
 
     def format_end(self) -> bytes:
-        return self._lines.end().encode("utf-8", "replace")
+        return self._lines.finish_output().encode("utf-8", "replace")
 
 
 class _EventPrinter(_Printer):
     """Print a transcript as an asciicast: its head, then one event a line."""
 
-    def print_start(self, transcript: Transcript, *, tail: int | None, limit: int) -> None:
-        events = transcript.more()
+    def print_start(self, transcript: TranscriptReader, *, tail: int | None, limit: int) -> None:
+        events = transcript.new_events()
         last = deque(events, maxlen=tail)
-        thin.put(1, transcript.head + b"\n" + self.format_events(iter(last)))
+        main.write_all(1, transcript.head + b"\n" + self.format_events(iter(last)))
 
     def format_events(self, events: Iterator[list[object]]) -> bytes:
         return b"".join(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for event in events)

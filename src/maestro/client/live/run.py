@@ -9,13 +9,13 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from maestro.client import thin
+from maestro.client import main
 from maestro.client.live import terminal
-from maestro.client.live.follow import Following, Refused
+from maestro.client.live.follow import RunFollower, RunRefused
 from maestro.domain.runs import RunStatus
 from maestro.operations.runs import RunView
-from maestro.surfaces.cli.render.run_picture import changes, clock, landed, picture
-from maestro.surfaces.cli.render.style import finish, line
+from maestro.surfaces.cli.render.run_picture import changed_task_lines, draw_run, format_clock, landing_text
+from maestro.surfaces.cli.render.style import finish_text, safe_line
 
 _TICK_SECONDS = 1.0
 _AWAY_SECONDS_MAX = 60.0  # the line view fails after this time without a server: it may run unattended
@@ -26,19 +26,19 @@ _BEGIN_FRAME, _END_FRAME = b"\x1b[?2026h\x1b[H", b"\x1b[J\x1b[?2026l"
 
 def run(*, id: str, draw: bool, color: bool) -> int:
     """Show a run. Return 0 if the run has completed or the person left the view, else 1."""
-    following = Following(id)
+    following = RunFollower(id)
     try:
         if draw:
-            return terminal.lend(_DrawnView(following, id, color=color).run, title=f"maestro run {id}")
+            return terminal.lend_terminal(_DrawnView(following, id, color=color).run, title=f"maestro run {id}")
         return _LineView(following, id).run()
-    except Refused as refused:
-        raise thin.Ended(refused.code, refused.said.removeprefix("maestro: ")) from None
+    except RunRefused as refused:
+        raise main.CommandEnded(refused.code, refused.message.removeprefix("maestro: ")) from None
     finally:
         following.close()
 
 
 def _exit_code(view: RunView) -> int:
-    return 0 if view.status is RunStatus.COMPLETED else thin.FAILED
+    return 0 if view.status is RunStatus.COMPLETED else main.FAILED
 
 
 def _return_hint(run_id: str) -> str:
@@ -49,7 +49,7 @@ def _return_hint(run_id: str) -> str:
 class _LineView:
     """A view that prints one line for each change of the run."""
 
-    def __init__(self, following: Following, run_id: str) -> None:
+    def __init__(self, following: RunFollower, run_id: str) -> None:
         self._following = following
         self._id = run_id
         self._shown: RunView | None = None
@@ -58,23 +58,23 @@ class _LineView:
         following = self._following
         try:
             while self._shown is None or self._shown.status is RunStatus.RUNNING:
-                following.connect()
+                following.connect_if_due()
                 if following.fileno() < 0:
                     self._wait_for_server()
                     continue
                 select.select([following], [], [])
-                for view in following.take():
+                for view in following.receive_views():
                     self._print_changes(view)
         except KeyboardInterrupt:
-            thin.put(2, f"{_return_hint(self._id)}\n".encode())
-            return thin.INTERRUPTED
+            main.write_all(2, f"{_return_hint(self._id)}\n".encode())
+            return main.INTERRUPTED
         return _exit_code(self._shown)
 
     def _wait_for_server(self) -> None:
         away = self._following.away_since
         if away is not None and time.monotonic() - away > _AWAY_SECONDS_MAX:
-            raise thin.Ended(
-                thin.NO_SERVER,
+            raise main.CommandEnded(
+                main.NO_SERVER,
                 f"the server went away; the run continues when a server runs\n{_return_hint(self._id)}",
             )
         time.sleep(self._following.pause_seconds)
@@ -82,24 +82,24 @@ class _LineView:
     def _print_changes(self, view: RunView) -> None:
         if self._shown is None:
             count = "1 task" if len(view.tasks) == 1 else f"{len(view.tasks)} tasks"
-            self._print_line(f"{view.id}  {view.strategy}  {line(view.task)}  {line(view.title)}  {count}")
-        for change in changes(self._shown, view).values():
+            self._print_line(f"{view.id}  {view.strategy}  {safe_line(view.task)}  {safe_line(view.title)}  {count}")
+        for change in changed_task_lines(self._shown, view).values():
             self._print_line(change)
         if view.status is not RunStatus.RUNNING:
-            spent = clock(((view.ended_at or datetime.now(UTC)) - view.created_at).total_seconds())
-            self._print_line(f"{view.id}  {view.status}  {spent}  {line(view.note)}")
-            if where := landed(view):
+            spent = format_clock(((view.ended_at or datetime.now(UTC)) - view.created_at).total_seconds())
+            self._print_line(f"{view.id}  {view.status}  {spent}  {safe_line(view.note)}")
+            if where := landing_text(view):
                 self._print_line(where)
         self._shown = view
 
     def _print_line(self, text: str) -> None:
-        thin.put(1, (finish(text).rstrip() + "\n").encode())
+        main.write_all(1, (finish_text(text).rstrip() + "\n").encode())
 
 
 class _DrawnView:
     """A view that draws the run on the whole terminal."""
 
-    def __init__(self, following: Following, run_id: str, *, color: bool) -> None:
+    def __init__(self, following: RunFollower, run_id: str, *, color: bool) -> None:
         self._following = following
         self._id = run_id
         self._color = color
@@ -107,12 +107,12 @@ class _DrawnView:
 
     def run(self, watched: int) -> terminal.Ending:
         woken = self._install_signal_handlers()
-        thin.put(1, _OTHER_SCREEN)
+        main.write_all(1, _OTHER_SCREEN)
         try:
             left = self._draw_until_end(woken, watched)
-        except Refused as refused:
+        except RunRefused as refused:
             self._draw_last_picture(None)
-            return refused.code, refused.said
+            return refused.code, refused.message
         view = self._following.view
         self._draw_last_picture(view)
         if left or view is None:
@@ -123,7 +123,7 @@ class _DrawnView:
         """Draw the run until it ends; return True if the person leaves before the end."""
         following = self._following
         while True:
-            following.connect()
+            following.connect_if_due()
             self._draw()
             view = following.view
             if view is not None and view.status is not RunStatus.RUNNING:
@@ -136,7 +136,7 @@ class _DrawnView:
             if watched in ready or self._is_asked_to_end or (0 in ready and self._wants_to_leave()):
                 return True
             if following in ready:
-                following.take()
+                following.receive_views()
 
     def _wants_to_leave(self) -> bool:
         typed = os.read(0, 4096)
@@ -153,28 +153,28 @@ class _DrawnView:
         return woken
 
     def _draw(self) -> None:
-        columns, rows = terminal.size()
+        columns, rows = terminal.terminal_size()
         lines = self._picture_lines(columns, rows)[:rows]
         shown = b"\x1b[K\r\n".join(self._encode_line(each) for each in lines) + b"\x1b[K"
-        thin.put(1, _BEGIN_FRAME + shown + _END_FRAME)
+        main.write_all(1, _BEGIN_FRAME + shown + _END_FRAME)
 
     def _picture_lines(self, columns: int, rows: int) -> list[str]:
         following = self._following
         foot = "Ctrl-C leaves the view; the run goes on"
         if following.away_since is not None:
-            away = clock(time.monotonic() - following.away_since)
+            away = format_clock(time.monotonic() - following.away_since)
             foot = f"no server answers for {away}; start a server with: maestro up"
         if following.view is None:
             return [f"{self._id} …", "", foot]
-        return picture(following.view, at=datetime.now(UTC), columns=columns, rows=rows, foot=["", foot])
+        return draw_run(following.view, at=datetime.now(UTC), columns=columns, rows=rows, foot=["", foot])
 
     def _draw_last_picture(self, view: RunView | None) -> None:
         """Draw the last picture on the first screen, below the text that is there."""
-        thin.put(1, terminal.LEAVE_OTHER_SCREEN)
+        main.write_all(1, terminal.LEAVE_OTHER_SCREEN)
         if view is not None:
-            columns, rows = terminal.size()
-            lines = picture(view, at=datetime.now(UTC), columns=columns, rows=max(rows - 3, 5))
-            thin.put(1, b"".join(self._encode_line(each) + b"\r\n" for each in lines))
+            columns, rows = terminal.terminal_size()
+            lines = draw_run(view, at=datetime.now(UTC), columns=columns, rows=max(rows - 3, 5))
+            main.write_all(1, b"".join(self._encode_line(each) + b"\r\n" for each in lines))
 
     def _encode_line(self, text: str) -> bytes:
-        return finish(text, color=self._color).encode()
+        return finish_text(text, color=self._color).encode()

@@ -6,22 +6,22 @@ import contextlib
 import os
 from pathlib import Path
 
-from maestro.client import opened, thin
-from maestro.client.live.answer import answer
+from maestro.client import main, real_paths
+from maestro.client.live.answer import run_command
 
 
 def run(*, file: str, words: list[str], folder: str | None = None) -> int:
     """Run the command, and write its output. `folder` is the real folder in which a session may write."""
-    code, out, err = answer(words)
+    code, out, err = run_command(words)
     if code:
-        thin.put(2, err)
+        main.write_all(2, err)
         return code
     path = Path(file)
     try:
         _write_in_folder(path, out, folder)
     except OSError as error:
-        raise thin.Ended(thin.FAILED, f"cannot write {file}: {error.strerror}") from None
-    thin.put(1, os.fsencode(f"{path.absolute()}\n"))
+        raise main.CommandEnded(main.FAILED, f"cannot write {file}: {error.strerror}") from None
+    main.write_all(1, os.fsencode(f"{path.absolute()}\n"))
     return 0
 
 
@@ -29,7 +29,7 @@ def _write_in_folder(path: Path, data: bytes, folder: str | None) -> None:
     """Write a new file in the open folder and rename it: after the check of the folder, no link is followed."""
     folder_fd = os.open(folder or path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        if folder is not None and opened.real_path(folder_fd, os.fsencode(folder)) != os.fsencode(folder):
+        if folder is not None and real_paths.real_path(folder_fd, os.fsencode(folder)) != os.fsencode(folder):
             raise OSError(0, "the folder was replaced by a link")
         part = f"{path.name}.part-{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from maestro.client import thin
+from maestro.client import main
 
 # Restores the modes that a program may have changed, in an order that keeps the text in place: keys, mouse, paste,
 # the scroll region (after the cursor is saved, because a reset of the region moves it), characters, colours.
@@ -26,7 +26,7 @@ Ending = tuple[int, str]  # an exit code, and a last message for the person
 _SAVE_TITLE, _RESTORE_TITLE = b"\x1b[22;0t", b"\x1b[23;0t"
 
 
-def size() -> tuple[int, int]:
+def terminal_size() -> tuple[int, int]:
     """Return the terminal's columns and rows."""
     try:
         return tuple(os.get_terminal_size(1))  # type: ignore[return-value]
@@ -34,7 +34,7 @@ def size() -> tuple[int, int]:
         return 80, 24
 
 
-def lend(work: Callable[[int], Ending], *, title: str) -> int:
+def lend_terminal(work: Callable[[int], Ending], *, title: str) -> int:
     """Run `work` in a child process with the terminal in raw mode; return its exit code.
 
     Each of the two processes restores the terminal when the other process is gone, also after a kill. `work` gets a
@@ -42,7 +42,7 @@ def lend(work: Callable[[int], Ending], *, title: str) -> int:
     """
     before = termios.tcgetattr(0)
     watched, held = os.pipe()
-    thin.put(1, _SAVE_TITLE + b"\x1b]2;" + _printable_bytes(title) + b"\x07")
+    main.write_all(1, _SAVE_TITLE + b"\x1b]2;" + _printable_bytes(title) + b"\x07")
     child = os.fork()
     if child == 0:
         os.close(held)
@@ -50,24 +50,24 @@ def lend(work: Callable[[int], Ending], *, title: str) -> int:
     os.close(watched)
     code = _wait_for_child(child)
     if code < 0:
-        thin.put(1, b"\x1b7" + LEAVE_OTHER_SCREEN)
+        main.write_all(1, b"\x1b7" + LEAVE_OTHER_SCREEN)
         _restore_terminal(before)
-        raise thin.Ended(thin.FAILED, f"signal {-code} ended the view; the session goes on")
+        raise main.CommandEnded(main.FAILED, f"signal {-code} ended the view; the session goes on")
     return code
 
 
 def _run_in_child(work: Callable[[int], Ending], watched: int, before: list[Any]) -> int:
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # a process in the background must also restore the terminal
-    ending = (thin.FAILED, "")
+    ending = (main.FAILED, "")
     try:
         tty.setraw(0, termios.TCSANOW)
         ending = work(watched)
-    except thin.Ended as ended:
+    except main.CommandEnded as ended:
         ending = (ended.code, ended.message)
     finally:
         _restore_terminal(before)
         if ending[1]:
-            thin.put(2, os.fsencode(f"{ending[1]}\n"))
+            main.write_all(2, os.fsencode(f"{ending[1]}\n"))
     return ending[0]
 
 
@@ -88,9 +88,9 @@ def _wait_for_child(child: int) -> int:
 
 def _restore_terminal(before: list[Any]) -> None:
     try:
-        thin.put(1, _RESET_MODES + _RESTORE_TITLE)
+        main.write_all(1, _RESET_MODES + _RESTORE_TITLE)
         termios.tcsetattr(0, termios.TCSANOW, before)
-    except (OSError, termios.error, thin.Ended):
+    except (OSError, termios.error, main.CommandEnded):
         pass  # the terminal is gone
 
 

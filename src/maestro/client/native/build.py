@@ -21,16 +21,16 @@ if sys.platform == "linux":
 SECONDS_MAX = 60
 
 
-def compiler() -> list[str] | None:
+def find_compiler() -> list[str] | None:
     """Return the command of the C compiler: from CC, else the first usual compiler; None without a compiler."""
     if chosen := shlex.split(os.environ.get("CC", "")):
         return chosen if shutil.which(chosen[0]) else None
     return next(([name] for name in COMPILERS if shutil.which(name)), None)
 
 
-def command(program: Path, *, version: str, link: tuple[str, ...] = ()) -> list[str] | None:
+def compile_command(program: Path, *, version: str, link: tuple[str, ...] = ()) -> list[str] | None:
     """Return the command that compiles the client to `program`; None without a compiler."""
-    if (compiler_command := compiler()) is None:
+    if (compiler_command := find_compiler()) is None:
         return None
     flags = [*FLAGS, *HARDENED, *shlex.split(os.environ.get("CFLAGS", "")), f'-DMAESTRO_VERSION="{version}"']
     if sysconfig.get_platform().endswith("universal2"):
@@ -55,7 +55,7 @@ def compile_client(program: Path, *, version: str) -> bool:
 
 
 def _compile_and_link(program: Path, *, version: str, link: tuple[str, ...]) -> bool:
-    if (arguments := command(program, version=version, link=link)) is None:
+    if (arguments := compile_command(program, version=version, link=link)) is None:
         return False
     try:
         subprocess.run(arguments, check=True, capture_output=True, timeout=SECONDS_MAX)

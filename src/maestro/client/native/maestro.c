@@ -1,4 +1,4 @@
-/* The native `maestro` client: the common path of client/thin.py in plain system calls (docs/frames.md).
+/* The native `maestro` client: the common path of client/main.py in plain system calls (docs/frames.md).
  *
  * The client connects to the server, sends the request and relays the answer. For all other cases (no server, a local
  * command) the process becomes the Python client, which is installed in the same directory. After the request is
@@ -58,7 +58,7 @@ static const char *data_directory(void);
 static const char *socket_path(void);
 static const char *read_variable(const char *name);
 
-/* ---- late hooks: a hook that no server got is stored for the next server, see client/unheard.py ---- */
+/* ---- late hooks: a hook that no server got is stored for the next server, see client/hook_spool.py ---- */
 
 static void store_hook_payload(const unsigned char *data, size_t size)
 {

@@ -9,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from maestro.client.remote.http import Api
+from maestro.client.remote.http import HttpApi
 from maestro.core import errors
 from maestro.domain.callers import Caller
 from maestro.domain.events import Event
-from maestro.domain.identity import identify
+from maestro.domain.identity import identify_project
 from maestro.domain.projects import Workspace
 from maestro.domain.runs import RunStatus
 from maestro.git import git_program
 from maestro.operations import projects, runs, server, sessions
-from maestro.operations.app import Peer
+from maestro.operations.app import SocketPeer
 from maestro.operations.base import Effect, Operation
 
 _SERVER_ONLY = frozenset({projects.INIT.name, server.BACKUP.name})
@@ -30,12 +30,12 @@ _POLL_SECONDS = 1.0
 class RemoteApp:
     """A remote server behind the interface `maestro.operations.app.App`."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: HttpApi) -> None:
         self._api = api
 
-    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
+    async def identify(self, *, token: str, peer: SocketPeer | None, again: bool = False) -> Caller:
         """Return the caller that the server recognises by the token."""
-        identity: sessions.Identity = await self._send_request(sessions.WHOAMI, sessions.WhoAmI())
+        identity: sessions.CallerIdentity = await self._send_request(sessions.WHOAMI, sessions.WhoAmI())
         session = identity.session
         return Caller(
             identity.role,
@@ -63,7 +63,7 @@ class RemoteApp:
             async for item in self._read_pages(request):
                 yield item
             return
-        lines = self._api.stream(operation, request)
+        lines = self._api.stream_events(operation, request)
         while (line := await asyncio.to_thread(next, lines, None)) is not None:
             resync = b'"kind":"resync"' in line
             yield msgspec.json.decode(line, type=server.Resync if resync else Event)
@@ -93,7 +93,7 @@ class RemoteApp:
 
     async def _send_request(self, operation: Operation, request: msgspec.Struct, *, key: str = "") -> Any:
         if "timeout" not in request.__struct_fields__:
-            return await asyncio.to_thread(self._api.call, operation, request, key=key)
+            return await asyncio.to_thread(self._api.call_operation, operation, request, key=key)
         return await self._send_waiting_request(operation, request, key)
 
     async def _send_waiting_request(self, operation: Operation, request: Any, key: str) -> Any:
@@ -106,7 +106,7 @@ class RemoteApp:
         while True:
             seconds = request.timeout / 1000 + _GRACE_SECONDS
             try:
-                return await asyncio.to_thread(self._api.call, operation, request, key=key, seconds=seconds)
+                return await asyncio.to_thread(self._api.call_operation, operation, request, key=key, seconds=seconds)
             except errors.NoServer:
                 left = int((ends - loop.time()) * 1000)
                 if operation.effect is not Effect.ACTION or left <= 0:
@@ -114,7 +114,7 @@ class RemoteApp:
             await asyncio.sleep(_PAUSE_SECONDS)
             request = msgspec.structs.replace(request, timeout=left)
 
-    async def _locate_project(self, path: str) -> projects.Place:
+    async def _locate_project(self, path: str) -> projects.ProjectLocation:
         """Return the project of a local checkout, which git's remote names.
 
         The checkout is no workspace of the remote server: the returned workspace has no id.
@@ -122,7 +122,7 @@ class RemoteApp:
         checkout = await git_program.checkout_at(path)
         if checkout is None:
             raise errors.NotFound(f"{path} is not in a git checkout.", hint="Name the project: --project NAME.")
-        key = identify(checkout).key
+        key = identify_project(checkout).key
         project: projects.ProjectDetail = await self._send_request(projects.SHOW, projects.OneProject(project=key))
         workspace = Workspace("", project.id, "", "", path, datetime.now(UTC))
-        return projects.Place(project=project, workspace=workspace)
+        return projects.ProjectLocation(project=project, workspace=workspace)

@@ -16,27 +16,29 @@ from maestro.operations.base import Operation
 _SECONDS_MAX = 60.0
 
 
-class Api:
+class HttpApi:
     """A client that sends requests with a token. The methods block: callers run them in threads."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
         self._token = token
 
-    def call(self, operation: Operation, request: msgspec.Struct, *, key: str, seconds: float | None = None) -> Any:
+    def call_operation(
+        self, operation: Operation, request: msgspec.Struct, *, key: str, seconds: float | None = None
+    ) -> Any:
         """Carry out one operation; return its answer, or raise the error that the server raised."""
         verb, path, body = _encode_request(operation, request)
         headers = {"Idempotency-Key": key} if key else {}
-        with self.open(verb, path, body, headers, seconds=seconds or _SECONDS_MAX) as answer:
+        with self.open_request(verb, path, body, headers, seconds=seconds or _SECONDS_MAX) as answer:
             data = answer.read()
             if answer.status != 200:
                 raise _rebuild_error(data, answer.status)
         return msgspec.json.decode(data, type=operation.response)
 
-    def stream(self, operation: Operation, request: msgspec.Struct) -> Iterator[bytes]:
+    def stream_events(self, operation: Operation, request: msgspec.Struct) -> Iterator[bytes]:
         """Yield the data of each server-sent event."""
         verb, path, body = _encode_request(operation, request)
-        with self.open(verb, path, body, {"Accept": "text/event-stream"}, seconds=None) as answer:
+        with self.open_request(verb, path, body, {"Accept": "text/event-stream"}, seconds=None) as answer:
             if answer.status != 200:
                 raise _rebuild_error(answer.read(), answer.status)
             for line in answer:
@@ -44,7 +46,7 @@ class Api:
                     yield line[6:].strip()
 
     @contextmanager
-    def open(
+    def open_request(
         self, verb: str, path: str, body: bytes | None, headers: dict[str, str], *, seconds: float | None
     ) -> Iterator[http.client.HTTPResponse]:
         connection = self._new_connection(seconds)
@@ -74,7 +76,7 @@ def _encode_request(operation: Operation, request: msgspec.Struct) -> tuple[str,
     """Return the verb, path and body of a request: some fields in the path, the rest in the query or the body."""
     fields = {name: value for name, value in msgspec.to_builtins(request).items() if value is not None}
     path = operation.http.path
-    for name in operation.http.parameters:
+    for name in operation.http.path_parameters:
         path = path.replace(f"{{{name}}}", urllib.parse.quote(str(fields.pop(name)), safe=""))
     if operation.http.verb in ("POST", "PATCH"):
         return operation.http.verb, path, msgspec.json.encode(fields)
@@ -91,7 +93,7 @@ def _rebuild_error(data: bytes, status: int) -> errors.MaestroError:
     """Return the error that the server's answer describes."""
     try:
         facts = msgspec.json.decode(data, type=dict[str, Any])
-        kind = errors.every_error().get(facts["code"], errors.MaestroError)
+        kind = errors.errors_by_code().get(facts["code"], errors.MaestroError)
         return kind(facts["message"], hint=facts["hint"], data=facts["data"])
     except (msgspec.DecodeError, KeyError):
         return errors.MaestroError(f"The server answered with status {status}.")

@@ -14,7 +14,7 @@ _FIELD_COUNTS = {"1": 8, "u": 10, "?": 1}
 _DETACHED = "(detached)"
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
+class WorktreeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The uncommitted files by kind, as names relative to the worktree, without files that git ignores."""
 
     changed: tuple[str, ...] = ()
@@ -36,9 +36,9 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
         return self.changed + self.untracked + self.altered
 
 
-async def look(path: str) -> Changes:
+async def read_changes(path: str) -> WorktreeChanges:
     """Return the uncommitted changes of a worktree."""
-    record = records.read(await repositories.git_dir(path))
+    record = records.read_record(await repositories.git_dir(path))
     # git must not look into submodules: git would follow the configuration of the submodule, which agents write.
     options = (
         "--porcelain=v2",
@@ -48,7 +48,7 @@ async def look(path: str) -> Changes:
         "--untracked-files=all",
         "--ignore-submodules=dirty",
     )
-    lines = (await commands.run("status", *options, cwd=path)).split("\0")
+    lines = (await commands.run_git("status", *options, cwd=path)).split("\0")
     entry_lines = [line for line in lines if line and line[0] in _FIELD_COUNTS]
     entries = [(line[0], line.split(" ", _FIELD_COUNTS[line[0]])[-1]) for line in entry_lines]
     untracked = [name for kind, name in entries if kind == "?"]
@@ -57,7 +57,7 @@ async def look(path: str) -> Changes:
     prepared = record.copied.keys() | record.made.keys()
     facts = dict(line.removeprefix("# ").split(" ", 1) for line in lines if line.startswith("# "))
     head, branch = facts.get("branch.oid", ""), facts.get("branch.head", "")
-    return Changes(
+    return WorktreeChanges(
         changed=tuple(name for name in changed if name not in unaltered),
         untracked=tuple(name for name in untracked if name not in prepared),
         copied=tuple(name for name in untracked if name in unaltered),
@@ -68,7 +68,9 @@ async def look(path: str) -> Changes:
     )
 
 
-def _unaltered_files(path: str, names: list[str], record: records.Record) -> set[str]:
+def _unaltered_files(path: str, names: list[str], record: records.WorktreeRecord) -> set[str]:
     """Return the files that still have the content that the preparation gave them."""
     digests = record.copied | record.made
-    return {name for name in names if name in digests and records.digest(str(Path(path, name))) == digests[name]}
+    return {
+        name for name in names if name in digests and records.hash_plain_file(str(Path(path, name))) == digests[name]
+    }

@@ -27,31 +27,33 @@ _SETTINGS = (
 _FATAL_CODE = 128
 
 
-async def run(
+async def run_git(
     *args: str, cwd: str, seconds: float = limits.worktree_git_seconds_max, config: tuple[str, ...] = ()
 ) -> str:
     """Run git and return its output. `config`: settings for this command, as `name=value`."""
     repository = repositories.repository_at(cwd)
     settings = (*_SETTINGS, *config, *repositories.neutral_settings(repository))
-    return await git_program.run(*args, cwd=cwd, timeout_seconds=seconds, repository=repository, settings=settings)
+    return await git_program.run_git(
+        *args, cwd=cwd, timeout_seconds=seconds, repository=repository, settings=settings
+    )
 
 
-async def worktree(*args: str, cwd: str, seconds: float = limits.worktree_git_seconds_max) -> str:
+async def run_git_worktree(*args: str, cwd: str, seconds: float = limits.worktree_git_seconds_max) -> str:
     """Run `git worktree`, with retries: git fails when another process adds or removes a worktree meanwhile."""
-    for attempt in range(1, limits.worktree_tries_max):
+    for attempt in range(1, limits.worktree_attempts_max):
         try:
-            return await run("worktree", *args, cwd=cwd, seconds=seconds)
+            return await run_git("worktree", *args, cwd=cwd, seconds=seconds)
         except MaestroError as error:
             if exit_code(error) != _FATAL_CODE:
                 raise
         await asyncio.sleep(attempt * limits.worktree_retry_milliseconds / 1000)
-    return await run("worktree", *args, cwd=cwd, seconds=seconds)
+    return await run_git("worktree", *args, cwd=cwd, seconds=seconds)
 
 
-async def says_yes(*args: str, cwd: str) -> bool:
+async def run_predicate(*args: str, cwd: str) -> bool:
     """Run a git command that answers with its exit status. Return True for 0, False for 1."""
     try:
-        await run(*args, cwd=cwd)
+        await run_git(*args, cwd=cwd)
     except MaestroError as error:
         if exit_code(error) == 1:
             return False
@@ -59,10 +61,10 @@ async def says_yes(*args: str, cwd: str) -> bool:
     return True
 
 
-async def line(*args: str, cwd: str) -> str | None:
+async def read_line(*args: str, cwd: str) -> str | None:
     """Run git and return the line that git prints; None if git ends with 1, which means: not found."""
     try:
-        return (await run(*args, cwd=cwd)).removesuffix("\n")
+        return (await run_git(*args, cwd=cwd)).removesuffix("\n")
     except MaestroError as error:
         if exit_code(error) == 1:
             return None
@@ -75,6 +77,6 @@ def exit_code(error: MaestroError) -> int | None:
     return code if isinstance(code, int) else None
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """Return the name of a file as valid text. Bytes that are no UTF-8 are escaped."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

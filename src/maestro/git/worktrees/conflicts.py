@@ -31,7 +31,7 @@ class FileConflict(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Unmerged(msgspec.Struct, frozen=True):
+class UnmergedFile(msgspec.Struct, frozen=True):
     """A file that git could not merge, with the versions and file modes that git kept."""
 
     name: str
@@ -39,9 +39,9 @@ class Unmerged(msgspec.Struct, frozen=True):
     modes: frozenset[str]
 
 
-async def unmerged(tree: str) -> list[Unmerged]:
+async def list_unmerged(tree: str) -> list[UnmergedFile]:
     """Return all files that git could not merge."""
-    printed = await commands.run("ls-files", "--unmerged", "-z", cwd=tree)
+    printed = await commands.run_git("ls-files", "--unmerged", "-z", cwd=tree)
     stages: dict[str, str] = {}
     modes: dict[str, set[str]] = {}
     for entry in filter(None, printed.split("\0")):
@@ -49,10 +49,10 @@ async def unmerged(tree: str) -> list[Unmerged]:
         mode, _, stage = facts.split(" ")
         stages[name] = stages.get(name, "") + stage
         modes.setdefault(name, set()).add(mode)
-    return [Unmerged(name, stages[name], frozenset(modes[name])) for name in stages]
+    return [UnmergedFile(name, stages[name], frozenset(modes[name])) for name in stages]
 
 
-def described(tree: str, file: Unmerged) -> FileConflict:
+def describe_conflict(tree: str, file: UnmergedFile) -> FileConflict:
     """Describe a conflict: its kind in words, and the lines that git marked."""
     kind = _KINDS.get(file.stages, "not merged")
     if _SUBMODULE in file.modes:
@@ -61,11 +61,11 @@ def described(tree: str, file: Unmerged) -> FileConflict:
         kind = f"symbolic link, {kind}"
     data = _read_beginning(Path(tree, file.name), inside=tree)
     if b"\0" in data:
-        return FileConflict(commands.shown(file.name), f"binary file, {kind}")
-    return FileConflict(commands.shown(file.name), kind, _shorten(marked_places(data)))
+        return FileConflict(commands.printable_name(file.name), f"binary file, {kind}")
+    return FileConflict(commands.printable_name(file.name), kind, _shorten(marked_sections(data)))
 
 
-def marked_places(data: bytes) -> bytes:
+def marked_sections(data: bytes) -> bytes:
     """Return the lines between git's conflict marks. Each section begins with the number of its first line."""
     lines: list[bytes] = []
     is_inside = False

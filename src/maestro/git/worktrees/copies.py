@@ -20,51 +20,51 @@ from maestro.git.worktrees import patterns, plain_files, records
 from maestro.system import checkout_files, umasks
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class SkippedFile(msgspec.Struct, frozen=True):
     """A matching file that was not copied, or a pattern without a matching file, and the reason."""
 
     path: str
     reason: str
 
 
-class Copies(msgspec.Struct, frozen=True):
+class CopyResult(msgspec.Struct, frozen=True):
     """The result of copying: the SHA-256 of each copied file by name, and the skipped files."""
 
     done: dict[str, str]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
 
 
 class _SkipFileError(Exception):
     """A file is not copied; the message gives the reason."""
 
 
-def copy(wanted: tuple[str, ...], *, source: str, target: str, known: dict[str, str]) -> Copies:
+def copy_files(wanted_patterns: tuple[str, ...], *, source: str, target: str, known: dict[str, str]) -> CopyResult:
     """Copy the files that match the wanted patterns. `known`: names of earlier copies, with their SHA-256."""
     done: dict[str, str] = {}
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFile] = []
     created: list[Path] = []
-    names, unmatched = _find_matching_files(wanted, source)
-    skipped += [Skipped(pattern, "there is no such file") for pattern in unmatched]
+    names, unmatched = _find_matching_files(wanted_patterns, source)
+    skipped += [SkippedFile(pattern, "there is no such file") for pattern in unmatched]
     for name in names:
         try:
             done[name] = _copy_file(name, source=source, target=target, known=known.get(name), created=created)
         except _SkipFileError as reason:
-            skipped.append(Skipped(name, str(reason)))
+            skipped.append(SkippedFile(name, str(reason)))
         except OSError as error:
             for path in created:
                 path.unlink(missing_ok=True)
             raise errors.storage_fault(error, f"{name} cannot be copied into {target}") from error
-    return Copies(done, tuple(skipped))
+    return CopyResult(done, tuple(skipped))
 
 
 def _find_matching_files(wanted: tuple[str, ...], source: str) -> tuple[list[str], list[str]]:
     """Return the names of the matching files, and the patterns without a match. Refuse too many files or bytes."""
-    walk = patterns.Walk(source)
+    walk = patterns.PatternSearch(source)
     sizes: dict[str, int] = {}
     unmatched: list[str] = []
     for pattern in wanted:
         has_match = False
-        for name, entry in walk.matches(pattern):
+        for name, entry in walk.find_matches(pattern):
             has_match = True
             with contextlib.suppress(FileNotFoundError):
                 sizes[name] = entry.stat(follow_symlinks=False).st_size
@@ -85,7 +85,7 @@ def _copy_file(name: str, *, source: str, target: str, known: str | None, create
     """Copy a file unless an earlier copy is unchanged; return the SHA-256 of the copy."""
     copy_path = Path(target, name)
     if copy_path.is_symlink() or copy_path.exists():
-        digest = records.digest(str(copy_path))
+        digest = records.hash_plain_file(str(copy_path))
         if known and digest == known:
             return digest
         raise _SkipFileError("the worktree already has a file with this name")
@@ -98,7 +98,7 @@ def _copy_file(name: str, *, source: str, target: str, known: str | None, create
             created.append(copy_path)
             os.fchmod(writer.fileno(), umasks.person_mode(mode))
             shutil.copyfileobj(reader, writer)
-    return records.digest(str(copy_path))
+    return records.hash_plain_file(str(copy_path))
 
 
 def _open_source(source: str, name: str) -> BufferedReader:
@@ -122,6 +122,6 @@ def _open_source(source: str, name: str) -> BufferedReader:
 def _enter_folder(opened: contextlib.ExitStack, target: str, parent: PurePosixPath) -> int:
     """Open the folder of a copy; create a missing folder. Refuse a link, which the branch may hold at the path."""
     try:
-        return opened.enter_context(checkout_files.open_folder(target, str(parent), makes=True))
+        return opened.enter_context(checkout_files.open_folder(target, str(parent), creates=True))
     except (Invalid, NotADirectoryError):
         raise _SkipFileError(f"the worktree has no folder {parent}") from None

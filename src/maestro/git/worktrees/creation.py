@@ -15,7 +15,7 @@ from maestro.git.worktrees import branches, commands, folders, listing, records,
 from maestro.system import small_files, umasks
 
 
-class Created(msgspec.Struct, frozen=True):
+class CreatedWorktree(msgspec.Struct, frozen=True):
     """A created worktree. Its submodules are empty folders: the set-up command may fill them."""
 
     path: str
@@ -24,27 +24,27 @@ class Created(msgspec.Struct, frozen=True):
     submodules: tuple[str, ...] = ()
 
 
-async def create(
+async def create_worktree(
     repository: str, *, path: str, branch: str, base: str | None = None, commit: str | None = None
-) -> Created:
+) -> CreatedWorktree:
     """Create `branch` at `base` (a commit or branch; HEAD for None), and a worktree of the branch at `path`.
 
     `commit`: the commit of `base`, if the caller knows the commit already.
     """
     _check_path(path)
-    commit = commit or await branches.known_commit(repository, base)
+    commit = commit or await branches.require_commit(repository, base)
     await _check_unregistered(repository, path)
     async with contextlib.AsyncExitStack() as undo:
         undo.callback(_remove_folders, _create_folders(path))
-        await branches.make(repository, branch, at=commit)
+        await branches.create_branch(repository, branch, at=commit)
         undo.push_async_callback(_delete_branch, repository, branch, commit)
-        undo.push_async_callback(folders.take_away, repository, path)
-        await folders.add(repository, path, branch)
-        await folders.fill(path)
-        records.write(await repositories.git_dir(path), records.Record(base=commit))
+        undo.push_async_callback(folders.remove_worktree_folder, repository, path)
+        await folders.register_worktree(repository, path, branch)
+        await folders.check_out_files(path)
+        records.write_record(await repositories.git_dir(path), records.WorktreeRecord(base=commit))
         submodules = await _find_submodules(repository, commit) if Path(path, ".gitmodules").exists() else ()
         undo.pop_all()
-    return Created(os.path.realpath(path), branch, commit, submodules)
+    return CreatedWorktree(os.path.realpath(path), branch, commit, submodules)
 
 
 def _check_path(path: str) -> None:
@@ -56,7 +56,7 @@ async def _check_unregistered(repository: str, path: str) -> None:
     registrations = Path(await repositories.common_dir(repository), "worktrees")
     if not await asyncio.to_thread(_is_registered, registrations, path):
         return
-    worktree = await listing.at_path(repository, path)
+    worktree = await listing.find_worktree(repository, path)
     if worktree is not None and worktree.is_prunable:
         raise Conflict(
             f"git still lists a worktree at {path}, but its folder is gone.",
@@ -99,14 +99,14 @@ def _remove_folders(created: list[Path]) -> None:
 
 async def _delete_branch(repository: str, branch: str, commit: str) -> None:
     with contextlib.suppress(MaestroError):
-        await branches.delete(repository, branch, at=commit)
+        await branches.delete_branch(repository, branch, at=commit)
 
 
 async def _find_submodules(repository: str, commit: str) -> tuple[str, ...]:
     options = ("-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"^submodule\..*\.path$")
     try:
-        printed = await commands.run("config", *options, cwd=repository)
+        printed = await commands.run_git("config", *options, cwd=repository)
     except MaestroError:
         return ()  # the file names no submodule, or cannot be parsed
     paths = [entry.partition("\n")[2] for entry in printed.split("\0") if entry]
-    return tuple(commands.shown(path) for path in paths[: limits.worktree_names_max])
+    return tuple(commands.printable_name(path) for path in paths[: limits.worktree_names_max])

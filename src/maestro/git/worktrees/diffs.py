@@ -41,7 +41,7 @@ class DiffStat(msgspec.Struct, frozen=True, kw_only=True):
     untracked_total: int = 0
 
 
-async def diff(path: str, *, base_commit: str, uncommitted: bool = True) -> str:
+async def read_diff(path: str, *, base_commit: str, uncommitted: bool = True) -> str:
     """Return the changes since the base as text. `uncommitted`: include changes without a commit, and new files.
 
     Files that the preparation copied are left out: they are not work, and may hold secrets.
@@ -55,18 +55,18 @@ async def diff(path: str, *, base_commit: str, uncommitted: bool = True) -> str:
     return text.join_parts(f"git diff {' '.join(compared)}", omitted_count)
 
 
-async def diff_stat(path: str, *, base_commit: str, uncommitted: bool = True) -> DiffStat:
+async def read_diff_stat(path: str, *, base_commit: str, uncommitted: bool = True) -> DiffStat:
     """Return the figures of the same diff."""
     compared = await _compared_commits(path, base_commit, uncommitted)
-    printed = await commands.run("diff", "--numstat", "-z", *_OPTIONS, *compared, "--", cwd=path, config=_CONFIG)
+    printed = await commands.run_git("diff", "--numstat", "-z", *_OPTIONS, *compared, "--", cwd=path, config=_CONFIG)
     files = _parse_file_stats(printed)
-    untracked = (await changes.look(path)).untracked if uncommitted else ()
+    untracked = (await changes.read_changes(path)).untracked if uncommitted else ()
     return DiffStat(
         files=tuple(files[: limits.worktree_names_max]),
         files_total=len(files),
         added=sum(file.added for file in files),
         removed=sum(file.removed for file in files),
-        untracked=tuple(map(commands.shown, untracked[: limits.worktree_names_max])),
+        untracked=tuple(map(commands.printable_name, untracked[: limits.worktree_names_max])),
         untracked_total=len(untracked),
     )
 
@@ -84,7 +84,7 @@ class _DiffText:
     async def add_diff(self, *arguments: str, cwd: str) -> None:
         """Run `git diff` with the arguments, and add its output."""
         try:
-            await commands.run("diff", f"--output={self._file}", *arguments, cwd=cwd, config=_CONFIG)
+            await commands.run_git("diff", f"--output={self._file}", *arguments, cwd=cwd, config=_CONFIG)
         except MaestroError as error:
             if commands.exit_code(error) != 1:  # with --no-index, 1 means: the files differ
                 raise
@@ -111,13 +111,13 @@ class _DiffText:
 
 async def _compared_commits(path: str, base_commit: str, uncommitted: bool) -> tuple[str, ...]:
     await repositories.git_dir(path)
-    base = await branches.known_commit(path, base_commit)
+    base = await branches.require_commit(path, base_commit)
     return (base,) if uncommitted else (base, "HEAD")
 
 
 async def _add_untracked(text: _DiffText, path: str) -> int:
     """Add the diffs of new files, as if the files were added to git; return the number of omitted files."""
-    names = [name for name in (await changes.look(path)).untracked if not name.endswith("/")]
+    names = [name for name in (await changes.read_changes(path)).untracked if not name.endswith("/")]
     for number, name in enumerate(names):
         if text.is_full or number == limits.diff_untracked_files_max:
             return len(names) - number
@@ -137,8 +137,8 @@ def _parse_file_stats(printed: str) -> list[FileStat]:
             old, name = next(fields), next(fields)
         file_stats.append(
             FileStat(
-                path=commands.shown(name),
-                renamed_from=commands.shown(old),
+                path=commands.printable_name(name),
+                renamed_from=commands.printable_name(old),
                 added=0 if added == "-" else int(added),
                 removed=0 if removed == "-" else int(removed),
                 is_binary=added == "-",

@@ -14,21 +14,21 @@ from maestro.core.errors import MaestroError
 from maestro.git.worktrees import commands
 
 
-async def add(repository: str, *arguments: str) -> None:
+async def register_worktree(repository: str, *arguments: str) -> None:
     """Run `git worktree add` without checking out files."""
-    await commands.worktree("add", "--no-checkout", *arguments, cwd=repository)
+    await commands.run_git_worktree("add", "--no-checkout", *arguments, cwd=repository)
 
 
-async def fill(path: str, *, config: tuple[str, ...] = ()) -> None:
+async def check_out_files(path: str, *, config: tuple[str, ...] = ()) -> None:
     """Check out the files. A step of its own, so that a long checkout does not lock git's list of worktrees."""
     seconds = limits.worktree_checkout_seconds_max
-    await commands.run("reset", "--hard", "--quiet", cwd=path, seconds=seconds, config=config)
+    await commands.run_git("reset", "--hard", "--quiet", cwd=path, seconds=seconds, config=config)
 
 
-async def take_away(repository: str, path: str) -> None:
+async def remove_worktree_folder(repository: str, path: str) -> None:
     """Remove a worktree and its folder, also a worktree that is only partly registered or filled."""
     with contextlib.suppress(MaestroError):
         # --force twice: git locks a worktree while adding it, and an interrupted git leaves the lock.
         seconds = limits.worktree_checkout_seconds_max
-        await commands.worktree("remove", "--force", "--force", path, cwd=repository, seconds=seconds)
+        await commands.run_git_worktree("remove", "--force", "--force", path, cwd=repository, seconds=seconds)
     await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)

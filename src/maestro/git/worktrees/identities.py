@@ -8,18 +8,18 @@ from maestro.core.errors import MaestroError
 from maestro.git.worktrees import commands
 
 
-class Author(msgspec.Struct, frozen=True):
+class CommitAuthor(msgspec.Struct, frozen=True):
     """The author of a merge commit."""
 
     name: str
     email: str
 
 
-async def identity(repository: str) -> Author | None:
+async def configured_author(repository: str) -> CommitAuthor | None:
     """Return the configured author of a repository; None if no author is configured. Git's guesses do not count."""
     pattern = r"^(user|author)\.(name|email)$"
     try:
-        printed = await commands.run("config", "--null", "--get-regexp", pattern, cwd=repository)
+        printed = await commands.run_git("config", "--null", "--get-regexp", pattern, cwd=repository)
     except MaestroError as error:
         if commands.exit_code(error) == 1:
             return None
@@ -28,4 +28,4 @@ async def identity(repository: str) -> Author | None:
     settings = dict(entry.split("\n", 1) for entry in printed.split("\0") if "\n" in entry)
     name = settings.get("author.name") or settings.get("user.name") or ""
     email = settings.get("author.email") or settings.get("user.email") or ""
-    return Author(name, email) if name.strip() and email.strip() else None
+    return CommitAuthor(name, email) if name.strip() and email.strip() else None

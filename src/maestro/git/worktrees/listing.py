@@ -10,7 +10,7 @@ from maestro.core.errors import MaestroError
 from maestro.git.worktrees import commands
 
 
-class Worktree(msgspec.Struct, frozen=True, kw_only=True):
+class ListedWorktree(msgspec.Struct, frozen=True, kw_only=True):
     """A worktree in git's list."""
 
     path: str
@@ -24,33 +24,33 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
     prunable_reason: str = ""
 
 
-async def list_all(repository: str) -> tuple[Worktree, ...]:
+async def list_worktrees(repository: str) -> tuple[ListedWorktree, ...]:
     """Return all worktrees that git knows, the main checkout first."""
     blocks = [block for block in (await _run_list(repository)).split("\0\0") if block]
     return tuple(_parse_worktree(block.split("\0"), is_main=number == 0) for number, block in enumerate(blocks))
 
 
-async def at_path(repository: str, path: str) -> Worktree | None:
+async def find_worktree(repository: str, path: str) -> ListedWorktree | None:
     """Return the worktree that git knows at a path."""
     real_path = os.path.realpath(path)
-    listed = await list_all(repository)
+    listed = await list_worktrees(repository)
     return next((worktree for worktree in listed if os.path.realpath(worktree.path) == real_path), None)
 
 
 async def _run_list(repository: str) -> str:
     try:
-        return await commands.worktree("list", "--porcelain", "-z", cwd=repository)
+        return await commands.run_git_worktree("list", "--porcelain", "-z", cwd=repository)
     except MaestroError as error:
         if commands.exit_code(error) != 129:
             raise
     # git before 2.36 does not know -z, and cannot list a path with a line break correctly.
-    return (await commands.worktree("list", "--porcelain", cwd=repository)).replace("\n", "\0")
+    return (await commands.run_git_worktree("list", "--porcelain", cwd=repository)).replace("\n", "\0")
 
 
-def _parse_worktree(lines: list[str], *, is_main: bool) -> Worktree:
+def _parse_worktree(lines: list[str], *, is_main: bool) -> ListedWorktree:
     facts = {name: value for name, _, value in (line.partition(" ") for line in lines)}
     head = facts.get("HEAD", "")
-    return Worktree(
+    return ListedWorktree(
         path=facts["worktree"],
         head=head if head.strip("0") else "",
         branch=facts.get("branch", "").removeprefix("refs/heads/"),

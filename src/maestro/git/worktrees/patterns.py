@@ -11,14 +11,14 @@ from maestro.core import limits
 from maestro.core.errors import TooLarge
 
 
-class Walk:
+class PatternSearch:
     """A search for patterns below a folder. All searches together visit a bounded number of entries."""
 
     def __init__(self, top: str) -> None:
         self._top = top
         self._visited_count = 0
 
-    def matches(self, pattern: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    def find_matches(self, pattern: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
         """Yield the entries of any kind that match a pattern, with their names relative to the top folder."""
         yield from self._match_below("", PurePosixPath(pattern).parts)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from maestro.core.errors import Conflict, NotFound
 from maestro.git.worktrees import branches, repositories
-from maestro.git.worktrees.settings import Settings, read_settings
+from maestro.git.worktrees.settings import WorktreeSettings, read_settings
 
 
-async def ready(checkout: str) -> Settings:
+async def require_ready(checkout: str) -> WorktreeSettings:
     """Return the worktree settings of a checkout. Refuse a checkout from which no worktree can be made."""
     if not Path(checkout).is_dir():
         raise NotFound(
@@ -24,5 +24,5 @@ async def ready(checkout: str) -> Settings:
             f"{checkout} is not in a git repository, so no worktree can be made from it.",
             hint="Create a repository (git init, git add -A, git commit -m first), or leave --worktree out.",
         ) from None
-    await branches.known_commit(checkout, None)
+    await branches.require_commit(checkout, None)
     return await asyncio.to_thread(read_settings, checkout)

@@ -15,7 +15,7 @@ from maestro.system import checkout_files
 _NAME = "maestro.json"
 
 
-class Record(msgspec.Struct, frozen=True):
+class WorktreeRecord(msgspec.Struct, frozen=True):
     """The base commit of a worktree, and the files from its preparation: name → SHA-256."""
 
     base: str = ""
@@ -23,22 +23,22 @@ class Record(msgspec.Struct, frozen=True):
     made: dict[str, str] = {}  # made or changed by the set-up command
 
 
-def read(git_dir: str) -> Record:
+def read_record(git_dir: str) -> WorktreeRecord:
     """Return the record; an empty record if the file is missing or unreadable. No file then counts as copied."""
     try:
         data = checkout_files.read_file(git_dir, _NAME, bytes_max=limits.worktree_record_bytes_max)
-        return msgspec.convert(json.loads(data or b"{}"), Record)
+        return msgspec.convert(json.loads(data or b"{}"), WorktreeRecord)
     except (OSError, ValueError, RecursionError, Invalid):
-        return Record()
+        return WorktreeRecord()
 
 
-def write(git_dir: str, record: Record) -> None:
+def write_record(git_dir: str, record: WorktreeRecord) -> None:
     """Store the record, whole or not at all."""
     # The JSON encoder of the standard library keeps names that are no valid UTF-8.
     checkout_files.write_file(git_dir, _NAME, json.dumps(msgspec.structs.asdict(record)).encode("ascii"))
 
 
-def digest(path: str) -> str:
+def hash_plain_file(path: str) -> str:
     """Return the SHA-256 of a plain file; an empty text for other kinds of files."""
     try:
         opened = plain_files.open_plain(path)

@@ -15,11 +15,11 @@ import msgspec
 from maestro.core import limits
 from maestro.core.errors import Conflict, MaestroError, NotFound
 from maestro.git.worktrees import branches, changes, commands, listing, records, repositories
-from maestro.git.worktrees.listing import Worktree
-from maestro.git.worktrees.states import operation_in
+from maestro.git.worktrees.listing import ListedWorktree
+from maestro.git.worktrees.states import unfinished_operation
 
 
-class Removed(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedWorktree(msgspec.Struct, frozen=True, kw_only=True):
     """A removed worktree. A deleted branch can be made again at `commit`."""
 
     path: str
@@ -28,36 +28,38 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
     is_branch_deleted: bool
 
 
-async def remove(repository: str, *, path: str, branch: str, merged_into: str, keep_branch: bool = False) -> Removed:
+async def remove_worktree(
+    repository: str, *, path: str, branch: str, merged_into: str, keep_branch: bool = False
+) -> RemovedWorktree:
     """Remove a clean worktree whose branch is contained in `merged_into`, or has no commit beyond its base.
 
     Otherwise raise a Conflict that lists the work that would be lost. A call completes an interrupted earlier call.
     """
     worktree = await _find_removable(repository, path, branch)
-    tips = await branches.tips(repository, branch, merged_into)
+    tips = await branches.branch_tips(repository, branch, merged_into)
     if branch not in tips:
-        raise NotFound(f"There is no branch {commands.shown(branch)!r} in {repository}.")
+        raise NotFound(f"There is no branch {commands.printable_name(branch)!r} in {repository}.")
     commit = tips[branch]
     base = ""
     lost_work: dict[str, list[str]] = {}
-    present = changes.Changes()
+    present = changes.WorktreeChanges()
     if worktree is not None and Path(path).is_dir():
         git_dir = await repositories.git_dir(path)
-        base = records.read(git_dir).base
-        present = await changes.look(path)
+        base = records.read_record(git_dir).base
+        present = await changes.read_changes(path)
         lost_work |= _uncommitted_work(present, git_dir)
-    target = tips.get(merged_into) or await branches.known_commit(repository, merged_into)
+    target = tips.get(merged_into) or await branches.require_commit(repository, merged_into)
     lost_work |= {"commits": await _unmerged_commits(repository, commit, target, base)}
     _refuse_loss(path, branch, merged_into, lost_work)
     if worktree is not None:
         await _remove_folder(repository, path, present)
-    is_deleted = not keep_branch and await branches.delete(repository, branch, at=commit)
-    return Removed(path=path, branch=branch, commit=commit, is_branch_deleted=is_deleted)
+    is_deleted = not keep_branch and await branches.delete_branch(repository, branch, at=commit)
+    return RemovedWorktree(path=path, branch=branch, commit=commit, is_branch_deleted=is_deleted)
 
 
-async def _find_removable(repository: str, path: str, branch: str) -> Worktree | None:
+async def _find_removable(repository: str, path: str, branch: str) -> ListedWorktree | None:
     """Return the worktree from git's list; None if only the branch is left. Refuse one that must not be removed."""
-    listed = await listing.list_all(repository)
+    listed = await listing.list_worktrees(repository)
     real_path = os.path.realpath(path)
     worktree = next((entry for entry in listed if os.path.realpath(entry.path) == real_path), None)
     if worktree is None:
@@ -66,7 +68,7 @@ async def _find_removable(repository: str, path: str, branch: str) -> Worktree |
     elif worktree.is_main:
         raise Conflict(f"{path} is the repository's main checkout.", hint="The main checkout is never removed.")
     elif worktree.is_locked:
-        reason = f" ({commands.shown(worktree.lock_reason)})" if worktree.lock_reason else ""
+        reason = f" ({commands.printable_name(worktree.lock_reason)})" if worktree.lock_reason else ""
         raise Conflict(f"The worktree {path} is locked{reason}.", hint=f"git worktree unlock {path}")
     elif worktree.branch != branch:
         actual = worktree.branch or f"commit {worktree.head}"
@@ -80,14 +82,16 @@ async def _find_removable(repository: str, path: str, branch: str) -> Worktree |
     return worktree
 
 
-def _uncommitted_work(present: changes.Changes, git_dir: str) -> dict[str, list[str]]:
-    operation = operation_in(git_dir)
+def _uncommitted_work(present: changes.WorktreeChanges, git_dir: str) -> dict[str, list[str]]:
+    operation = unfinished_operation(git_dir)
     modules = Path(git_dir, "modules")  # the repositories of submodules, with commits that exist only in them
     return {
-        "changed": list(map(commands.shown, present.changed)),
-        "untracked": list(map(commands.shown, (*present.untracked, *present.altered))),
+        "changed": list(map(commands.printable_name, present.changed)),
+        "untracked": list(map(commands.printable_name, (*present.untracked, *present.altered))),
         "under way": [operation.value] if operation else [],
-        "submodules": [commands.shown(module.name) for module in modules.iterdir()] if modules.is_dir() else [],
+        "submodules": [commands.printable_name(module.name) for module in modules.iterdir()]
+        if modules.is_dir()
+        else [],
     }
 
 
@@ -95,15 +99,15 @@ async def _unmerged_commits(repository: str, commit: str, target: str, base: str
     """Return the commits that only the branch has, each with the first line of its message."""
     if commit in (target, base):
         return []
-    if await branches.contains(repository, commit=commit, within=target):
+    if await branches.contains_commit(repository, commit=commit, within=target):
         return []
-    if base and await branches.contains(repository, commit=commit, within=base):
+    if base and await branches.contains_commit(repository, commit=commit, within=base):
         return []
     count = f"--max-count={limits.worktree_names_max}"
-    printed = await commands.run(
+    printed = await commands.run_git(
         "log", count, "--format=%h %s", "--no-show-signature", f"{target}..{commit}", cwd=repository
     )
-    return [commands.shown(line) for line in printed.splitlines()]
+    return [commands.printable_name(line) for line in printed.splitlines()]
 
 
 def _refuse_loss(path: str, branch: str, merged_into: str, lost_work: dict[str, list[str]]) -> None:
@@ -126,19 +130,19 @@ def _shorten_list(items: list[str]) -> str:
     return f"{len(items)} ({shown}{f' and {more} more' if more > 0 else ''})"
 
 
-async def _remove_folder(repository: str, path: str, present: changes.Changes) -> None:
+async def _remove_folder(repository: str, path: str, present: changes.WorktreeChanges) -> None:
     """Remove the files from the preparation, then the worktree.
 
     git refuses to remove a worktree with untracked files, and so checks once more that no work is lost.
     """
     if present.restored:
-        await commands.run("checkout", "--quiet", "HEAD", "--", *present.restored, cwd=path)
+        await commands.run_git("checkout", "--quiet", "HEAD", "--", *present.restored, cwd=path)
     for name in present.copied:
         with contextlib.suppress(FileNotFoundError):
             Path(path, name).unlink()
     try:
         seconds = limits.worktree_checkout_seconds_max
-        await commands.worktree("remove", path, cwd=repository, seconds=seconds)
+        await commands.run_git_worktree("remove", path, cwd=repository, seconds=seconds)
     except MaestroError as error:
         if commands.exit_code(error) is None:
             raise

@@ -13,12 +13,12 @@ from maestro.core.errors import Invalid
 from maestro.system import small_files
 from maestro.text import bounded_toml
 
-FILE = ".maestro/config.toml"
+SETTINGS_FILE = ".maestro/config.toml"
 
 _Pattern = Annotated[str, Meta(min_length=1, max_length=limits.copy_pattern_chars_max)]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WorktreeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The files to copy from the source checkout, and the set-up command to run afterwards."""
 
     setup: Annotated[str, Meta(max_length=limits.command_chars_max)] = ""
@@ -35,30 +35,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 raise ValueError(f"{pattern!r} must name files inside the checkout")
 
 
-def read_settings(checkout: str) -> Settings:
+def read_settings(checkout: str) -> WorktreeSettings:
     """Return the settings of a checkout; the defaults without a settings file. Refuse an invalid file."""
-    file = Path(checkout, FILE)
+    file = Path(checkout, SETTINGS_FILE)
     text = small_files.read_small(str(file))
     if text is None:
         if file.exists():
             raise _invalid_settings(file, "it is not a readable file")
-        return Settings()
+        return WorktreeSettings()
     if len(text) >= limits.checkout_settings_bytes_max:
         raise _invalid_settings(file, f"it is larger than {limits.checkout_settings_bytes_max} bytes")
     try:
-        table: Any = bounded_toml.parse(text.decode()).get("worktree", {})
-        return msgspec.convert(table, Settings)
+        table: Any = bounded_toml.parse_toml(text.decode()).get("worktree", {})
+        return msgspec.convert(table, WorktreeSettings)
     except msgspec.ValidationError as error:
         raise _invalid_settings(file, f"in [worktree]: {error}") from error
-    except (UnicodeDecodeError, bounded_toml.Unreadable) as error:
+    except (UnicodeDecodeError, bounded_toml.TomlUnreadable) as error:
         raise _invalid_settings(file, str(error)) from error
 
 
-def setup_in(text: str) -> str:
+def parse_setup(text: str) -> str:
     """Return the set-up command in the text of a settings file; an empty text if the settings are invalid."""
     try:
-        return msgspec.convert(bounded_toml.parse(text).get("worktree", {}), Settings).setup
-    except (msgspec.ValidationError, bounded_toml.Unreadable):
+        return msgspec.convert(bounded_toml.parse_toml(text).get("worktree", {}), WorktreeSettings).setup
+    except (msgspec.ValidationError, bounded_toml.TomlUnreadable):
         return ""
 
 

@@ -43,11 +43,11 @@ class SetupRun(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-async def run(command: str, *, cwd: str, seconds: float, within: Sandbox) -> SetupRun:
+async def run_setup(command: str, *, cwd: str, seconds: float, command_sandbox: Sandbox) -> SetupRun:
     """Run a set-up command and return its result, also after a failure. Raise an error if it cannot be started."""
-    result = await sandbox.run(
+    result = await sandbox.run_command(
         command,
-        sandbox=within,
+        sandbox=command_sandbox,
         directory=cwd,
         environment=_command_environment(),
         seconds_max=seconds,
@@ -73,7 +73,7 @@ def _command_environment() -> dict[str, str]:
 
     The language of the server stays: LC_ALL is not replaced.
     """
-    cleaned = git_program.environment(os.environ)
+    cleaned = git_program.clean_environment(os.environ)
     cleaned.pop("GIT_OPTIONAL_LOCKS", None)
     cleaned.pop("LC_ALL", None)
     return cleaned | ({"LC_ALL": os.environ["LC_ALL"]} if "LC_ALL" in os.environ else {})

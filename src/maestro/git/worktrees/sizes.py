@@ -9,7 +9,7 @@ from maestro.core import limits
 _BLOCK_BYTES = 512  # the unit of st_blocks on every disk
 
 
-def on_disk(folder: str) -> tuple[int, bool]:
+def measure_folder(folder: str) -> tuple[int, bool]:
     """Return the bytes of a folder, and False if the count stopped at the limit of files. Follows no links."""
     size = visited_count = 0
     unvisited = [folder]

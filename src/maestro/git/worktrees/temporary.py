@@ -21,14 +21,16 @@ from maestro.git.worktrees import folders, repositories
 _PREFIX = "maestro-merge-"
 _TREE = "tree"
 # Settings for every command in a worktree for a merge. Files of git-lfs stay pointers: a merge needs no contents.
-CONFIG = ("filter.lfs.clean=", "filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false")
+MERGE_SETTINGS = ("filter.lfs.clean=", "filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false")
 
 
 @contextlib.asynccontextmanager
-async def worktree(repository: str, *, at: str, config: tuple[str, ...] = CONFIG) -> AsyncIterator[str]:
+async def temporary_worktree(
+    repository: str, *, at: str, config: tuple[str, ...] = MERGE_SETTINGS
+) -> AsyncIterator[str]:
     """Make a temporary worktree with a commit checked out, without a branch, and yield its path."""
     home = await repositories.common_dir(repository)
-    await sweep(repository)
+    await remove_leftovers(repository)
     try:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=home)
     except OSError as error:
@@ -36,8 +38,8 @@ async def worktree(repository: str, *, at: str, config: tuple[str, ...] = CONFIG
     lock = _lock_folder(folder)
     tree = str(Path(folder, _TREE))
     try:
-        await folders.add(repository, "--detach", tree, at)
-        await folders.fill(tree, config=config)
+        await folders.register_worktree(repository, "--detach", tree, at)
+        await folders.check_out_files(tree, config=config)
         yield tree
     finally:
         await _remove_worktree(repository, folder)
@@ -46,13 +48,13 @@ async def worktree(repository: str, *, at: str, config: tuple[str, ...] = CONFIG
 
 
 @contextlib.asynccontextmanager
-async def checkout(repository: str, *, at: str) -> AsyncIterator[str]:
+async def temporary_checkout(repository: str, *, at: str) -> AsyncIterator[str]:
     """Make a temporary worktree with all files of a commit, git-lfs files included, to run a command in it."""
-    async with worktree(repository, at=at, config=()) as tree:
+    async with temporary_worktree(repository, at=at, config=()) as tree:
         yield tree
 
 
-async def sweep(repository: str) -> int:
+async def remove_leftovers(repository: str) -> int:
     """Remove the temporary worktrees of killed servers; return the number of removed worktrees."""
     home = Path(await repositories.common_dir(repository))
     count = 0
@@ -66,7 +68,7 @@ async def sweep(repository: str) -> int:
 
 
 async def _remove_worktree(repository: str, folder: str) -> None:
-    await folders.take_away(repository, str(Path(folder, _TREE)))
+    await folders.remove_worktree_folder(repository, str(Path(folder, _TREE)))
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 

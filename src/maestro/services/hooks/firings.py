@@ -9,13 +9,13 @@ from datetime import datetime
 from maestro.core import limits
 from maestro.core.clock import Clock
 from maestro.domain.callers import Caller
-from maestro.domain.hooks import Firing
+from maestro.domain.hooks import HookFiring
 from maestro.operations import hooks as ops
 from maestro.store.base import Store, Tx
 from maestro.text import redaction
 
 
-class Firings:
+class HookFirings:
     """The firings and failures of hooks that `maestro doctor` shows."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -25,23 +25,23 @@ class Firings:
         self._latest: dict[tuple[str, str], datetime] = {}
         self._writing: set[asyncio.Task[None]] = set()
 
-    def fired(self, tool: str, event: str) -> None:
+    def record_firing(self, tool: str, event: str) -> None:
         at = self._clock.now()
         self._latest[tool, event] = at
         if self._is_due(tool, event, ""):
-            self._write_in_background(lambda tx: tx.hooks.fired(tool, event, at=at))
+            self._write_in_background(lambda tx: tx.hooks.record_firing(tool, event, at=at))
 
-    def failed(self, tool: str, event: str, problem: str) -> None:
+    def record_failure(self, tool: str, event: str, problem: str) -> None:
         """Record a problem that kept a hook from a proper reply."""
-        at, text = self._clock.now(), redaction.hide(problem)[: limits.hook_problem_chars_max]
+        at, text = self._clock.now(), redaction.hide_tokens(problem)[: limits.hook_problem_chars_max]
         if self._is_due(tool, event, text):
-            self._write_in_background(lambda tx: tx.hooks.failed(tool, event, text, at=at))
+            self._write_in_background(lambda tx: tx.hooks.record_failure(tool, event, text, at=at))
 
     def list_all(self, tx: Tx, caller: Caller, request: ops.ListHooks) -> ops.HookList:
-        stored = {(firing.tool, firing.event): firing for firing in tx.hooks.firings()}
+        stored = {(firing.tool, firing.event): firing for firing in tx.hooks.list_firings()}
         for (tool, event), at in self._latest.items():
-            known = stored.get((tool, event), Firing(tool, event, at))
-            stored[tool, event] = Firing(tool, event, at, known.problem, known.problem_at)
+            known = stored.get((tool, event), HookFiring(tool, event, at))
+            stored[tool, event] = HookFiring(tool, event, at, known.problem, known.problem_at)
         return ops.HookList(hooks=[stored[key] for key in sorted(stored)])
 
     async def close(self) -> None:

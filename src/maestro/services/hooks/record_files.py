@@ -18,10 +18,10 @@ from maestro.core import limits
 from maestro.core.errors import Invalid
 from maestro.system import checkout_files
 
-_pool = ThreadPoolExecutor(limits.record_threads_max, thread_name_prefix="records")
+_pool = ThreadPoolExecutor(limits.transcript_threads_max, thread_name_prefix="records")
 
 
-class Piece(msgspec.Struct, frozen=True):
+class RecordPiece(msgspec.Struct, frozen=True):
     """The bytes of a record from `start` on, and the size of the whole record."""
 
     data: bytes
@@ -29,7 +29,7 @@ class Piece(msgspec.Struct, frozen=True):
     size_bytes: int
 
 
-async def read(record: str, folders: tuple[str, ...], *, start: int | None) -> Piece | None:
+async def read_record(record: str, folders: tuple[str, ...], *, start: int | None) -> RecordPiece | None:
     """Return the content of the record after `start`, or None for a file that Maestro does not read.
 
     Without a `start`, return only the size.
@@ -37,15 +37,15 @@ async def read(record: str, folders: tuple[str, ...], *, start: int | None) -> P
     return await _run_in_pool(lambda: _read_piece(record, folders, start))
 
 
-async def _run_in_pool(work: Callable[[], Piece | None]) -> Piece | None:
+async def _run_in_pool(work: Callable[[], RecordPiece | None]) -> RecordPiece | None:
     try:
-        async with asyncio.timeout(limits.record_seconds_max):
+        async with asyncio.timeout(limits.transcript_read_seconds_max):
             return await asyncio.get_running_loop().run_in_executor(_pool, work)
     except TimeoutError:
         return None
 
 
-def _read_piece(record: str, folders: tuple[str, ...], start: int | None) -> Piece | None:
+def _read_piece(record: str, folders: tuple[str, ...], start: int | None) -> RecordPiece | None:
     try:
         real = os.path.realpath(record)
         top = next((top for top in map(os.path.realpath, folders) if real.startswith(f"{top}/")), None)
@@ -54,9 +54,9 @@ def _read_piece(record: str, folders: tuple[str, ...], start: int | None) -> Pie
         with checkout_files.open_file(top, str(Path(real).relative_to(top))) as file:
             size = os.fstat(file.fileno()).st_size
             if start is None:
-                return Piece(b"", size, size)
+                return RecordPiece(b"", size, size)
             start = start if start <= size else 0  # the tool has rewritten its record from the start
             file.seek(start)
-            return Piece(file.read(limits.transcript_bytes_max), start, size)
+            return RecordPiece(file.read(limits.transcript_bytes_max), start, size)
     except (OSError, ValueError, Invalid):
         return None

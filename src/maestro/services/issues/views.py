@@ -8,29 +8,29 @@ from maestro.core import ids, limits
 from maestro.domain.callers import Caller
 from maestro.domain.issues import Issue
 from maestro.domain.messages import Message
-from maestro.domain.sight import may_read_task, redact_task
 from maestro.domain.tasks import Task
+from maestro.domain.visibility import may_read_task, redact_task
 from maestro.operations import issues as ops
 from maestro.services import cursors
-from maestro.services.issues.moves import issue_of
+from maestro.services.issues.moves import issue_of_task
 from maestro.services.mail import receipts
-from maestro.services.mail.reading import Reading
-from maestro.services.scope import project_of, task_of
-from maestro.services.tasks import records as tasks
+from maestro.services.mail.reading import MailReading
+from maestro.services.scope import find_project, find_task
+from maestro.services.tasks import editing as tasks
 from maestro.store.base import Tx
 
 
-def list_page(tx: Tx, caller: Caller, request: ops.ListIssues) -> ops.IssueList:
+def list_issues(tx: Tx, caller: Caller, request: ops.ListIssues) -> ops.IssueList:
     """Return a page of the issues that a project received, or opened in other projects."""
-    project = project_of(tx, caller, request.project)
-    closed = None if request.status is ops.Which.ALL else request.status is ops.Which.CLOSED
+    project = find_project(tx, caller, request.project)
+    closed = None if request.status is ops.IssueFilter.ALL else request.status is ops.IssueFilter.CLOSED
     limit_with_next = request.limit + 1
     if request.opened:
         after = request.cursor if ids.is_id(request.cursor, "tsk") else ""
-        found = tx.issues.opened(project.id, after=after, limit=limit_with_next, closed=closed)
+        found = tx.issues.list_opened(project.id, after=after, limit=limit_with_next, closed=closed)
     else:
-        found = tx.issues.received(
-            project.id, after=cursors.number(request.cursor), limit=limit_with_next, closed=closed
+        found = tx.issues.list_received(
+            project.id, after=cursors.parse_cursor(request.cursor), limit=limit_with_next, closed=closed
         )
     shown, has_more = found[: request.limit], len(found) > request.limit
     names = _IssueNames(tx)
@@ -39,23 +39,23 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListIssues) -> ops.IssueList:
     return ops.IssueList(issues=lines, cursor=next_cursor)
 
 
-class Showing:
+class IssueViews:
     """The operation that shows an issue with its thread. The answer's receipt marks the messages as read."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: MailReading) -> None:
         self._reading = reading
 
-    def show(self, tx: Tx, caller: Caller, request: ops.OneIssue) -> ops.IssueDetail:
-        task = task_of(tx, caller, request.id, project=request.project)
-        issue = issue_of(tx, task)
-        thread = self._reading.conversation(tx, caller, issue.thread_id)
+    def show_issue(self, tx: Tx, caller: Caller, request: ops.OneIssue) -> ops.IssueDetail:
+        task = find_task(tx, caller, request.id, project=request.project)
+        issue = issue_of_task(tx, task)
+        thread = self._reading.read_thread(tx, caller, issue.thread_id)
         links_max = limits.page_items_default
         origin = tx.tasks.get(task.found_in) if task.found_in else None
         return ops.IssueDetail(
             **msgspec.structs.asdict(_issue_line(tx, redact_task(caller, task), _IssueNames(tx))),
             thread_id=issue.thread_id,
-            origin=tasks.links([origin])[0] if origin else None,
-            dependants=tasks.links(tx.tasks.dependants(task.id, limit=links_max)),
+            origin=tasks.task_links([origin])[0] if origin else None,
+            dependants=tasks.task_links(tx.tasks.list_dependants(task.id, limit=links_max)),
             documents=tx.documents.of_task(task.id, limit=links_max) if may_read_task(caller, task) else [],
             comments=[_comment_view(tx, message) for message in thread.messages],
             truncated=thread.truncated,
@@ -63,7 +63,7 @@ class Showing:
         )
 
 
-def last_of_others(tx: Tx, caller: Caller, issue: Issue) -> Message | None:
+def last_message_of_others(tx: Tx, caller: Caller, issue: Issue) -> Message | None:
     """Return the last message of the thread by another sender: the message that a reply answers."""
     found = tx.mail.of_thread(issue.thread_id, after=0, limit=limits.thread_messages_shown_max)
     return next((message for message in reversed(found) if message.sender.id != caller.name), None)
@@ -99,4 +99,4 @@ def _issue_line(tx: Tx, task: Task, names: _IssueNames) -> ops.IssueLine:
 
 
 def _comment_view(tx: Tx, message: Message) -> ops.IssueComment:
-    return ops.IssueComment(**msgspec.structs.asdict(message), deliveries=receipts.recipients(tx, message))
+    return ops.IssueComment(**msgspec.structs.asdict(message), deliveries=receipts.recipients_of(tx, message))

@@ -15,41 +15,49 @@ import msgspec
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
-from maestro.domain.events import Change, Kind
-from maestro.domain.messages import Delivery, Message, Received, Status, Step, has_reached, is_shared
-from maestro.domain.talks import Turn
+from maestro.domain.conversations import TurnState
+from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.messages import (
+    Delivery,
+    Message,
+    MessageStatus,
+    ReceiptStep,
+    ReceivedMessage,
+    has_reached,
+    is_shared_mailbox,
+)
 from maestro.events.hub import Hub
 from maestro.operations import mail_shapes as ops
-from maestro.services.mail.labels import label
-from maestro.services.mail.post import Draft, Posted, Target, own_boxes
-from maestro.services.mail.threads import message_of
+from maestro.services.mail.create import Draft, MailTarget, PostedMessage, own_mailboxes
+from maestro.services.mail.mailbox_names import mailbox_name
+from maestro.services.mail.threads import find_visible_message
 from maestro.store.base import Store, Tx
 from maestro.tools import registry
 
 _EVENT_KINDS = {
-    Step.DELIVERED: Kind.MAIL_DELIVERED,
-    Step.READ: Kind.MAIL_READ,
-    Step.ACKNOWLEDGED: Kind.MAIL_ACKNOWLEDGED,
+    ReceiptStep.DELIVERED: EventKind.MAIL_DELIVERED,
+    ReceiptStep.READ: EventKind.MAIL_READ,
+    ReceiptStep.ACKNOWLEDGED: EventKind.MAIL_ACKNOWLEDGED,
 }
 _RECEIPT_PREFIX = "r1:"
 _RECEIPT_ITEM = re.compile(r"([a-z])([0-9a-f]{1,15})(~?)")
 _MAILBOX_LETTERS = {"ses_": "s", "mem_": "m", "wsp_": "w", "prj_": "p"}
 
 
-def take(tx: Tx, caller: Caller, step: Step, box: str, seq: int, *, via: str) -> bool:
+def record_step(tx: Tx, caller: Caller, step: ReceiptStep, mailbox: str, seq: int, *, via: str) -> bool:
     """Record a step of a delivery and log its event. Return False if the delivery cannot take the step."""
-    if step is not Step.DELIVERED and is_shared(box) and caller.session_id:
-        tx.deliveries.note_shared(caller.session_id, box, seq, at=tx.at)
-    if not tx.deliveries.take(step, box, seq, via=via, by=caller.name, at=tx.at):
+    if step is not ReceiptStep.DELIVERED and is_shared_mailbox(mailbox) and caller.session_id:
+        tx.deliveries.record_shared_read(caller.session_id, mailbox, seq, at=tx.at)
+    if not tx.deliveries.apply_step(step, mailbox, seq, via=via, by=caller.name, at=tx.at):
         return False
-    message_id, sender, project_id = tx.mail.head(seq)
-    data = {"box": box, "by": caller.name, "via": via, "from": sender}
+    message_id, sender, project_id = tx.mail.get_head(seq)
+    data = {"box": mailbox, "by": caller.name, "via": via, "from": sender}
     # The event goes to the sender's project, because the sender waits for the receipt.
-    tx.log(Change(_EVENT_KINDS[step], message_id, project_id, data), actor=caller.name)
+    tx.log(NewEvent(_EVENT_KINDS[step], message_id, project_id, data), actor=caller.name)
     return True
 
 
-def receipt_for(messages: Iterable[Received]) -> str:
+def receipt_for(messages: Iterable[ReceivedMessage]) -> str:
     """Return the receipt for messages; an empty string for no messages."""
     items = [
         f"{_mailbox_letter(message.box)}{message.seq:x}{'~' if message.truncated else ''}" for message in messages
@@ -57,7 +65,7 @@ def receipt_for(messages: Iterable[Received]) -> str:
     return _RECEIPT_PREFIX + ",".join(items) if items else ""
 
 
-def places(receipt: str) -> set[int]:
+def sequence_numbers(receipt: str) -> set[int]:
     """Return the sequence numbers of the messages that a receipt names."""
     return {seq for _, seq, _ in _parse_receipt(receipt)}
 
@@ -66,9 +74,9 @@ def is_receipt(cursor: str) -> bool:
     return cursor.startswith(_RECEIPT_PREFIX)
 
 
-def confirm(tx: Tx, caller: Caller, request: ops.Confirm) -> ops.Confirmed:
+def confirm(tx: Tx, caller: Caller, request: ops.ConfirmReceipt) -> ops.ConfirmedReceipt:
     """Confirm that the messages of a receipt were shown. A message with a cut body counts only as delivered."""
-    mailbox_by_letter = {_mailbox_letter(mailbox): mailbox for mailbox in own_boxes(caller)}
+    mailbox_by_letter = {_mailbox_letter(mailbox): mailbox for mailbox in own_mailboxes(caller)}
     count = 0
     for letter, seq, was_cut in _parse_receipt(request.receipt):
         if letter not in mailbox_by_letter:  # a caller may confirm only deliveries in its own mailboxes
@@ -78,27 +86,29 @@ def confirm(tx: Tx, caller: Caller, request: ops.Confirm) -> ops.Confirmed:
             # The receipt confirms the delivery in each of the mailboxes.
             if mailbox != mailbox_by_letter[letter] and not tx.deliveries.get(mailbox, seq):
                 continue
-            if was_cut and request.step is not Step.DELIVERED:
+            if was_cut and request.step is not ReceiptStep.DELIVERED:
                 _mark_partly_shown(tx, caller, mailbox, seq)
-            step = Step.DELIVERED if was_cut else request.step
-            count += take(tx, caller, step, mailbox, seq, via=request.via)
-    return ops.Confirmed(count=count)
+            step = ReceiptStep.DELIVERED if was_cut else request.step
+            count += record_step(tx, caller, step, mailbox, seq, via=request.via)
+    return ops.ConfirmedReceipt(count=count)
 
 
 def _mark_partly_shown(tx: Tx, caller: Caller, mailbox: str, seq: int) -> None:
     """Mark a long message as partly shown: the inbox lists the message after the messages not shown at all."""
-    if is_shared(mailbox) and caller.session_id:
-        tx.deliveries.note_shared(caller.session_id, mailbox, seq, at=tx.at, begun=True)
+    if is_shared_mailbox(mailbox) and caller.session_id:
+        tx.deliveries.record_shared_read(caller.session_id, mailbox, seq, at=tx.at, is_partly_shown=True)
     else:
-        tx.deliveries.begin(mailbox, seq)
+        tx.deliveries.mark_partly_shown(mailbox, seq)
 
 
-def acknowledge(tx: Tx, caller: Caller, request: ops.Acknowledge) -> ops.Acknowledged:
+def acknowledge_messages(tx: Tx, caller: Caller, request: ops.AcknowledgeMail) -> ops.AcknowledgedMail:
     """Acknowledge messages for the caller, who must be a recipient of each message."""
     acknowledged = []
     for message_id in dict.fromkeys(request.ids):
-        message = message_of(tx, caller, message_id)
-        receiving_mailboxes = [mailbox for mailbox in own_boxes(caller) if tx.deliveries.get(mailbox, message.seq)]
+        message = find_visible_message(tx, caller, message_id)
+        receiving_mailboxes = [
+            mailbox for mailbox in own_mailboxes(caller) if tx.deliveries.get(mailbox, message.seq)
+        ]
         if not receiving_mailboxes:
             raise errors.NotFound(
                 f"Message {message.id} was not sent to you.",
@@ -106,42 +116,44 @@ def acknowledge(tx: Tx, caller: Caller, request: ops.Acknowledge) -> ops.Acknowl
                 data={"id": message.id},
             )
         for mailbox in receiving_mailboxes:
-            take(tx, caller, Step.ACKNOWLEDGED, mailbox, message.seq, via="ack")
+            record_step(tx, caller, ReceiptStep.ACKNOWLEDGED, mailbox, message.seq, via="ack")
         acknowledged.append(message.id)
-    return ops.Acknowledged(messages=acknowledged)
+    return ops.AcknowledgedMail(messages=acknowledged)
 
 
-def status(tx: Tx, caller: Caller, request: ops.OneMessage) -> ops.MailStatus:
-    return status_of(tx, message_of(tx, caller, request.id))
+def show_status(tx: Tx, caller: Caller, request: ops.OneMessage) -> ops.MailStatus:
+    return status_of_message(tx, find_visible_message(tx, caller, request.id))
 
 
-def status_of(tx: Tx, message: Message) -> ops.MailStatus:
+def status_of_message(tx: Tx, message: Message) -> ops.MailStatus:
     return ops.MailStatus(
         id=message.id,
         thread_id=message.thread_id,
         subject=message.subject,
         created_at=message.created_at,
-        deliveries=recipients(tx, message),
+        deliveries=recipients_of(tx, message),
     )
 
 
-def just_sent(tx: Tx, draft: Draft, posted: Posted) -> ops.SentMail:
+def new_message_answer(tx: Tx, draft: Draft, posted: PostedMessage) -> ops.SentMail:
     """Return the answer for a message posted in this transaction. No recipient can have seen the message yet."""
     return ops.SentMail(
         id=posted.id,
         thread_id=posted.thread_id,
         subject=draft.subject,
         created_at=tx.at,
-        deliveries=[_new_recipient(tx, target, target.name or label(tx, target.box)) for target in posted.targets],
+        deliveries=[
+            _new_recipient(tx, target, target.name or mailbox_name(tx, target.mailbox)) for target in posted.targets
+        ],
     )
 
 
-def _new_recipient(tx: Tx, target: Target, name: str) -> ops.Recipient:
+def _new_recipient(tx: Tx, target: MailTarget, name: str) -> ops.Recipient:
     return ops.Recipient(
-        recipient=target.box,
-        box=target.box,
+        recipient=target.mailbox,
+        box=target.mailbox,
         name=name,
-        status=Status.SENT,
+        status=MessageStatus.SENT,
         via=None,
         by=None,
         reason=target.reason,
@@ -149,19 +161,19 @@ def _new_recipient(tx: Tx, target: Target, name: str) -> ops.Recipient:
         read_at=None,
         acknowledged_at=None,
         expired_at=None,
-        note=_delay_note(tx, target.box, name),
+        note=_delay_note(tx, target.mailbox, name),
     )
 
 
 def _delay_note(tx: Tx, mailbox: str, name: str) -> str | None:
     """Return why a recipient gets a message later: its program takes no text before the end of the turn."""
-    route = tx.sessions.route(mailbox) if mailbox.startswith("ses_") else None
-    closed_drivers = registry.deaf_at_work(route.tool) if route is not None else ()
-    conversation = tx.talks.get(mailbox) if closed_drivers else None
+    route = tx.sessions.mail_route(mailbox) if mailbox.startswith("ses_") else None
+    closed_drivers = registry.drivers_deaf_at_work(route.tool) if route is not None else ()
+    conversation = tx.conversations.get(mailbox) if closed_drivers else None
     if (
         conversation is None
         or conversation.driver not in closed_drivers
-        or conversation.turn not in (Turn.WORKING, Turn.ASKING)
+        or conversation.turn not in (TurnState.WORKING, TurnState.ASKING)
     ):
         return None
     return (
@@ -170,13 +182,13 @@ def _delay_note(tx: Tx, mailbox: str, name: str) -> str | None:
     )
 
 
-def recipients(tx: Tx, message: Message) -> list[ops.Recipient]:
+def recipients_of(tx: Tx, message: Message) -> list[ops.Recipient]:
     return [_recipient_view(tx, delivery) for delivery in tx.deliveries.of_message(message.seq)]
 
 
 def _recipient_view(tx: Tx, delivery: Delivery) -> ops.Recipient:
-    name = label(tx, delivery.box)
-    note = _delay_note(tx, delivery.box, name) if delivery.status is Status.SENT else None
+    name = mailbox_name(tx, delivery.box)
+    note = _delay_note(tx, delivery.box, name) if delivery.status is MessageStatus.SENT else None
     return ops.Recipient(**msgspec.structs.asdict(delivery), name=name, note=note)
 
 
@@ -187,40 +199,42 @@ class ReceiptWaits:
         self._store = store
         self._hub = hub
 
-    async def after(self, caller: Caller, request: Any, answer: ops.SentMail) -> ops.SentMail:
+    async def wait_for_receipts(self, caller: Caller, request: Any, answer: ops.SentMail) -> ops.SentMail:
         """Hold the answer to a send until every delivery has reached `wait_for`, or raise `NotConfirmed`."""
         if request.wait_for is None:
             return answer
         with self._hub.subscribe([answer.id]) as subscription:
             try:
                 async with asyncio.timeout(request.timeout / 1000):
-                    current = await self.look(answer)
+                    current = await self.read_deliveries(answer)
                     while not _is_settled(current.deliveries, request.wait_for):
-                        await subscription.wait()
-                        subscription.take()
-                        current = await self.look(answer)
+                        await subscription.wait_for_event()
+                        subscription.take_events()
+                        current = await self.read_deliveries(answer)
             except TimeoutError:
-                current = await self.look(answer)
+                current = await self.read_deliveries(answer)
         if all(has_reached(delivery.status, request.wait_for) for delivery in current.deliveries):
             return current
         raise _not_confirmed_error(current, request.wait_for)
 
-    async def look(self, answer: ops.SentMail) -> ops.SentMail:
+    async def read_deliveries(self, answer: ops.SentMail) -> ops.SentMail:
         """Return the answer with the present state of its deliveries."""
 
         def read_deliveries(tx: Tx) -> ops.SentMail:
             message = tx.mail.get(answer.id)
-            return msgspec.structs.replace(answer, deliveries=recipients(tx, message) if message else [])
+            return msgspec.structs.replace(answer, deliveries=recipients_of(tx, message) if message else [])
 
         return await self._store.read(read_deliveries, quick=True)
 
 
-def _is_settled(deliveries: Sequence[Delivery], step: Step) -> bool:
+def _is_settled(deliveries: Sequence[Delivery], step: ReceiptStep) -> bool:
     """Return whether each delivery has reached the step or has expired."""
-    return all(has_reached(delivery.status, step) or delivery.status is Status.EXPIRED for delivery in deliveries)
+    return all(
+        has_reached(delivery.status, step) or delivery.status is MessageStatus.EXPIRED for delivery in deliveries
+    )
 
 
-def _not_confirmed_error(current: ops.SentMail, step: Step) -> errors.NotConfirmed:
+def _not_confirmed_error(current: ops.SentMail, step: ReceiptStep) -> errors.NotConfirmed:
     states = ", ".join(f"{delivery.name} {delivery.status}" for delivery in current.deliveries)
     return errors.NotConfirmed(
         f"Message {current.id} is stored, but not {step} by every recipient: {states}.",

@@ -8,8 +8,8 @@ from maestro.domain.issues import Issue
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
 from maestro.operations import mail_shapes as ops
-from maestro.services.mail.post import Target
-from maestro.services.scope import project_of, task_of
+from maestro.services.mail.create import MailTarget
+from maestro.services.scope import find_project, find_task
 from maestro.store.base import Tx
 
 
@@ -26,16 +26,18 @@ def is_task_address(addresses: list[str]) -> bool:
     return len(addresses) == 1 and ("#" in addresses[0] or addresses[0].startswith(("tsk_", "task:")))
 
 
-def task_of_message(tx: Tx, caller: Caller, request: ops.Letter, addresses: list[str]) -> Task | None:
+def task_of_message(tx: Tx, caller: Caller, request: ops.WrittenMessage, addresses: list[str]) -> Task | None:
     """Return the task of a message: the task of the request, or the task that the message is addressed to."""
     if request.task:
-        return task_of(tx, caller, request.task, project=request.project)
+        return find_task(tx, caller, request.task, project=request.project)
     if is_task_address(addresses):
-        return task_of(tx, caller, addresses[0].removeprefix("task:"), project=request.project)
+        return find_task(tx, caller, addresses[0].removeprefix("task:"), project=request.project)
     return None
 
 
-def addressed_issue(tx: Tx, caller: Caller, request: ops.Letter, addresses: list[str]) -> tuple[Issue, Task] | None:
+def addressed_issue(
+    tx: Tx, caller: Caller, request: ops.WrittenMessage, addresses: list[str]
+) -> tuple[Issue, Task] | None:
     """Return the issue of an address: the issue's reference, or the asked project together with `--task`."""
     task = task_of_message(tx, caller, request, addresses) if request.task or is_task_address(addresses) else None
     if task is None or task.from_project_id is None or not _names_task_or_project(addresses[0], task):
@@ -50,16 +52,18 @@ def _names_task_or_project(text: str, task: Task) -> bool:
     return is_task_address([text]) or name in (task.project_id, task.ref.rpartition("#")[0])
 
 
-def projects_between(tx: Tx, caller: Caller, request: ops.Letter, target: Target) -> tuple[Project, Project] | None:
+def projects_between(
+    tx: Tx, caller: Caller, request: ops.WrittenMessage, target: MailTarget
+) -> tuple[Project, Project] | None:
     """Return the sending and the receiving project of mail to another project, unless it is about a task there."""
     sender_id = caller.project_id or named_project_id(tx, caller, request.project)
-    if sender_id is None or target.box != target.project_id or target.box == sender_id:
+    if sender_id is None or target.mailbox != target.project_id or target.mailbox == sender_id:
         return None
-    if request.task and task_of(tx, caller, request.task, project=request.project).project_id == target.box:
+    if request.task and find_task(tx, caller, request.task, project=request.project).project_id == target.mailbox:
         return None
-    sender, receiver = tx.projects.get(sender_id), tx.projects.get(target.box)
+    sender, receiver = tx.projects.get(sender_id), tx.projects.get(target.mailbox)
     return (sender, receiver) if sender and receiver else None
 
 
 def named_project_id(tx: Tx, caller: Caller, project: str) -> str | None:
-    return project_of(tx, caller, project).id if project else None
+    return find_project(tx, caller, project).id if project else None

@@ -4,56 +4,56 @@ from __future__ import annotations
 
 from maestro.core import errors, limits
 from maestro.domain import addresses
-from maestro.domain.addresses import Address, Kind
+from maestro.domain.addresses import Address, AddressKind
 from maestro.domain.callers import Caller
-from maestro.domain.messages import HUMAN
-from maestro.domain.sessions import Mode
+from maestro.domain.messages import HUMAN_MAILBOX
+from maestro.domain.sessions import SessionMode
 from maestro.domain.tasks import Task
-from maestro.services.mail.post import Target
-from maestro.services.scope import linked, project_of, task_of
+from maestro.services.mail.create import MailTarget
+from maestro.services.scope import find_linked_project, find_project, find_task
 from maestro.store.base import Tx
-from maestro.store.repositories.sessions import Route
+from maestro.store.repositories.sessions import MailRoute
 
-PERSON = Target(HUMAN, None, name=HUMAN)
+PERSON_TARGET = MailTarget(HUMAN_MAILBOX, None, name=HUMAN_MAILBOX)
 
 
-def resolve(tx: Tx, caller: Caller, text: str, *, project: str) -> Target:
+def resolve_address(tx: Tx, caller: Caller, text: str, *, project: str) -> MailTarget:
     """Return the mailbox that an address names."""
-    address = addresses.parse(text)
+    address = addresses.parse_address(text)
     match address.kind:
-        case Kind.HUMAN:
-            return PERSON
-        case Kind.COORDINATOR:
-            return coordinator_of(tx, caller, project=project)
-        case Kind.SESSION:
+        case AddressKind.HUMAN:
+            return PERSON_TARGET
+        case AddressKind.COORDINATOR:
+            return route_to_coordinator(tx, caller, project=project)
+        case AddressKind.SESSION:
             return _session_target(tx, caller, address, project)
-        case Kind.MEMBER:
+        case AddressKind.MEMBER:
             return _member_target(tx, caller, address, project)
-        case Kind.AGENT:
+        case AddressKind.AGENT:
             return _workspace_target(tx, address)
-        case Kind.PROJECT:
+        case AddressKind.PROJECT:
             return _project_target(tx, caller, address, project)
-        case Kind.TASK:
-            return _task_target(tx, caller, task_of(tx, caller, address.name, project=project))
-        case Kind.WORD:
+        case AddressKind.TASK:
+            return _task_target(tx, caller, find_task(tx, caller, address.name, project=project))
+        case AddressKind.BARE_NAME:
             return _bare_name_target(tx, caller, address, project)
 
 
-def coordinator_of(tx: Tx, caller: Caller, *, project: str = "") -> Target:
+def route_to_coordinator(tx: Tx, caller: Caller, *, project: str = "") -> MailTarget:
     """Return the mailbox of the caller's coordinator, or of the stand-in of an ended coordinator.
 
     For the person, the coordinator is the only active top-level coordinator of the project.
     """
     if caller.is_session:
-        return to_session(tx, caller.parent_id) if caller.parent_id else PERSON
-    owner = project_of(tx, caller, project)
+        return route_to_session(tx, caller.parent_id) if caller.parent_id else PERSON_TARGET
+    owner = find_project(tx, caller, project)
     coordinators = [
         session
-        for session in tx.sessions.page(owner.id, after="", limit=limits.page_items_max, active=True)
-        if session.mode is Mode.COORDINATE and session.parent_id is None
+        for session in tx.sessions.list_page(owner.id, after="", limit=limits.page_items_max, active=True)
+        if session.mode is SessionMode.COORDINATE and session.parent_id is None
     ]
     if len(coordinators) == 1:
-        return Target(coordinators[0].id, owner.id, name=coordinators[0].name)
+        return MailTarget(coordinators[0].id, owner.id, name=coordinators[0].name)
     if not coordinators:
         raise errors.NotFound(
             f"Project {owner.name} has no active coordinator.",
@@ -62,15 +62,15 @@ def coordinator_of(tx: Tx, caller: Caller, *, project: str = "") -> Target:
     raise _ambiguous_address("coordinator", [f"session:{session.name}" for session in coordinators])
 
 
-def to_session(tx: Tx, session_id: str) -> Target:
+def route_to_session(tx: Tx, session_id: str) -> MailTarget:
     """Return the mailbox for a session's mail.
 
     Mail for an ended session goes to its successor, else to its coordinator, else to the person.
     """
-    return along(tx, tx.sessions.route(session_id))
+    return follow_route(tx, tx.sessions.mail_route(session_id))
 
 
-def along(tx: Tx, first: Route | None) -> Target:
+def follow_route(tx: Tx, first: MailRoute | None) -> MailTarget:
     """Follow a session's route to the first session that takes mail, and return the mailbox of that session."""
     route = first
     for _ in range(limits.ancestry_depth_max):
@@ -82,14 +82,19 @@ def along(tx: Tx, first: Route | None) -> Target:
                 if route is first
                 else f"{first.name} has ended ({first.status}); the message goes to {route.name}"
             )
-            return Target(route.id, route.project_id, reason, route.name)
+            return MailTarget(route.id, route.project_id, reason, route.name)
         route = _next_route(tx, route)
     if first is None:
-        return PERSON
-    return Target(HUMAN, None, f"{first.name} has ended ({first.status}), and no session above it is active", HUMAN)
+        return PERSON_TARGET
+    return MailTarget(
+        HUMAN_MAILBOX,
+        None,
+        f"{first.name} has ended ({first.status}), and no session above it is active",
+        HUMAN_MAILBOX,
+    )
 
 
-def _task_target(tx: Tx, caller: Caller, task: Task) -> Target:
+def _task_target(tx: Tx, caller: Caller, task: Task) -> MailTarget:
     """Return the mailbox for mail to a task: of the holder, else of the creator, else of the project.
 
     The caller's own mailbox is left out.
@@ -98,79 +103,81 @@ def _task_target(tx: Tx, caller: Caller, task: Task) -> Target:
     for name in (other_holder, task.created_by if other_holder is None else None):
         if name is None or name == caller.name:
             continue
-        route = tx.sessions.route(name)
+        route = tx.sessions.mail_route(name)
         if route is not None and route.is_live:
-            return Target(route.id, route.project_id, name=route.name)
+            return MailTarget(route.id, route.project_id, name=route.name)
         if route is None and task.holder is not None:
-            return PERSON
-    return Target(task.project_id, task.project_id)
+            return PERSON_TARGET
+    return MailTarget(task.project_id, task.project_id)
 
 
-def _next_route(tx: Tx, route: Route) -> Route | None:
+def _next_route(tx: Tx, route: MailRoute) -> MailRoute | None:
     next_id = route.successor_id or route.parent_id
-    return tx.sessions.route(next_id) if next_id else None
+    return tx.sessions.mail_route(next_id) if next_id else None
 
 
-def _session_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
-    route = tx.sessions.route(address.name)
+def _session_target(tx: Tx, caller: Caller, address: Address, project: str) -> MailTarget:
+    route = tx.sessions.mail_route(address.name)
     if route is not None:
-        return along(tx, route)
-    owner = project_of(tx, caller, project)
+        return follow_route(tx, route)
+    owner = find_project(tx, caller, project)
     session = tx.sessions.by_name(owner.id, address.name) or tx.sessions.ended_by_name(owner.id, address.name)
     if session is None:
         raise _unknown_recipient(address, "session", "List the sessions: maestro session list --active")
-    return to_session(tx, session.id)
+    return route_to_session(tx, session.id)
 
 
-def _member_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
+def _member_target(tx: Tx, caller: Caller, address: Address, project: str) -> MailTarget:
     member = tx.members.get(address.name)
     if member is None:
-        member = tx.members.by_name(project_of(tx, caller, project).id, address.name.lower())
+        member = tx.members.by_name(find_project(tx, caller, project).id, address.name.lower())
     if member is None or member.archived:
         raise _unknown_recipient(address, "member", "List the members: maestro member list")
-    return Target(member.id, member.project_id, name=f"@{member.name}")
+    return MailTarget(member.id, member.project_id, name=f"@{member.name}")
 
 
-def _workspace_target(tx: Tx, address: Address) -> Target:
+def _workspace_target(tx: Tx, address: Address) -> MailTarget:
     """Return the mailbox of a workspace, e.g. `dave/vc`, or of a project whose key looks like a workspace address."""
-    workspace = tx.projects.workspace(address.name)
+    workspace = tx.projects.get_workspace(address.name)
     if workspace is None:
         name, _, project_name = address.name.partition("/")
         owner = tx.projects.by_name(project_name.lower())
         workspace = tx.projects.workspace_by_name(owner.id, name) if owner else None
     if workspace is not None:
-        return Target(workspace.id, workspace.project_id, name=workspace.address)
+        return MailTarget(workspace.id, workspace.project_id, name=workspace.address)
     owner = tx.projects.by_key(address.name)
     if owner is None:
         raise _unknown_recipient(address, "agent", "List the checkouts of a project: maestro project show NAME")
-    return Target(owner.id, owner.id, name=owner.name)
+    return MailTarget(owner.id, owner.id, name=owner.name)
 
 
-def _project_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
-    owner = project_of(tx, caller, address.name, here=project)
-    return Target(owner.id, owner.id, name=owner.name)
+def _project_target(tx: Tx, caller: Caller, address: Address, project: str) -> MailTarget:
+    owner = find_project(tx, caller, address.name, project_at_hand=project)
+    return MailTarget(owner.id, owner.id, name=owner.name)
 
 
-def _bare_name_target(tx: Tx, caller: Caller, address: Address, project: str) -> Target:
+def _bare_name_target(tx: Tx, caller: Caller, address: Address, project: str) -> MailTarget:
     """Return the mailbox of a session or project; refuse a name that both a session and a project have."""
     project_at_hand = project or caller.project_id
-    owner = project_of(tx, caller, project) if project_at_hand else None
+    owner = find_project(tx, caller, project) if project_at_hand else None
     session = tx.sessions.by_name(owner.id, address.name) if owner else None
-    named_project = linked(tx, caller, address.name, here=project) or tx.projects.by_name(address.name.lower())
+    named_project = find_linked_project(tx, caller, address.name, project_at_hand=project) or tx.projects.by_name(
+        address.name.lower()
+    )
     if session is not None and named_project is not None:
         raise _ambiguous_address(address.text, [f"session:{address.name}", f"project:{named_project.name}"])
     if session is not None:
-        return Target(session.id, session.project_id, name=session.name)
+        return MailTarget(session.id, session.project_id, name=session.name)
     if named_project is not None:
-        return Target(named_project.id, named_project.id, name=named_project.name)
+        return MailTarget(named_project.id, named_project.id, name=named_project.name)
     return _ended_session_target(tx, address, owner.id if owner else None)
 
 
-def _ended_session_target(tx: Tx, address: Address, project_id: str | None) -> Target:
+def _ended_session_target(tx: Tx, address: Address, project_id: str | None) -> MailTarget:
     if project_id is not None:
         ended = tx.sessions.ended_by_name(project_id, address.name)
         if ended is not None:
-            return to_session(tx, ended.id)
+            return route_to_session(tx, ended.id)
         if tx.members.by_name(project_id, address.name.lower()) is not None:
             raise errors.NotFound(
                 f"There is no session or project {address.text!r}, but there is a member {address.name.lower()!r}.",

@@ -13,20 +13,20 @@ from datetime import datetime
 from maestro.core import errors, limits
 from maestro.core.clock import Clock
 from maestro.domain.callers import Caller, Role
-from maestro.domain.documents import Content
-from maestro.domain.sight import may_read
+from maestro.domain.documents import StoredContent
+from maestro.domain.visibility import may_read
 from maestro.operations import mail_shapes as ops
 from maestro.services import cursors
-from maestro.services.scope import project_of
+from maestro.services.scope import find_project
 from maestro.store.base import Store, Tx
 from maestro.store.blobs import Blobs
-from maestro.store.repositories.mail import Words
+from maestro.store.repositories.mail import SearchText
 
 log = logging.getLogger(__name__)
 _SEARCH_TERM = re.compile(r'"([^"]*)"|(\S+)')
 
 
-class Search:
+class MailSearch:
     """The full-text index of messages: a background job that fills the index, and the search operation."""
 
     name = "search-index"
@@ -46,7 +46,7 @@ class Search:
         indexed_to, newest = await self._store.read(lambda tx: tx.mail.search_state(), quick=True)
         if newest == indexed_to:
             return None
-        if newest != self._newest_seen and newest - indexed_to < limits.search_behind_max:
+        if newest != self._newest_seen and newest - indexed_to < limits.search_unindexed_messages_max:
             self._newest_seen = newest
             # The pause is inside the run, because otherwise every message would start a run.
             await asyncio.sleep(limits.search_index_seconds)
@@ -54,7 +54,7 @@ class Search:
             await self._index_batch()
         return self._clock.now()
 
-    async def search(self, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
+    async def search_mail(self, caller: Caller, request: ops.SearchMail) -> ops.MessageList:
         """Index all waiting messages, and return the messages that match the query, newest first."""
         while await self._index_batch():
             pass
@@ -65,21 +65,21 @@ class Search:
         async with self._indexing:
             batch_size = limits.search_index_rows_max
             entries = await self._store.read(
-                lambda tx: tx.mail.unindexed(after=tx.mail.search_state()[0], limit=batch_size)
+                lambda tx: tx.mail.list_unindexed(after=tx.mail.search_state()[0], limit=batch_size)
             )
             if entries:
-                with_bodies = await asyncio.to_thread(lambda: [(entry, self.body(entry)) for entry in entries])
-                await self._store.write(lambda tx: tx.mail.add_words(with_bodies))
+                with_bodies = await asyncio.to_thread(lambda: [(entry, self.read_body(entry)) for entry in entries])
+                await self._store.write(lambda tx: tx.mail.add_to_search_index(with_bodies))
             return len(entries) == batch_size
 
-    def body(self, words: Words) -> str:
+    def read_body(self, entry: SearchText) -> str:
         """Return the whole body of a message, from its row or from its blob file."""
-        if words.blob is None:
-            return words.body or ""
+        if entry.blob is None:
+            return entry.body or ""
         try:
-            return self._blobs.load(Content(None, words.blob, 0, words.blob)).decode()
+            return self._blobs.load_content(StoredContent(None, entry.blob, 0, entry.blob)).decode()
         except errors.StorageDamaged as problem:  # a single damaged file must not break every search
-            log.warning("message %d is not searchable: %s", words.seq, problem)
+            log.warning("message %d is not searchable: %s", entry.seq, problem)
             return ""
 
 
@@ -90,15 +90,15 @@ def _find_messages(tx: Tx, caller: Caller, request: ops.SearchMail) -> ops.Messa
             raise errors.NotPermitted(
                 "A session may search only the mail of its own project.", hint="Search without --everywhere."
             )
-        project = project_of(tx, caller, request.project)
+        project = find_project(tx, caller, request.project)
         if not may_read(caller, project.id):
             raise errors.NotPermitted(
                 f"A session may search only the mail of its own project, not of {project.name}.",
                 hint="Search without --project.",
             )
         query = f'scope : "{project.id}" AND ({query})'
-    before = cursors.before(request.cursor)
-    messages = tx.mail.find(query, before=before, limit=request.limit + 1)
+    before = cursors.parse_newest_first_cursor(request.cursor)
+    messages = tx.mail.search_messages(query, before=before, limit=request.limit + 1)
     next_cursor = str(messages[request.limit - 1].seq) if len(messages) > request.limit else None
     return ops.MessageList(messages=messages[: request.limit], cursor=next_cursor)
 

@@ -9,72 +9,83 @@ import msgspec
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
-from maestro.domain.documents import Content
+from maestro.domain.documents import StoredContent
 from maestro.domain.issues import Issue
 from maestro.domain.messages import (
-    HUMAN,
+    HUMAN_MAILBOX,
     Message,
+    MessageType,
+    ReceiptStep,
     SenderKind,
-    Step,
-    Type,
     reply_subject,
 )
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Priority, Task
 from maestro.operations import mail_shapes as ops
-from maestro.services.asks import answered_by_mail, open_from_mail
-from maestro.services.issues.conversation import Comment, check_comment, comment
-from maestro.services.issues.opening import Opening, begin
-from maestro.services.mail import audience, receipts, references, routing
-from maestro.services.mail.guard import Guard
-from maestro.services.mail.labels import label
-from maestro.services.mail.post import Draft, Posted, Target, is_small, own_boxes, post, sender_of, small
-from maestro.services.mail.threads import claim_for, message_of
+from maestro.services.asks import answer_by_mail, open_ask_from_mail
+from maestro.services.issues.comments import NewComment, check_comment, post_comment
+from maestro.services.issues.opening import IssueDraft, open_issue
+from maestro.services.mail import broadcast_scope, receipts, references, routing
+from maestro.services.mail.create import (
+    Draft,
+    MailTarget,
+    PostedMessage,
+    fits_inline,
+    inline_body,
+    own_mailboxes,
+    post_message,
+    sender_of,
+)
+from maestro.services.mail.mailbox_names import mailbox_name
+from maestro.services.mail.rate_limit import MailLimiter
+from maestro.services.mail.threads import claim_thread_for, find_visible_message
 from maestro.services.projects import access
-from maestro.services.scope import project_of, task_of
+from maestro.services.scope import find_project, find_task
 from maestro.store.base import Tx
-from maestro.store.holds import Keep
+from maestro.store.content_holds import StoreContent
 
-_QUERY = Type.QUERY
+_QUERY = MessageType.QUERY
 
 
-class Enclosed(msgspec.Struct, frozen=True):
+class EnclosedContents(msgspec.Struct, frozen=True):
     """A body and attachments that were stored as blobs before the transaction began."""
 
-    body: Content
-    files: Sequence[tuple[str, Content]] = ()
+    body: StoredContent
+    files: Sequence[tuple[str, StoredContent]] = ()
 
 
-class Written(Protocol):
+class MessageRequest(Protocol):
     """A request with a text and attached files."""
 
     @property
     def message(self) -> str: ...
 
     @property
-    def attach(self) -> list[ops.File]: ...
+    def attach(self) -> list[ops.MailFile]: ...
 
 
 def _allow_every_ask(tx: Tx, caller: Caller) -> None:
     """Allow every ask: the default without a quota."""
 
 
-class Sending:
+class MailSending:
     """Operations that send mail."""
 
-    def __init__(self, guard: Guard, *, may_ask: Callable[[Tx, Caller], None] = _allow_every_ask) -> None:
+    def __init__(
+        self, guard: MailLimiter, *, require_ask_quota: Callable[[Tx, Caller], None] = _allow_every_ask
+    ) -> None:
         """Store the collaborators. `require_ask_quota` raises an error if the caller has too many open asks."""
         self._guard = guard
-        self._require_ask_quota = may_ask
+        self._require_ask_quota = require_ask_quota
 
-    def needs_files(self, request: Written) -> bool:
+    def needs_files(self, request: MessageRequest) -> bool:
         """Return whether contents must be stored as blobs before the transaction."""
-        return bool(request.attach) or not is_small(request.message)
+        return bool(request.attach) or not fits_inline(request.message)
 
-    def is_quick(self, request: Written) -> bool:
+    def is_quick(self, request: MessageRequest) -> bool:
         return not self.needs_files(request)
 
-    def prepare(self, request: Written, keep: Keep) -> Enclosed:
+    def store_contents(self, request: MessageRequest, keep: StoreContent) -> EnclosedContents:
         """Store the attachments and a long body as blobs, and return the stored contents."""
         size = sum(len(file.content) for file in request.attach)
         if size > limits.attachments_bytes_max:
@@ -84,9 +95,9 @@ class Sending:
             )
         files = [(file.file_name, keep(file.content)) for file in request.attach]
         text = request.message
-        return Enclosed(small(text) if is_small(text) else keep(text.encode()), files)
+        return EnclosedContents(inline_body(text) if fits_inline(text) else keep(text.encode()), files)
 
-    def weigh(self, request: Written) -> int:
+    def quota_bytes(self, request: MessageRequest) -> int:
         """Return the number of bytes that a message with files takes of its project's quota."""
         return sum(len(file.content) for file in request.attach) + len(request.message)
 
@@ -97,45 +108,56 @@ class Sending:
         addresses = references.written_addresses(request)
         if len(addresses) == 1 and (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
             check_comment(
-                tx, caller, self._guard, *found, here=references.named_project_id(tx, caller, request.project)
+                tx,
+                caller,
+                self._guard,
+                *found,
+                speaking_project_id=references.named_project_id(tx, caller, request.project),
             )
         else:
-            targets = [routing.resolve(tx, caller, text, project=request.project) for text in addresses]
+            targets = [routing.resolve_address(tx, caller, text, project=request.project) for text in addresses]
             self._check_targets(tx, caller, request, targets)
 
     def check_post_to_project(self, tx: Tx, caller: Caller, request: ops.PostToProject) -> None:
-        owner = project_of(tx, caller, request.project)
-        self._check_targets(tx, caller, request, [Target(owner.id, owner.id, name=owner.name)])
+        owner = find_project(tx, caller, request.project)
+        self._check_targets(tx, caller, request, [MailTarget(owner.id, owner.id, name=owner.name)])
 
-    def check_broadcast(self, tx: Tx, caller: Caller, request: ops.Broadcast) -> None:
+    def check_broadcast(self, tx: Tx, caller: Caller, request: ops.BroadcastMail) -> None:
         self._broadcast_targets(tx, caller, request)
-        self._guard.check(tx, caller, f"broadcast:{request.scope}", name=request.scope)
+        self._guard.check_message(tx, caller, f"broadcast:{request.scope}", name=request.scope)
 
-    def check_reply(self, tx: Tx, caller: Caller, request: ops.Reply) -> None:
-        parent = message_of(tx, caller, request.id)
+    def check_reply(self, tx: Tx, caller: Caller, request: ops.ReplyMail) -> None:
+        parent = find_visible_message(tx, caller, request.id)
         issue = tx.issues.of_thread(parent.thread_id) if parent.task_id else None
         task = tx.tasks.get(issue.task_id) if issue else None
         if issue is not None and task is not None:
             check_comment(
-                tx, caller, self._guard, issue, task, here=references.named_project_id(tx, caller, request.project)
+                tx,
+                caller,
+                self._guard,
+                issue,
+                task,
+                speaking_project_id=references.named_project_id(tx, caller, request.project),
             )
         else:
             for target in self._reply_targets(tx, caller, parent):
-                self._guard.check(tx, caller, target.box, name=target.name)
+                self._guard.check_message(tx, caller, target.mailbox, name=target.name)
 
-    def _check_targets(self, tx: Tx, caller: Caller, request: ops.Letter, targets: list[Target]) -> None:
+    def _check_targets(self, tx: Tx, caller: Caller, request: ops.WrittenMessage, targets: list[MailTarget]) -> None:
         is_single = len(targets) == 1 and caller.is_session
         if is_single and (projects := references.projects_between(tx, caller, request, targets[0])) is not None:
-            access.require(tx, caller, projects[1], projects[0].id)
+            access.require_inbound(tx, caller, projects[1], projects[0].id)
         for target in targets:
-            access.require_box(tx, caller, target.project_id)
-            self._guard.check(tx, caller, target.box, name=target.name)
+            access.require_mailbox_access(tx, caller, target.project_id)
+            self._guard.check_message(tx, caller, target.mailbox, name=target.name)
 
-    def send(self, tx: Tx, caller: Caller, request: ops.SendMail, enclosed: Enclosed | None = None) -> ops.SentMail:
+    def send_mail(
+        self, tx: Tx, caller: Caller, request: ops.SendMail, enclosed: EnclosedContents | None = None
+    ) -> ops.SentMail:
         addresses = references.written_addresses(request)
         if len(addresses) == 1 and (found := references.addressed_issue(tx, caller, request, addresses)) is not None:
             return self._comment_on_issue(tx, caller, request, *found, enclosed)
-        targets = [routing.resolve(tx, caller, text, project=request.project) for text in addresses]
+        targets = [routing.resolve_address(tx, caller, text, project=request.project) for text in addresses]
         if (
             len(targets) == 1
             and (projects := references.projects_between(tx, caller, request, targets[0])) is not None
@@ -144,52 +166,54 @@ class Sending:
         return self._send_to_targets(tx, caller, request, addresses, targets, enclosed)
 
     def post_to_project(
-        self, tx: Tx, caller: Caller, request: ops.PostToProject, enclosed: Enclosed | None = None
+        self, tx: Tx, caller: Caller, request: ops.PostToProject, enclosed: EnclosedContents | None = None
     ) -> ops.SentMail:
-        owner = project_of(tx, caller, request.project)
-        target = Target(owner.id, owner.id, name=owner.name)
+        owner = find_project(tx, caller, request.project)
+        target = MailTarget(owner.id, owner.id, name=owner.name)
         if caller.is_session and (projects := references.projects_between(tx, caller, request, target)) is not None:
             return self._open_issue(tx, caller, request, *projects, enclosed)
         return self._send_to_targets(tx, caller, request, [f"project:{owner.name}"], [target], enclosed)
 
-    def broadcast(
-        self, tx: Tx, caller: Caller, request: ops.Broadcast, enclosed: Enclosed | None = None
+    def send_broadcast(
+        self, tx: Tx, caller: Caller, request: ops.BroadcastMail, enclosed: EnclosedContents | None = None
     ) -> ops.SentMail:
         """Send a message to all sessions of a scope, in a single transaction."""
         targets = self._broadcast_targets(tx, caller, request)
-        self._guard.count(tx, caller, f"broadcast:{request.scope}", name=request.scope)
-        contents = enclosed or Enclosed(small(request.message))
-        task = task_of(tx, caller, request.task, project=request.project) if request.task else None
+        self._guard.count_message(tx, caller, f"broadcast:{request.scope}", name=request.scope)
+        contents = enclosed or EnclosedContents(inline_body(request.message))
+        task = find_task(tx, caller, request.task, project=request.project) if request.task else None
         draft = self._make_draft(tx, caller, request, [request.scope.value], targets, contents, task)
         draft = msgspec.structs.replace(draft, scope=request.scope)
-        return receipts.just_sent(tx, draft, post(tx, draft))
+        return receipts.new_message_answer(tx, draft, post_message(tx, draft))
 
-    def _broadcast_targets(self, tx: Tx, caller: Caller, request: ops.Broadcast) -> list[Target]:
-        owner = project_of(tx, caller, request.project)
-        found = audience.of(tx, caller, request.scope, owner)
+    def _broadcast_targets(self, tx: Tx, caller: Caller, request: ops.BroadcastMail) -> list[MailTarget]:
+        owner = find_project(tx, caller, request.project)
+        found = broadcast_scope.sessions_in_scope(tx, caller, request.scope, owner)
         if not found:
             raise errors.NotFound(
                 f"The scope {request.scope} reaches no active session.",
                 hint="List the sessions: maestro session list --active",
             )
-        return [Target(session_id, owner.id, name=name) for session_id, name in found]
+        return [MailTarget(session_id, owner.id, name=name) for session_id, name in found]
 
-    def reply(self, tx: Tx, caller: Caller, request: ops.Reply, enclosed: Enclosed | None = None) -> ops.SentMail:
+    def send_reply(
+        self, tx: Tx, caller: Caller, request: ops.ReplyMail, enclosed: EnclosedContents | None = None
+    ) -> ops.SentMail:
         """Send a reply in the thread of a message, and acknowledge the message."""
-        parent = message_of(tx, caller, request.id)
+        parent = find_visible_message(tx, caller, request.id)
         issue = tx.issues.of_thread(parent.thread_id) if parent.task_id else None
         task = tx.tasks.get(issue.task_id) if issue else None
         if issue is not None and task is not None:
             return self._comment_on_issue(tx, caller, request, issue, task, enclosed, parent=parent)
         last = tx.mail.last_of_thread(parent.thread_id) if parent.hops else parent
-        hops = self._guard.hop(caller, last or parent, at=tx.at)
+        hops = self._guard.count_hops(caller, last or parent, at=tx.at)
         targets = self._reply_targets(tx, caller, parent)
         for target in targets:
-            self._guard.count(tx, caller, target.box, name=target.name)
-        contents = enclosed or Enclosed(small(request.message))
+            self._guard.count_message(tx, caller, target.mailbox, name=target.name)
+        contents = enclosed or EnclosedContents(inline_body(request.message))
         draft = Draft(
             sender=sender_of(tx, caller),
-            project_id=caller.project_id or tx.mail.head(parent.seq)[2],  # the person has none: use the thread's
+            project_id=caller.project_id or tx.mail.get_head(parent.seq)[2],  # the person has none: use the thread's
             to=[target.name for target in targets],
             targets=targets,
             type=request.type,
@@ -204,28 +228,28 @@ class Sending:
         )
         if _asks_person(caller, draft):
             self._require_ask_quota(tx, caller)
-        posted = post(tx, draft)
-        for mailbox in own_boxes(caller):
-            receipts.take(tx, caller, Step.ACKNOWLEDGED, mailbox, parent.seq, via="reply")
+        posted = post_message(tx, draft)
+        for mailbox in own_mailboxes(caller):
+            receipts.record_step(tx, caller, ReceiptStep.ACKNOWLEDGED, mailbox, parent.seq, via="reply")
             if mailbox == caller.project_id and tx.deliveries.get(mailbox, parent.seq):
-                claim_for(tx, caller, parent.thread_id, quietly=True)
+                claim_thread_for(tx, caller, parent.thread_id, ignore_conflict=True)
         if caller.role is Role.PERSON:  # a reply to an ask is the answer
-            answered_by_mail(tx, caller, parent.id, request.message)
+            answer_by_mail(tx, caller, parent.id, request.message)
         self._open_ask(tx, caller, draft, posted)
-        return receipts.just_sent(tx, draft, posted)
+        return receipts.new_message_answer(tx, draft, posted)
 
     def _open_issue(
         self,
         tx: Tx,
         caller: Caller,
-        request: ops.Letter,
+        request: ops.WrittenMessage,
         sender: Project,
         receiver: Project,
-        enclosed: Enclosed | None,
+        enclosed: EnclosedContents | None,
     ) -> ops.SentMail:
         """Open an issue in the receiving project: the effect of mail to another project that names no issue."""
-        contents = enclosed or Enclosed(small(request.message))
-        issue_draft = Opening(
+        contents = enclosed or EnclosedContents(inline_body(request.message))
+        issue_draft = IssueDraft(
             receiver=receiver,
             sender=sender,
             title=request.subject.strip(),
@@ -234,26 +258,26 @@ class Sending:
             files=contents.files,
             priority=request.priority,
             type=request.type or _default_type(caller),
-            found_in=task_of(tx, caller, request.task, project=sender.id) if request.task else None,
+            found_in=find_task(tx, caller, request.task, project=sender.id) if request.task else None,
         )
-        stored_issue = begin(tx, caller, self._guard, issue_draft)
-        sent = receipts.just_sent(tx, stored_issue.draft, stored_issue.posted)
+        stored_issue = open_issue(tx, caller, self._guard, issue_draft)
+        sent = receipts.new_message_answer(tx, stored_issue.draft, stored_issue.posted)
         return msgspec.structs.replace(sent, issue=stored_issue.task.ref)
 
     def _comment_on_issue(
         self,
         tx: Tx,
         caller: Caller,
-        request: ops.Letter | ops.Reply,
+        request: ops.WrittenMessage | ops.ReplyMail,
         issue: Issue,
         task: Task,
-        enclosed: Enclosed | None,
+        enclosed: EnclosedContents | None,
         *,
         parent: Message | None = None,
     ) -> ops.SentMail:
         """Send mail in an issue's thread as a comment; `parent` is the message that a reply answers."""
-        contents = enclosed or Enclosed(small(request.message))
-        new_comment = Comment(
+        contents = enclosed or EnclosedContents(inline_body(request.message))
+        new_comment = NewComment(
             text=request.message,
             body=contents.body,
             files=contents.files,
@@ -263,61 +287,63 @@ class Sending:
             parent=parent,
         )
         speaking_project_id = references.named_project_id(tx, caller, request.project)
-        return comment(tx, caller, self._guard, issue, task, new_comment, here=speaking_project_id)
+        return post_comment(
+            tx, caller, self._guard, issue, task, new_comment, speaking_project_id=speaking_project_id
+        )
 
-    def _reply_targets(self, tx: Tx, caller: Caller, parent: Message) -> list[Target]:
+    def _reply_targets(self, tx: Tx, caller: Caller, parent: Message) -> list[MailTarget]:
         """Return the sender's mailbox, or the recipients' mailboxes if the caller replies to its own message."""
         if parent.sender.id == caller.name and parent.sender.kind is not SenderKind.MAESTRO:
             mailboxes = [delivery.box for delivery in tx.deliveries.of_message(parent.seq)]
             return [self._mailbox_target(tx, mailbox) for mailbox in mailboxes[: limits.recipients_max]]
         match parent.sender.kind:
             case SenderKind.SESSION:
-                return [routing.to_session(tx, parent.sender.id)]
+                return [routing.route_to_session(tx, parent.sender.id)]
             case SenderKind.PERSON:
-                return [routing.PERSON]
+                return [routing.PERSON_TARGET]
             case SenderKind.MAESTRO | SenderKind.TRACKER:
                 raise errors.Invalid(
                     f"Message {parent.id} came from {parent.sender.name}, which reads no replies.",
                     hint="Write to the session or project that the message names: maestro mail send NAME …",
                 )
 
-    def _mailbox_target(self, tx: Tx, mailbox: str) -> Target:
-        if mailbox == HUMAN:
-            return routing.PERSON
+    def _mailbox_target(self, tx: Tx, mailbox: str) -> MailTarget:
+        if mailbox == HUMAN_MAILBOX:
+            return routing.PERSON_TARGET
         if mailbox.startswith("ses_"):
-            return routing.to_session(tx, mailbox)
-        return Target(mailbox, mailbox if mailbox.startswith("prj_") else None, name=label(tx, mailbox))
+            return routing.route_to_session(tx, mailbox)
+        return MailTarget(mailbox, mailbox if mailbox.startswith("prj_") else None, name=mailbox_name(tx, mailbox))
 
     def _send_to_targets(
         self,
         tx: Tx,
         caller: Caller,
-        request: ops.Letter,
+        request: ops.WrittenMessage,
         addresses: list[str],
-        targets: list[Target],
-        enclosed: Enclosed | None,
+        targets: list[MailTarget],
+        enclosed: EnclosedContents | None,
     ) -> ops.SentMail:
         for target in targets:
-            access.require_box(tx, caller, target.project_id)
-            self._guard.count(tx, caller, target.box, name=target.name)
+            access.require_mailbox_access(tx, caller, target.project_id)
+            self._guard.count_message(tx, caller, target.mailbox, name=target.name)
         task = references.task_of_message(tx, caller, request, addresses)
         draft = self._make_draft(
-            tx, caller, request, addresses, targets, enclosed or Enclosed(small(request.message)), task
+            tx, caller, request, addresses, targets, enclosed or EnclosedContents(inline_body(request.message)), task
         )
         if _asks_person(caller, draft):
             self._require_ask_quota(tx, caller)
-        posted = post(tx, draft)
+        posted = post_message(tx, draft)
         self._open_ask(tx, caller, draft, posted)
-        return receipts.just_sent(tx, draft, posted)
+        return receipts.new_message_answer(tx, draft, posted)
 
     def _make_draft(
         self,
         tx: Tx,
         caller: Caller,
-        request: ops.Letter,
+        request: ops.WrittenMessage,
         addresses: list[str],
-        targets: list[Target],
-        enclosed: Enclosed,
+        targets: list[MailTarget],
+        enclosed: EnclosedContents,
         task: Task | None,
     ) -> Draft:
         return Draft(
@@ -335,16 +361,22 @@ class Sending:
             attachments=enclosed.files,
         )
 
-    def _open_ask(self, tx: Tx, caller: Caller, draft: Draft, posted: Posted) -> None:
+    def _open_ask(self, tx: Tx, caller: Caller, draft: Draft, posted: PostedMessage) -> None:
         """Open an ask if a session sends a query to the person, because a query needs an answer."""
         if _asks_person(caller, draft):
             text = draft.body.body.decode() if draft.body.body is not None else draft.preview
-            open_from_mail(tx, caller, title=draft.subject, text=text, message_id=posted.id, task_id=draft.task_id)
+            open_ask_from_mail(
+                tx, caller, title=draft.subject, text=text, message_id=posted.id, task_id=draft.task_id
+            )
 
 
 def _asks_person(caller: Caller, draft: Draft) -> bool:
-    return draft.type is _QUERY and caller.is_session and any(target.box == HUMAN for target in draft.targets)
+    return (
+        draft.type is _QUERY
+        and caller.is_session
+        and any(target.mailbox == HUMAN_MAILBOX for target in draft.targets)
+    )
 
 
-def _default_type(caller: Caller) -> Type:
-    return Type.STATUS_UPDATE if caller.role is Role.WORKER else Type.DIRECTIVE
+def _default_type(caller: Caller) -> MessageType:
+    return MessageType.STATUS_UPDATE if caller.role is Role.WORKER else MessageType.DIRECTIVE

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from maestro.core import errors, ids, limits
 from maestro.domain.callers import Caller, Role
-from maestro.domain.events import Change, Kind
+from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.messages import Message
 from maestro.operations import mail_shapes as ops
-from maestro.services.mail.post import own_boxes
+from maestro.services.mail.create import own_mailboxes
 from maestro.store.base import Tx
 
 
-def message_of(tx: Tx, caller: Caller, message_id: str) -> Message:
+def find_visible_message(tx: Tx, caller: Caller, message_id: str) -> Message:
     """Return a message that the caller may see, or raise `NotFound`."""
     message = tx.mail.get(message_id) if ids.is_id(message_id, "msg") else None
-    if message is None or not may_see(tx, caller, message):
+    if message is None or not may_see_message(tx, caller, message):
         raise errors.NotFound(
             f"There is no message {message_id!r}.", hint="List your messages: maestro mail inbox --all"
         )
     return message
 
 
-def may_see(tx: Tx, caller: Caller, message: Message) -> bool:
+def may_see_message(tx: Tx, caller: Caller, message: Message) -> bool:
     """Return whether the caller may see a message.
 
     The person may see every message, a session only messages that its project sent or received.
@@ -31,30 +31,32 @@ def may_see(tx: Tx, caller: Caller, message: Message) -> bool:
     return tx.mail.is_visible(message.id, caller.project_id or "")
 
 
-def claim(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
+def claim_thread(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
     """Claim a thread for the caller. Only a recipient or the person may claim a thread; its sender may not."""
-    thread_id = message_of(tx, caller, request.id).thread_id
-    was_received = any(tx.deliveries.has_come(thread_id, mailbox) for mailbox in own_boxes(caller))
+    thread_id = find_visible_message(tx, caller, request.id).thread_id
+    was_received = any(tx.deliveries.has_thread_in_mailbox(thread_id, mailbox) for mailbox in own_mailboxes(caller))
     if caller.role is not Role.PERSON and not was_received:
         raise errors.NotPermitted(
             "You received no message of this thread: only a recipient may claim a thread.",
             hint=f"See the recipients: maestro mail status {request.id}",
             data={"thread_id": thread_id},
         )
-    return claim_for(tx, caller, thread_id)
+    return claim_thread_for(tx, caller, thread_id)
 
 
-def claim_for(tx: Tx, caller: Caller, thread_id: str, *, quietly: bool = False) -> ops.ThreadClaim:
+def claim_thread_for(tx: Tx, caller: Caller, thread_id: str, *, ignore_conflict: bool = False) -> ops.ThreadClaim:
     """Claim a free thread; refuse a thread of another session.
 
     With `ignore_conflict`, a thread of another session stays with the other session, without an error.
     """
-    if tx.deliveries.claim(thread_id, caller.name, at=tx.at):
-        tx.log(Change(Kind.THREAD_CLAIMED, thread_id, caller.project_id, {"by": caller.name}), actor=caller.name)
+    if tx.deliveries.claim_thread(thread_id, caller.name, at=tx.at):
+        tx.log(
+            NewEvent(EventKind.THREAD_CLAIMED, thread_id, caller.project_id, {"by": caller.name}), actor=caller.name
+        )
         return ops.ThreadClaim(thread_id=thread_id, claimed_by=caller.name)
-    holder = tx.deliveries.holder(thread_id)
-    if holder != caller.name and not quietly:
-        route = tx.sessions.route(holder or "")
+    holder = tx.deliveries.thread_holder(thread_id)
+    if holder != caller.name and not ignore_conflict:
+        route = tx.sessions.mail_route(holder or "")
         raise errors.Conflict(
             f"{route.name if route else holder} has already claimed this thread.",
             hint="Leave the thread to that session, or write to the session.",
@@ -63,48 +65,48 @@ def claim_for(tx: Tx, caller: Caller, thread_id: str, *, quietly: bool = False) 
     return ops.ThreadClaim(thread_id=thread_id, claimed_by=holder)
 
 
-def release(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
-    thread_id = message_of(tx, caller, request.id).thread_id
-    holder = tx.deliveries.holder(thread_id)
+def release_thread(tx: Tx, caller: Caller, request: ops.OneThread) -> ops.ThreadClaim:
+    thread_id = find_visible_message(tx, caller, request.id).thread_id
+    holder = tx.deliveries.thread_holder(thread_id)
     if holder is None or (holder != caller.name and caller.role is not Role.PERSON):
         raise errors.Conflict(
             "You have not claimed this thread.",
             hint=f"See the holder: maestro mail thread {request.id}",
             data={"claimed_by": holder},
         )
-    let_go(tx, holder, thread_id, actor=caller.name)
+    release_held_thread(tx, holder, thread_id, actor=caller.name)
     return ops.ThreadClaim(thread_id=thread_id, claimed_by=None)
 
 
-def release_all(tx: Tx, session_id: str, *, actor: str) -> None:
+def release_all_threads(tx: Tx, session_id: str, *, actor: str) -> None:
     """Release all threads of a session that has ended."""
-    while held := tx.deliveries.held(session_id, limit=limits.upkeep_batch_rows_max):
+    while held := tx.deliveries.threads_held_by(session_id, limit=limits.job_batch_rows_max):
         for thread_id in held:
-            let_go(tx, session_id, thread_id, actor=actor)
+            release_held_thread(tx, session_id, thread_id, actor=actor)
 
 
-def let_go_of(tx: Tx, thread_id: str, *, actor: str) -> None:
+def free_thread(tx: Tx, thread_id: str, *, actor: str) -> None:
     """Release a thread, if any session holds the thread."""
-    holder = tx.deliveries.holder(thread_id)
+    holder = tx.deliveries.thread_holder(thread_id)
     if holder is not None:
-        let_go(tx, holder, thread_id, actor=actor)
+        release_held_thread(tx, holder, thread_id, actor=actor)
 
 
-def hand_to(tx: Tx, thread_id: str, holder: str, *, project_id: str, actor: str) -> None:
+def hand_thread_to(tx: Tx, thread_id: str, holder: str, *, project_id: str, actor: str) -> None:
     """Take a thread from the old holder, and give the thread to the session that holds the task of the thread."""
-    old_holder = tx.deliveries.holder(thread_id)
+    old_holder = tx.deliveries.thread_holder(thread_id)
     if old_holder == holder:
         return
     if old_holder is not None:
-        tx.deliveries.release(thread_id, old_holder)
-    tx.deliveries.claim(thread_id, holder, at=tx.at)
-    tx.log(Change(Kind.THREAD_CLAIMED, thread_id, project_id, {"by": holder}), actor=actor)
+        tx.deliveries.release_thread(thread_id, old_holder)
+    tx.deliveries.claim_thread(thread_id, holder, at=tx.at)
+    tx.log(NewEvent(EventKind.THREAD_CLAIMED, thread_id, project_id, {"by": holder}), actor=actor)
 
 
-def let_go(tx: Tx, holder: str, thread_id: str, *, actor: str) -> None:
+def release_held_thread(tx: Tx, holder: str, thread_id: str, *, actor: str) -> None:
     """Release a thread from its holder, and offer the messages to all recipients again."""
-    tx.deliveries.release(thread_id, holder)
-    tx.deliveries.unsee(thread_id)
+    tx.deliveries.release_thread(thread_id, holder)
+    tx.deliveries.offer_thread_again(thread_id)
     # The event names the mailboxes, because waits on these mailboxes must see the released messages.
-    data = {"by": holder, "to": tx.deliveries.boxes_of_thread(thread_id)}
-    tx.log(Change(Kind.THREAD_RELEASED, thread_id, None, data), actor=actor)
+    data = {"by": holder, "to": tx.deliveries.shared_mailboxes_of_thread(thread_id)}
+    tx.log(NewEvent(EventKind.THREAD_RELEASED, thread_id, None, data), actor=actor)

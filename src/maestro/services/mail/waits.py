@@ -6,41 +6,41 @@ import asyncio
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.events import Event, Kind
-from maestro.domain.messages import Received
+from maestro.domain.events import Event, EventKind
+from maestro.domain.messages import ReceivedMessage
 from maestro.domain.tasks import Priority
-from maestro.events.hub import Hub, Subscription, box_key
+from maestro.events.hub import Hub, Subscription, mailbox_key
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import reading, receipts
-from maestro.services.mail.post import own_boxes
-from maestro.services.sessions.kin import own_end, require_live
-from maestro.services.sessions.presence import Presence
+from maestro.services.mail.create import own_mailboxes
+from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.sessions.relations import own_end_subjects, require_live_caller
 from maestro.store.base import Store, Tx
-from maestro.store.repositories.deliveries import Wanted
+from maestro.store.repositories.deliveries import MessageFilter
 from maestro.store.repositories.mail import RANKS
 
-_SESSION_ENDS = (Kind.SESSION_ENDED, Kind.SESSION_LOST)
+_SESSION_ENDS = (EventKind.SESSION_ENDED, EventKind.SESSION_LOST)
 
 
 class MailWaits:
     """Waits of callers for mail."""
 
-    def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
+    def __init__(self, store: Store, hub: Hub, presence: PresenceTracker) -> None:
         self._store = store
         self._hub = hub
         self._presence = presence
 
-    async def wait(self, caller: Caller, request: ops.WaitMail) -> ops.Inbox:
+    async def wait_for_mail(self, caller: Caller, request: ops.WaitMail) -> ops.InboxPage:
         """Wait until the caller has mail, and return the mail; raise `TimedOut` when none has come.
 
         Subscribes to the mailboxes before reading them, because a message between the two steps would be missed.
         """
         if receipts.is_receipt(request.cursor):
-            confirmation = ops.Confirm(receipt=request.cursor)
+            confirmation = ops.ConfirmReceipt(receipt=request.cursor)
             await self._store.write(lambda tx: receipts.confirm(tx, caller, confirmation), quick=True)
-        wanted = await self._store.read(lambda tx: reading.wanted_by(tx, caller, request), quick=True)
-        keys = [*own_end(caller), *map(box_key, own_boxes(caller))]
-        with self._hub.subscribe(keys) as subscription, self._presence.attached(caller.session_id):
+        wanted = await self._store.read(lambda tx: reading.message_filter(tx, caller, request), quick=True)
+        keys = [*own_end_subjects(caller), *map(mailbox_key, own_mailboxes(caller))]
+        with self._hub.subscribe(keys) as subscription, self._presence.keep_connected(caller.session_id):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
                     messages = await self._wait_for_messages(subscription, caller, request, wanted)
@@ -49,23 +49,23 @@ class MailWaits:
             return await self._inbox_answer(caller, request, messages)
 
     async def _wait_for_messages(
-        self, subscription: Subscription, caller: Caller, request: ops.WaitMail, wanted: Wanted
-    ) -> list[Received]:
+        self, subscription: Subscription, caller: Caller, request: ops.WaitMail, wanted: MessageFilter
+    ) -> list[ReceivedMessage]:
         """Wait for `count` messages, for the end of a burst, or for a critical message.
 
         Messages that another session has read meanwhile do not count.
         """
         messages = await self._find_unshown(caller, wanted)
         while not _is_enough(messages, request.count):
-            await subscription.wait()
+            await subscription.wait_for_event()
             if request.count == 1:
                 await self._wait_for_end_of_burst(subscription, caller, wanted, seconds=request.debounce / 1000)
-            subscription.take()
+            subscription.take_events()
             messages = await self._find_unshown(caller, wanted)
         return messages
 
     async def _wait_for_end_of_burst(
-        self, subscription: Subscription, caller: Caller, wanted: Wanted, *, seconds: float
+        self, subscription: Subscription, caller: Caller, wanted: MessageFilter, *, seconds: float
     ) -> None:
         """Return after `seconds` without a matching message, on a critical message, or when the answer is full.
 
@@ -74,7 +74,7 @@ class MailWaits:
         loop = asyncio.get_running_loop()
         burst_ends_at, known_ids = loop.time(), set[str]()
         while True:
-            lagging, events = subscription.lagging, subscription.take()
+            lagging, events = subscription.is_lagging, subscription.take_events()
             if any(event.kind in _SESSION_ENDS for event in events):
                 return
             if lagging or not all(map(_is_complete, events)):
@@ -92,20 +92,22 @@ class MailWaits:
             if not await _has_event_within(subscription, burst_ends_at - loop.time()):
                 return
 
-    async def _find_unshown(self, caller: Caller, wanted: Wanted) -> list[Received]:
-        def find_unshown(tx: Tx) -> list[Received]:
-            require_live(tx, caller)
-            return reading.fresh(tx, caller, wanted, limit=limits.wait_messages_max + 1)
+    async def _find_unshown(self, caller: Caller, wanted: MessageFilter) -> list[ReceivedMessage]:
+        def find_unshown(tx: Tx) -> list[ReceivedMessage]:
+            require_live_caller(tx, caller)
+            return reading.find_unshown(tx, caller, wanted, limit=limits.wait_messages_max + 1)
 
         return await self._store.read(find_unshown, quick=True)
 
-    async def _inbox_answer(self, caller: Caller, request: ops.WaitMail, messages: list[Received]) -> ops.Inbox:
+    async def _inbox_answer(
+        self, caller: Caller, request: ops.WaitMail, messages: list[ReceivedMessage]
+    ) -> ops.InboxPage:
         """Return the messages found last, without a second query: thousands of waits may be woken at once."""
         coordinator = None
         if caller.parent_id is not None:
             coordinator = await self._store.read(lambda tx: reading.coordinator_contact(tx, caller), quick=True)
         shown, has_more = messages[: limits.wait_messages_max], len(messages) > limits.wait_messages_max
-        inbox = reading.answer(shown, peek=request.peek, more=has_more, coordinator=coordinator)
+        inbox = reading.inbox_answer(shown, peek=request.peek, has_more=has_more, coordinator=coordinator)
         if inbox.messages:
             return inbox
         raise _timeout_error(request, inbox)
@@ -113,13 +115,13 @@ class MailWaits:
 
 def _is_complete(event: Event) -> bool:
     """Return whether a wait can use the event without a query. The event of a released thread needs a query."""
-    return event.kind == Kind.MAIL_SENT or "to" not in event.data
+    return event.kind == EventKind.MAIL_SENT or "to" not in event.data
 
 
-def _matches_filter(event: Event, wanted: Wanted) -> bool:
+def _matches_filter(event: Event, wanted: MessageFilter) -> bool:
     data = event.data
     return (
-        event.kind == Kind.MAIL_SENT
+        event.kind == EventKind.MAIL_SENT
         and (wanted.type is None or wanted.type.value == data["type"])
         and (wanted.priority is None or RANKS[Priority(data["priority"])] <= RANKS[wanted.priority])
         and (wanted.task_id is None or wanted.task_id == data.get("task"))
@@ -130,21 +132,21 @@ async def _has_event_within(subscription: Subscription, seconds: float) -> bool:
     """Return whether an event arrives within `seconds`."""
     try:
         async with asyncio.timeout(seconds):
-            await subscription.wait()
+            await subscription.wait_for_event()
     except TimeoutError:
         return False
     return True
 
 
-def _is_enough(messages: list[Received], count: int) -> bool:
+def _is_enough(messages: list[ReceivedMessage], count: int) -> bool:
     return len(messages) >= count or _is_urgent(messages)
 
 
-def _is_urgent(messages: list[Received]) -> bool:
+def _is_urgent(messages: list[ReceivedMessage]) -> bool:
     return bool(messages) and messages[0].priority is Priority.CRITICAL
 
 
-def _timeout_error(request: ops.WaitMail, inbox: ops.Inbox) -> errors.TimedOut:
+def _timeout_error(request: ops.WaitMail, inbox: ops.InboxPage) -> errors.TimedOut:
     hint, coordinator = "", inbox.coordinator
     if coordinator is not None and not coordinator.fresh:
         hint = (

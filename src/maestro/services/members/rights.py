@@ -14,7 +14,7 @@ from maestro.operations.registry import REGISTRY
 _NEAREST_MAX = 3
 
 
-def granted(
+def resolve_rights(
     caller: Caller,
     *,
     allow: list[str] | None,
@@ -22,8 +22,8 @@ def granted(
     before: tuple[list[str], list[str]] = ([], []),
 ) -> tuple[list[str], list[str]]:
     """Return the new allow and deny lists. A list that is None keeps its value from `before`."""
-    allowed = named(allow) if allow is not None else before[0]
-    denied = named(deny) if deny is not None else before[1]
+    allowed = operation_names(allow) if allow is not None else before[0]
+    denied = operation_names(deny) if deny is not None else before[1]
     if caller.role is not Role.PERSON:
         _refuse_widening(before, allowed=allowed, denied=denied)
     check_rights(allow=allowed, deny=denied)
@@ -38,7 +38,7 @@ def require_within_grant(caller: Caller, *, tool: Tool | None, permission: Permi
         grants.require_level(caller, permission)
 
 
-def named(texts: list[str]) -> list[str]:
+def operation_names(texts: list[str]) -> list[str]:
     """Return the registry names of operations, which may be written as commands: `mail broadcast`."""
     return list(dict.fromkeys(_operation_name(text) for text in texts))
 
@@ -77,5 +77,5 @@ def _name_by_spelling() -> dict[str, str]:
     for operation in REGISTRY.values():
         found[operation.name] = operation.name
         if operation.command is not None:
-            found |= dict.fromkeys((operation.command.words, *operation.command.aliases), operation.name)
+            found |= dict.fromkeys((operation.command.command_path, *operation.command.aliases), operation.name)
     return found

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from maestro.domain import git_config, remotes
-from maestro.domain.git_config import Setting
-from maestro.domain.identity import Checkout, place
+from maestro.domain.git_config import GitSetting
+from maestro.domain.identity import Checkout, repository_path
 from maestro.git import git_program, repositories
 from maestro.git.repositories import Repository
 from maestro.store.base import Store, Tx
@@ -32,7 +32,7 @@ async def read_checkout(store: Store, directory: str) -> Checkout | None:
 
 def _is_known(tx: Tx, facts: Checkout) -> tuple[bool, bool]:
     """Return whether the store knows the checkout, and whether a project is identified by the first commit."""
-    by_root = tx.projects.by_local_path(remotes.path_in_key(place(facts)))
+    by_root = tx.projects.by_local_path(remotes.path_in_key(repository_path(facts)))
     return tx.projects.workspace_at(facts.toplevel) is not None, by_root is not None
 
 
@@ -56,16 +56,16 @@ async def _read_facts(repository: Repository, facts: Checkout) -> Checkout:
         toplevel=facts.toplevel,
         git_dir=facts.git_dir,
         common_dir=facts.common_dir,
-        remotes=git_program.settle_addresses(facts, addresses),
+        remotes=git_program.resolve_addresses(facts, addresses),
         is_shallow=_is_nonempty_file(f"{repository.common_dir}/shallow"),
     )
 
 
-async def _person_address_rules() -> list[Setting]:
+async def _person_address_rules() -> list[GitSetting]:
     """Return the person's `insteadOf` rules. The git program reads them, because they may include other files."""
-    printed = await git_program.run_anywhere("config", "--null", "--get-regexp", r"^url\..*\.insteadof$")
+    printed = await git_program.run_outside_repositories("config", "--null", "--get-regexp", r"^url\..*\.insteadof$")
     pairs = [entry.partition("\n") for entry in printed.split("\0") if entry]
-    return [Setting(key, value) for key, _, value in pairs]
+    return [GitSetting(key, value) for key, _, value in pairs]
 
 
 def _is_nonempty_file(path: str) -> bool:

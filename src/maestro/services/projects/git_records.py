@@ -15,19 +15,19 @@ from maestro.git.repositories import RECORDS, Repository
 from maestro.store.base import Store, Tx
 
 
-async def load(store: Store) -> None:
+async def load_records(store: Store) -> None:
     """Load all stored records into memory. Record the checkouts of an earlier version of Maestro as they are now."""
     for record in await store.read(_all_records):
         present = record
         if record.programs is None:
-            present = record_of(record.path, accepts=True)
+            present = record_of(record.path, accepts_programs=True)
             await store.write(partial(_store_record, record=present))
-        remember(present)
+        remember_record(present)
 
 
 def _all_records(tx: Tx) -> list[GitRecord]:
     records: list[GitRecord] = []
-    while page := tx.git_records.page(after=records[-1].path if records else "", limit=limits.page_items_max):
+    while page := tx.git_records.list_page(after=records[-1].path if records else "", limit=limits.page_items_max):
         records += page
     return records
 
@@ -36,15 +36,15 @@ def _store_record(tx: Tx, record: GitRecord) -> None:
     tx.git_records.put(record)
 
 
-def record_of(path: str, *, accepts: bool) -> GitRecord:
+def record_of(path: str, *, accepts_programs: bool) -> GitRecord:
     """Return the record of a checkout as it is now. With `accepts` the record holds the repository's programs."""
     repository = repositories.find_repository(path)
     if repository is None or repository.top != os.path.realpath(path):
         return GitRecord(path=path, git_dir="", common_dir="", programs=frozenset())
     programs: frozenset[str] = frozenset()
-    if accepts:
+    if accepts_programs:
         with contextlib.suppress(errors.Invalid, errors.TooLarge):  # an unreadable configuration names no program
-            programs = frozenset(map(git_programs.fingerprint, repositories.named_programs(repository)))
+            programs = frozenset(map(git_programs.fingerprint_setting, repositories.named_programs(repository)))
     return GitRecord(path=path, git_dir=repository.git_dir, common_dir=repository.common_dir, programs=programs)
 
 
@@ -56,8 +56,8 @@ def put_record(tx: Tx, caller: Caller, record: GitRecord, *, renews: bool) -> Gi
     return record
 
 
-def remember(record: GitRecord) -> None:
+def remember_record(record: GitRecord) -> None:
     """Allow git to run in the recorded checkout, with the recorded programs."""
     if record.git_dir:
         checkout = Repository(top=record.path, git_dir=record.git_dir, common_dir=record.common_dir)
-        RECORDS.add(checkout, record.programs or frozenset())
+        RECORDS.add_checkout(checkout, record.programs or frozenset())

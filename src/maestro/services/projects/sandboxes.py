@@ -8,7 +8,7 @@ from maestro.domain.sandboxes import Sandbox
 from maestro.store.base import Store
 
 
-class Sandboxes:
+class ProjectSandboxes:
     """The sandboxes of projects, as the person has configured them."""
 
     def __init__(self, store: Store, data_directory: Path) -> None:

@@ -11,14 +11,14 @@ from maestro.core import limits
 from maestro.core.clock import Clock
 from maestro.domain.callers import Caller
 from maestro.domain.runs import Run
-from maestro.domain.sessions import Session, Status
-from maestro.domain.tasks import Status as TaskStatus
+from maestro.domain.sessions import Session, SessionStatus
+from maestro.domain.tasks import TaskStatus
 from maestro.operations import server as ops
-from maestro.operations.server import Fate, FoundRun, FoundSession
-from maestro.services.runs import records as runs
+from maestro.operations.server import FoundRun, FoundSession, FoundSessionState
+from maestro.services.runs import control as runs
+from maestro.services.sessions import lifecycle as sessions
 from maestro.services.sessions import notices
-from maestro.services.sessions import records as sessions
-from maestro.services.sessions.presence import Presence
+from maestro.services.sessions.presence import PresenceTracker
 from maestro.store.base import Store, Tx
 from maestro.system import boot_id
 
@@ -32,36 +32,41 @@ class _FoundAtStart(msgspec.Struct, frozen=True):
     epoch: int | None  # None: Maestro did not start the session
 
 
-class Findings:
+class RestartFindings:
     """Notes live sessions and runs before any session is judged; describes their present state on request."""
 
     def __init__(
-        self, store: Store, presence: Presence, recover: Callable[[float], Awaitable[None]], *, clock: Clock
+        self,
+        store: Store,
+        signs_of_life: PresenceTracker,
+        recover: Callable[[float], Awaitable[None]],
+        *,
+        clock: Clock,
     ) -> None:
         self._store = store
-        self._signs_of_life = presence
+        self._signs_of_life = signs_of_life
         self._recover = recover
         self._started_at = clock.now()
         self._sessions: list[_FoundAtStart] | None = None
         self._note_lock = asyncio.Lock()
         self._run_ids: list[str] = []
         self._has_rebooted = False
-        self.looked = asyncio.Event()  # set after the server has looked for every runner once
+        self.runners_checked = asyncio.Event()  # set after the server has looked for every runner once
 
-    async def take_note(self) -> None:
+    async def note_live_sessions(self) -> None:
         """Note once, before the server takes requests, which sessions and runs have not ended."""
         async with self._note_lock:
             if self._sessions is None:
                 self._sessions = await self._store.read(self._read_live)
 
     def _read_live(self, tx: Tx) -> list[_FoundAtStart]:
-        live = tx.sessions.live_anywhere(limit=limits.found_sessions_max)
-        self._run_ids = [run.id for run in tx.runs.live(limit=limits.found_sessions_max)]
-        self._has_rebooted = any(boot_id.is_earlier(session.pid_started) for session in live)
+        live = tx.sessions.list_live_anywhere(limit=limits.found_sessions_max)
+        self._run_ids = [run.id for run in tx.runs.list_live(limit=limits.found_sessions_max)]
+        self._has_rebooted = any(boot_id.is_from_earlier_boot(session.pid_started) for session in live)
         spawns = {session.id: tx.spawns.get(session.id) for session in live}
         return [_FoundAtStart(session.id, spawn.epoch if (spawn := spawns[session.id]) else None) for session in live]
 
-    async def show(self, caller: Caller, request: ops.Nothing) -> ops.Recovery:
+    async def show_findings(self, caller: Caller, request: ops.EmptyRequest) -> ops.RecoveryReport:
         """Return the findings after the check of all runners and the restarts of sessions, or after ten seconds.
 
         Slow restarts go on in the background.
@@ -69,14 +74,14 @@ class Findings:
         end = asyncio.get_running_loop().time() + _CHECK_SECONDS_MAX
         try:
             async with asyncio.timeout_at(end):
-                await self.looked.wait()
+                await self.runners_checked.wait()
         except TimeoutError:
             pass  # very many runners: show the findings so far
         else:
             await self._recover(end - asyncio.get_running_loop().time())
         return await self._store.read(self._describe)
 
-    def _describe(self, tx: Tx) -> ops.Recovery:
+    def _describe(self, tx: Tx) -> ops.RecoveryReport:
         found = [
             (at_start, session)
             for at_start in self._sessions or ()
@@ -84,7 +89,7 @@ class Findings:
         ]
         runs_now = [run for run_id in self._run_ids if (run := tx.runs.get(run_id)) is not None]
         projects = {session.project_id: tx.projects.get(session.project_id) for _, session in found}
-        return ops.Recovery(
+        return ops.RecoveryReport(
             started_at=self._started_at,
             rebooted=self._has_rebooted,
             sessions=[
@@ -101,25 +106,27 @@ class Findings:
             runs=[_found_run(tx, run) for run in runs_now],
         )
 
-    def _fate_of(self, tx: Tx, at_start: _FoundAtStart, session: Session) -> Fate:
+    def _fate_of(self, tx: Tx, at_start: _FoundAtStart, session: Session) -> FoundSessionState:
         spawn = tx.spawns.get(session.id)
         if session.ended_at is not None:
-            route = tx.sessions.route(session.id)
+            route = tx.sessions.mail_route(session.id)
             if route is not None and route.resumes:
-                return Fate.RESUMING
-            if session.status is not Status.LOST:
-                return Fate.ENDED
-            return Fate.REDONE if notices.is_of_a_live_run(tx, session) else Fate.LOST
+                return FoundSessionState.RESUMING
+            if session.status is not SessionStatus.LOST:
+                return FoundSessionState.ENDED
+            return FoundSessionState.REDONE if notices.belongs_to_live_run(tx, session) else FoundSessionState.LOST
         if spawn is not None and at_start.epoch is not None and spawn.epoch > at_start.epoch:
-            return Fate.RESUMED
-        if session.pid is not None and not sessions.is_running(session):
-            return Fate.ENDED if spawn is not None else Fate.UNHEARD  # the runner's last report is still to come
-        is_alive = spawn is not None or session.pid is not None or self._signs_of_life.was_heard(session.id)
-        return Fate.ALIVE if is_alive else Fate.UNHEARD
+            return FoundSessionState.RESUMED
+        if session.pid is not None and not sessions.is_process_running(session):
+            return (
+                FoundSessionState.ENDED if spawn is not None else FoundSessionState.UNHEARD
+            )  # the runner's last report is still to come
+        is_alive = spawn is not None or session.pid is not None or self._signs_of_life.was_heard_within(session.id)
+        return FoundSessionState.ALIVE if is_alive else FoundSessionState.UNHEARD
 
 
 def _found_run(tx: Tx, run: Run) -> FoundRun:
-    tasks = runs.standing(tx, run)
+    tasks = runs.tasks_with_attempts(tx, run)
     task = tx.tasks.get(run.task_id)
     return FoundRun(
         id=run.id,

@@ -7,7 +7,7 @@ from maestro.domain.callers import Caller, Role
 from maestro.domain.runs import Run
 from maestro.domain.tasks import Task
 from maestro.services.mail import routing
-from maestro.services.sessions import kin
+from maestro.services.sessions import relations
 from maestro.store.base import Tx
 
 
@@ -15,9 +15,9 @@ def owns_run(tx: Tx, caller: Caller, run: Run) -> bool:
     """Return whether the caller may stop and resume the run."""
     if caller.role is Role.PERSON:
         return True
-    starters = (run.started_by, routing.to_session(tx, run.started_by).box)
+    starters = (run.started_by, routing.route_to_session(tx, run.started_by).mailbox)
     sessions = [session for session in map(tx.sessions.get, starters) if session]
-    return any(kin.is_above(tx, caller.session_id, session) for session in sessions)
+    return any(relations.is_same_or_above(tx, caller.session_id, session) for session in sessions)
 
 
 def require_own_runs(tx: Tx, caller: Caller, task: Task) -> None:

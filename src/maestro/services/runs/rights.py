@@ -8,13 +8,13 @@ import msgspec
 
 from maestro.core import errors, ids
 from maestro.domain import grants
-from maestro.domain.callers import Caller, person
+from maestro.domain.callers import Caller, person_caller
 from maestro.domain.runs import Run
-from maestro.domain.sessions import Mode
+from maestro.domain.sessions import SessionMode
 from maestro.operations import runs as ops
 from maestro.services.mail import routing
-from maestro.services.programs.choices import own_patterns, usual_permission
-from maestro.services.sessions.records import require_no_more_rights
+from maestro.services.sessions.registration import require_no_more_rights
+from maestro.services.supervision.spawn_options import own_patterns, usual_permission
 from maestro.store.base import Tx
 
 
@@ -27,7 +27,7 @@ def check_start(tx: Tx, caller: Caller, run: Run, members: Iterable[str | None])
         if name and member is None:
             continue  # the task names a removed member: each session of the task is refused at its own start
         require_no_more_rights(caller, member)
-        grants.require_level(caller, usual_permission(Mode.EXECUTE, [member] if member else []))
+        grants.require_level(caller, usual_permission(SessionMode.EXECUTE, [member] if member else []))
 
 
 def starter_of(tx: Tx, run: Run) -> Caller | None:
@@ -37,14 +37,14 @@ def starter_of(tx: Tx, run: Run) -> Caller | None:
     sessions have count. Return None while the starter is being restarted: the run continues after the restart.
     """
     if not ids.is_id(run.started_by, "ses"):
-        return person(run.started_by)
-    route = tx.sessions.route(run.started_by)
+        return person_caller(run.started_by)
+    route = tx.sessions.mail_route(run.started_by)
     starter = tx.sessions.caller_ever(run.started_by)
     if route is None or starter is None:
         raise errors.NotPermitted(f"The session that started {run.id} does not exist.", hint="Start the run again.")
     if route.resumes:
         return None
-    present = tx.sessions.caller(routing.to_session(tx, starter.name).box) or starter
+    present = tx.sessions.live_caller(routing.route_to_session(tx, starter.name).mailbox) or starter
     allowed = grants.narrow_caller(present, grants.rights_of(starter))
     if run.rights is not None:  # a grant that the person changed since the start counts as it is now
         kept = msgspec.structs.replace(run.rights, grant=starter.grant)

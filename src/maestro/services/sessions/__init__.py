@@ -1,1 +1,1 @@
-"""Sessions as records: their lifecycle, status, presence and relations. Programs of sessions are in `programs/`."""
+"""Sessions as records: lifecycle, status, presence, relations. Their programs are in `supervision/`."""

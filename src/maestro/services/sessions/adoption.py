@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, Role
-from maestro.domain.events import Change, Kind
-from maestro.domain.sessions import Mode, Session
+from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.sessions import Session, SessionMode
 from maestro.domain.tasks import Priority
 from maestro.operations import sessions as ops
 from maestro.services import asks
-from maestro.services.sessions import kin, notices
-from maestro.services.sessions.views import require_live
+from maestro.services.sessions import notices, relations
+from maestro.services.sessions.views import require_live_session
 from maestro.store.base import Tx
 
 
-def adopt(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> ops.Adopted:
+def adopt_sessions(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> ops.AdoptedSessions:
     """Give workers a new coordinator, which also succeeds an ended coordinator and gets its mail."""
     adopter = _adopter(tx, caller, request)
     adopted: list[Session] = []
     for ref in dict.fromkeys(request.ids):
-        session = kin.named(tx, caller, ref, project=request.project)
+        session = relations.find_session(tx, caller, ref, project=request.project)
         if session.project_id != adopter.project_id:
             raise errors.Conflict(f"{session.name} belongs to another project than {adopter.name}.")
         _require_may_adopt(tx, caller, session)
@@ -29,25 +29,31 @@ def adopt(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> ops.Adopted:
             "The named sessions have no live workers to adopt.",
             hint="List the live sessions: maestro session list --active",
         )
-    return ops.Adopted(by=adopter.id, sessions=[tx.sessions.get(session.id) or session for session in adopted])
+    return ops.AdoptedSessions(
+        by=adopter.id, sessions=[tx.sessions.get(session.id) or session for session in adopted]
+    )
 
 
 def _adopter(tx: Tx, caller: Caller, request: ops.AdoptSessions) -> Session:
     if request.by is None and not caller.is_session:
         raise errors.Invalid("The session that adopts is missing.", hint="Name it with --by SESSION.")
-    adopter = kin.named(tx, caller, request.by, project=request.project) if request.by else kin.own(tx, caller)
-    require_live(adopter)
-    if adopter.mode is not Mode.COORDINATE:
+    adopter = (
+        relations.find_session(tx, caller, request.by, project=request.project)
+        if request.by
+        else relations.own_session(tx, caller)
+    )
+    require_live_session(adopter)
+    if adopter.mode is not SessionMode.COORDINATE:
         raise errors.Conflict(
             f"{adopter.name} is not a coordinator and cannot adopt workers.",
             data={"id": adopter.id, "mode": adopter.mode},
         )
     if caller.is_session and adopter.id != caller.session_id:
-        kin.may_act_on(tx, caller, adopter, what="hand workers to")
+        relations.require_authority(tx, caller, adopter, action="hand workers to")
     return adopter
 
 
-def take_over(tx: Tx, caller: Caller, gone: Session, adopter: Session) -> None:
+def take_over_workers(tx: Tx, caller: Caller, gone: Session, adopter: Session) -> None:
     """Give all workers of an ended coordinator to another one, without a request."""
     _adopt_session_or_workers(tx, caller, gone, adopter)
 
@@ -55,24 +61,24 @@ def take_over(tx: Tx, caller: Caller, gone: Session, adopter: Session) -> None:
 def _adopt_session_or_workers(tx: Tx, caller: Caller, session: Session, adopter: Session) -> list[Session]:
     """Adopt a live session itself, or the workers of an ended coordinator. Return the adopted sessions."""
     if session.ended_at is None:
-        if kin.is_above(tx, session.id, adopter):
+        if relations.is_same_or_above(tx, session.id, adopter):
             raise errors.Conflict(
                 f"{adopter.name} cannot adopt {session.name}: a session adopts neither itself nor a session above it."
             )
         _set_coordinator(tx, caller, session, adopter)
         return [session]
-    tx.sessions.succeed(session.id, successor_id=adopter.id)
-    tx.recoveries.clear(session.id)
-    asks.withdraw_all(tx, session.id, actor=caller.name)  # the ask about its workers is settled
-    workers = tx.sessions.children(session.id, limit=limits.sessions_in_tree_max)
+    tx.sessions.set_successor(session.id, successor_id=adopter.id)
+    tx.recoveries.clear_next_step(session.id)
+    asks.withdraw_all_asks(tx, session.id, actor=caller.name)  # the ask about its workers is settled
+    workers = tx.sessions.list_children(session.id, limit=limits.sessions_in_tree_max)
     for worker in workers:
         _set_coordinator(tx, caller, worker, adopter)
     if workers and caller.session_id != adopter.id:
-        notices.to_session(
+        notices.notify_session(
             tx,
             adopter,
             subject=f"You are the coordinator of {session.name}'s workers now",
-            text=f"{session.name} ({session.id}) {notices.words_for(session.status)}. "
+            text=f"{session.name} ({session.id}) {notices.status_phrase(session.status)}. "
             "You have its workers now, and get its mail. The workers are: "
             + ", ".join(f"{worker.name} ({worker.id})" for worker in workers[: limits.page_items_default]),
             priority=Priority.HIGH,
@@ -81,10 +87,10 @@ def _adopt_session_or_workers(tx: Tx, caller: Caller, session: Session, adopter:
 
 
 def _set_coordinator(tx: Tx, caller: Caller, worker: Session, adopter: Session) -> None:
-    tx.sessions.adopt(worker.id, parent_id=adopter.id, at=tx.at)
+    tx.sessions.set_parent(worker.id, parent_id=adopter.id, at=tx.at)
     data = {"by": adopter.id, "was": worker.parent_id}
-    tx.log(Change(Kind.SESSION_ADOPTED, worker.id, worker.project_id, data), actor=caller.name)
-    notices.to_session(
+    tx.log(NewEvent(EventKind.SESSION_ADOPTED, worker.id, worker.project_id, data), actor=caller.name)
+    notices.notify_session(
         tx,
         worker,
         subject=f"{adopter.name} is your coordinator now",
@@ -97,7 +103,7 @@ def _require_may_adopt(tx: Tx, caller: Caller, session: Session) -> None:
 
     The person and the sessions above may; any coordinator of the project may once the session's own has ended.
     """
-    if caller.role is Role.PERSON or kin.is_above(tx, caller.session_id, session):
+    if caller.role is Role.PERSON or relations.is_same_or_above(tx, caller.session_id, session):
         return
     above = session if session.ended_at is not None else None
     if above is None and session.parent_id is not None:

@@ -6,29 +6,29 @@ from datetime import timedelta
 
 from maestro.core import limits
 from maestro.domain.callers import Caller
-from maestro.domain.presence import Agent, Work, presence
+from maestro.domain.presence import Agent, CurrentTask, judge_presence
 from maestro.domain.presence import Presence as Near
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.sessions import Session
 from maestro.operations import agents as ops
-from maestro.services.scope import project_of
-from maestro.services.sessions.presence import Presence
+from maestro.services.scope import find_project
+from maestro.services.sessions.presence import PresenceTracker
 from maestro.store.base import Tx
 
 _ORDER = {near: position for position, near in enumerate(Near)}
 
 
-class Agents:
+class AgentViews:
     """The agents of a project, as every caller may see them."""
 
-    def __init__(self, heard: Presence) -> None:
-        self._signs_of_life = heard
+    def __init__(self, signs_of_life: PresenceTracker) -> None:
+        self._signs_of_life = signs_of_life
 
     def list_page(self, tx: Tx, caller: Caller, request: ops.ListAgents) -> ops.AgentList:
         if request.everywhere:
-            projects = tx.projects.page(after="", limit=limits.page_items_max)
+            projects = tx.projects.list_page(after="", limit=limits.page_items_max)
         else:
-            projects = [project_of(tx, caller, request.project)]
+            projects = [find_project(tx, caller, request.project)]
         agents = [agent for project in projects for agent in self._agents_of_project(tx, project)]
         if request.online:
             agents = [agent for agent in agents if agent.presence is Near.ONLINE]
@@ -43,9 +43,9 @@ class Agents:
     def _agents_of_project(self, tx: Tx, project: Project) -> list[Agent]:
         """Return an agent for each live session, and the last agent of each checkout without a live session."""
         limit = limits.page_items_max
-        live = tx.sessions.page(project.id, after="", limit=limit, active=True)
+        live = tx.sessions.list_page(project.id, after="", limit=limit, active=True)
         occupied = {session.workspace_id for session in live}
-        workspaces = tx.projects.workspaces(project.id, limit=limit)
+        workspaces = tx.projects.workspaces_of(project.id, limit=limit)
         empty = [workspace for workspace in workspaces if workspace.id not in occupied]
         return [self._agent_of_session(tx, session, project) for session in live] + [
             self._last_agent(tx, workspace, project) for workspace in empty
@@ -59,7 +59,9 @@ class Agents:
         return Agent(
             address=session.address,
             project=project.name,
-            presence=presence(has_ended=has_ended, silent_seconds=silent, seconds_max=limits.session_lease_seconds),
+            presence=judge_presence(
+                has_ended=has_ended, silent_seconds=silent, seconds_max=limits.session_lease_seconds
+            ),
             last_seen=tx.at - timedelta(seconds=silent),
             session_id=session.id,
             name=session.name,
@@ -69,7 +71,8 @@ class Agents:
             tool=session.tool,
             member=session.member,
             works_on=[
-                Work(task.ref, task.title) for task in tx.tasks.of_holder(session.id, limit=limits.blockers_shown_max)
+                CurrentTask(task.ref, task.title)
+                for task in tx.tasks.of_holder(session.id, limit=limits.blockers_shown_max)
             ],
         )
 

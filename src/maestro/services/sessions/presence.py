@@ -14,7 +14,7 @@ from maestro.core import limits
 from maestro.core.clock import Clock
 
 
-class Presence:
+class PresenceTracker:
     """The time of each session's last sign of life."""
 
     def __init__(self, clock: Clock) -> None:
@@ -24,16 +24,16 @@ class Presence:
         self._orphaned: set[str] = set()  # their process has ended: an open wait of theirs proves no life
         self._unstored: dict[str, None] = {}
 
-    def heard(self, session_id: str, *, again: bool = False) -> None:
+    def record_sign(self, session_id: str, *, is_repeated: bool = False) -> None:
         """Record a sign of life. `is_repeated` marks the sign of an old wait, which may outlive the process."""
-        if again and session_id in self._orphaned:
+        if is_repeated and session_id in self._orphaned:
             return
         self._seen[session_id] = self._clock.monotonic()
         self._orphaned.discard(session_id)
         self._unstored[session_id] = None
 
     @contextmanager
-    def attached(self, session_id: str | None) -> Iterator[None]:
+    def keep_connected(self, session_id: str | None) -> Iterator[None]:
         """Count a session as present while its own connection is open."""
         if session_id is None:
             yield
@@ -44,16 +44,16 @@ class Presence:
         except asyncio.CancelledError:
             raise  # a closed connection is no sign of life
         except BaseException:
-            self.heard(session_id, again=True)
+            self.record_sign(session_id, is_repeated=True)
             raise
         else:
-            self.heard(session_id, again=True)
+            self.record_sign(session_id, is_repeated=True)
         finally:
             self._attached[session_id] -= 1
             if not self._attached[session_id]:
                 del self._attached[session_id]
 
-    def was_heard(self, session_id: str, *, seconds: float = limits.session_lease_seconds) -> bool:
+    def was_heard_within(self, session_id: str, *, seconds: float = limits.session_lease_seconds) -> bool:
         """Return whether a session is connected, or gave a sign of life within `seconds`."""
         seen = self._seen.get(session_id)
         if session_id in self._attached and session_id not in self._orphaned:
@@ -67,13 +67,13 @@ class Presence:
         seen = self._seen.get(session_id)
         return None if seen is None else self._clock.monotonic() - seen
 
-    def process_ended(self, session_id: str) -> None:
+    def record_process_end(self, session_id: str) -> None:
         """Void the signs of life of a session whose process has ended. Only a new call counts."""
         self._seen.pop(session_id, None)
         self._unstored.pop(session_id, None)
         self._orphaned.add(session_id)
 
-    def forget(self, session_id: str) -> None:
+    def forget_session(self, session_id: str) -> None:
         """Drop the signs of life of a session that has ended."""
         self._seen.pop(session_id, None)
         self._unstored.pop(session_id, None)
@@ -90,6 +90,6 @@ class Presence:
     def has_unstored(self) -> bool:
         return bool(self._unstored)
 
-    def on_the_line(self) -> list[str]:
+    def connected_sessions(self) -> list[str]:
         """Return the sessions with an open connection; each of them gives a sign of life."""
         return [session_id for session_id in self._attached if session_id not in self._orphaned]

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from maestro.core import limits
 from maestro.domain.callers import Caller, Role
-from maestro.domain.manifests import Reach
+from maestro.domain.manifests import AgentReach
 from maestro.domain.projects import Project
-from maestro.domain.sessions import FINAL, Contact, Session, contact
+from maestro.domain.sessions import ENDED_STATUSES, Contact, Session, contact_of
 from maestro.domain.tasks import Task
 from maestro.operations import primer as ops
 from maestro.prompts import primer
-from maestro.services.mail.post import own_boxes
+from maestro.services.mail.create import own_mailboxes
 from maestro.services.mail.reading import coordinator_contact
 from maestro.store.base import Tx
 
 _ITEMS_MAX = 50
 
 
-def read(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
+def read_primer(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
     """Return the primer: the text with the facts that the caller must know now."""
     session = tx.sessions.get(caller.session_id) if caller.session_id else None
     project = tx.projects.get(caller.project_id) if caller.project_id else None
-    facts = primer.Facts(
+    facts = primer.PrimerFacts(
         name=session.name if session else caller.name,
         role=caller.role.value,
         human=caller.human,
@@ -33,38 +33,38 @@ def read(tx: Tx, caller: Caller, request: ops.ReadPrimer) -> ops.Primer:
         held=tuple(map(_work_of, tx.tasks.of_holder(caller.name, limit=_ITEMS_MAX))),
         given=_assigned_work(tx, session),
         ready=_count_ready(tx, project),
-        unread=sum(tx.deliveries.count_open(box, reader=caller.name) for box in own_boxes(caller)),
+        unread=sum(tx.deliveries.count_open(box, reader=caller.name) for box in own_mailboxes(caller)),
         leads=caller.role is not Role.WORKER,
     )
-    return ops.Primer(text=primer.primer(facts, Reach.MCP if request.tools else Reach.COMMANDS))
+    return ops.Primer(text=primer.write_primer(facts, AgentReach.MCP if request.tools else AgentReach.COMMANDS))
 
 
 def _count_ready(tx: Tx, project: Project | None) -> int:
     """Return the number of tasks that can be started, counted up to `_ITEMS_MAX`."""
-    return len(tx.tasks.ready(project.id, parent_id=None, after=(-1, 0), limit=_ITEMS_MAX)) if project else 0
+    return len(tx.tasks.list_ready(project.id, parent_id=None, after=(-1, 0), limit=_ITEMS_MAX)) if project else 0
 
 
-def _siblings(tx: Tx, session: Session | None) -> tuple[primer.Person, ...]:
+def _siblings(tx: Tx, session: Session | None) -> tuple[primer.PrimerContact, ...]:
     if session is None or session.parent_id is None:
         return ()
     return _children(tx, session.parent_id, without=session.id)
 
 
-def _children(tx: Tx, parent_id: str, *, without: str = "") -> tuple[primer.Person, ...]:
-    children = tx.sessions.children(parent_id, limit=_ITEMS_MAX)
-    live = [session for session in children if session.id != without and session.status not in FINAL]
-    return tuple(_person_of(contact(session, at=tx.at, seconds=limits.session_lease_seconds)) for session in live)
+def _children(tx: Tx, parent_id: str, *, without: str = "") -> tuple[primer.PrimerContact, ...]:
+    children = tx.sessions.list_children(parent_id, limit=_ITEMS_MAX)
+    live = [session for session in children if session.id != without and session.status not in ENDED_STATUSES]
+    return tuple(_person_of(contact_of(session, at=tx.at, seconds=limits.session_lease_seconds)) for session in live)
 
 
-def _assigned_work(tx: Tx, session: Session | None) -> tuple[primer.Work, ...]:
+def _assigned_work(tx: Tx, session: Session | None) -> tuple[primer.PrimerTask, ...]:
     """Return the tasks that a session was started for and does not hold now."""
     tasks = [task for task_id in (session.tasks if session else []) if (task := tx.tasks.get(task_id))]
     return tuple(_work_of(task) for task in tasks if session is None or task.holder != session.id)
 
 
-def _person_of(found: Contact) -> primer.Person:
-    return primer.Person(name=found.name, status=found.status.value, silent=not found.fresh)
+def _person_of(found: Contact) -> primer.PrimerContact:
+    return primer.PrimerContact(name=found.name, status=found.status.value, silent=not found.fresh)
 
 
-def _work_of(task: Task) -> primer.Work:
-    return primer.Work(ref=task.ref, title=task.title, status="ready" if task.ready else task.status.value)
+def _work_of(task: Task) -> primer.PrimerTask:
+    return primer.PrimerTask(ref=task.ref, title=task.title, status="ready" if task.ready else task.status.value)

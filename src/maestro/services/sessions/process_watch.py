@@ -14,20 +14,20 @@ from maestro.core import limits
 from maestro.store.base import Store
 from maestro.system import processes
 
-Gone = Callable[[str], Awaitable[None]]
+EndHandler = Callable[[str], Awaitable[None]]
 
 
 class ProcessWatch:
     """Watches a process descriptor for each live session with a process on this machine."""
 
-    def __init__(self, store: Store, gone: Gone) -> None:
+    def __init__(self, store: Store, on_end: EndHandler) -> None:
         self._store = store
-        self._on_end = gone
+        self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._watched: dict[str, int] = {}
         self._reports: set[asyncio.Task[None]] = set()
 
-    async def refresh(self) -> None:
+    async def watch_live_sessions(self) -> None:
         """Watch the processes of all live sessions, and no others."""
         if not hasattr(os, "pidfd_open"):
             return
@@ -54,7 +54,7 @@ class ProcessWatch:
         except OSError:
             return  # too many open files: the process cannot be watched, but may still run
         try:
-            found = processes.look_up(pid)
+            found = processes.find_process(pid)
         except OSError:
             os.close(descriptor)
             return

@@ -8,14 +8,14 @@ import msgspec
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.domain.sessions import Contact, Session, Signal, Status, contact, is_lost
-from maestro.domain.sight import may_read
+from maestro.domain.sessions import Contact, Session, SessionStatus, StatusSignal, contact_of, is_lost
+from maestro.domain.visibility import may_read
 from maestro.operations import sessions as ops
-from maestro.services.scope import project_of
-from maestro.services.sessions import kin
-from maestro.services.sessions.presence import Presence
-from maestro.services.sessions.records import is_running, lease_seconds
-from maestro.services.tasks.records import links
+from maestro.services.scope import find_project
+from maestro.services.sessions import relations
+from maestro.services.sessions.lifecycle import is_process_running, lease_seconds
+from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.tasks.editing import task_links
 from maestro.store.base import Store, Tx
 
 
@@ -29,11 +29,11 @@ def list_page(tx: Tx, caller: Caller, request: ops.ListSessions) -> ops.SessionL
     )
 
 
-def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
+def show_session(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
     """Return a session with the related sessions. Only callers of the session's own project see asks and usage."""
-    session = kin.named(tx, caller, request.id, project=request.project)
+    session = relations.find_session(tx, caller, request.id, project=request.project)
     parent = tx.sessions.get(session.parent_id) if session.parent_id else None
-    conversation = tx.talks.get(session.id)
+    conversation = tx.conversations.get(session.id)
     siblings = _children(tx, session.parent_id) if session.parent_id else []
     is_readable = may_read(caller, session.project_id)
     return ops.SessionDetail(
@@ -44,28 +44,28 @@ def show(tx: Tx, caller: Caller, request: ops.OneSession) -> ops.SessionDetail:
         held=[task.ref for task in tx.tasks.of_holder(session.id, limit=limits.page_items_default)],
         unread=tx.deliveries.count_open(session.id, reader=session.id),
         asks=tx.asks.open_of_session(session.id, limit=limits.page_items_default) if is_readable else [],
-        work=links([task for task_id in session.tasks if (task := tx.tasks.get(task_id))]),
-        usage=tx.talks.usage_of_session(session.id, limit=limits.page_items_default) if is_readable else [],
+        work=task_links([task for task_id in session.tasks if (task := tx.tasks.get(task_id))]),
+        usage=tx.conversations.usage_of_session(session.id, limit=limits.page_items_default) if is_readable else [],
         parked_until=conversation.parked_until if conversation else None,
     )
 
 
-class Explaining:
+class SessionExplainer:
     """Shows the evidence for a session's status: from the store, from memory, and from the operating system."""
 
-    def __init__(self, store: Store, presence: Presence) -> None:
+    def __init__(self, store: Store, presence: PresenceTracker) -> None:
         self._store = store
         self._presence = presence
 
-    async def explain(self, caller: Caller, request: ops.OneSession) -> ops.Explanation:
-        def read_evidence(tx: Tx) -> tuple[Session, list[Signal], bool]:
-            session = kin.named(tx, caller, request.id, project=request.project)
+    async def explain_session(self, caller: Caller, request: ops.OneSession) -> ops.SessionExplanation:
+        def read_evidence(tx: Tx) -> tuple[Session, list[StatusSignal], bool]:
+            session = relations.find_session(tx, caller, request.id, project=request.project)
             return session, _signals(tx, caller, session), session.lease_until <= tx.at
 
         session, signals, lease_is_over = await self._store.read(read_evidence, quick=True)
-        process_lives = await asyncio.to_thread(is_running, session) if session.pid is not None else None
-        was_heard = self._presence.was_heard(session.id, seconds=lease_seconds(session.pid))
-        return ops.Explanation(
+        process_lives = await asyncio.to_thread(is_process_running, session) if session.pid is not None else None
+        was_heard = self._presence.was_heard_within(session.id, seconds=lease_seconds(session.pid))
+        return ops.SessionExplanation(
             session=session,
             signals=signals,
             lease_is_over=lease_is_over,
@@ -77,9 +77,9 @@ class Explaining:
         )
 
 
-def _signals(tx: Tx, caller: Caller, session: Session) -> list[Signal]:
+def _signals(tx: Tx, caller: Caller, session: Session) -> list[StatusSignal]:
     """Return the session's signals. Other projects do not get the details, which quote asks and reports."""
-    signals = tx.sessions.signals(session.id)
+    signals = tx.sessions.signals_of(session.id)
     if may_read(caller, session.project_id):
         return signals
     return [msgspec.structs.replace(signal, detail="") for signal in signals]
@@ -88,7 +88,7 @@ def _signals(tx: Tx, caller: Caller, session: Session) -> list[Signal]:
 def _verdict(session: Session, *, lease_is_over: bool, was_heard: bool, process_lives: bool) -> str:
     if session.ended_at is not None:
         return f"The session ended as {session.status}."
-    if is_lost(lease_is_over=lease_is_over, was_heard=was_heard, process_lives=process_lives):
+    if is_lost(is_lease_over=lease_is_over, has_sign_of_life=was_heard, is_process_alive=process_lives):
         return "The session shows no sign of life any more: it will be marked as lost."
     evidence = [
         reason
@@ -105,18 +105,18 @@ def _verdict(session: Session, *, lease_is_over: bool, was_heard: bool, process_
 def _find_sessions(tx: Tx, caller: Caller, request: ops.ListSessions, *, limit: int) -> list[Session]:
     ever = not request.active
     if request.siblings or request.my_workers:
-        own = kin.own(tx, caller)
+        own = relations.own_session(tx, caller)
         parent_id = own.parent_id if request.siblings else own.id
-        return tx.sessions.children(parent_id, after=request.cursor, limit=limit, ever=ever) if parent_id else []
-    project = project_of(tx, caller, request.project)
+        return tx.sessions.list_children(parent_id, after=request.cursor, limit=limit, ever=ever) if parent_id else []
+    project = find_project(tx, caller, request.project)
     status = _wanted_status(request)
-    return tx.sessions.page(project.id, after=request.cursor, limit=limit, active=request.active, status=status)
+    return tx.sessions.list_page(project.id, after=request.cursor, limit=limit, active=request.active, status=status)
 
 
-def _wanted_status(request: ops.ListSessions) -> Status | None:
+def _wanted_status(request: ops.ListSessions) -> SessionStatus | None:
     if request.status is None or request.status is ops.StatusFilter.ANY:
         return None
-    return Status(request.status.value)
+    return SessionStatus(request.status.value)
 
 
 def _is_wanted(session: Session, caller: Caller, request: ops.ListSessions) -> bool:
@@ -126,13 +126,13 @@ def _is_wanted(session: Session, caller: Caller, request: ops.ListSessions) -> b
 
 
 def _children(tx: Tx, parent_id: str) -> list[Session]:
-    return tx.sessions.children(parent_id, limit=limits.page_items_default)
+    return tx.sessions.list_children(parent_id, limit=limits.page_items_default)
 
 
 def _contact(tx: Tx, session: Session) -> Contact:
-    return contact(session, at=tx.at, seconds=limits.session_lease_seconds)
+    return contact_of(session, at=tx.at, seconds=limits.session_lease_seconds)
 
 
-def require_live(session: Session) -> None:
+def require_live_session(session: Session) -> None:
     if session.ended_at is not None:
         raise errors.Conflict(f"{session.name} has ended ({session.status}).", data={"id": session.id})

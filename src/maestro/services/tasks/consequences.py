@@ -14,52 +14,52 @@ import msgspec
 
 from maestro.domain import tasks
 from maestro.domain.callers import Caller
-from maestro.domain.events import Change, Kind
-from maestro.domain.tasks import Move, Status, Task
+from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.tasks import Task, TaskMove, TaskStatus
 from maestro.operations import task_shapes as ops
-from maestro.services.issues import news
+from maestro.services.issues import task_moved
 from maestro.store.base import Tx
 
 
-class Outcome:
+class TaskConsequences:
     """The consequences of one request, collected for the answer to its caller."""
 
-    def __init__(self, tx: Tx, caller: Caller, *, said: str = "") -> None:
+    def __init__(self, tx: Tx, caller: Caller, *, message: str = "") -> None:
         self.tx = tx
         self.caller = caller
-        self.said = said  # the caller's text about the move, for the other party of an issue
+        self.message = message  # the caller's text about the move, for the other party of an issue
         self.unblocked: list[str] = []
         self.warnings: list[str] = []
         self._was_ready: set[str] = set()  # ready tasks that a stage held back; a later step may release them again
         self._unchecked: set[str] = set()  # tasks that may be ready and are still queued for the check
         self._due: deque[Callable[[], object]] = deque()
 
-    def apply(self, move: Move) -> Task:
+    def apply_move(self, move: TaskMove) -> Task:
         """Write a move and all its consequences."""
         self._write(move)
-        self.settle()
+        self.run_queued_checks()
         return move.after
 
-    def settle(self) -> None:
+    def run_queued_checks(self) -> None:
         """Run the queued checks until the queue is empty."""
         while self._due:
             self._due.popleft()()
 
-    def look_at(self, task_id: str) -> None:
+    def queue_task(self, task_id: str) -> None:
         """Queue a task that has lost a blocker: the task may be ready, or complete as a parent."""
         self._unchecked.add(task_id)
         self._due.append(lambda: self._check_freed_task(task_id))
 
-    def look_at_parent(self, parent_id: str | None) -> None:
+    def queue_parent(self, parent_id: str | None) -> None:
         """Queue the parent of a task that is no longer open: it may have been the last open child."""
         if parent_id is not None:
             self._due.append(lambda: self._roll_up(parent_id))
 
-    def look_at_stages(self, project_id: str, parent_id: str | None) -> None:
+    def queue_stages(self, project_id: str, parent_id: str | None) -> None:
         """Queue the stages of a scope: a parent's children, or a project's root tasks."""
         self._due.append(lambda: self._settle_stages(project_id, parent_id))
 
-    def say_ready(self, task: Task) -> None:
+    def announce_ready(self, task: Task) -> None:
         """Log that the task has become ready, and name the task in the answer.
 
         A task is named once, even if it is released twice, and not at all if it was ready before.
@@ -67,43 +67,45 @@ class Outcome:
         if task.ref in self.unblocked or task.id in self._was_ready:
             return
         self.unblocked.append(task.ref)
-        self.tx.log(Change(Kind.TASK_READY, task.id, task.project_id, {"ref": task.ref}), actor=self.caller.name)
+        self.tx.log(
+            NewEvent(EventKind.TASK_READY, task.id, task.project_id, {"ref": task.ref}), actor=self.caller.name
+        )
 
-    def answer(self, task: Task) -> ops.MovedTask:
+    def answer_with_stored(self, task: Task) -> ops.MovedTask:
         """Return the task as stored now, with the consequences of the request."""
-        return self.told(self.tx.tasks.get(task.id) or task)
+        return self.answer_with(self.tx.tasks.get(task.id) or task)
 
-    def told(self, task: Task) -> ops.MovedTask:
+    def answer_with(self, task: Task) -> ops.MovedTask:
         """Return the given, current task with the consequences of the request."""
         fields = msgspec.structs.asdict(task)
         other_refs = [ref for ref in self.unblocked if ref != task.ref]
         return ops.MovedTask(**fields, unblocked=other_refs, warnings=self.warnings)
 
-    def _write(self, move: Move) -> None:
+    def _write(self, move: TaskMove) -> None:
         before, after = move.before, move.after
         self.tx.tasks.move(before, after)
-        self.tx.log(*move.changes, actor=self.caller.name)
+        self.tx.log(*move.events, actor=self.caller.name)
         if after.from_project_id is not None:
-            news.moved(self.tx, self.caller, move, said=self.said)
+            task_moved.apply_task_move(self.tx, self.caller, move, message=self.message)
         if tasks.is_ready(after):
-            self.say_ready(after)
+            self.announce_ready(after)
         self._update_dependants(before, after)
         if before.stage is not None and is_open(before) != is_open(after):
-            self.look_at_stages(after.project_id, after.parent_id)
+            self.queue_stages(after.project_id, after.parent_id)
         if is_open(before) and not is_open(after):
-            self.look_at_parent(after.parent_id)
+            self.queue_parent(after.parent_id)
         if is_open(after) and not is_open(before):
             self._warn_parent(after)
-        if before.status is Status.BLOCKED and after.status is not Status.BLOCKED:
-            self.look_at_parent(after.id)  # all children may have ended while the blocked task could not complete
+        if before.status is TaskStatus.BLOCKED and after.status is not TaskStatus.BLOCKED:
+            self.queue_parent(after.id)  # all children may have ended while the blocked task could not complete
 
     def _update_dependants(self, before: Task, after: Task) -> None:
-        was_completed, is_completed = before.status is Status.COMPLETED, after.status is Status.COMPLETED
+        was_completed, is_completed = before.status is TaskStatus.COMPLETED, after.status is TaskStatus.COMPLETED
         if was_completed == is_completed:
             return
         for task_id in self.tx.tasks.shift_blockers(after.id, -1 if is_completed else 1):
             if is_completed:
-                self.look_at(task_id)
+                self.queue_task(task_id)
             else:
                 self._warn_dependant(task_id, after)
 
@@ -113,7 +115,7 @@ class Outcome:
         if task is None or task.open_blockers or task.stage_held:
             return
         if not self._roll_up(task_id) and task.ready:
-            self.say_ready(task)
+            self.announce_ready(task)
 
     def _roll_up(self, task_id: str) -> bool:
         """Complete a parent whose children are done and that has no open blockers. Return whether it completed."""
@@ -132,8 +134,8 @@ class Outcome:
         for stage in project.stages if project else []:
             changed = self.tx.tasks.hold_stage(project_id, parent_id, stage, held=held)
             for task_id in changed:
-                self._hold_back(task_id) if held else self.look_at(task_id)
-            held = held or self.tx.tasks.stage_has_open(project_id, parent_id, stage)
+                self._hold_back(task_id) if held else self.queue_task(task_id)
+            held = held or self.tx.tasks.has_open_in_stage(project_id, parent_id, stage)
 
     def _hold_back(self, task_id: str) -> None:
         task = self.tx.tasks.get(task_id) if task_id not in self._unchecked else None
@@ -142,7 +144,7 @@ class Outcome:
 
     def _warn_dependant(self, task_id: str, on: Task) -> None:
         task = self.tx.tasks.get(task_id)
-        if task is not None and task.status is not Status.TODO:
+        if task is not None and task.status is not TaskStatus.TODO:
             self.warnings.append(
                 f"{task.ref} is {task.status} and continues, although it depends on {on.ref}, which is open again."
             )
@@ -155,4 +157,4 @@ class Outcome:
 
 def is_open(task: Task) -> bool:
     """Return whether dependants still wait for the task. A failed task is open, because it may be reopened."""
-    return task.status not in (Status.COMPLETED, Status.CANCELLED)
+    return task.status not in (TaskStatus.COMPLETED, TaskStatus.CANCELLED)

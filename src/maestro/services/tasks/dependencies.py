@@ -5,60 +5,60 @@ from __future__ import annotations
 from maestro.core import errors, limits
 from maestro.domain import graph
 from maestro.domain.callers import Caller
-from maestro.domain.events import Change, Kind
-from maestro.domain.tasks import Status, Task
+from maestro.domain.events import EventKind, NewEvent
+from maestro.domain.tasks import Task, TaskStatus
 from maestro.operations import task_shapes as ops
-from maestro.services.scope import may_move, task_of
+from maestro.services.scope import find_task, require_movable_task
 from maestro.services.tasks import moves
-from maestro.services.tasks.consequences import Outcome
+from maestro.services.tasks.consequences import TaskConsequences
 from maestro.store.base import Tx
 
 
-def depend(tx: Tx, caller: Caller, request: ops.DependTask) -> ops.MovedTask:
+def change_dependencies(tx: Tx, caller: Caller, request: ops.DependTask) -> ops.MovedTask:
     """Add or remove all named dependencies, or none if one of them is refused."""
-    task = moves.current(tx, caller, request.id, project=request.project)
-    may_move(tx, caller, task)
+    task = moves.current_task(tx, caller, request.id, project=request.project)
+    require_movable_task(tx, caller, task)
     if not request.on:
         raise errors.Invalid(f"No task was named for {task.ref} to wait on.", hint='Name tasks: --on "#2,#3"')
-    outcome = Outcome(tx, caller)
-    change = remove if request.remove else add
+    outcome = TaskConsequences(tx, caller)
+    change = remove_dependency if request.remove else add_dependency
     for ref in dict.fromkeys(request.on):
-        change(outcome, task, task_of(tx, caller, ref, project=task.project_id))
-    outcome.settle()
-    return outcome.answer(task)
+        change(outcome, task, find_task(tx, caller, ref, project=task.project_id))
+    outcome.run_queued_checks()
+    return outcome.answer_with_stored(task)
 
 
-def add(outcome: Outcome, task: Task, on: Task) -> None:
+def add_dependency(outcome: TaskConsequences, task: Task, blocker: Task) -> None:
     """Let `task` wait on `on`."""
     tx = outcome.tx
-    check(tx, waiter=task, blocker=on)
-    if not tx.tasks.graph.add(task.id, on.id):
+    require_no_cycle(tx, waiter=task, blocker=blocker)
+    if not tx.tasks.graph.add_edge(task.id, blocker.id):
         return
-    if tx.tasks.graph.count(task.id) > limits.dependencies_of_one_task_max:
+    if tx.tasks.graph.count_dependencies(task.id) > limits.dependencies_of_one_task_max:
         most = limits.dependencies_of_one_task_max
         raise errors.Conflict(f"{task.ref} cannot wait on more than {most} tasks.")
-    if on.status is not Status.COMPLETED:
-        tx.tasks.graph.shift_open(task.id, 1)
-        _warn_about_edge(outcome, task, on)
-    _log_change(outcome, Kind.TASK_DEPENDENCY_ADDED, task, on)
+    if blocker.status is not TaskStatus.COMPLETED:
+        tx.tasks.graph.shift_open_blockers(task.id, 1)
+        _warn_about_edge(outcome, task, blocker)
+    _log_change(outcome, EventKind.TASK_DEPENDENCY_ADDED, task, blocker)
 
 
-def remove(outcome: Outcome, task: Task, on: Task) -> None:
+def remove_dependency(outcome: TaskConsequences, task: Task, blocker: Task) -> None:
     """Let `task` no longer wait on `on`."""
     tx = outcome.tx
-    if not tx.tasks.graph.remove(task.id, on.id):
-        raise errors.NotFound(f"{task.ref} does not depend on {on.ref}.")
-    _log_change(outcome, Kind.TASK_DEPENDENCY_REMOVED, task, on)
-    if on.status is Status.COMPLETED:
+    if not tx.tasks.graph.remove_edge(task.id, blocker.id):
+        raise errors.NotFound(f"{task.ref} does not depend on {blocker.ref}.")
+    _log_change(outcome, EventKind.TASK_DEPENDENCY_REMOVED, task, blocker)
+    if blocker.status is TaskStatus.COMPLETED:
         return
-    tx.tasks.graph.shift_open(task.id, -1)
-    outcome.look_at(task.id)
+    tx.tasks.graph.shift_open_blockers(task.id, -1)
+    outcome.queue_task(task.id)
 
 
-def check(tx: Tx, *, waiter: Task, blocker: Task) -> None:
+def require_no_cycle(tx: Tx, *, waiter: Task, blocker: Task) -> None:
     """Refuse an edge that closes a cycle; the error names the tasks of the cycle."""
     try:
-        tx.tasks.graph.make_room(waiter.id, blocker.id)
+        tx.tasks.graph.adjust_ranks(waiter.id, blocker.id)
     except graph.CycleFound as cycle:
         raise _cycle_error(tx, waiter, blocker, cycle.path) from None
 
@@ -75,15 +75,15 @@ def _cycle_error(tx: Tx, waiter: Task, blocker: Task, path: list[str]) -> errors
     )
 
 
-def _warn_about_edge(outcome: Outcome, task: Task, on: Task) -> None:
-    if task.status in (Status.IN_PROGRESS, Status.IN_REVIEW):
+def _warn_about_edge(outcome: TaskConsequences, task: Task, on: Task) -> None:
+    if task.status in (TaskStatus.IN_PROGRESS, TaskStatus.IN_REVIEW):
         outcome.warnings.append(f"{task.ref} is already {task.status} and continues, although {on.ref} is open.")
     if _stages_cross(outcome.tx, task, on):
         outcome.warnings.append(
             f"{task.ref} ({task.stage}) and {on.ref} ({on.stage}) wait on each other: "
             "a stage waits for the stages before it."
         )
-    if on.status in (Status.FAILED, Status.CANCELLED):
+    if on.status in (TaskStatus.FAILED, TaskStatus.CANCELLED):
         outcome.warnings.append(f"{on.ref} is {on.status}: {task.ref} waits until {on.ref} is reopened.")
 
 
@@ -98,6 +98,6 @@ def _stages_cross(tx: Tx, task: Task, on: Task) -> bool:
     return stages.index(on.stage) > stages.index(task.stage)
 
 
-def _log_change(outcome: Outcome, kind: Kind, task: Task, on: Task) -> None:
+def _log_change(outcome: TaskConsequences, kind: EventKind, task: Task, on: Task) -> None:
     data = {"ref": task.ref, "on": on.id, "on_ref": on.ref}
-    outcome.tx.log(Change(kind, task.id, task.project_id, data), actor=outcome.caller.name)
+    outcome.tx.log(NewEvent(kind, task.id, task.project_id, data), actor=outcome.caller.name)

@@ -8,30 +8,30 @@ from maestro.services.sessions import notices
 from maestro.store.base import Tx
 
 
-def passed(tx: Tx, task: Task, holder: Session | None) -> None:
+def report_passed(tx: Tx, task: Task, holder: Session | None) -> None:
     """Report a task that is completed. Without a coordinator only the board shows the completion."""
     subject, text = f"{task.ref} is completed", f"{task.title}\n\nThe task has passed its gates."
     if holder is not None:
-        notices.to_coordinator(tx, holder, subject=subject, text=text, task_id=task.id)
+        notices.notify_coordinator(tx, holder, subject=subject, text=text, task_id=task.id)
     else:
         _notify_creator(tx, task, subject=subject, text=text, priority=Priority.NORMAL)
 
 
-def failed(tx: Tx, task: Task, holder: Session | None, *, what: str, why: str) -> None:
+def report_failed(tx: Tx, task: Task, holder: Session | None, *, problem: str, reason: str) -> None:
     """Report a task that was sent back. A live run that continues the task also reports the end of the task."""
-    subject = f"{task.ref} did not pass: {what}"
+    subject = f"{task.ref} did not pass: {problem}"
     if holder is None:
-        _notify_creator(tx, task, subject=subject, text=why, priority=Priority.HIGH)
+        _notify_creator(tx, task, subject=subject, text=reason, priority=Priority.HIGH)
         return
-    is_in_live_run = notices.is_of_a_live_run(tx, holder)
-    notices.to_coordinator(
+    is_in_live_run = notices.belongs_to_live_run(tx, holder)
+    notices.notify_coordinator(
         tx,
         holder,
         subject=subject,
-        text=why,
+        text=reason,
         priority=Priority.NORMAL if is_in_live_run else Priority.HIGH,
         task_id=task.id,
-        person_too=not is_in_live_run,
+        is_for_person=not is_in_live_run,
     )
 
 
@@ -39,6 +39,6 @@ def _notify_creator(tx: Tx, task: Task, *, subject: str, text: str, priority: Pr
     """Notify the creator of a task without a session as holder: a person's task, or a parent of finished tasks."""
     creator = tx.sessions.get(task.created_by)
     if creator is not None and creator.ended_at is None:
-        notices.to_session(tx, creator, subject=subject, text=text, priority=priority, task_id=task.id)
+        notices.notify_session(tx, creator, subject=subject, text=text, priority=priority, task_id=task.id)
     elif priority is Priority.HIGH or task.holder:
-        notices.to_person(tx, task.project_id, subject=subject, text=text, priority=priority, task_id=task.id)
+        notices.notify_person(tx, task.project_id, subject=subject, text=text, priority=priority, task_id=task.id)

@@ -6,37 +6,37 @@ import asyncio
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
-from maestro.domain.sight import redact_tasks
-from maestro.domain.tasks import FINAL, Status, Task
+from maestro.domain.tasks import FINAL_STATUSES, Task, TaskStatus
+from maestro.domain.visibility import redact_tasks
 from maestro.events.hub import Hub, Subscription
 from maestro.operations import task_shapes as ops
-from maestro.services.scope import task_of
-from maestro.services.sessions.kin import own_end, require_live
-from maestro.services.sessions.presence import Presence
+from maestro.services.scope import find_task
+from maestro.services.sessions.presence import PresenceTracker
+from maestro.services.sessions.relations import own_end_subjects, require_live_caller
 from maestro.store.base import Store, Tx
 
-_PAST_READY = (Status.IN_PROGRESS, Status.IN_REVIEW, Status.COMPLETED)
+_PAST_READY = (TaskStatus.IN_PROGRESS, TaskStatus.IN_REVIEW, TaskStatus.COMPLETED)
 
 
 class TaskWaits:
     """Waits until tasks reach the state that a caller asks for."""
 
-    def __init__(self, store: Store, hub: Hub, presence: Presence) -> None:
+    def __init__(self, store: Store, hub: Hub, presence: PresenceTracker) -> None:
         self._store = store
         self._hub = hub
         self._presence = presence
 
-    async def wait(self, caller: Caller, request: ops.WaitTasks) -> ops.WaitedTasks:
+    async def wait_for_tasks(self, caller: Caller, request: ops.WaitTasks) -> ops.WaitedTasks:
         """Return when all tasks have reached the state, or when a task can no longer reach it."""
 
         def read_tasks(tx: Tx) -> list[Task]:
-            require_live(tx, caller)
-            return [task_of(tx, caller, ref, project=request.project) for ref in request.ids]
+            require_live_caller(tx, caller)
+            return [find_task(tx, caller, ref, project=request.project) for ref in request.ids]
 
         now = await self._store.read(read_tasks, quick=True)
         with (
-            self._hub.subscribe([*own_end(caller), *(task.id for task in now)]) as subscription,
-            self._presence.attached(caller.session_id),
+            self._hub.subscribe([*own_end_subjects(caller), *(task.id for task in now)]) as subscription,
+            self._presence.keep_connected(caller.session_id),
         ):
             try:
                 async with asyncio.timeout(request.timeout / 1000):
@@ -44,7 +44,7 @@ class TaskWaits:
                     while (
                         reached := _are_reached(request.until, now, has_events=_has_events(subscription, now))
                     ) is None:
-                        await subscription.wait()
+                        await subscription.wait_for_event()
                         now = await self._store.read(read_tasks, quick=True)
             except TimeoutError:
                 raise _timeout_error(request, now) from None
@@ -54,13 +54,13 @@ class TaskWaits:
 def _has_events(subscription: Subscription, tasks: list[Task]) -> bool:
     """Return whether an event about one of the tasks has come, or may have been missed."""
     task_ids = {task.id for task in tasks}
-    is_lagging = subscription.lagging
-    return any(event.subject in task_ids for event in subscription.take()) or is_lagging
+    is_lagging = subscription.is_lagging
+    return any(event.subject in task_ids for event in subscription.take_events()) or is_lagging
 
 
-def _are_reached(until: ops.Until, now: list[Task], *, has_events: bool) -> bool | None:
+def _are_reached(until: ops.TaskWaitUntil, now: list[Task], *, has_events: bool) -> bool | None:
     """Return True if all tasks have reached the state, False if a task never will, None to wait further."""
-    if until is ops.Until.ANY_CHANGE:
+    if until is ops.TaskWaitUntil.ANY_CHANGE:
         return True if has_events else None
     results = [_is_reached(until, task) for task in now]
     if False in results:
@@ -68,12 +68,12 @@ def _are_reached(until: ops.Until, now: list[Task], *, has_events: bool) -> bool
     return True if all(results) else None
 
 
-def _is_reached(until: ops.Until, task: Task) -> bool | None:
-    if until is ops.Until.READY and (task.ready or task.status in _PAST_READY):
+def _is_reached(until: ops.TaskWaitUntil, task: Task) -> bool | None:
+    if until is ops.TaskWaitUntil.READY and (task.ready or task.status in _PAST_READY):
         return True
-    if until is ops.Until.COMPLETED and task.status is Status.COMPLETED:
+    if until is ops.TaskWaitUntil.COMPLETED and task.status is TaskStatus.COMPLETED:
         return True
-    return False if task.status in FINAL else None
+    return False if task.status in FINAL_STATUSES else None
 
 
 def _timeout_error(request: ops.WaitTasks, now: list[Task]) -> errors.TimedOut:

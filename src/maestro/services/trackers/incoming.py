@@ -11,51 +11,53 @@ from collections.abc import Sequence
 import msgspec
 
 from maestro.core import limits
-from maestro.domain.events import Change, Kind
+from maestro.domain.events import EventKind, NewEvent
 from maestro.domain.issues import Issue
-from maestro.domain.messages import Message, Sender, SenderKind, Type, reply_subject
+from maestro.domain.messages import Message, MessageType, Sender, SenderKind, reply_subject
 from maestro.domain.projects import Project
 from maestro.domain.sessions import Session
 from maestro.domain.tasks import Priority, Task
 from maestro.domain.trackers import (
-    Mirror,
-    Stand,
-    State,
-    fingerprint,
-    is_outside,
-    message_in,
-    next_move,
-    one_line,
-    outside,
-    task_in,
-    told,
+    IssueStanding,
+    IssueState,
+    MirroredIssue,
+    encode_standing,
+    fingerprint_comment,
+    is_tracker_person,
+    marked_message_id,
+    next_task_move,
+    task_id_in_reference,
+    title_of_issue,
+    tracker_person,
 )
-from maestro.services.issues import news, sides
-from maestro.services.issues.opening import Opening, put_in
-from maestro.services.mail.post import Draft, Target, post, sender_of, small
+from maestro.services.issues import recipients, task_moved
+from maestro.services.issues.opening import IssueDraft, create_issue_task
+from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
 from maestro.services.redacting import hide_tokens
 from maestro.services.sessions import notices
-from maestro.services.tasks.consequences import Outcome
-from maestro.services.trackers.names import actor_of, from_tracker, holder_for
+from maestro.services.tasks.consequences import TaskConsequences
+from maestro.services.trackers.people import actor_of, caller_from_tracker, holder_for
 from maestro.store.base import Tx
 from maestro.text import redaction
-from maestro.trackers.base import Comment, Looked, TrackerIssue
+from maestro.trackers.base import IssueWithComments, TrackerComment, TrackerIssue
 
 _MOVES_MAX = 8  # enough to get from any status to any other
 
 
-def adopt(tx: Tx, project_id: str, issue: TrackerIssue) -> None:
+def adopt_issue(tx: Tx, project_id: str, issue: TrackerIssue) -> None:
     """Connect an issue that Maestro created in the tracker, and whose creation was not recorded, to its task."""
-    task_id = task_in(issue.outside_ref)
-    mirror = tx.trackers.mirror(task_id) if task_id else None
+    task_id = task_id_in_reference(issue.outside_ref)
+    mirror = tx.trackers.get_mirror(task_id) if task_id else None
     if mirror is not None and mirror.ref is None and mirror.project_id == project_id:
-        tx.trackers.keep(seen(msgspec.structs.replace(mirror, ref=issue.ref, trying=False, dirty=True), issue))
+        tx.trackers.put_mirror(
+            update_mirror(msgspec.structs.replace(mirror, ref=issue.ref, trying=False, dirty=True), issue)
+        )
 
 
-def take_in(tx: Tx, project: Project, looked: Looked) -> None:
+def apply_issue(tx: Tx, project: Project, looked: IssueWithComments) -> None:
     """Apply all news about an issue: its existence, its state, its title and its comments."""
     issue = hide_tokens(looked.issue)
-    mirror = tx.trackers.of_ref(project.id, issue.ref) or _import_issue(tx, project, issue)
+    mirror = tx.trackers.mirror_of_ref(project.id, issue.ref) or _import_issue(tx, project, issue)
     if mirror is None:
         return
     task, about = tx.tasks.get(mirror.task_id), tx.issues.of_task(mirror.task_id)
@@ -66,93 +68,96 @@ def take_in(tx: Tx, project: Project, looked: Looked) -> None:
     if mirror.title and issue.title != mirror.title:
         task = _rename_task(tx, task, issue)
     _import_comments(tx, project, about, task, looked.comments)
-    mirror = tx.trackers.mirror(mirror.task_id) or mirror
+    mirror = tx.trackers.get_mirror(mirror.task_id) or mirror
     problem = mirror.problem if mirror.failures else ""  # a problem without failures means a missing issue: now found
-    tx.trackers.keep(seen(msgspec.structs.replace(mirror, problem=problem), issue))
+    tx.trackers.put_mirror(update_mirror(msgspec.structs.replace(mirror, problem=problem), issue))
 
 
-def seen(mirror: Mirror, issue: TrackerIssue) -> Mirror:
+def update_mirror(mirror: MirroredIssue, issue: TrackerIssue) -> MirroredIssue:
     """Return the mirror with the tracker's present facts about the issue."""
     return msgspec.structs.replace(
         mirror,
-        state=issue.stand.state,
-        who=issue.stand.who,
+        state=issue.standing.state,
+        who=issue.standing.assignee,
         title=issue.title,
         stamp=issue.stamp,
         telling="",
     )
 
 
-def missing(tx: Tx, mirror: Mirror) -> None:
+def note_missing_issue(tx: Tx, mirror: MirroredIssue) -> None:
     """Note that the tracker no longer has the issue. The task stays: a new tracker database must not end work."""
     problem = f"{mirror.ref} is not in the tracker."
     if mirror.problem != problem:
-        tx.trackers.keep(msgspec.structs.replace(mirror, problem=problem))
+        tx.trackers.put_mirror(msgspec.structs.replace(mirror, problem=problem))
 
 
-def _has_moved(mirror: Mirror, issue: TrackerIssue) -> bool:
+def _has_moved(mirror: MirroredIssue, issue: TrackerIssue) -> bool:
     """Return whether a user of the tracker has moved the issue.
 
     A state that Maestro itself was writing when its server ended is no such move.
     """
     if mirror.state is None:
         return False
-    return issue.stand != Stand(mirror.state, mirror.who) and told(issue.stand) != mirror.telling
-
-
-def _import_issue(tx: Tx, project: Project, issue: TrackerIssue) -> Mirror | None:
-    """Create a task for an issue that was created in the tracker. No agent gets mail; the list of issues shows it."""
-    if issue.stand.state is State.CLOSED or not issue.is_work:
-        return None
-    caller = from_tracker(issue.by)
-    title = one_line(issue.title) or issue.ref
-    text = issue.description[: limits.description_chars_max]
-    opening = Opening(
-        receiver=project, sender=project, title=title, text=text, body=small(text), priority=issue.priority
+    return (
+        issue.standing != IssueStanding(mirror.state, mirror.who)
+        and encode_standing(issue.standing) != mirror.telling
     )
-    task = put_in(tx, caller, opening)
+
+
+def _import_issue(tx: Tx, project: Project, issue: TrackerIssue) -> MirroredIssue | None:
+    """Create a task for an issue that was created in the tracker. No agent gets mail; the list of issues shows it."""
+    if issue.standing.state is IssueState.CLOSED or not issue.is_work:
+        return None
+    caller = caller_from_tracker(issue.created_by)
+    title = title_of_issue(issue.title) or issue.ref
+    text = issue.description[: limits.description_chars_max]
+    opening = IssueDraft(
+        receiver=project, sender=project, title=title, text=text, body=inline_body(text), priority=issue.priority
+    )
+    task = create_issue_task(tx, caller, opening)
     sender = msgspec.structs.replace(sender_of(tx, caller), project=project.name)
-    posted = post(tx, _draft(task, project, sender, [], text, subject=title))
+    posted = post_message(tx, _draft(task, project, sender, [], text, subject=title))
     tx.issues.insert(Issue(task.id, posted.thread_id, caller.name))
-    news.log(tx, Kind.ISSUE_OPENED, task, actor=caller.name, message=posted.id)
-    mirror = Mirror(task.id, project.id, ref=issue.ref, state=State.OPEN, title=issue.title, dirty=False)
-    tx.trackers.keep(mirror)
+    task_moved.log_issue_event(tx, EventKind.ISSUE_OPENED, task, actor=caller.name, message=posted.id)
+    mirror = MirroredIssue(task.id, project.id, ref=issue.ref, state=IssueState.OPEN, title=issue.title, dirty=False)
+    tx.trackers.put_mirror(mirror)
     return mirror
 
 
 def _move_task(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
     """Move the task to the state that its issue has in the tracker, with all consequences."""
-    stand, before = issue.stand, task
-    caller = from_tracker(stand.who or "")
-    holder = holder_for(tx, task, stand.who)
-    outcome = Outcome(tx, caller, said=issue.reason)
+    stand, before = issue.standing, task
+    caller = caller_from_tracker(stand.assignee or "")
+    holder = holder_for(tx, task, stand.assignee)
+    outcome = TaskConsequences(tx, caller, message=issue.reason)
     for _ in range(_MOVES_MAX):
-        move = next_move(
+        move = next_task_move(
             task,
             stand.state,
             holder=holder,
-            lease_seconds=None if is_outside(holder) else limits.lease_seconds_default,
+            lease_seconds=None if is_tracker_person(holder) else limits.lease_seconds_default,
             reason=issue.reason,
             at=tx.at,
         )
         if move is None:
             break
-        outcome.apply(move)
+        outcome.apply_move(move)
         task = tx.tasks.get(task.id) or task
     _notify_former_holder(tx, before, task, stand)
     return task
 
 
-def _notify_former_holder(tx: Tx, before: Task, after: Task, stand: Stand) -> None:
+def _notify_former_holder(tx: Tx, before: Task, after: Task, stand: IssueStanding) -> None:
     """Tell a session that has lost the task to stop working on the task."""
     session: Session | None = None
     if before.holder is not None and before.holder.startswith("ses_") and before.holder != after.holder:
         session = tx.sessions.get(before.holder)
     if session is None or session.ended_at is not None:
         return
-    is_claimed = stand.state is State.STARTED and stand.who
-    change = f"{stand.who} has claimed {after.ref}" if is_claimed else f"{after.ref} is {stand.state}"
-    notices.to_session(
+    is_claimed = stand.state is IssueState.STARTED and stand.assignee
+    change = f"{stand.assignee} has claimed {after.ref}" if is_claimed else f"{after.ref} is {stand.state}"
+    notices.notify_session(
         tx,
         session,
         subject=f"{after.ref} is no longer yours",
@@ -163,51 +168,57 @@ def _notify_former_holder(tx: Tx, before: Task, after: Task, stand: Stand) -> No
 
 
 def _rename_task(tx: Tx, task: Task, issue: TrackerIssue) -> Task:
-    title = one_line(issue.title)
+    title = title_of_issue(issue.title)
     if not title or title == task.title:
         return task
     renamed = msgspec.structs.replace(task, title=title, updated_at=tx.at)
-    tx.tasks.edit(renamed)
+    tx.tasks.update(renamed)
     data = {"ref": task.ref, "fields": ["title"]}
-    tx.log(Change(Kind.TASK_EDITED, task.id, task.project_id, data), actor=outside(""))
+    tx.log(NewEvent(EventKind.TASK_EDITED, task.id, task.project_id, data), actor=tracker_person(""))
     return renamed
 
 
-def _import_comments(tx: Tx, project: Project, about: Issue, task: Task, comments: Sequence[Comment]) -> None:
+def _import_comments(tx: Tx, project: Project, about: Issue, task: Task, comments: Sequence[TrackerComment]) -> None:
     """Turn new comments into messages. Comments that Maestro wrote are recognised by their mark."""
-    known = tx.trackers.comments(task.id) if comments else []
+    known = tx.trackers.comments_of(task.id) if comments else []
     known_positions = {(mark, number) for mark, number, _ in known}
     known_messages = {message_id for _, _, message_id in known}
     count: Counter[str] = Counter()
     for comment in comments:
-        mark = fingerprint(comment.author, comment.text)
+        mark = fingerprint_comment(comment.author, comment.text)
         number, count[mark] = count[mark], count[mark] + 1
         if (mark, number) in known_positions:
             continue
-        message_id = message_in(comment.text)
+        message_id = marked_message_id(comment.text)
         if message_id is None or message_id in known_messages or not _is_in_thread(tx.mail.get(message_id), about):
             message_id = _post_comment(tx, project, about, task, comment)
         known_messages.add(message_id)
-        tx.trackers.keep_comment(task.id, mark, number, message_id)
+        tx.trackers.put_comment(task.id, mark, number, message_id)
 
 
 def _is_in_thread(message: Message | None, about: Issue) -> bool:
     return message is not None and message.thread_id == about.thread_id
 
 
-def _post_comment(tx: Tx, project: Project, about: Issue, task: Task, comment: Comment) -> str:
+def _post_comment(tx: Tx, project: Project, about: Issue, task: Task, comment: TrackerComment) -> str:
     """Mail a comment to the opener of the issue and to the holder of its task, but not to the comment's author."""
     author = comment.author or "someone"
-    targets: dict[str, Target] = {}
+    targets: dict[str, MailTarget] = {}
     for name in (about.opener, task.holder):
-        if name is not None and not is_outside(name) and actor_of(tx, name) != author:
-            target = sides.opener(tx, about, task) if name == about.opener else sides.receiver(tx, task)
-            targets[target.box] = target
-    sender = Sender(SenderKind.TRACKER, outside(author), author, None, "", project.name)
-    text = redaction.hide(comment.text)[: limits.message_chars_max]
+        if name is not None and not is_tracker_person(name) and actor_of(tx, name) != author:
+            target = (
+                recipients.opener_target(tx, about, task)
+                if name == about.opener
+                else recipients.receiver_target(tx, task)
+            )
+            targets[target.mailbox] = target
+    sender = Sender(SenderKind.TRACKER, tracker_person(author), author, None, "", project.name)
+    text = redaction.hide_tokens(comment.text)[: limits.message_chars_max]
     subject = reply_subject(task.title)[: limits.subject_chars_max]
-    posted = post(tx, _draft(task, project, sender, list(targets.values()), text, subject=subject, about=about))
-    news.log(tx, Kind.ISSUE_COMMENTED, task, actor=outside(author), message=posted.id)
+    posted = post_message(
+        tx, _draft(task, project, sender, list(targets.values()), text, subject=subject, about=about)
+    )
+    task_moved.log_issue_event(tx, EventKind.ISSUE_COMMENTED, task, actor=tracker_person(author), message=posted.id)
     return posted.id
 
 
@@ -215,7 +226,7 @@ def _draft(
     task: Task,
     project: Project,
     sender: Sender,
-    targets: list[Target],
+    targets: list[MailTarget],
     text: str,
     *,
     subject: str,
@@ -224,12 +235,12 @@ def _draft(
     return Draft(
         sender=sender,
         project_id=project.id,
-        to=[target.name or target.box for target in targets],
+        to=[target.name or target.mailbox for target in targets],
         targets=targets,
-        type=Type.RESPONSE if about else Type.QUERY,
+        type=MessageType.RESPONSE if about else MessageType.QUERY,
         priority=task.priority,
         subject=subject,
-        body=small(text),
+        body=inline_body(text),
         task_id=task.id,
         thread_id=about.thread_id if about else None,
     )

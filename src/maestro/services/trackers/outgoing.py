@@ -11,15 +11,32 @@ from datetime import timedelta
 import msgspec
 
 from maestro.core import limits
-from maestro.domain.callers import SERVER
+from maestro.domain.callers import SERVER_NAME
 from maestro.domain.messages import Message, SenderKind
 from maestro.domain.projects import Project
 from maestro.domain.tasks import Task
-from maestro.domain.trackers import Mirror, Stand, State, Step, next_step, one_line, outside_ref, told
-from maestro.services.trackers import incoming, words
-from maestro.services.trackers.names import actor_of, author_of
+from maestro.domain.trackers import (
+    IssueStanding,
+    IssueState,
+    MirroredIssue,
+    TrackerStep,
+    encode_standing,
+    issue_reference,
+    next_tracker_step,
+    title_of_issue,
+)
+from maestro.services.trackers import incoming, texts
+from maestro.services.trackers.people import actor_of, author_of
 from maestro.store.base import Store, Tx
-from maestro.trackers.base import Looked, NewIssue, Refused, Taken, Tracker, TrackerIssue, Unreachable
+from maestro.trackers.base import (
+    IssueTaken,
+    IssueWithComments,
+    NewIssue,
+    Tracker,
+    TrackerIssue,
+    TrackerRefused,
+    TrackerUnreachable,
+)
 
 _STEPS_MAX = 4
 _NOT_COMMENTED = (SenderKind.MAESTRO, SenderKind.TRACKER)  # notices, and messages that came from the tracker
@@ -28,7 +45,7 @@ _NOT_COMMENTED = (SenderKind.MAESTRO, SenderKind.TRACKER)  # notices, and messag
 class _LocalIssue(msgspec.Struct, frozen=True):
     """An issue as stored in Maestro."""
 
-    mirror: Mirror
+    mirror: MirroredIssue
     task: Task
     project: Project
     actor: str
@@ -39,7 +56,7 @@ class _LocalIssue(msgspec.Struct, frozen=True):
     known: frozenset[str]  # ids of messages that are comments in the tracker already
 
 
-class Outgoing:
+class OutgoingChanges:
     """Writes changes to the tracker of one project."""
 
     def __init__(self, store: Store, tracker: Tracker, project: Project) -> None:
@@ -48,7 +65,7 @@ class Outgoing:
         self._project = project
         self._refusals = 0
 
-    async def tell(self, task_id: str) -> None:
+    async def write_issue(self, task_id: str) -> None:
         """Write all changes of one issue to the tracker."""
         issue = await self._store.read(lambda tx: _local_issue(tx, self._project, task_id))
         if issue is None:
@@ -57,94 +74,94 @@ class Outgoing:
             mirror = issue.mirror if issue.mirror.ref else await self._create_issue(issue)
             mirror = await self._send_comments(issue, mirror)
             mirror = await self._move_issue(issue, mirror)
-            if one_line(mirror.title) != issue.task.title:
+            if title_of_issue(mirror.title) != issue.task.title:
                 mirror = await self._rename_issue(issue, mirror)
-        except Taken as taken:
+        except IssueTaken as taken:
             present = taken.issue
             if present is None:
                 raise
-            news = Looked(issue=present, comments=())
-            await self._store.write(lambda tx: incoming.take_in(tx, self._project, news))
+            news = IssueWithComments(issue=present, comments=())
+            await self._store.write(lambda tx: incoming.apply_issue(tx, self._project, news))
             return None
-        except Refused as refused:
+        except TrackerRefused as refused:
             await self._handle_refusal(task_id, str(refused))
             return None
         # Later changes stand in the log after our cursor, and mark the issue as dirty again.
-        is_done = len(issue.unsent) < limits.tracker_steps_max
+        is_done = len(issue.unsent) < limits.tracker_writes_per_round_max
         await self._keep_mirror(mirror, dirty=not is_done, problem="", failures=0, retry_at=None)
         return None
 
-    async def _create_issue(self, issue: _LocalIssue) -> Mirror:
+    async def _create_issue(self, issue: _LocalIssue) -> MirroredIssue:
         mirror = await self._keep_mirror(issue.mirror, trying=True)
         new = NewIssue(
             title=issue.task.title,
-            description=words.description(issue.task, issue.first, opener=issue.opener, project=issue.asked_by),
+            description=texts.issue_description(issue.task, issue.first, opener=issue.opener, project=issue.asked_by),
             priority=issue.task.priority,
             actor=issue.opener,
-            outside_ref=outside_ref(issue.task.id),
+            outside_ref=issue_reference(issue.task.id),
         )
-        created = await self._tracker.create(new)
-        return await self._keep_mirror(incoming.seen(mirror, created), ref=created.ref, trying=False)
+        created = await self._tracker.create_issue(new)
+        return await self._keep_mirror(incoming.update_mirror(mirror, created), ref=created.ref, trying=False)
 
-    async def _send_comments(self, issue: _LocalIssue, mirror: Mirror) -> Mirror:
+    async def _send_comments(self, issue: _LocalIssue, mirror: MirroredIssue) -> MirroredIssue:
         """Write the unsent messages as comments, in their order. The first message is the issue's description."""
         assert mirror.ref is not None
         for message in issue.unsent:
             is_first = issue.first is not None and message.id == issue.first.id
             if not is_first and message.sender.kind not in _NOT_COMMENTED and message.id not in issue.known:
                 author = author_of(message.sender, issue.project.name)
-                await self._tracker.comment(mirror.ref, words.comment(message), actor=author)
+                await self._tracker.add_comment(mirror.ref, texts.comment_text(message), actor=author)
             mirror = await self._keep_mirror(mirror, said_seq=message.seq)
         return mirror
 
-    async def _move_issue(self, issue: _LocalIssue, mirror: Mirror) -> Mirror:
+    async def _move_issue(self, issue: _LocalIssue, mirror: MirroredIssue) -> MirroredIssue:
         """Move the issue step by step to the state of its task. Each step is announced in the mirror first."""
         for _ in range(_STEPS_MAX):
             assert mirror.ref is not None and mirror.state is not None
-            step = next_step(issue.task, Stand(mirror.state, mirror.who), actor=issue.actor)
+            step = next_tracker_step(issue.task, IssueStanding(mirror.state, mirror.who), actor=issue.actor)
             if step is None:
                 break
-            ref, announced = mirror.ref, told(_stand_after(step, issue.actor))
+            ref, announced = mirror.ref, encode_standing(_stand_after(step, issue.actor))
             mirror = await self._keep_mirror(mirror, telling=announced)
             now = await self._take_step(step, ref, issue)
-            mirror = await self._keep_mirror(incoming.seen(mirror, now))
+            mirror = await self._keep_mirror(incoming.update_mirror(mirror, now))
         return mirror
 
-    async def _take_step(self, step: Step, ref: str, issue: _LocalIssue) -> TrackerIssue:
+    async def _take_step(self, step: TrackerStep, ref: str, issue: _LocalIssue) -> TrackerIssue:
         tracker, actor = self._tracker, issue.actor
         match step:
-            case Step.CLAIM:
-                return await tracker.claim(ref, actor=actor)
-            case Step.RELEASE:
-                return await tracker.release(ref, actor=actor)
-            case Step.BLOCK:
-                return await tracker.block(ref, actor=actor)
-            case Step.CLOSE:
-                return await tracker.close(ref, reason=words.reason(issue.task), actor=actor)
-            case Step.REOPEN:
-                return await tracker.reopen(ref, actor=actor)
+            case TrackerStep.CLAIM:
+                return await tracker.claim_issue(ref, actor=actor)
+            case TrackerStep.RELEASE:
+                return await tracker.release_issue(ref, actor=actor)
+            case TrackerStep.BLOCK:
+                return await tracker.block_issue(ref, actor=actor)
+            case TrackerStep.CLOSE:
+                return await tracker.close_issue(ref, reason=texts.close_reason(issue.task), actor=actor)
+            case TrackerStep.REOPEN:
+                return await tracker.reopen_issue(ref, actor=actor)
 
-    async def _rename_issue(self, issue: _LocalIssue, mirror: Mirror) -> Mirror:
+    async def _rename_issue(self, issue: _LocalIssue, mirror: MirroredIssue) -> MirroredIssue:
         assert mirror.ref is not None
-        now = await self._tracker.rename(mirror.ref, issue.task.title, actor=SERVER)
+        now = await self._tracker.rename_issue(mirror.ref, issue.task.title, actor=SERVER_NAME)
         # The tracker may have changed the title. The rename counts as done, so that it is not repeated.
-        return await self._keep_mirror(incoming.seen(mirror, now))
+        return await self._keep_mirror(incoming.update_mirror(mirror, now))
 
     async def _handle_refusal(self, task_id: str, why: str) -> None:
         """Postpone a refused issue and continue with the next. Several refusals count as a fault of the tracker."""
         await self._store.write(lambda tx: _postpone_issue(tx, task_id, why))
         self._refusals += 1
         if self._refusals >= limits.tracker_refusals_max:
-            raise Unreachable(f"The tracker refused {self._refusals} issues in a row: {why}")
+            raise TrackerUnreachable(f"The tracker refused {self._refusals} issues in a row: {why}")
 
-    async def _keep_mirror(self, mirror: Mirror, **changes: object) -> Mirror:
+    async def _keep_mirror(self, mirror: MirroredIssue, **changes: object) -> MirroredIssue:
         changed = msgspec.structs.replace(mirror, **changes)
-        await self._store.write(lambda tx: tx.trackers.keep(changed), quick=True)
+        await self._store.write(lambda tx: tx.trackers.put_mirror(changed), quick=True)
         return changed
 
 
 def _local_issue(tx: Tx, project: Project, task_id: str) -> _LocalIssue | None:
-    mirror, task, issue = tx.trackers.mirror(task_id), tx.tasks.get(task_id), tx.issues.of_task(task_id)
+    mirror, task, issue = tx.trackers.get_mirror(task_id), tx.tasks.get(task_id), tx.issues.of_task(task_id)
     if mirror is None or task is None or issue is None:
         return None
     asked_by = tx.projects.get(task.from_project_id) if task.from_project_id else None
@@ -157,29 +174,33 @@ def _local_issue(tx: Tx, project: Project, task_id: str) -> _LocalIssue | None:
         opener=author_of(first.sender, project.name) if first else actor_of(tx, issue.opener),
         asked_by=asked_by.name if asked_by else project.name,
         first=first,
-        unsent=tx.mail.of_thread(issue.thread_id, after=mirror.said_seq, limit=limits.tracker_steps_max),
-        known=frozenset(message_id for _, _, message_id in tx.trackers.comments(task_id)),
+        unsent=tx.mail.of_thread(issue.thread_id, after=mirror.said_seq, limit=limits.tracker_writes_per_round_max),
+        known=frozenset(message_id for _, _, message_id in tx.trackers.comments_of(task_id)),
     )
 
 
-def _stand_after(step: Step, actor: str) -> Stand:
+def _stand_after(step: TrackerStep, actor: str) -> IssueStanding:
     """Return the state and assignee of an issue after a step."""
-    states = {Step.BLOCK: State.BLOCKED, Step.CLOSE: State.CLOSED}
-    return Stand(State.STARTED, actor) if step is Step.CLAIM else Stand(states.get(step, State.OPEN))
+    states = {TrackerStep.BLOCK: IssueState.BLOCKED, TrackerStep.CLOSE: IssueState.CLOSED}
+    return (
+        IssueStanding(IssueState.STARTED, actor)
+        if step is TrackerStep.CLAIM
+        else IssueStanding(states.get(step, IssueState.OPEN))
+    )
 
 
 def _forget_issue(tx: Tx, task_id: str) -> None:
     """Clear the mirror of an issue whose task was deleted: no change of it has to be written any more."""
-    mirror = tx.trackers.mirror(task_id)
+    mirror = tx.trackers.get_mirror(task_id)
     if mirror is not None:
-        tx.trackers.keep(msgspec.structs.replace(mirror, dirty=False, problem="", failures=0, retry_at=None))
+        tx.trackers.put_mirror(msgspec.structs.replace(mirror, dirty=False, problem="", failures=0, retry_at=None))
 
 
 def _postpone_issue(tx: Tx, task_id: str, why: str) -> None:
-    mirror = tx.trackers.mirror(task_id)
+    mirror = tx.trackers.get_mirror(task_id)
     if mirror is None:
         return
     seconds = min(limits.tracker_retry_seconds_min * 2**mirror.failures, limits.tracker_retry_seconds_max)
     failures = min(mirror.failures + 1, 30)
     retry_at = tx.at + timedelta(seconds=seconds)
-    tx.trackers.keep(msgspec.structs.replace(mirror, problem=why, failures=failures, retry_at=retry_at))
+    tx.trackers.put_mirror(msgspec.structs.replace(mirror, problem=why, failures=failures, retry_at=retry_at))

@@ -13,7 +13,7 @@ from maestro.store.base import Store
 class CheckoutSettings(msgspec.Struct, frozen=True):
     """The settings for new worktrees, and why the set-up command was left out."""
 
-    settings: worktrees.Settings
+    settings: worktrees.WorktreeSettings
     refusal: str = ""
 
 

@@ -7,22 +7,22 @@ from datetime import datetime
 import msgspec
 
 from maestro.core.clock import from_micros, to_micros
-from maestro.domain.asks import Ask, Kind, Status
-from maestro.domain.callers import SERVER
+from maestro.domain.asks import Ask, AskKind, AskStatus
+from maestro.domain.callers import SERVER_NAME
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
-class Asks:
+class AskRepository:
     """Asks by id, project and session."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def insert(self, ask: Ask) -> None:
-        self._rows.run(
+        self._rows.execute(
             "ask_insert",
             id=ask.id,
             project_id=ask.project_id,
@@ -38,19 +38,19 @@ class Asks:
         )
 
     def get(self, ask_id: str) -> Ask | None:
-        row = self._rows.one("ask_get", id=ask_id)
+        row = self._rows.fetch_first("ask_get", id=ask_id)
         return _decode_ask(row) if row else None
 
     def of_message(self, message_id: str) -> Ask | None:
         """Return the open ask that a message opened."""
-        row = self._rows.one("ask_of_message", message_id=message_id)
+        row = self._rows.fetch_first("ask_of_message", message_id=message_id)
         return _decode_ask(row) if row else None
 
-    def open(self, *, after: str, limit: int) -> list[Ask]:
+    def list_open(self, *, after: str, limit: int) -> list[Ask]:
         """Return the open asks of all projects, oldest first."""
         return self._fetch_asks("asks_open", after=after, limit=limit)
 
-    def page(self, project_id: str, *, after: str, limit: int, only_open: bool = False) -> list[Ask]:
+    def list_page(self, project_id: str, *, after: str, limit: int, only_open: bool = False) -> list[Ask]:
         """Return a page of a project's asks, open and closed. `only_open`: leave out closed asks."""
         name = "asks_page_open" if only_open else "asks_page"
         return self._fetch_asks(name, project_id=project_id, after=after, limit=limit)
@@ -60,47 +60,47 @@ class Asks:
 
     def count_open(self, session_id: str) -> int:
         """Return the number of open asks of a session."""
-        row = self._rows.one("asks_count_of_session", session_id=session_id)
+        row = self._rows.fetch_first("asks_count_of_session", session_id=session_id)
         return int(row[0]) if row else 0
 
     def count_open_below(self, parent_id: str) -> int:
         """Return the number of open asks of all sessions with the same parent."""
-        row = self._rows.one("asks_count_below", parent_id=parent_id)
+        row = self._rows.fetch_first("asks_count_below", parent_id=parent_id)
         return int(row[0]) if row else 0
 
     def set_call(self, ask_id: str, digest: str) -> None:
         """Record the tool call that an ask is about."""
-        self._rows.run("ask_set_call", id=ask_id, digest=digest)
+        self._rows.execute("ask_set_call", id=ask_id, digest=digest)
 
-    def of_call(self, session_id: str, digest: str, *, limit: int) -> list[Ask]:
+    def asks_of_call(self, session_id: str, digest: str, *, limit: int) -> list[Ask]:
         """Return the open and answered asks about a tool call, newest first."""
         return self._fetch_asks("asks_of_call", session_id=session_id, digest=digest, limit=limit)
 
-    def open_of_calls(self, session_id: str, *, limit: int) -> list[Ask]:
+    def open_asks_of_calls(self, session_id: str, *, limit: int) -> list[Ask]:
         """Return the open asks about tool calls of a session."""
         return self._fetch_asks("asks_of_calls_open", session_id=session_id, limit=limit)
 
     def set_answer_message(self, ask_id: str, message_id: str) -> None:
-        self._rows.run("ask_set_answer_message", id=ask_id, message_id=message_id)
+        self._rows.execute("ask_set_answer_message", id=ask_id, message_id=message_id)
 
     def answer_message(self, ask_id: str) -> str | None:
         """Return the id of the message that carries an ask's answer."""
-        row = self._rows.one("ask_answer_message", id=ask_id)
+        row = self._rows.fetch_first("ask_answer_message", id=ask_id)
         return row[0] if row else None
 
-    def close(self, ask_id: str, *, status: Status, answer: str | None, by: str, at: datetime) -> bool:
+    def close(self, ask_id: str, *, status: AskStatus, answer: str | None, by: str, at: datetime) -> bool:
         """Close an ask; return whether the ask was open until now."""
         values = {"id": ask_id, "status": status.value, "answer": answer, "by": by, "at": to_micros(at)}
-        return self._rows.run("ask_close", **values) == 1
+        return self._rows.execute("ask_close", **values) == 1
 
-    def unnotified(self, *, limit: int) -> list[Ask]:
+    def list_unnotified(self, *, limit: int) -> list[Ask]:
         return self._fetch_asks("asks_unnotified", limit=limit)
 
     def mark_notified(self, ask_id: str, *, at: datetime) -> None:
-        self._rows.run("ask_notified", id=ask_id, at=to_micros(at))
+        self._rows.execute("ask_notified", id=ask_id, at=to_micros(at))
 
     def _fetch_asks(self, name: str, **values: object) -> list[Ask]:
-        return [_decode_ask(row) for row in self._rows.page(name, **values)]
+        return [_decode_ask(row) for row in self._rows.fetch_page(name, **values)]
 
 
 def _decode_ask(row: Row) -> Ask:
@@ -108,14 +108,14 @@ def _decode_ask(row: Row) -> Ask:
         id=row[0],
         project_id=row[1],
         session_id=row[2],
-        asked_by=row[3] or (SERVER if row[2] is None else ""),
-        kind=Kind(row[4]),
+        asked_by=row[3] or (SERVER_NAME if row[2] is None else ""),
+        kind=AskKind(row[4]),
         title=row[5],
         text=row[6],
         choices=_decode_texts(row[7]),
         task_id=row[8],
         message_id=row[9],
-        status=Status(row[10]),
+        status=AskStatus(row[10]),
         answer=row[11],
         answered_by=row[12],
         created_at=from_micros(row[13]),

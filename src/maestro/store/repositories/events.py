@@ -15,7 +15,7 @@ _encode = msgspec.json.Encoder().encode
 _decode_data = msgspec.json.Decoder(dict).decode
 
 
-class Events:
+class EventRepository:
     """Events by sequence number, project and subject."""
 
     def __init__(self, rows: Rows) -> None:
@@ -36,42 +36,44 @@ class Events:
             }
             for event in events
         ]
-        self._rows.many("event_append", values)
+        self._rows.execute_many("event_append", values)
 
-    def after(self, seq: int, *, limit: int, project: str | None = None, subject: str | None = None) -> list[Event]:
+    def list_after(
+        self, seq: int, *, limit: int, project: str | None = None, subject: str | None = None
+    ) -> list[Event]:
         """Return the events after a sequence number: all events, or those of a project or of a subject."""
         if subject is not None:
-            rows = self._rows.page("events_after_of_subject", after=seq, subject=subject, limit=limit)
+            rows = self._rows.fetch_page("events_after_of_subject", after=seq, subject=subject, limit=limit)
         elif project is not None:
-            rows = self._rows.page("events_after_in_project", after=seq, project=project, limit=limit)
+            rows = self._rows.fetch_page("events_after_in_project", after=seq, project=project, limit=limit)
         else:
-            rows = self._rows.page("events_after", after=seq, limit=limit)
+            rows = self._rows.fetch_page("events_after", after=seq, limit=limit)
         return [_decode_event(row) for row in rows]
 
-    def about(self, subjects: Iterable[str], *, after: int, limit: int) -> list[Event]:
+    def list_about(self, subjects: Iterable[str], *, after: int, limit: int) -> list[Event]:
         """Return the events after a sequence number about any of the subjects."""
         encoded = _encode(list(dict.fromkeys(subjects))).decode()
-        rows = self._rows.page("events_about", subjects=encoded, after=after, limit=limit)
+        rows = self._rows.fetch_page("events_about", subjects=encoded, after=after, limit=limit)
         return [_decode_event(row) for row in rows]
 
-    def newest(self, subject: str, *, kinds: Sequence[str]) -> Event | None:
+    def newest_of_subject(self, subject: str, *, kinds: Sequence[str]) -> Event | None:
         """Return the last event of some kinds about a subject."""
-        row = self._rows.one("events_newest_of_subject", subject=subject, kinds=_encode(kinds).decode())
+        row = self._rows.fetch_first("events_newest_of_subject", subject=subject, kinds=_encode(kinds).decode())
         return _decode_event(row) if row else None
 
-    def last(self) -> int:
+    def last_seq(self) -> int:
         """Return the sequence number of the last event; 0 for an empty log."""
-        row = self._rows.one("events_last")
+        row = self._rows.fetch_first("events_last")
         return int(row[0]) if row else 0
 
-    def horizon(self) -> int:
+    def retention_horizon(self) -> int:
         """Return the sequence number before the oldest kept event. A smaller cursor has lost events to retention."""
-        row = self._rows.one("events_first")
+        row = self._rows.fetch_first("events_first")
         return int(row[0]) - 1 if row and row[0] is not None else 0
 
-    def prune(self, *, before: datetime, limit: int) -> int:
+    def prune_old(self, *, before: datetime, limit: int) -> int:
         """Delete at most `limit` events from before a time; return the number of deleted events."""
-        return self._rows.run("events_prune", before=to_micros(before), limit=limit)
+        return self._rows.execute("events_prune", before=to_micros(before), limit=limit)
 
 
 def _decode_event(row: Row) -> Event:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from maestro.core.clock import from_micros, to_micros
-from maestro.domain.documents import Content
+from maestro.domain.documents import StoredContent
 from maestro.domain.gates import GateResult
-from maestro.domain.sandboxes import Mode
+from maestro.domain.sandboxes import SandboxMode
 from maestro.store.rows import Rows
 
 
-class Gates:
+class GateResultRepository:
     """Gate results by task, and the output of each result."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def insert(self, result: GateResult, output: Content) -> None:
-        self._rows.run(
+    def insert(self, result: GateResult, output: StoredContent) -> None:
+        self._rows.execute(
             "gate_insert",
             id=result.id,
             task_id=result.task_id,
@@ -33,7 +33,7 @@ class Gates:
 
     def of_task(self, task_id: str, *, limit: int) -> list[GateResult]:
         """Return the gate results of a task, newest first."""
-        rows = self._rows.all("gates_of_task", task_id=task_id, limit=limit)
+        rows = self._rows.fetch_all("gates_of_task", task_id=task_id, limit=limit)
         return [
             GateResult(
                 id=row[0],
@@ -44,12 +44,12 @@ class Gates:
                 exit_code=row[5],
                 seconds=row[6],
                 created_at=from_micros(row[7]),
-                sandbox=Mode(row[8]),
+                sandbox=SandboxMode(row[8]),
             )
             for row in rows
         ]
 
-    def output(self, result_id: str) -> tuple[str, Content] | None:
+    def get_output(self, result_id: str) -> tuple[str, StoredContent] | None:
         """Return the task id and the output of a gate result."""
-        row = self._rows.one("gate_output", id=result_id)
-        return (row[0], Content(row[1], row[2], 0, "")) if row else None
+        row = self._rows.fetch_first("gate_output", id=result_id)
+        return (row[0], StoredContent(row[1], row[2], 0, "")) if row else None

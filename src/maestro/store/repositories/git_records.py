@@ -14,14 +14,14 @@ _encode = msgspec.json.Encoder().encode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
-class GitRecords:
+class GitRecordRepository:
     """Git records of checkouts, by path."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def put(self, record: GitRecord) -> None:
-        self._rows.run(
+        self._rows.execute(
             "git_record_put",
             path=record.path,
             git_dir=record.git_dir,
@@ -30,14 +30,14 @@ class GitRecords:
         )
 
     def drop(self, path: str) -> None:
-        self._rows.run("git_record_drop", path=path)
+        self._rows.execute("git_record_drop", path=path)
 
     def get(self, path: str) -> GitRecord | None:
-        row = self._rows.one("git_record_get", path=path)
+        row = self._rows.fetch_first("git_record_get", path=path)
         return _decode_record(row) if row else None
 
-    def page(self, *, after: str, limit: int) -> list[GitRecord]:
-        return [_decode_record(row) for row in self._rows.all("git_records_page", after=after, limit=limit)]
+    def list_page(self, *, after: str, limit: int) -> list[GitRecord]:
+        return [_decode_record(row) for row in self._rows.fetch_all("git_records_page", after=after, limit=limit)]
 
 
 def _decode_record(row: Row) -> GitRecord:

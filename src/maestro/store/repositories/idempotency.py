@@ -8,7 +8,7 @@ from maestro.core.clock import to_micros
 from maestro.store.rows import Rows
 
 
-class Idempotency:
+class IdempotencyRepository:
     """First responses, by caller and key."""
 
     def __init__(self, rows: Rows) -> None:
@@ -16,11 +16,13 @@ class Idempotency:
 
     def get(self, caller: str, key: str) -> tuple[str, str, bytes] | None:
         """Return the operation, the request digest and the response of the first request with a key."""
-        row = self._rows.one("idempotency_get", caller=caller, key=key)
+        row = self._rows.fetch_first("idempotency_get", caller=caller, key=key)
         return (row[0], row[1], row[2]) if row else None
 
-    def keep(self, caller: str, key: str, *, operation: str, request: str, response: bytes, at: datetime) -> None:
-        self._rows.run(
+    def store_response(
+        self, caller: str, key: str, *, operation: str, request: str, response: bytes, at: datetime
+    ) -> None:
+        self._rows.execute(
             "idempotency_insert",
             caller=caller,
             key=key,
@@ -30,5 +32,5 @@ class Idempotency:
             created_at=to_micros(at),
         )
 
-    def prune(self, *, before: datetime, limit: int) -> int:
-        return self._rows.run("idempotency_prune", before=to_micros(before), limit=limit)
+    def prune_old(self, *, before: datetime, limit: int) -> int:
+        return self._rows.execute("idempotency_prune", before=to_micros(before), limit=limit)

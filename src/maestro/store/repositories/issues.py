@@ -5,48 +5,48 @@ from __future__ import annotations
 from maestro.core import limits
 from maestro.domain.issues import Issue
 from maestro.domain.tasks import Task
-from maestro.store.repositories.tasks import task_of_row
+from maestro.store.repositories.tasks import decode_task
 from maestro.store.rows import Row, Rows
 
 
-class Issues:
+class IssueRepository:
     """Issues by task, thread and project."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def insert(self, issue: Issue) -> None:
-        self._rows.run("issue_insert", task_id=issue.task_id, thread_id=issue.thread_id, opener=issue.opener)
+        self._rows.execute("issue_insert", task_id=issue.task_id, thread_id=issue.thread_id, opener=issue.opener)
 
     def of_task(self, task_id: str) -> Issue | None:
-        return _decode_issue(self._rows.one("issue_of_task", task_id=task_id))
+        return _decode_issue(self._rows.fetch_first("issue_of_task", task_id=task_id))
 
     def of_thread(self, thread_id: str) -> Issue | None:
         """Return the issue that a thread is about."""
-        return _decode_issue(self._rows.one("issue_of_thread", thread_id=thread_id))
+        return _decode_issue(self._rows.fetch_first("issue_of_thread", thread_id=thread_id))
 
-    def received(self, project_id: str, *, after: int, limit: int, closed: bool | None) -> list[Task]:
+    def list_received(self, project_id: str, *, after: int, limit: int, closed: bool | None) -> list[Task]:
         """Return the issues that other projects opened in a project, by number."""
         values = {"project_id": project_id, "after": after, "limit": limit, "closed": closed}
         return self._fetch_tasks("issues_of_project", **values)
 
-    def opened(self, project_id: str, *, after: str, limit: int, closed: bool | None) -> list[Task]:
+    def list_opened(self, project_id: str, *, after: str, limit: int, closed: bool | None) -> list[Task]:
         """Return the issues that a project opened in other projects, by id."""
         values = {"project_id": project_id, "after": after, "limit": limit, "closed": closed}
         return self._fetch_tasks("issues_from_project", **values)
 
     def has_opened(self, from_project_id: str, project_id: str) -> bool:
         """Return whether a project has ever opened an issue in another project."""
-        row = self._rows.one("issue_exists_between", from_project_id=from_project_id, project_id=project_id)
+        row = self._rows.fetch_first("issue_exists_between", from_project_id=from_project_id, project_id=project_id)
         return row is not None
 
-    def close_conversation(self, thread_id: str, *, box: str) -> None:
+    def close_thread(self, thread_id: str, *, mailbox: str) -> None:
         """Stop offering the messages of a thread from a mailbox."""
-        self._rows.run("thread_close", thread_id=thread_id, box=box)
+        self._rows.execute("thread_close", thread_id=thread_id, box=mailbox)
 
     def _fetch_tasks(self, name: str, /, **values: object) -> list[Task]:
-        rows = self._rows.page(name, description_chars=limits.description_chars_in_lists, **values)
-        return [task_of_row(row) for row in rows]
+        rows = self._rows.fetch_page(name, description_chars=limits.description_chars_in_lists, **values)
+        return [decode_task(row) for row in rows]
 
 
 def _decode_issue(row: Row | None) -> Issue | None:

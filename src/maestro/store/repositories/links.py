@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from maestro.core import limits
-from maestro.domain.links import Link, Source
+from maestro.domain.links import LinkSource, ProjectLink
 from maestro.store.rows import Row, Rows
 
 _REMEMBERED_MAX = 10_000
 
 
-class Links:
+class LinkRepository:
     """Links by checkout and project."""
 
-    def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
+    def __init__(self, rows: Rows, *, uses_cache: bool = False) -> None:
         self._rows = rows
-        self._remembers = remembers  # only in the one writer: no other connection changes links
+        self._remembers = uses_cache  # only in the one writer: no other connection changes links
         # Project ids by name, workspace id and project id.
         self._found_projects: dict[tuple[str, str | None, str | None], str | None] = {}
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Clear the cache: a link was changed, or work was undone."""
         self._found_projects.clear()
 
-    def put(self, workspace_id: str, link: Link) -> None:
-        self.forget()
-        self._rows.run(
+    def put(self, workspace_id: str, link: ProjectLink) -> None:
+        self.clear_cache()
+        self._rows.execute(
             "link_put",
             workspace_id=workspace_id,
             name=link.name,
@@ -35,26 +35,26 @@ class Links:
         )
 
     def drop(self, workspace_id: str, name: str) -> None:
-        self.forget()
-        self._rows.run("link_drop", workspace_id=workspace_id, name=name)
+        self.clear_cache()
+        self._rows.execute("link_drop", workspace_id=workspace_id, name=name)
 
-    def of_workspace(self, workspace_id: str) -> list[Link]:
+    def of_workspace(self, workspace_id: str) -> list[ProjectLink]:
         return self._fetch_links("links_of_workspace", workspace_id=workspace_id)
 
-    def of_project(self, project_id: str) -> list[Link]:
+    def of_project(self, project_id: str) -> list[ProjectLink]:
         """Return the links from a project's checkouts to other projects."""
         return self._fetch_links("links_of_project", project_id=project_id)
 
-    def to_project(self, project_id: str) -> list[Link]:
+    def to_project(self, project_id: str) -> list[ProjectLink]:
         """Return the links from checkouts of other projects to a project."""
         return self._fetch_links("links_to_project", project_id=project_id)
 
-    def find(self, name: str, *, workspace_id: str | None, project_id: str | None) -> str | None:
+    def find_project(self, name: str, *, workspace_id: str | None, project_id: str | None) -> str | None:
         """Return the id of the project that a checkout calls `name`. Other checkouts of the project come second."""
         key = (name, workspace_id, project_id)
         if key in self._found_projects:
             return self._found_projects[key]
-        row = self._rows.one("link_find", name=name, workspace_id=workspace_id, project_id=project_id)
+        row = self._rows.fetch_first("link_find", name=name, workspace_id=workspace_id, project_id=project_id)
         found_id = row[0] if row else None
         if self._remembers:
             if len(self._found_projects) >= _REMEMBERED_MAX:
@@ -62,22 +62,24 @@ class Links:
             self._found_projects[key] = found_id
         return found_id
 
-    def knows(self, project_id: str, other_id: str) -> bool:
+    def has_link_between(self, project_id: str, other_id: str) -> bool:
         """Return whether the files of a project's checkout name another project."""
-        row = self._rows.one("link_exists", project_id=project_id, other_id=other_id, beside=Source.BESIDE.value)
+        row = self._rows.fetch_first(
+            "link_exists", project_id=project_id, other_id=other_id, beside=LinkSource.NEIGHBOUR.value
+        )
         return row is not None
 
-    def _fetch_links(self, name: str, **values: object) -> list[Link]:
-        return [_decode_link(row) for row in self._rows.all(name, limit=limits.links_max, **values)]
+    def _fetch_links(self, name: str, **values: object) -> list[ProjectLink]:
+        return [_decode_link(row) for row in self._rows.fetch_all(name, limit=limits.links_max, **values)]
 
 
-def _decode_link(row: Row) -> Link:
-    return Link(
+def _decode_link(row: Row) -> ProjectLink:
+    return ProjectLink(
         name=row[0],
         project_id=row[1],
         project=row[2],
         key=row[3],
-        source=Source(row[4]),
+        source=LinkSource(row[4]),
         remote=row[5],
         path=row[6],
         of=f"{row[7]}/{row[8]}",

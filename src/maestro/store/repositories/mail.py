@@ -10,8 +10,8 @@ import msgspec
 
 from maestro.core import limits
 from maestro.core.clock import from_micros, to_micros
-from maestro.domain.documents import Content
-from maestro.domain.messages import Attachment, Message, Scope, Sender, SenderKind, Type
+from maestro.domain.documents import StoredContent
+from maestro.domain.messages import Attachment, BroadcastScope, Message, MessageType, Sender, SenderKind
 from maestro.domain.tasks import Priority
 from maestro.store.rows import Row, Rows
 
@@ -19,32 +19,32 @@ _encode = msgspec.json.Encoder().encode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 PRIORITIES = tuple(Priority)
 RANKS = {priority: rank for rank, priority in enumerate(Priority)}
-_TYPES = {kind.value: kind for kind in Type}
+_TYPES = {kind.value: kind for kind in MessageType}
 _SENDER_KINDS = {kind.value: kind for kind in SenderKind}
 
 
-class Letter(msgspec.Struct, frozen=True):
+class NewMessage(msgspec.Struct, frozen=True):
     """A message that is to be stored."""
 
     id: str
     thread_id: str
     parent_id: str | None
     project_id: str | None
-    type: Type
+    type: MessageType
     priority: Priority
     subject: str
-    body: Content
+    body: StoredContent
     preview: str  # the beginning of a body that is stored in a file
     task_id: str | None
     sender: Sender
     to: list[str]
-    scope: Scope | None
+    scope: BroadcastScope | None
     hops: int
     attachments: int
     created_at: datetime
 
 
-class Words(msgspec.Struct, frozen=True):
+class SearchText(msgspec.Struct, frozen=True):
     """The text of a message in the full-text index."""
 
     seq: int
@@ -54,7 +54,7 @@ class Words(msgspec.Struct, frozen=True):
     blob: str | None
 
 
-class Mail:
+class MailRepository:
     """Messages by id, thread, task, sender and full-text query."""
 
     def __init__(self, rows: Rows) -> None:
@@ -62,55 +62,55 @@ class Mail:
         # The sequence number of the last message, in the writer: only the writer assigns sequence numbers.
         self._last_seq: int | None = None
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Clear the cache after a rollback: the last message may never have been stored."""
         self._last_seq = None
 
-    def insert(self, letter: Letter) -> int:
+    def insert(self, message: NewMessage) -> int:
         """Insert a message; return its sequence number."""
-        body = letter.body
+        body = message.body
         seq = self._next_seq()
-        self._rows.run(
+        self._rows.execute(
             "message_insert",
             seq=seq,
-            id=letter.id,
-            thread_id=letter.thread_id,
-            parent_id=letter.parent_id,
-            project_id=letter.project_id,
-            type=letter.type._value_,
-            priority=RANKS[letter.priority],
-            subject=letter.subject,
-            body=body.body.decode() if body.body is not None else letter.preview,
+            id=message.id,
+            thread_id=message.thread_id,
+            parent_id=message.parent_id,
+            project_id=message.project_id,
+            type=message.type._value_,
+            priority=RANKS[message.priority],
+            subject=message.subject,
+            body=body.body.decode() if body.body is not None else message.preview,
             blob=body.blob,
             bytes=body.size,
-            task_id=letter.task_id,
-            sender=letter.sender.id,
-            sender_kind=letter.sender.kind._value_,
-            sender_title=letter.sender.name,
-            sender_address=letter.sender.address,
-            human=letter.sender.human,
-            recipients=_encode(letter.to).decode(),
-            scope=letter.scope._value_ if letter.scope else None,
-            hops=letter.hops,
-            attachments=letter.attachments,
-            created_at=to_micros(letter.created_at),
+            task_id=message.task_id,
+            sender=message.sender.id,
+            sender_kind=message.sender.kind._value_,
+            sender_title=message.sender.name,
+            sender_address=message.sender.address,
+            human=message.sender.human,
+            recipients=_encode(message.to).decode(),
+            scope=message.scope._value_ if message.scope else None,
+            hops=message.hops,
+            attachments=message.attachments,
+            created_at=to_micros(message.created_at),
         )
         self._last_seq = seq
         return seq
 
     def get(self, message_id: str) -> Message | None:
-        row = self._rows.one("message_get", id=message_id)
+        row = self._rows.fetch_first("message_get", id=message_id)
         return self._decode_message(row) if row else None
 
-    def head(self, seq: int) -> tuple[str, str, str | None]:
+    def get_head(self, seq: int) -> tuple[str, str, str | None]:
         """Return the id of a message, its sender and the sender's project."""
-        row = self._rows.one("message_head", seq=seq)
+        row = self._rows.fetch_first("message_head", seq=seq)
         assert row is not None
         return row[0], row[1], row[2]
 
-    def blob_of(self, message_id: str) -> str | None:
+    def body_blob_of(self, message_id: str) -> str | None:
         """Return the name of the content file that holds a long body; None for a body in the row."""
-        row = self._rows.one("message_get", id=message_id)
+        row = self._rows.fetch_first("message_get", id=message_id)
         return row[21] if row else None
 
     def of_thread(self, thread_id: str, *, after: int, limit: int) -> list[Message]:
@@ -118,7 +118,7 @@ class Mail:
 
     def last_of_thread(self, thread_id: str) -> Message | None:
         """Return the last message of a thread, without its body."""
-        row = self._rows.one("message_last_of_thread", thread_id=thread_id)
+        row = self._rows.fetch_first("message_last_of_thread", thread_id=thread_id)
         return self._decode_message(row) if row else None
 
     def of_task(self, task_id: str, *, before: int, limit: int) -> list[Message]:
@@ -129,15 +129,15 @@ class Mail:
         return self._fetch_messages("messages_of_sender", body_chars=limits.inbox_body_chars_max, **values)
 
     def thread_of_task(self, task_id: str) -> str | None:
-        row = self._rows.one("thread_of_task", task_id=task_id)
+        row = self._rows.fetch_first("thread_of_task", task_id=task_id)
         return row[0] if row else None
 
     def is_visible(self, message_id: str, project_id: str) -> bool:
         """Return whether a message was sent from a project or delivered in the project."""
-        return self._rows.one("message_is_visible", id=message_id, project_id=project_id) is not None
+        return self._rows.fetch_first("message_is_visible", id=message_id, project_id=project_id) is not None
 
-    def attach(self, attachment: Attachment, content: Content) -> None:
-        self._rows.run(
+    def insert_attachment(self, attachment: Attachment, content: StoredContent) -> None:
+        self._rows.execute(
             "attachment_insert",
             id=attachment.id,
             message_id=attachment.message_id,
@@ -148,81 +148,81 @@ class Mail:
             blob=content.blob,
         )
 
-    def attachments(self, message_id: str) -> list[Attachment]:
-        return [Attachment(*row) for row in self._rows.all("attachments_of_message", message_id=message_id)]
+    def attachments_of(self, message_id: str) -> list[Attachment]:
+        return [Attachment(*row) for row in self._rows.fetch_all("attachments_of_message", message_id=message_id)]
 
-    def attachment(self, attachment_id: str) -> tuple[Attachment, Content] | None:
-        row = self._rows.one("attachment_get", id=attachment_id)
+    def get_attachment(self, attachment_id: str) -> tuple[Attachment, StoredContent] | None:
+        row = self._rows.fetch_first("attachment_get", id=attachment_id)
         if row is None:
             return None
-        return Attachment(*row[:5]), Content(row[5], row[6], row[3], row[4])
+        return Attachment(*row[:5]), StoredContent(row[5], row[6], row[3], row[4])
 
     # Search
 
     def search_state(self) -> tuple[int, int]:
         """Return the sequence numbers of the last indexed message and of the last message."""
-        row = self._rows.one("search_state")
+        row = self._rows.fetch_first("search_state")
         assert row is not None
         return row[0], row[1]
 
-    def unindexed(self, *, after: int, limit: int) -> list[Words]:
-        return [Words(*row) for row in self._rows.all("search_unindexed", after=after, limit=limit)]
+    def list_unindexed(self, *, after: int, limit: int) -> list[SearchText]:
+        return [SearchText(*row) for row in self._rows.fetch_all("search_unindexed", after=after, limit=limit)]
 
-    def add_words(self, found: Sequence[tuple[Words, str]]) -> None:
+    def add_to_search_index(self, texts: Sequence[tuple[SearchText, str]]) -> None:
         """Add messages to the full-text index, each with its complete body."""
-        self._rows.many(
+        self._rows.execute_many(
             "search_add",
             [
                 {"seq": words.seq, "scope": words.scope, "subject": words.subject, "body": body}
-                for words, body in found
+                for words, body in texts
             ],
         )
-        if found:
-            self._rows.run("search_state_move", indexed_to=found[-1][0].seq)
+        if texts:
+            self._rows.execute("search_state_move", indexed_to=texts[-1][0].seq)
 
-    def find(self, query: str, *, before: int, limit: int) -> list[Message]:
+    def search_messages(self, query: str, *, before: int, limit: int) -> list[Message]:
         """Return the newest messages that match an FTS query."""
-        seqs = [row[0] for row in self._rows.all("search_find", query=query, before=before, limit=limit)]
+        seqs = [row[0] for row in self._rows.fetch_all("search_find", query=query, before=before, limit=limit)]
         values = {"seqs": _encode(seqs).decode(), "body_chars": limits.inbox_body_chars_max}
         return self._fetch_messages("messages_by_seq", **values) if seqs else []
 
     # Retention
 
-    def old(self, *, after: int, before: datetime, limit: int) -> list[tuple[int, str]]:
-        rows = self._rows.all("messages_old", after=after, before=to_micros(before), limit=limit)
+    def list_old(self, *, after: int, before: datetime, limit: int) -> list[tuple[int, str]]:
+        rows = self._rows.fetch_all("messages_old", after=after, before=to_micros(before), limit=limit)
         return [(row[0], row[1]) for row in rows]
 
-    def is_open(self, seq: int) -> bool:
-        return self._rows.one("message_is_open", message_seq=seq) is not None
+    def has_open_delivery(self, seq: int) -> bool:
+        return self._rows.fetch_first("message_is_open", message_seq=seq) is not None
 
-    def known_words(self, seqs: Sequence[int]) -> list[Words]:
-        return [Words(*row) for row in self._rows.all("search_known", seqs=_encode(seqs).decode())]
+    def indexed_texts(self, seqs: Sequence[int]) -> list[SearchText]:
+        return [SearchText(*row) for row in self._rows.fetch_all("search_known", seqs=_encode(seqs).decode())]
 
-    def delete(self, words: Words, message_id: str, *, body: str, is_indexed: bool) -> None:
+    def delete(self, text: SearchText, message_id: str, *, body: str, is_indexed: bool) -> None:
         """Delete a message with its attachments, deliveries, shared reads and index entry.
 
         The claim of the thread goes with the thread's last message.
         """
         if is_indexed:
-            self._rows.run("search_remove", seq=words.seq, scope=words.scope, subject=words.subject, body=body)
-        self._rows.run("message_delete_attachments", message_id=message_id)
+            self._rows.execute("search_remove", seq=text.seq, scope=text.scope, subject=text.subject, body=body)
+        self._rows.execute("message_delete_attachments", message_id=message_id)
         dependent_rows = ("message_delete_deliveries", "message_delete_shared_reads", "message_delete_claim")
         for name in (*dependent_rows, "message_delete"):
-            self._rows.run(name, message_seq=words.seq)
+            self._rows.execute(name, message_seq=text.seq)
 
     def _next_seq(self) -> int:
         """Return the next sequence number. Retention keeps the newest message, so no number is used twice."""
         if self._last_seq is None:
-            row = self._rows.one("messages_last")
+            row = self._rows.fetch_first("messages_last")
             assert row is not None
             self._last_seq = int(row[0])
         return self._last_seq + 1
 
     def _fetch_messages(self, name: str, **values: Any) -> list[Message]:
-        return [self._decode_message(row) for row in self._rows.page(name, **values)]
+        return [self._decode_message(row) for row in self._rows.fetch_page(name, **values)]
 
     def _decode_message(self, row: Row) -> Message:
-        attachments = self.attachments(row[0]) if row[19] else []
+        attachments = self.attachments_of(row[0]) if row[19] else []
         return Message(**message_fields(row), body=row[23] or "", truncated=bool(row[24]), attachments=attachments)
 
 
@@ -238,7 +238,7 @@ def message_fields(row: Row) -> dict[str, Any]:
         "subject": row[6],
         "sender": Sender(_SENDER_KINDS[row[7]], row[8], row[9], row[10], row[11], row[12]),
         "to": _decode_texts(row[13]),
-        "scope": Scope(row[14]) if row[14] else None,
+        "scope": BroadcastScope(row[14]) if row[14] else None,
         "task_id": row[15],
         "task": f"{row[16]}#{row[17]}" if row[16] else None,
         "hops": row[18],

@@ -9,22 +9,22 @@ import msgspec
 from maestro.core import limits
 from maestro.core.clock import from_micros, to_micros
 from maestro.domain.members import Member, Permission, Tool
-from maestro.store.repositories.teams import Teams
+from maestro.store.repositories.teams import TeamRepository
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
-class Members:
+class MemberRepository:
     """Members by id, name and team."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self.teams = Teams(rows)
+        self.teams = TeamRepository(rows)
 
     def insert(self, member: Member) -> None:
-        self._rows.run(
+        self._rows.execute(
             "member_insert",
             id=member.id,
             project_id=member.project_id,
@@ -34,21 +34,23 @@ class Members:
         )
 
     def get(self, member_id: str) -> Member | None:
-        row = self._rows.one("member_get", id=member_id)
+        row = self._rows.fetch_first("member_get", id=member_id)
         return _decode_member(row) if row else None
 
     def by_name(self, project_id: str, name: str) -> Member | None:
         """Return the member of a project with a name, unless the member is archived."""
-        row = self._rows.one("member_by_name", project_id=project_id, name=name)
+        row = self._rows.fetch_first("member_by_name", project_id=project_id, name=name)
         return _decode_member(row) if row else None
 
-    def edit(self, member: Member) -> None:
-        self._rows.run("member_edit", id=member.id, **_editable_columns(member))
+    def update(self, member: Member) -> None:
+        self._rows.execute("member_edit", id=member.id, **_editable_columns(member))
 
     def archive(self, member_id: str, *, at: datetime) -> None:
-        self._rows.run("member_archive", id=member_id, at=to_micros(at))
+        self._rows.execute("member_archive", id=member_id, at=to_micros(at))
 
-    def page(self, project_id: str, *, after: tuple[str, str], limit: int, archived: bool = False) -> list[Member]:
+    def list_page(
+        self, project_id: str, *, after: tuple[str, str], limit: int, archived: bool = False
+    ) -> list[Member]:
         """Return the members after a name and id, with shortened identities. `archived`: include archived members."""
         name = "member_page_archived" if archived else "member_page"
         return self._fetch_members(name, project_id=project_id, after_name=after[0], after_id=after[1], limit=limit)
@@ -57,13 +59,13 @@ class Members:
         """Return the members of a team, with shortened identities."""
         return self._fetch_members("members_of_team", team_id=team_id, limit=limits.team_members_max)
 
-    def open_tasks(self, member: Member) -> int:
+    def count_open_tasks(self, member: Member) -> int:
         """Return the number of unfinished tasks that name a member."""
-        row = self._rows.one("member_open_tasks", project_id=member.project_id, name=member.name)
+        row = self._rows.fetch_first("member_open_tasks", project_id=member.project_id, name=member.name)
         return int(row[0]) if row else 0
 
     def _fetch_members(self, name: str, /, **values: object) -> list[Member]:
-        rows = self._rows.page(name, identity_chars=limits.identity_chars_in_lists, **values)
+        rows = self._rows.fetch_page(name, identity_chars=limits.identity_chars_in_lists, **values)
         return [_decode_member(row) for row in rows]
 
 

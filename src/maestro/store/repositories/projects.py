@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from maestro.core.clock import from_micros, to_micros
-from maestro.domain.projects import Inbound, Project, Workspace
-from maestro.domain.sandboxes import Mode
+from maestro.domain.projects import InboundPolicy, Project, Workspace
+from maestro.domain.sandboxes import SandboxMode
 from maestro.store.rows import Row, Rows
 
 _encode = msgspec.json.Encoder().encode
@@ -14,25 +14,25 @@ _REMEMBERED_MAX = 10_000
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
-class Projects:
+class ProjectRepository:
     """Projects by id, name and key, and workspaces by id, name and path.
 
     The one writer may cache projects, because no other connection changes them. A rollback clears the cache.
     """
 
-    def __init__(self, rows: Rows, *, remembers: bool = False) -> None:
+    def __init__(self, rows: Rows, *, uses_cache: bool = False) -> None:
         self._rows = rows
-        self._remembers = remembers
+        self._remembers = uses_cache
         self._cached_projects: dict[str, Project] = {}
         self._cached_ids: dict[str, str] = {}  # ids by name
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Clear the cache: a project was changed, or work was undone."""
         self._cached_projects.clear()
         self._cached_ids.clear()
 
     def insert(self, project: Project) -> None:
-        self._rows.run(
+        self._rows.execute(
             "project_insert",
             id=project.id,
             key=project.key,
@@ -44,15 +44,15 @@ class Projects:
 
     def add_key(self, project_id: str, key: str) -> None:
         """Add a key that leads to a project."""
-        self._rows.run("project_key_add", key=key, project_id=project_id)
+        self._rows.execute("project_key_add", key=key, project_id=project_id)
 
     def drop_key(self, project_id: str, key: str) -> None:
         """Delete a key: the path in the key may later belong to another checkout."""
-        self._rows.run("project_key_drop", key=key, project_id=project_id)
+        self._rows.execute("project_key_drop", key=key, project_id=project_id)
 
-    def change(self, project: Project) -> None:
-        self.forget()
-        self._rows.run(
+    def update(self, project: Project) -> None:
+        self.clear_cache()
+        self._rows.execute(
             "project_change",
             id=project.id,
             key=project.key,
@@ -68,7 +68,7 @@ class Projects:
         cached = self._cached_projects.get(project_id)
         if cached is not None:
             return cached
-        project = _decode_project(self._rows.one("project_get", id=project_id))
+        project = _decode_project(self._rows.fetch_first("project_get", id=project_id))
         if self._remembers and project is not None and len(self._cached_projects) < _REMEMBERED_MAX:
             self._cached_projects[project_id] = project
         return project
@@ -77,24 +77,24 @@ class Projects:
         cached_id = self._cached_ids.get(name)
         if cached_id is not None:
             return self.get(cached_id)
-        project = _decode_project(self._rows.one("project_by_name", name=name))
+        project = _decode_project(self._rows.fetch_first("project_by_name", name=name))
         if self._remembers and project is not None and len(self._cached_ids) < _REMEMBERED_MAX:
             self._cached_ids[name] = project.id
         return project
 
     def by_key(self, key: str) -> Project | None:
-        return _decode_project(self._rows.one("project_by_key", key=key))
+        return _decode_project(self._rows.fetch_first("project_by_key", key=key))
 
     def by_local_path(self, path: str) -> Project | None:
         """Return the project with a key of first commit and path: a repository without a remote has such a key."""
-        return _decode_project(self._rows.one("project_by_local_path", path=path))
+        return _decode_project(self._rows.fetch_first("project_by_local_path", path=path))
 
-    def page(self, *, after: str, limit: int) -> list[Project]:
-        rows = self._rows.all("project_page", after=after, limit=limit)
+    def list_page(self, *, after: str, limit: int) -> list[Project]:
+        rows = self._rows.fetch_all("project_page", after=after, limit=limit)
         return [project for row in rows if (project := _decode_project(row))]
 
     def insert_workspace(self, workspace: Workspace) -> None:
-        self._rows.run(
+        self._rows.execute(
             "workspace_insert",
             id=workspace.id,
             project_id=workspace.project_id,
@@ -103,45 +103,45 @@ class Projects:
             created_at=to_micros(workspace.created_at),
         )
 
-    def workspace(self, workspace_id: str) -> Workspace | None:
-        return _decode_workspace(self._rows.one("workspace_get", id=workspace_id))
+    def get_workspace(self, workspace_id: str) -> Workspace | None:
+        return _decode_workspace(self._rows.fetch_first("workspace_get", id=workspace_id))
 
     def workspace_at(self, path: str) -> Workspace | None:
-        return _decode_workspace(self._rows.one("workspace_by_path", path=path))
+        return _decode_workspace(self._rows.fetch_first("workspace_by_path", path=path))
 
     def workspace_by_name(self, project_id: str, name: str) -> Workspace | None:
-        return _decode_workspace(self._rows.one("workspace_by_name", project_id=project_id, name=name))
+        return _decode_workspace(self._rows.fetch_first("workspace_by_name", project_id=project_id, name=name))
 
-    def workspaces(self, project_id: str, *, limit: int) -> list[Workspace]:
-        rows = self._rows.all("workspaces_of_project", project_id=project_id, limit=limit)
+    def workspaces_of(self, project_id: str, *, limit: int) -> list[Workspace]:
+        rows = self._rows.fetch_all("workspaces_of_project", project_id=project_id, limit=limit)
         return [workspace for row in rows if (workspace := _decode_workspace(row))]
 
-    def workspace_name_taken(self, project_id: str, name: str) -> bool:
-        return self._rows.one("workspace_name_taken", project_id=project_id, name=name) is not None
+    def is_workspace_name_taken(self, project_id: str, name: str) -> bool:
+        return self._rows.fetch_first("workspace_name_taken", project_id=project_id, name=name) is not None
 
     def move_workspace(self, workspace_id: str, *, project_id: str, name: str) -> None:
         """Assign a workspace to another project: the remote of its checkout has changed."""
-        self._rows.run("workspace_move", id=workspace_id, project_id=project_id, name=name)
+        self._rows.execute("workspace_move", id=workspace_id, project_id=project_id, name=name)
 
     def accept_setup(self, workspace_id: str, command: str) -> None:
         """Record the set-up command that the person accepted for a checkout; an empty text for none."""
-        self._rows.run("workspace_accept_setup", id=workspace_id, setup=command)
+        self._rows.execute("workspace_accept_setup", id=workspace_id, setup=command)
 
-    def setup(self, workspace_id: str) -> str:
+    def accepted_setup(self, workspace_id: str) -> str:
         """Return the set-up command that the person accepted for a checkout; an empty text for none."""
-        row = self._rows.one("workspace_setup", id=workspace_id)
+        row = self._rows.fetch_first("workspace_setup", id=workspace_id)
         return row[0] if row else ""
 
     def accepts_setup(self, project_id: str, command: str) -> bool:
         """Return whether the person accepted a set-up command for a checkout of the project."""
-        return self._rows.one("project_accepts_setup", project_id=project_id, setup=command) is not None
+        return self._rows.fetch_first("project_accepts_setup", project_id=project_id, setup=command) is not None
 
 
 def _decode_project(row: Row | None) -> Project | None:
     if row is None:
         return None
     project_id, key, name, stages, created_at, inbound, replies_reopen, sandbox, caches = row
-    rules = (Inbound(inbound), bool(replies_reopen), Mode(sandbox), _decode_texts(caches))
+    rules = (InboundPolicy(inbound), bool(replies_reopen), SandboxMode(sandbox), _decode_texts(caches))
     return Project(project_id, key, name, _decode_texts(stages), from_micros(created_at), *rules)
 
 

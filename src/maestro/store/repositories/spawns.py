@@ -6,9 +6,9 @@ from datetime import datetime
 
 import msgspec
 
-from maestro.core.clock import from_micros, maybe_time, to_micros
+from maestro.core.clock import from_micros, from_micros_or_none, to_micros
 from maestro.domain.members import Permission
-from maestro.domain.runs import Outcome
+from maestro.domain.runs import AttemptOutcome
 from maestro.domain.spawns import Spawn
 from maestro.store.rows import Row, Rows
 
@@ -16,23 +16,23 @@ _encode = msgspec.json.Encoder().encode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
-class Dismissed(msgspec.Struct, frozen=True):
+class DismissedSession(msgspec.Struct, frozen=True):
     """A session whose program still runs although the session has no work left."""
 
     session_id: str
     run_id: str | None  # None: the session is recorded as ended, and not because of a run
-    outcome: Outcome | None  # the outcome of the session's attempt; None: the run ended before the attempt
+    outcome: AttemptOutcome | None  # the outcome of the session's attempt; None: the run ended before the attempt
     ended_at: datetime | None
 
 
-class Spawns:
+class SpawnRepository:
     """Spawns by session."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def insert(self, spawn: Spawn, *, manifest: bytes) -> None:
-        self._rows.run(
+        self._rows.execute(
             "spawn_insert",
             session_id=spawn.session_id,
             tool=spawn.tool,
@@ -48,39 +48,41 @@ class Spawns:
         )
 
     def get(self, session_id: str) -> Spawn | None:
-        row = self._rows.one("spawn_get", session_id=session_id)
+        row = self._rows.fetch_first("spawn_get", session_id=session_id)
         return _decode_spawn(row) if row else None
 
-    def manifest(self, session_id: str) -> bytes | None:
-        row = self._rows.one("spawn_manifest", session_id=session_id)
+    def get_manifest(self, session_id: str) -> bytes | None:
+        row = self._rows.fetch_first("spawn_manifest", session_id=session_id)
         return bytes(row[0]) if row else None
 
-    def live(self, *, after: datetime, limit: int) -> list[Spawn]:
+    def list_live(self, *, after: datetime, limit: int) -> list[Spawn]:
         """Return the spawns without a recorded end of the program, oldest first."""
-        return [_decode_spawn(row) for row in self._rows.all("spawns_live", after=to_micros(after), limit=limit)]
+        return [
+            _decode_spawn(row) for row in self._rows.fetch_all("spawns_live", after=to_micros(after), limit=limit)
+        ]
 
-    def dismissed(self, *, limit: int) -> list[Dismissed]:
+    def list_dismissed(self, *, limit: int) -> list[DismissedSession]:
         """Return the sessions whose program runs although the session, its attempt or its run has ended."""
         return [
-            Dismissed(row[0], row[1], Outcome(row[2]) if row[2] else None, maybe_time(row[3]))
-            for row in self._rows.all("spawns_dismissed", limit=limit)
+            DismissedSession(row[0], row[1], AttemptOutcome(row[2]) if row[2] else None, from_micros_or_none(row[3]))
+            for row in self._rows.fetch_all("spawns_dismissed", limit=limit)
         ]
 
     def record_runner(self, session_id: str, *, epoch: int, pid: int, started: str) -> bool:
         """Record the runner of a start; return False if the session was started again or has ended meanwhile."""
         values = {"runner_pid": pid, "runner_started": started, "epoch": epoch}
-        return self._rows.run("spawn_runner", session_id=session_id, **values) == 1
+        return self._rows.execute("spawn_runner", session_id=session_id, **values) == 1
 
     def complete_runner(self, session_id: str, *, epoch: int, pid: int, started: str) -> None:
         """Complete the record of a runner that an earlier version of the server started."""
         values = {"runner_pid": pid, "runner_started": started, "epoch": epoch}
-        self._rows.run("spawn_runner_completed", session_id=session_id, **values)
+        self._rows.execute("spawn_runner_completed", session_id=session_id, **values)
 
     def set_process(self, session_id: str, *, pid: int, started: str) -> None:
         """Record the process of the session's program."""
-        self._rows.run("session_process", id=session_id, pid=pid, pid_started=started)
+        self._rows.execute("session_process", id=session_id, pid=pid, pid_started=started)
 
-    def end(
+    def record_exit(
         self,
         session_id: str,
         *,
@@ -92,18 +94,18 @@ class Spawns:
     ) -> bool:
         """Record how the program of a start ended; return False if the end was recorded before."""
         values = {"exit_code": code, "exit_signal": signal, "tail": tail, "ended_at": to_micros(at)}
-        return self._rows.run("spawn_ended", session_id=session_id, epoch=epoch, **values) == 1
+        return self._rows.execute("spawn_ended", session_id=session_id, epoch=epoch, **values) == 1
 
-    def restart(self, session_id: str, *, manifest: bytes) -> None:
+    def reset_for_restart(self, session_id: str, *, manifest: bytes) -> None:
         """Reset a spawn for a new start of its session."""
-        self._rows.run("spawn_restart", session_id=session_id, manifest=manifest)
+        self._rows.execute("spawn_restart", session_id=session_id, manifest=manifest)
 
     def count_below(self, parent_id: str) -> int:
-        row = self._rows.one("spawns_below", parent_id=parent_id)
+        row = self._rows.fetch_first("spawns_below", parent_id=parent_id)
         return int(row[0]) if row else 0
 
     def count_in_project(self, project_id: str) -> int:
-        row = self._rows.one("spawns_in_project", project_id=project_id)
+        row = self._rows.fetch_first("spawns_in_project", project_id=project_id)
         return int(row[0]) if row else 0
 
 
@@ -124,7 +126,7 @@ def _decode_spawn(row: Row) -> Spawn:
         exit_signal=row[12],
         tail=row[13],
         created_at=from_micros(row[14]),
-        ended_at=maybe_time(row[15]),
+        ended_at=from_micros_or_none(row[15]),
         epoch=row[16],
         has_older_runner=bool(row[17]),
     )

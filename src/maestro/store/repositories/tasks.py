@@ -8,9 +8,9 @@ from datetime import datetime
 import msgspec
 
 from maestro.core import errors, limits
-from maestro.core.clock import from_micros, maybe_micros, maybe_time, to_micros
+from maestro.core.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from maestro.domain.graph import RANK_STEP
-from maestro.domain.tasks import Priority, Status, Task
+from maestro.domain.tasks import Priority, Task, TaskStatus
 from maestro.store.repositories.graph import TaskGraph
 from maestro.store.rows import Row, Rows
 
@@ -18,10 +18,10 @@ _encode = msgspec.json.Encoder().encode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 _PRIORITIES = tuple(Priority)
 _RANKS = {priority: rank for rank, priority in enumerate(Priority)}
-_STATUSES = {status.value: status for status in Status}
+_STATUSES = {status.value: status for status in TaskStatus}
 
 
-class Tasks:
+class TaskRepository:
     """Tasks by id, number, parent, holder and status."""
 
     def __init__(self, rows: Rows) -> None:
@@ -30,7 +30,7 @@ class Tasks:
 
     def insert(self, task: Task) -> int:
         """Insert a task with a rank above all other tasks; return its number in the project."""
-        row = self._rows.one(
+        row = self._rows.fetch_first(
             "task_insert",
             id=task.id,
             project_id=task.project_id,
@@ -48,27 +48,27 @@ class Tasks:
         return int(row[0])
 
     def get(self, task_id: str) -> Task | None:
-        row = self._rows.one("task_get", id=task_id)
-        return task_of_row(row) if row else None
+        row = self._rows.fetch_first("task_get", id=task_id)
+        return decode_task(row) if row else None
 
     def by_number(self, project_id: str, number: int) -> Task | None:
-        row = self._rows.one("task_by_number", project_id=project_id, number=number)
-        return task_of_row(row) if row else None
+        row = self._rows.fetch_first("task_by_number", project_id=project_id, number=number)
+        return decode_task(row) if row else None
 
     def move(self, before: Task, after: Task) -> None:
         """Write a move. Refuse the move if the task no longer has the status and fence of `before`."""
-        changed_count = self._rows.run(
+        changed_count = self._rows.execute(
             "task_move",
             id=before.id,
             status=after.status.value,
             holder=after.holder,
             fence=after.fence,
             lease_seconds=after.lease_seconds,
-            lease_until=maybe_micros(after.lease_until),
+            lease_until=to_micros_or_none(after.lease_until),
             reason=after.reason,
             updated_at=to_micros(after.updated_at),
-            started_at=maybe_micros(after.started_at),
-            finished_at=maybe_micros(after.finished_at),
+            started_at=to_micros_or_none(after.started_at),
+            finished_at=to_micros_or_none(after.finished_at),
             expected_status=before.status.value,
             expected_fence=before.fence,
         )
@@ -77,28 +77,28 @@ class Tasks:
                 f"Another caller has just changed {before.ref}.", hint="Read the task again, then repeat the command."
             )
 
-    def edit(self, task: Task) -> None:
-        self._rows.run("task_edit", id=task.id, archived=task.archived, **_editable_columns(task))
+    def update(self, task: Task) -> None:
+        self._rows.execute("task_edit", id=task.id, archived=task.archived, **_editable_columns(task))
 
     def delete(self, task_id: str) -> None:
         """Delete a task with its dependencies, reports, documents and issue."""
-        self._rows.run("edges_delete_from", task_id=task_id)
+        self._rows.execute("edges_delete_from", task_id=task_id)
         dependent_rows = ("task_unlink_found", "task_delete_reports", "task_delete_documents", "issue_delete")
         for name in (*dependent_rows, "task_delete"):
-            self._rows.run(name, id=task_id)
+            self._rows.execute(name, id=task_id)
 
-    def page(
-        self, project_id: str, *, after: int, limit: int, status: Status | None = None, archived: bool = False
+    def list_page(
+        self, project_id: str, *, after: int, limit: int, status: TaskStatus | None = None, archived: bool = False
     ) -> list[Task]:
         values = {"project_id": project_id, "after": after, "limit": limit, "archived": archived}
         if status is None:
             return self._fetch_tasks("task_page", **values)
-        if status is Status.TODO:
+        if status is TaskStatus.TODO:
             return self._fetch_tasks("task_page_todo", **values)
         return self._fetch_tasks("task_page_by_status", status=status.value, **values)
 
     def of_holder_in(
-        self, project_id: str, holder: str, *, after: int, limit: int, status: Status | None = None
+        self, project_id: str, holder: str, *, after: int, limit: int, status: TaskStatus | None = None
     ) -> list[Task]:
         """Return a page of the tasks that a holder has claimed in a project."""
         values = {"project_id": project_id, "holder": holder, "after": after, "limit": limit}
@@ -107,123 +107,123 @@ class Tasks:
     def of_holder(self, holder: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("tasks_of_holder", holder=holder, limit=limit)
 
-    def ready(self, project_id: str, *, parent_id: str | None, after: tuple[int, int], limit: int) -> list[Task]:
+    def list_ready(self, project_id: str, *, parent_id: str | None, after: tuple[int, int], limit: int) -> list[Task]:
         """Return the tasks that can be started now, most urgent first."""
         page = {"after_priority": after[0], "after_number": after[1], "limit": limit}
         if parent_id is None:
             return self._fetch_tasks("task_ready", project_id=project_id, **page)
         return self._fetch_tasks("task_ready_children", parent_id=parent_id, **page)
 
-    def waiting(self, project_id: str, *, after: int, limit: int) -> list[Task]:
+    def list_waiting(self, project_id: str, *, after: int, limit: int) -> list[Task]:
         """Return the open tasks that cannot be started."""
         return self._fetch_tasks("task_waiting", project_id=project_id, after=after, limit=limit)
 
-    def open(self, project_id: str, *, limit: int) -> list[Task]:
+    def list_open(self, project_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("open_tasks", project_id=project_id, limit=limit)
 
-    def counts(self, project_id: str) -> tuple[dict[str, int], int]:
+    def count_by_status(self, project_id: str) -> tuple[dict[str, int], int]:
         """Return the number of tasks in each status, and the number of ready tasks."""
-        rows = self._rows.all("task_counts", project_id=project_id)
+        rows = self._rows.fetch_all("task_counts", project_id=project_id)
         return {row[0]: row[1] for row in rows}, sum(row[2] for row in rows)
 
-    def roots(self, project_id: str, *, limit: int) -> list[Task]:
+    def list_roots(self, project_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("task_roots", project_id=project_id, limit=limit)
 
-    def children(self, parent_id: str, *, limit: int, after: int = 0) -> list[Task]:
+    def list_children(self, parent_id: str, *, limit: int, after: int = 0) -> list[Task]:
         return self._fetch_tasks("task_children", parent_id=parent_id, after=after, limit=limit)
 
-    def unfinished_children(self, parent_id: str, *, limit: int) -> list[Task]:
+    def list_unfinished_children(self, parent_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("task_children_unfinished", parent_id=parent_id, limit=limit)
 
     def children_are_done(self, parent_id: str) -> bool:
         """Return whether all children are completed or cancelled, and at least one is completed."""
-        row = self._rows.one("task_children_open", parent_id=parent_id)
+        row = self._rows.fetch_first("task_children_open", parent_id=parent_id)
         return row is not None and row[0] == 0 and row[1] > 0
 
-    def height(self, task_id: str) -> int:
+    def subtree_height(self, task_id: str) -> int:
         """Return the number of levels below a task."""
-        row = self._rows.one("task_height", id=task_id, limit=limits.task_depth_max)
+        row = self._rows.fetch_first("task_height", id=task_id, limit=limits.task_depth_max)
         return int(row[0]) if row else 0
 
-    def to_work_off(self, task_id: str, *, limit: int) -> list[Task]:
+    def list_work_in_tree(self, task_id: str, *, limit: int) -> list[Task]:
         """Return the work in a tree of tasks: tasks without children, and open parents with only closed children."""
         return self._fetch_tasks("tasks_below", id=task_id, limit=limit)
 
-    def at_work(self, run_id: str) -> list[Task]:
+    def list_with_open_attempt(self, run_id: str) -> list[Task]:
         """Return the tasks with an open attempt of a run."""
         return self._fetch_tasks("tasks_at_work", run_id=run_id)
 
-    def to_begin(self, task_id: str, run_id: str, *, project_id: str, limit: int) -> list[Task]:
+    def list_startable(self, task_id: str, run_id: str, *, project_id: str, limit: int) -> list[Task]:
         """Return the tasks of a tree that a run can start now, most urgent first."""
         return self._fetch_tasks("tasks_to_begin", id=task_id, run_id=run_id, project_id=project_id, limit=limit)
 
-    def found_below(self, task_id: str, *, limit: int) -> list[Task]:
+    def list_found_below(self, task_id: str, *, limit: int) -> list[Task]:
         """Return the tasks outside of a tree that were found during the work on the tree."""
         return self._fetch_tasks("tasks_found_below", id=task_id, limit=limit)
 
-    def in_review(self, *, limit: int) -> list[Task]:
+    def list_in_review(self, *, limit: int) -> list[Task]:
         """Return the tasks whose gates must run, the longest waiting first."""
         return self._fetch_tasks("tasks_in_review", limit=limit)
 
-    def found_in(self, task_id: str, *, limit: int) -> list[Task]:
+    def list_found_in(self, task_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("task_found_in", id=task_id, limit=limit)
 
-    def dependencies(self, task_id: str, *, limit: int) -> list[Task]:
+    def list_dependencies(self, task_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("dependencies_of", task_id=task_id, limit=limit)
 
-    def blockers(self, task_id: str, *, limit: int) -> list[Task]:
+    def list_blockers(self, task_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("blockers_of", task_id=task_id, limit=limit)
 
-    def dependants(self, task_id: str, *, limit: int) -> list[Task]:
+    def list_dependants(self, task_id: str, *, limit: int) -> list[Task]:
         return self._fetch_tasks("dependants_of", task_id=task_id, limit=limit)
 
-    def leases_over(self, at: datetime, *, limit: int) -> list[Task]:
+    def list_expired_claims(self, at: datetime, *, limit: int) -> list[Task]:
         return self._fetch_tasks("task_leases_over", at=to_micros(at), limit=limit)
 
-    def next_lease(self) -> datetime | None:
+    def next_lease_end(self) -> datetime | None:
         """Return the time when the next claim runs out."""
-        row = self._rows.one("task_next_lease")
+        row = self._rows.fetch_first("task_next_lease")
         return from_micros(row[0]) if row and row[0] is not None else None
 
-    def prolong(self, *, lease_until: datetime) -> None:
+    def extend_leases(self, *, lease_until: datetime) -> None:
         """Extend claims so that none runs out before `lease_until`."""
-        self._rows.run("tasks_prolong", lease_until=to_micros(lease_until))
+        self._rows.execute("tasks_prolong", lease_until=to_micros(lease_until))
 
-    def renew(self, holder: str, *, at: datetime) -> int:
+    def renew_claims(self, holder: str, *, at: datetime) -> int:
         """Renew all claims of a holder after a sign of life; return the number of renewed claims."""
-        return self._rows.run("task_renew", holder=holder, at=to_micros(at))
+        return self._rows.execute("task_renew", holder=holder, at=to_micros(at))
 
-    def renew_many(self, holders: Sequence[str], *, at: datetime) -> None:
+    def renew_claims_of_many(self, holders: Sequence[str], *, at: datetime) -> None:
         """Renew all claims of many holders after signs of life."""
-        self._rows.run("tasks_renew", holders=_encode(holders).decode(), at=to_micros(at))
+        self._rows.execute("tasks_renew", holders=_encode(holders).decode(), at=to_micros(at))
 
     def has_lease(self, holder: str) -> bool:
         """Return whether a holder has a claim with a lease."""
-        return self._rows.one("task_has_lease", holder=holder) is not None
+        return self._rows.fetch_first("task_has_lease", holder=holder) is not None
 
     def shift_blockers(self, task_id: str, by: int) -> list[str]:
         """Add `by` to the open blockers of all tasks that wait on a task; return the ids of the waiting tasks."""
-        return [row[0] for row in self._rows.all("blockers_shift", task_id=task_id, by=by)]
+        return [row[0] for row in self._rows.fetch_all("blockers_shift", task_id=task_id, by=by)]
 
-    def stage_has_open(self, project_id: str, parent_id: str | None, stage: str) -> bool:
-        row = self._rows.one("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
+    def has_open_in_stage(self, project_id: str, parent_id: str | None, stage: str) -> bool:
+        row = self._rows.fetch_first("stage_has_open", project_id=project_id, parent_id=parent_id, stage=stage)
         return row is not None
 
     def uses_stage(self, project_id: str, stage: str) -> bool:
-        return self._rows.one("stage_used", project_id=project_id, stage=stage) is not None
+        return self._rows.fetch_first("stage_used", project_id=project_id, stage=stage) is not None
 
     def stage_scopes(self, project_id: str) -> list[str | None]:
         """Return the ids of the parents whose children have stages; None stands for tasks without a parent."""
-        return [row[0] for row in self._rows.all("stage_scopes", project_id=project_id)]
+        return [row[0] for row in self._rows.fetch_all("stage_scopes", project_id=project_id)]
 
     def hold_stage(self, project_id: str, parent_id: str | None, stage: str, *, held: bool) -> list[str]:
         """Hold back or release the tasks of a stage; return the ids of the changed tasks."""
-        rows = self._rows.all("stage_hold", project_id=project_id, parent_id=parent_id, stage=stage, held=held)
+        rows = self._rows.fetch_all("stage_hold", project_id=project_id, parent_id=parent_id, stage=stage, held=held)
         return [row[0] for row in rows]
 
     def _fetch_tasks(self, name: str, /, **values: object) -> list[Task]:
-        rows = self._rows.page(name, description_chars=limits.description_chars_in_lists, **values)
-        return [task_of_row(row) for row in rows]
+        rows = self._rows.fetch_page(name, description_chars=limits.description_chars_in_lists, **values)
+        return [decode_task(row) for row in rows]
 
 
 def _editable_columns(task: Task) -> dict[str, object]:
@@ -241,7 +241,7 @@ def _editable_columns(task: Task) -> dict[str, object]:
     }
 
 
-def task_of_row(row: Row) -> Task:
+def decode_task(row: Row) -> Task:
     """Return a task from the columns that every statement about tasks selects."""
     status, open_blockers, stage_held = _STATUSES[row[6]], row[20], bool(row[21])
     return Task(
@@ -253,7 +253,7 @@ def task_of_row(row: Row) -> Task:
         description=row[5],
         status=status,
         priority=_PRIORITIES[row[7]],
-        ready=status is Status.TODO and open_blockers == 0 and not stage_held,
+        ready=status is TaskStatus.TODO and open_blockers == 0 and not stage_held,
         stage=row[8],
         parent_id=row[9],
         found_in=row[10],
@@ -266,13 +266,13 @@ def task_of_row(row: Row) -> Task:
         holder_name=row[28],
         fence=row[17],
         lease_seconds=row[18],
-        lease_until=maybe_time(row[19]),
+        lease_until=from_micros_or_none(row[19]),
         open_blockers=open_blockers,
         stage_held=stage_held,
         created_by=row[22],
         created_at=from_micros(row[23]),
         updated_at=from_micros(row[24]),
-        started_at=maybe_time(row[25]),
-        finished_at=maybe_time(row[26]),
+        started_at=from_micros_or_none(row[25]),
+        finished_at=from_micros_or_none(row[26]),
         from_project_id=row[27],
     )

@@ -13,7 +13,7 @@ from maestro.store.rows import Row, Rows
 _encode = msgspec.json.Encoder().encode
 
 
-class Teams:
+class TeamRepository:
     """Teams by id, name and member."""
 
     def __init__(self, rows: Rows) -> None:
@@ -21,7 +21,7 @@ class Teams:
 
     def insert(self, team: Team, *, leader_id: str | None) -> None:
         """Insert a team without members. Members are added one by one."""
-        self._rows.run(
+        self._rows.execute(
             "team_insert",
             id=team.id,
             project_id=team.project_id,
@@ -32,33 +32,33 @@ class Teams:
         )
 
     def get(self, team_id: str) -> Team | None:
-        return self._decode_optional_team(self._rows.one("team_get", id=team_id))
+        return self._decode_optional_team(self._rows.fetch_first("team_get", id=team_id))
 
     def by_name(self, project_id: str, name: str) -> Team | None:
-        return self._decode_optional_team(self._rows.one("team_by_name", project_id=project_id, name=name))
+        return self._decode_optional_team(self._rows.fetch_first("team_by_name", project_id=project_id, name=name))
 
-    def page(self, project_id: str, *, after: str, limit: int) -> list[Team]:
-        return self._decode_teams(self._rows.all("team_page", project_id=project_id, after=after, limit=limit))
+    def list_page(self, project_id: str, *, after: str, limit: int) -> list[Team]:
+        return self._decode_teams(self._rows.fetch_all("team_page", project_id=project_id, after=after, limit=limit))
 
     def of_member(self, member_id: str, *, limit: int) -> list[Team]:
-        return self._decode_teams(self._rows.all("teams_of_member", member_id=member_id, limit=limit))
+        return self._decode_teams(self._rows.fetch_all("teams_of_member", member_id=member_id, limit=limit))
 
     def led_by(self, member_id: str) -> list[Team]:
-        return self._decode_teams(self._rows.all("teams_led", leader_id=member_id))
+        return self._decode_teams(self._rows.fetch_all("teams_led", leader_id=member_id))
 
-    def has(self, team_id: str, member_id: str) -> bool:
+    def has_member(self, team_id: str, member_id: str) -> bool:
         """Return whether a member, archived or not, is in a team."""
-        return self._rows.one("team_has", team_id=team_id, member_id=member_id) is not None
+        return self._rows.fetch_first("team_has", team_id=team_id, member_id=member_id) is not None
 
-    def join(self, team_id: str, member_id: str) -> None:
-        self._rows.run("team_join", team_id=team_id, member_id=member_id)
+    def add_member(self, team_id: str, member_id: str) -> None:
+        self._rows.execute("team_join", team_id=team_id, member_id=member_id)
 
-    def leave(self, team_id: str, member_id: str) -> None:
-        self._rows.run("team_leave", team_id=team_id, member_id=member_id)
+    def remove_member(self, team_id: str, member_id: str) -> None:
+        self._rows.execute("team_leave", team_id=team_id, member_id=member_id)
 
-    def lead(self, team_id: str, leader_id: str | None) -> None:
+    def set_leader(self, team_id: str, leader_id: str | None) -> None:
         """Set or remove the leader of a team."""
-        self._rows.run("team_lead", id=team_id, leader_id=leader_id)
+        self._rows.execute("team_lead", id=team_id, leader_id=leader_id)
 
     def _decode_optional_team(self, row: Row | None) -> Team | None:
         return self._decode_teams([row])[0] if row else None
@@ -66,7 +66,7 @@ class Teams:
     def _decode_teams(self, rows: Sequence[Row]) -> list[Team]:
         """Return teams with the names of their members, read with a single statement."""
         members: dict[str, list[str]] = {row[0]: [] for row in rows}
-        for team_id, name in self._rows.all("team_member_names", ids=_encode(list(members)).decode()):
+        for team_id, name in self._rows.fetch_all("team_member_names", ids=_encode(list(members)).decode()):
             members[team_id].append(name)
         return [_decode_team(row, members[row[0]]) for row in rows]
 

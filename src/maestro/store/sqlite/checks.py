@@ -10,7 +10,7 @@ from pathlib import Path
 
 from maestro.core import errors, limits
 from maestro.store import statements
-from maestro.store.sqlite.connection import translated
+from maestro.store.sqlite.connection import translate_error
 
 
 def require_sound(database: Path) -> None:
@@ -25,20 +25,20 @@ def require_sound(database: Path) -> None:
 def named_blobs(database: Path) -> list[str]:
     """Return the names of all content files that rows of a copy refer to."""
     with open_unused(database) as connection:
-        return blobs_in(connection)
+        return read_named_blobs(connection)
 
 
-def last_event(database: Path) -> int:
+def last_event_seq(database: Path) -> int:
     """Return the sequence number of a copy's last event."""
     with open_unused(database) as connection:
-        return last_event_in(connection)
+        return read_last_event_seq(connection)
 
 
-def blobs_in(connection: sqlite3.Connection) -> list[str]:
+def read_named_blobs(connection: sqlite3.Connection) -> list[str]:
     return [row[0] for row in connection.execute(statements.load("sqlite")["blobs_named"])]
 
 
-def last_event_in(connection: sqlite3.Connection) -> int:
+def read_last_event_seq(connection: sqlite3.Connection) -> int:
     """Return the sequence number of the last event; 0 for a database without a schema."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(connection.execute(statements.load("sqlite")["events_last"]).fetchone()[0]) if version else 0
@@ -71,7 +71,7 @@ def open_unused(database: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextlib.contextmanager
-def open_used(database: Path) -> Iterator[sqlite3.Connection]:
+def open_in_use(database: Path) -> Iterator[sqlite3.Connection]:
     """Open a database that a server may be using, or that a killed server left with a write-ahead log."""
     has_log = database.with_name(f"{database.name}-wal").exists()
     with _open(database, "mode=ro" if has_log else "mode=ro&immutable=1") as connection:
@@ -84,4 +84,4 @@ def _open(database: Path, options: str) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?{options}", uri=True)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise translated(error, database) from error
+        raise translate_error(error, database) from error

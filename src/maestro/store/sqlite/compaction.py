@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 from maestro.core import errors, limits
-from maestro.store.sqlite.connection import connect_writer, translated
+from maestro.store.sqlite.connection import connect_writer, translate_error
 
 log = logging.getLogger(__name__)
 _INCREMENTAL = 2
@@ -24,7 +24,7 @@ def compact_if_small(connection: sqlite3.Connection, path: Path) -> None:
         log.warning("the database was not compacted: %s", error)
 
 
-def compact(path: Path) -> tuple[int, int]:
+def compact_database(path: Path) -> tuple[int, int]:
     """Compact a database that no server uses; return the size of its file in bytes, before and after."""
     if not path.exists():
         raise errors.NotFound(f"There is no database {path}.")
@@ -33,7 +33,7 @@ def compact(path: Path) -> tuple[int, int]:
         try:
             connection.execute("VACUUM")
         except sqlite3.Error as error:
-            raise translated(error, path) from error
+            raise translate_error(error, path) from error
     return before, path.stat().st_size
 
 

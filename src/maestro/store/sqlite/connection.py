@@ -16,7 +16,7 @@ import msgspec
 from maestro.core import errors
 from maestro.store import statements
 from maestro.store.rows import Row
-from maestro.store.sqlite.steps import scripts
+from maestro.store.sqlite.steps import migration_scripts
 
 APPLICATION_ID = 0x4D_41_45_53  # "MAES"
 _CACHED_STATEMENTS = 512
@@ -51,24 +51,24 @@ class SqliteRows:
         self._execute_many = connection.executemany
         self._sql = statements.load("sqlite")
 
-    def run(self, name: str, /, **values: Any) -> int:
+    def execute(self, name: str, /, **values: Any) -> int:
         return self._execute(self._sql[name], _replace_nuls(name, values)).rowcount
 
-    def many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
+    def execute_many(self, name: str, sets: Sequence[Mapping[str, Any]], /) -> None:
         self._execute_many(self._sql[name], [_replace_nuls(name, values) for values in sets])
 
-    def one(self, name: str, /, **values: Any) -> Row | None:
+    def fetch_first(self, name: str, /, **values: Any) -> Row | None:
         # Fetch all rows: only then is a statement that also writes (RETURNING) finished.
-        rows = self.all(name, **values)
+        rows = self.fetch_all(name, **values)
         return rows[0] if rows else None
 
-    def all(self, name: str, /, **values: Any) -> list[Row]:
+    def fetch_all(self, name: str, /, **values: Any) -> list[Row]:
         rows = self._execute(self._sql[name], _replace_nuls(name, values)).fetchall()
         if self.checks_texts:
             _refuse_nuls(rows)
         return rows
 
-    def page(self, name: str, /, **values: Any) -> list[Row]:
+    def fetch_page(self, name: str, /, **values: Any) -> list[Row]:
         # sqlite3 releases the interpreter lock at every row, and on a busy server has to wait for the lock again.
         # As one row of JSON, fifty tasks cost a single wait.
         ((page,),) = self._execute(_json_statement(name), _replace_nuls(name, values)).fetchall()
@@ -127,7 +127,7 @@ def _column_count(sql: str) -> int:
 @cache
 def _empty_database() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    for script in scripts():
+    for script in migration_scripts():
         connection.executescript(script)
     return connection
 
@@ -144,7 +144,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
         connection.execute("PRAGMA journal_size_limit = 67108864")
     except sqlite3.Error as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
     return connection
 
 
@@ -185,14 +185,14 @@ def _refuse_unsuitable(path: Path) -> None:
             f"{path} is a database of another program. Maestro did not change the file.",
             hint="Move the file away, or start with another MAESTRO_HOME.",
         )
-    refuse_newer(path, version)
+    refuse_newer_schema(path, version)
     if not os.access(path, os.W_OK):
         raise errors.StorageReadOnly(f"{path} cannot be written.", hint="Check the owner of the file.")
 
 
-def refuse_newer(path: Path, version: int) -> None:
+def refuse_newer_schema(path: Path, version: int) -> None:
     """Refuse a database with a newer schema than this version of Maestro knows."""
-    known = len(scripts())
+    known = len(migration_scripts())
     if version > known:
         raise errors.StorageTooNew(
             f"{path} was written by a newer Maestro (schema {version}; this version knows schema {known}). "
@@ -202,7 +202,7 @@ def refuse_newer(path: Path, version: int) -> None:
         )
 
 
-def translated(error: Exception, path: Path | str) -> errors.StorageFailed:
+def translate_error(error: Exception, path: Path | str) -> errors.StorageFailed:
     """Return the Maestro error for one of `STORAGE_ERRORS`."""
     if not isinstance(error, sqlite3.Error):
         return errors.StorageDamaged(f"{path} holds a damaged value: {error}.", hint=errors.DAMAGE_HINT)

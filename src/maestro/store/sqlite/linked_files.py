@@ -21,7 +21,7 @@ class LinkedFiles:
         self._expected = self._identities()
         self._is_gone = False
 
-    def require(self) -> None:
+    def require_unchanged(self) -> None:
         """Refuse to go on after one of the files was removed or replaced, even if the file comes back later."""
         present = self._identities()
         if self._is_gone or not present or present != self._expected:

@@ -6,22 +6,22 @@ import os
 import sqlite3
 from pathlib import Path
 
-from maestro.store.sqlite.connection import APPLICATION_ID, refuse_newer, translated
-from maestro.store.sqlite.steps import scripts
+from maestro.store.sqlite.connection import APPLICATION_ID, refuse_newer_schema, translate_error
+from maestro.store.sqlite.steps import migration_scripts
 from maestro.system import small_files
 
 
-def version_of(connection: sqlite3.Connection) -> int:
+def schema_version(connection: sqlite3.Connection) -> int:
     """Return the schema version of a database."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
+def migrate_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Apply the missing migrations. Refuse a database from a newer Maestro without changing the database."""
-    known = scripts()
-    present = version_of(connection)
-    refuse_newer(path, present)
+    known = migration_scripts()
+    present = schema_version(connection)
+    refuse_newer_schema(path, present)
     if present == len(known):
         return
     if present > 0:
@@ -55,4 +55,4 @@ def _apply(connection: sqlite3.Connection, path: Path, newest: int, script: str)
     except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error

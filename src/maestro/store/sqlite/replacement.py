@@ -15,7 +15,7 @@ from maestro.core import errors
 from maestro.store.layout import BLOBS, DATABASE, HEALTH, MARK, REPLACEMENT
 from maestro.system import small_files
 
-UNPACKED = "restore-"  # the prefix of the names of folders with unpacked backups
+UNPACKED_PREFIX = "restore-"  # the prefix of the names of folders with unpacked backups
 _DATABASE_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm")
 
 
@@ -26,29 +26,29 @@ class _Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aside: str
 
 
-def replace(home: Path, unpacked: Path, aside: Path) -> None:
+def replace_store(home: Path, unpacked: Path, aside: Path) -> None:
     """Put the unpacked backup in place of the store, which is kept in `aside`."""
     (unpacked / BLOBS).mkdir(exist_ok=True)  # as long as this folder exists, the old content files are in place
     _flush_tree(unpacked)
     aside.mkdir()
     small_files.flush_folder(home)
     note = msgspec.json.encode(_Note(unpacked.name, aside.name)).decode()
-    small_files.write_whole(home / REPLACEMENT, note)
-    finish(home)
+    small_files.write_durably(home / REPLACEMENT, note)
+    finish_replacement(home)
 
 
-def finish(home: Path) -> None:
+def finish_replacement(home: Path) -> None:
     """Finish an interrupted replacement, and remove the unpacked backups of other restores. Needs the lock."""
     note = _read_note(home)
     if note is not None:
         _move_files(home, home / note.unpacked, home / note.aside)
         (home / REPLACEMENT).unlink()
         small_files.flush_folder(home)
-    for folder in home.glob(f"{UNPACKED}*"):
+    for folder in home.glob(f"{UNPACKED_PREFIX}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def require_none(home: Path) -> None:
+def refuse_unfinished_replacement(home: Path) -> None:
     """Refuse a data directory with an interrupted replacement."""
     if (home / REPLACEMENT).exists():
         raise errors.Conflict(

@@ -16,43 +16,43 @@ from pathlib import Path
 from typing import IO
 
 from maestro.core import errors
-from maestro.store.archive import Files
+from maestro.store.archive import ArchivedFiles
 from maestro.store.blobs import Blobs
 from maestro.store.layout import BLOBS, DATABASE, MARK
 from maestro.store.mark import Mark
 from maestro.store.sqlite import replacement
-from maestro.store.sqlite.checks import last_event, named_blobs
-from maestro.store.sqlite.steps import scripts
+from maestro.store.sqlite.checks import last_event_seq, named_blobs
+from maestro.store.sqlite.steps import migration_scripts
 
 _EXPECTED = re.compile(rf"{DATABASE}|{BLOBS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoreResult:
     """The result of a restore: the folder with the earlier data, if any, and the missing and damaged files."""
 
     aside: Path | None
-    files: Files
+    files: ArchivedFiles
 
 
-def restore(home: Path, archive: Path, *, at: datetime, allow_missing: bool = False) -> Restored:
+def restore_backup(home: Path, archive: Path, *, at: datetime, allow_missing: bool = False) -> RestoreResult:
     """Replace the data by a backup, and keep the earlier data in a folder of its own.
 
     No data is changed before the backup was unpacked and checked.
     """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replacement.finish(home)
-    with tempfile.TemporaryDirectory(dir=home, prefix=replacement.UNPACKED) as folder:
+    replacement.finish_replacement(home)
+    with tempfile.TemporaryDirectory(dir=home, prefix=replacement.UNPACKED_PREFIX) as folder:
         fresh = Path(folder)
         _unpack(archive, fresh)
         _check_database(fresh / DATABASE)
         files = _check_files(fresh)
         if not allow_missing:
-            files.require_all()
-        Mark(fresh / MARK).write(last_event(fresh / DATABASE))
+            files.require_all_sound()
+        Mark(fresh / MARK).write(last_event_seq(fresh / DATABASE))
         aside = _unused_folder(home, f"before-restore-{at:%Y%m%d-%H%M%S}")
-        replacement.replace(home, fresh, aside)
-    return Restored(_drop_if_empty(aside), files)
+        replacement.replace_store(home, fresh, aside)
+    return RestoreResult(_drop_if_empty(aside), files)
 
 
 def _unused_folder(home: Path, wanted: str) -> Path:
@@ -69,13 +69,13 @@ def _drop_if_empty(aside: Path) -> Path | None:
     return None
 
 
-def _check_files(fresh: Path) -> Files:
+def _check_files(fresh: Path) -> ArchivedFiles:
     """Compare every content file that the database names with its hash."""
-    files = Files()
+    files = ArchivedFiles()
     blobs = Blobs(fresh / BLOBS)
     for name in named_blobs(fresh / DATABASE):
         try:
-            blobs.read(name)
+            blobs.read_file(name)
         except errors.FileMissing:
             files.missing.append(name)
         except errors.FileDamaged:
@@ -119,7 +119,7 @@ def _check_database(database: Path) -> None:
         raise errors.Invalid(f"The backup's database is damaged: {error}.") from error
     if result != "ok":
         raise errors.Invalid(f"The backup's database is damaged: {result}.")
-    if schema > len(scripts()):
+    if schema > len(migration_scripts()):
         raise errors.StorageTooNew(
             f"The backup is from a newer Maestro (schema {schema}).", hint="Upgrade Maestro, then restore again."
         )

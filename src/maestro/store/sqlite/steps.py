@@ -10,7 +10,7 @@ _STEP = re.compile(r"(\d{4})_\w+\.sql")
 
 
 @cache
-def scripts() -> list[str]:
+def migration_scripts() -> list[str]:
     """Return the scripts of all migrations. The first brings an empty database to schema version 1."""
     folder = files("maestro.store") / "migrations" / "sqlite"
     scripts_by_number = {

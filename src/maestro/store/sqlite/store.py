@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from maestro.core import errors, limits
 from maestro.core.clock import Clock
 from maestro.domain.events import Event
-from maestro.store.base import CopyChecks, Published, Repositories, Tx, Undo
-from maestro.store.health import lost_events
+from maestro.store.base import CommitListener, CopyChecks, Repositories, RollbackWithAnswer, Tx
+from maestro.store.health import find_lost_events
 from maestro.store.mark import Mark
 from maestro.store.sqlite import checks, compaction
 from maestro.store.sqlite.connection import (
@@ -22,11 +22,11 @@ from maestro.store.sqlite.connection import (
     SqliteRows,
     connect_reader,
     connect_writer,
-    translated,
+    translate_error,
 )
 from maestro.store.sqlite.linked_files import LinkedFiles
-from maestro.store.sqlite.migrate import migrate, version_of
-from maestro.store.sqlite.writer import Job, Writer
+from maestro.store.sqlite.migrate import migrate_schema, schema_version
+from maestro.store.sqlite.writer import WriteJob, Writer
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class SqliteStore:
     def __init__(self, path: Path, *, clock: Clock) -> None:
         self._path = path
         self._clock = clock
-        self._listeners: list[Published] = []
+        self._listeners: list[CommitListener] = []
         self._fault_listener: Callable[[errors.StorageFailed], None] = lambda error: None
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
@@ -50,25 +50,25 @@ class SqliteStore:
         except BaseException as error:
             self._connection.close()
             if isinstance(error, STORAGE_ERRORS):
-                raise translated(error, path) from error
+                raise translate_error(error, path) from error
             raise
         self._mark = Mark(path.with_suffix(".mark"))
         self._mark_timer: asyncio.TimerHandle | None = None
-        self.lost_events = lost_events(self._writer.last_seq, self._mark.read())
+        self.lost_events = find_lost_events(self._writer.last_seq, self._mark.read())
         self._pool = ThreadPoolExecutor(limits.readers_max, thread_name_prefix="maestro-reader")
 
     def _open_writer(self) -> Writer:
-        migrate(self._connection, self._path)
+        migrate_schema(self._connection, self._path)
         compaction.compact_if_small(self._connection, self._path)
-        self.schema = version_of(self._connection)
+        self.schema = schema_version(self._connection)
         return Writer(
             self._connection,
             self._path,
             clock=self._clock,
             loop=self._loop,
-            committed=self._publish_events,
-            require_files=LinkedFiles(self._path).require,
-            failed=self._report_fault,
+            on_commit=self._publish_events,
+            require_files=LinkedFiles(self._path).require_unchanged,
+            on_fault=self._report_fault,
         )
 
     def on_fault(self, listener: Callable[[errors.StorageFailed], None]) -> None:
@@ -79,15 +79,15 @@ class SqliteStore:
         if isinstance(error, errors.StorageDamaged | errors.StorageGone):
             self._loop.call_soon_threadsafe(self._fault_listener, error)
 
-    def on_commit(self, listener: Published) -> None:
+    def on_commit(self, listener: CommitListener) -> None:
         self._listeners.append(listener)
 
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        job = Job(work, self._loop.create_future(), quick=quick)
-        self._writer.submit(job)
+        job = WriteJob(work, self._loop.create_future(), quick=quick)
+        self._writer.submit_job(job)
         try:
             answer: T = await job.future
-        except Undo as undone:
+        except RollbackWithAnswer as undone:
             answer = undone.answer
         return answer
 
@@ -121,7 +121,7 @@ class SqliteStore:
             finally:
                 connection.execute("COMMIT")
         except STORAGE_ERRORS as error:
-            fault = translated(error, self._path)
+            fault = translate_error(error, self._path)
             self._report_fault(fault)
             raise fault from error
 
@@ -141,9 +141,9 @@ class SqliteStore:
             self._thread_reader().backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:
-            fault = translated(error, target)
+            fault = translate_error(error, target)
             if isinstance(fault, errors.StorageDamaged):
-                fault = translated(error, self._path)
+                fault = translate_error(error, self._path)
                 self._report_fault(fault)
             raise fault from error
         finally:

@@ -24,15 +24,15 @@ from typing import Any
 
 from maestro.core import errors, limits
 from maestro.core.clock import Clock
-from maestro.domain.events import VERSION, Event
-from maestro.store.base import Repositories, Tx, Undo
-from maestro.store.sqlite.connection import STORAGE_ERRORS, SqliteRows, translated
+from maestro.domain.events import EVENT_VERSION, Event
+from maestro.store.base import Repositories, RollbackWithAnswer, Tx
+from maestro.store.sqlite.connection import STORAGE_ERRORS, SqliteRows, translate_error
 from maestro.store.sqlite.writer_thread import WriterThread
 
 log = logging.getLogger(__name__)
 
 
-class Job:
+class WriteJob:
     """A caller's work, with the answer or error of its last attempt."""
 
     __slots__ = ("answer", "error", "future", "quick", "undos", "work")
@@ -45,18 +45,18 @@ class Job:
         self.error: BaseException | None = None
         self.undos: list[Callable[[], None]] = []
 
-    def begin(self, tx: Tx) -> None:
+    def start_attempt(self, tx: Tx) -> None:
         """Drop the result of an earlier attempt."""
         self.answer = self.error = None
-        self.undos = tx.undos
+        self.undos = tx.undo_callbacks
 
-    def take_back(self) -> None:
+    def undo_in_memory(self) -> None:
         """Undo the changes that the work made in memory. A second call does nothing."""
         while self.undos:
             self.undos.pop()()
 
 
-_Attempt = Callable[[Job, Tx], None]
+_Attempt = Callable[[WriteJob, Tx], None]
 
 
 class _FailedAfterWriteError(Exception):
@@ -68,7 +68,7 @@ class _Batch:
 
     def __init__(self, changes_before: int) -> None:
         self.changes_before = changes_before
-        self.jobs: list[Job] = []
+        self.jobs: list[WriteJob] = []
         self.events: list[Event] = []
 
 
@@ -82,21 +82,21 @@ class Writer:
         *,
         clock: Clock,
         loop: asyncio.AbstractEventLoop,
-        committed: Callable[[Sequence[Event]], None],
+        on_commit: Callable[[Sequence[Event]], None],
         require_files: Callable[[], None],
-        failed: Callable[[errors.StorageFailed], None],
+        on_fault: Callable[[errors.StorageFailed], None],
     ) -> None:
         self._connection = connection
         self._path = path
         self._rows = SqliteRows(connection)
-        self._repositories = Repositories(self._rows, of_the_writer=True)
-        self._last_seq = self._repositories.events.last()
+        self._repositories = Repositories(self._rows, for_writer=True)
+        self._last_seq = self._repositories.events.last_seq()
         self._clock = clock
         self._loop = loop
-        self._committed = committed
+        self._committed = on_commit
         self._require_files = require_files
-        self._failed = failed
-        self._waiting: deque[Job] = deque()
+        self._failed = on_fault
+        self._waiting: deque[WriteJob] = deque()
         self._closed = False
         self._busy = False
         self._drained = asyncio.Event()
@@ -108,7 +108,7 @@ class Writer:
         """Return the sequence number of the last committed event."""
         return self._last_seq
 
-    def submit(self, job: Job) -> None:
+    def submit_job(self, job: WriteJob) -> None:
         """Queue a caller's work. Refuse the work when the queue is full: the queue must not grow without end."""
         if self._closed:
             raise errors.StorageFailed("The server is stopping.", hint="Try again in a moment.")
@@ -136,7 +136,7 @@ class Writer:
         else:
             batch = _Batch(self._connection.total_changes)
             batch.jobs = self._next_jobs(limits.write_batch_max)
-            self._thread.run(self._run_batch, batch, then=self._finish_batch)
+            self._thread.run_in_thread(self._run_batch, batch, then=self._finish_batch)
 
     def _run_quick_jobs(self, batch: _Batch) -> None:
         """Run the next few quick jobs of a batch on the event loop. Between two calls, readers get a turn."""
@@ -147,7 +147,7 @@ class Writer:
                 self._connection.execute("BEGIN IMMEDIATE")
             self._run_jobs(jobs, batch, self._attempt_job)
         except _FailedAfterWriteError:
-            self._thread.run(self._run_in_savepoints, batch, then=self._finish_batch)
+            self._thread.run_in_thread(self._run_in_savepoints, batch, then=self._finish_batch)
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
             self._finish_batch(batch)
@@ -161,11 +161,11 @@ class Writer:
             self._commit_batch(batch)  # the batch wrote no row: the commit does not wait for the disk
             self._finish_batch(batch)
         else:
-            self._thread.run(self._commit_batch, batch, then=self._finish_batch)
+            self._thread.run_in_thread(self._commit_batch, batch, then=self._finish_batch)
 
-    def _next_jobs(self, count_max: int, *, quick: bool = False) -> list[Job]:
+    def _next_jobs(self, count_max: int, *, quick: bool = False) -> list[WriteJob]:
         """Remove and return the next waiting jobs. `quick`: stop before the first job that is not quick."""
-        jobs: list[Job] = []
+        jobs: list[WriteJob] = []
         while self._waiting and len(jobs) < count_max and (self._waiting[0].quick or not quick):
             jobs.append(self._waiting.popleft())
         return jobs
@@ -201,7 +201,7 @@ class Writer:
     def _run_batch_with(self, batch: _Batch, attempt: _Attempt) -> None:
         batch.events.clear()
         for job in batch.jobs:
-            job.take_back()  # the job may have run before
+            job.undo_in_memory()  # the job may have run before
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._run_jobs(batch.jobs, batch, attempt)
@@ -219,22 +219,22 @@ class Writer:
         except Exception as error:  # noqa: BLE001 see _fail_all
             self._fail_all(batch, error)
 
-    def _run_jobs(self, jobs: list[Job], batch: _Batch, attempt: _Attempt) -> None:
+    def _run_jobs(self, jobs: list[WriteJob], batch: _Batch, attempt: _Attempt) -> None:
         """Run some jobs of a batch, and append the events of the successful jobs to the log."""
         events: list[Event] = []
         for job in jobs:
             tx = Tx(self._repositories, self._clock.now())
-            job.begin(tx)
+            job.start_attempt(tx)
             attempt(job, tx)
             if job.error is not None:
-                job.take_back()
+                job.undo_in_memory()
             else:
                 events += _number_events(tx, after=self._last_seq + len(batch.events) + len(events))
         if events:
             self._repositories.events.append(events)
             batch.events += events
 
-    def _attempt_job(self, job: Job, tx: Tx) -> None:
+    def _attempt_job(self, job: WriteJob, tx: Tx) -> None:
         """Run a job without a savepoint, and expect that a failing job fails before its first write."""
         before = self._connection.total_changes
         try:
@@ -242,13 +242,13 @@ class Writer:
         except Exception as error:
             if not self._connection.in_transaction:
                 raise _rollback_by_sqlite(error) from error
-            is_expected = isinstance(error, errors.MaestroError | Undo)
+            is_expected = isinstance(error, errors.MaestroError | RollbackWithAnswer)
             if self._connection.total_changes != before or not is_expected:
                 self._roll_back("ROLLBACK")
                 raise _FailedAfterWriteError from error
             job.error = error
 
-    def _attempt_in_savepoint(self, job: Job, tx: Tx) -> None:
+    def _attempt_in_savepoint(self, job: WriteJob, tx: Tx) -> None:
         """Run a job in a savepoint, so that only its work is undone. Check texts: damage may explain the failure."""
         self._connection.execute("SAVEPOINT caller")
         self._rows.checks_texts = True
@@ -265,7 +265,7 @@ class Writer:
 
     def _roll_back(self, statement: str) -> None:
         self._connection.execute(statement)
-        self._repositories.forget()
+        self._repositories.clear_caches()
 
     def _fail_all(self, batch: _Batch, error: Exception) -> None:
         """Fail every job of a batch: no write of the batch was stored, so no caller may get a success."""
@@ -273,10 +273,10 @@ class Writer:
             log.error("a batch of writes failed", exc_info=error)
         batch.events.clear()
         for job in batch.jobs:
-            job.take_back()
+            job.undo_in_memory()
             job.answer = None
             job.error = self._error_for_caller(error)
-        self._repositories.forget()
+        self._repositories.clear_caches()
         if self._connection.in_transaction:
             try:
                 self._roll_back("ROLLBACK")
@@ -286,13 +286,13 @@ class Writer:
     def _error_for_caller(self, error: Exception) -> errors.MaestroError:
         """Return the error that a caller gets, and report a storage error to the store."""
         if isinstance(error, STORAGE_ERRORS):
-            error = translated(error, self._path)
+            error = translate_error(error, self._path)
         if not isinstance(error, errors.StorageFailed):
             return errors.StorageFailed(f"The write could not be carried out: {error}.")
         self._failed(error)
         return error
 
-    def _answer_callers(self, jobs: list[Job]) -> None:
+    def _answer_callers(self, jobs: list[WriteJob]) -> None:
         """Answer the callers, some at a time, so that a reader does not wait for all of them."""
         if len(jobs) > limits.write_answers_at_once_max:
             self._loop.call_soon(self._answer_callers, jobs[limits.write_answers_at_once_max :])
@@ -308,8 +308,8 @@ class Writer:
 def _number_events(tx: Tx, *, after: int) -> list[Event]:
     """Return a job's events with sequence numbers. With only one writer, jobs are committed in this order."""
     return [
-        Event(seq, tx.at, change.project, change.kind.value, VERSION, actor, change.subject, change.data)
-        for seq, (change, actor) in enumerate(tx.logged, after + 1)
+        Event(seq, tx.at, change.project, change.kind.value, EVENT_VERSION, actor, change.subject, change.data)
+        for seq, (change, actor) in enumerate(tx.logged_changes, after + 1)
     ]
 
 

@@ -29,7 +29,7 @@ class WriterThread(Generic[T]):
         self._thread = threading.Thread(target=self._carry_out_orders, name="maestro-writer", daemon=True)
         self._thread.start()
 
-    def run(self, work: Callable[[T], object], subject: T, *, then: _Then[T]) -> None:
+    def run_in_thread(self, work: Callable[[T], object], subject: T, *, then: _Then[T]) -> None:
         """Call `work(subject)` in the thread, and afterwards `then(subject, error)` on the event loop."""
         self._orders.put((work, subject, then))
 

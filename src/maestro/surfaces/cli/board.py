@@ -11,18 +11,20 @@ from maestro.core.errors import NotFound
 from maestro.domain.callers import Caller, Role
 from maestro.domain.runs import RunStatus
 from maestro.domain.sessions import Session
-from maestro.domain.tasks import Status
+from maestro.domain.tasks import TaskStatus
 from maestro.operations import asks, projects, runs, sessions, task_shapes, tasks
 from maestro.operations.app import App
-from maestro.surfaces.cli import place
+from maestro.surfaces.cli import project_resolver
 from maestro.surfaces.cli.frames import Invocation
-from maestro.surfaces.cli.own import Board
-from maestro.surfaces.cli.parse import Parsed
+from maestro.surfaces.cli.local_commands import Board
+from maestro.surfaces.cli.parse import ParsedCommand
 
 shown_max = 10
 
 
-async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Caller) -> tuple[Board, list[str]]:
+async def build_board(
+    app: App, parsed: ParsedCommand, *, invocation: Invocation, caller: Caller
+) -> tuple[Board, list[str]]:
     """Return the board, and notes about how its project was found."""
     if caller.role is Role.NOBODY:
         return _empty_board("maestro help"), []
@@ -32,7 +34,7 @@ async def board(app: App, parsed: Parsed, *, invocation: Invocation, caller: Cal
         shown = _empty_board("maestro init (in a git checkout), or maestro project list", "maestro help")
         return msgspec.structs.replace(shown, **needs), []
     project = located.project
-    running = task_shapes.ListTasks(project=project, status=Status.IN_PROGRESS, limit=shown_max)
+    running = task_shapes.ListTasks(project=project, status=TaskStatus.IN_PROGRESS, limit=shown_max)
     ready = task_shapes.ReadyTasks(project=project, limit=shown_max)
     shown = Board(
         project=await app.call(projects.SHOW, projects.OneProject(project=project), caller=caller),
@@ -70,14 +72,16 @@ async def _troubled_sessions(app: App, project: str, caller: Caller) -> list[Ses
     return [session for session in found if newest is None or newest - session.status_at < timedelta(days=1)]
 
 
-async def _find_project(app: App, parsed: Parsed, invocation: Invocation, caller: Caller) -> place.Where | None:
-    if named := place.named_project(parsed, {}, invocation) or caller.project_id:
-        return place.Where(named)
+async def _find_project(
+    app: App, parsed: ParsedCommand, invocation: Invocation, caller: Caller
+) -> project_resolver.LocatedProject | None:
+    if named := project_resolver.named_project(parsed, {}, invocation) or caller.project_id:
+        return project_resolver.LocatedProject(named)
     try:
-        found = await place.locate(app, invocation.directory, caller)
+        found = await project_resolver.locate_project(app, invocation.directory, caller)
     except NotFound:
         return None
-    return place.Where(found.project.id, found.notes)
+    return project_resolver.LocatedProject(found.project.id, found.notes)
 
 
 def _with_steps(shown: Board) -> Board:
@@ -89,9 +93,9 @@ def _with_steps(shown: Board) -> Board:
         steps = ["maestro mail inbox"]
     elif shown.ready:
         steps = [f"maestro task start {shown.ready[0].ref}"]
-    elif counts.get(Status.IN_REVIEW):
+    elif counts.get(TaskStatus.IN_REVIEW):
         steps = ["maestro task list --status in_review"]
-    elif any(counts.get(status) for status in (Status.TODO, Status.BLOCKED)):
+    elif any(counts.get(status) for status in (TaskStatus.TODO, TaskStatus.BLOCKED)):
         steps = ["maestro task blocked"]
     else:
         steps = ['maestro task create "…"']

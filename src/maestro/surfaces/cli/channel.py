@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client has disconnected."""
 
 
@@ -27,43 +27,43 @@ class Channel(Protocol):
     columns: int
     color: bool
     stdin_tty: bool
-    can_go_on: bool  # whether the client runs on the server's machine and accepts a HandOver
+    accepts_hand_over: bool  # whether the client runs on the server's machine and accepts a HandOver
 
-    async def out(self, data: str | bytes) -> None:
+    async def write_out(self, data: str | bytes) -> None:
         """Write to the client's standard output. The data may stay buffered until `flush`."""
 
-    async def err(self, text: str) -> None:
+    async def write_err(self, text: str) -> None:
         """Write to the client's standard error. The text may stay buffered until `flush`."""
 
     async def flush(self) -> None:
         """Send the buffered data. Wait while the client is slow."""
 
-    async def stdin(self) -> bytes:
+    async def read_stdin(self) -> bytes:
         """Return all of the client's standard input."""
 
-    async def file(self, path: str) -> bytes:
+    async def read_file(self, path: str) -> bytes:
         """Return the content of a file that the client reads."""
 
-    async def open(self, path: str) -> str:
+    async def open_file(self, path: str) -> str:
         """Let the client open a file or folder; return its real path, as the client's system knows the open file."""
 
-    async def opened(self) -> bytes:
+    async def read_opened_file(self) -> bytes:
         """Return all of the file that `open` opened last."""
 
-    async def waiting(self, milliseconds: int) -> None:
+    async def announce_wait(self, milliseconds: int) -> None:
         """Tell the client that the command only waits from now on and may be repeated after a lost server."""
 
-    async def confirm(self) -> bool:
+    async def confirm_output(self) -> bool:
         """Return whether the client confirms the writing of all output up to now."""
 
 
-class Piped(Channel, Protocol):
+class PipedChannel(Channel, Protocol):
     """A client whose standard input is read piece by piece while the command runs."""
 
-    def pieces(self) -> AsyncIterator[bytes]:
+    def input_pieces(self) -> AsyncIterator[bytes]:
         """Yield the standard input as it arrives. An empty piece: the output before the last mark is written."""
 
-    async def mark(self) -> None:
+    async def mark_output(self) -> None:
         """Request an empty piece for the time when the client has written all output so far."""
 
 

@@ -13,27 +13,27 @@ import msgspec
 from maestro import __version__
 from maestro.core import errors
 from maestro.domain.callers import Caller, Callers
-from maestro.domain.messages import Step
+from maestro.domain.messages import ReceiptStep
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import mail, mail_shapes
 from maestro.operations.agents import AgentList
-from maestro.operations.app import App, Peer
+from maestro.operations.app import App, SocketPeer
 from maestro.operations.base import Effect, Operation
 from maestro.operations.registry import REGISTRY
 from maestro.operations.sessions import WaitedSessions
 from maestro.operations.task_shapes import WaitedTasks
 from maestro.operations.worktrees import MergedWorktree
-from maestro.surfaces.cli import bind, client_files, exit_codes, handing_over, own, place
-from maestro.surfaces.cli.attention import Attention
-from maestro.surfaces.cli.channel import Channel, Gone, HandOver, Piped
+from maestro.surfaces.cli import client_files, exit_codes, handover, local_commands, project_resolver, request_builder
+from maestro.surfaces.cli.ask_notice import AskNotices
+from maestro.surfaces.cli.builtin_commands import BuiltinCommands, TextAnswer
+from maestro.surfaces.cli.channel import Channel, ClientGone, HandOver, PipedChannel
 from maestro.surfaces.cli.frames import Invocation
 from maestro.surfaces.cli.grammar import PROJECT, Grammar
-from maestro.surfaces.cli.offers import Offers, Page
-from maestro.surfaces.cli.parse import Parsed, decode, parse, wants_help, wants_json
+from maestro.surfaces.cli.parse import ParsedCommand, decode_arguments, parse_command, wants_help, wants_json
 from maestro.surfaces.cli.render import answers
 from maestro.surfaces.cli.render.base import Rendered
-from maestro.surfaces.cli.render.style import View, finish, indented
-from maestro.surfaces.refusals import REFUSALS
+from maestro.surfaces.cli.render.style import View, finish_text, indent_text
+from maestro.surfaces.refusals import REFUSAL_LOG
 
 TOKEN = "MAESTRO_TOKEN"
 WAIT_LEFT = "MAESTRO_WAIT_LEFT"
@@ -41,8 +41,8 @@ WAIT_LEFT = "MAESTRO_WAIT_LEFT"
 log = logging.getLogger(__name__)
 
 
-Pipe = Callable[[Piped, Peer | None, Invocation], Awaitable[None]]
-Hook = Callable[[Channel, Peer | None, Invocation, list[str]], Awaitable[bool]]
+Pipe = Callable[[PipedChannel, SocketPeer | None, Invocation], Awaitable[None]]
+Hook = Callable[[Channel, SocketPeer | None, Invocation, list[str]], Awaitable[bool]]
 
 
 class CommandLine:
@@ -63,34 +63,36 @@ class CommandLine:
         self.hook = hook
         self.version = version
         self.grammar = Grammar(registry)
-        self.offers = Offers(app, self.grammar)
-        self.attention = Attention(app)
+        self.builtins = BuiltinCommands(app, self.grammar)
+        self.ask_notices = AskNotices(app)
 
-    async def run(self, invocation: Invocation, channel: Channel, *, peer: Peer | None) -> int | HandOver | None:
+    async def run_command(
+        self, invocation: Invocation, channel: Channel, *, peer: SocketPeer | None
+    ) -> int | HandOver | None:
         """Run one command. Return the exit code, a HandOver for the client, or None if the client must do all of it.
 
         This is the top-level handler of the command line: it turns every exception into an answer.
         """
         arguments: list[str] = []
         try:
-            arguments = decode(invocation.arguments)
+            arguments = decode_arguments(invocation.arguments)
             return await _Run(self, invocation, channel, peer).run(arguments)
         except errors.MaestroError as error:
-            REFUSALS.note(error)
+            REFUSAL_LOG.log_refusal(error)
             return await _write_error(error, channel, json=wants_json(arguments))
-        except Gone:
+        except ClientGone:
             raise
         except Exception as problem:  # a bug must not leave the client without an answer
-            if fault := REFUSALS.fault_of(problem):
+            if fault := REFUSAL_LOG.find_system_fault(problem):
                 return await _write_error(fault, channel, json=wants_json(arguments))
             log.exception("the command `%s` failed", " ".join(arguments[:3]))
             message = f"internal error ({type(problem).__name__})"
             bug = errors.MaestroError(message, hint="See the server's log for details.")
             return await _write_error(bug, channel, json=wants_json(arguments))
 
-    async def refuse(self, error: errors.MaestroError, invocation: Invocation, channel: Channel) -> int:
+    async def refuse_command(self, error: errors.MaestroError, invocation: Invocation, channel: Channel) -> int:
         """Answer a command with a refusal; return the exit code."""
-        REFUSALS.note(error)
+        REFUSAL_LOG.log_refusal(error)
         arguments = [argument.decode(errors="replace") for argument in invocation.arguments]
         return await _write_error(error, channel, json=wants_json(arguments))
 
@@ -98,13 +100,15 @@ class CommandLine:
 class _Run:
     """One running command."""
 
-    def __init__(self, commands: CommandLine, invocation: Invocation, channel: Channel, peer: Peer | None) -> None:
+    def __init__(
+        self, commands: CommandLine, invocation: Invocation, channel: Channel, peer: SocketPeer | None
+    ) -> None:
         self.app = commands.app
         self.grammar = commands.grammar
-        self.offers = commands.offers
+        self.offers = commands.builtins
         self.pipe = commands.pipe
         self.hook = commands.hook
-        self.attention = commands.attention
+        self.attention = commands.ask_notices
         self.invocation = invocation
         self.channel = channel
         self.peer = peer
@@ -112,33 +116,33 @@ class _Run:
         self.caller: Caller | None = None
 
     async def run(self, arguments: list[str]) -> int | HandOver | None:
-        if arguments and arguments[0] in own.LOCAL_WORDS and not wants_help(arguments):
+        if arguments and arguments[0] in local_commands.LOCAL_COMMANDS and not wants_help(arguments):
             await self._require_may_run(arguments[0])
             return None
-        if arguments[:1] == [own.PIPE] and self.pipe is not None:
+        if arguments[:1] == [local_commands.MCP_PIPE] and self.pipe is not None:
             # With a pipe handler every client comes over the socket, and the channel is a `Piped`.
-            await self.pipe(cast(Piped, self.channel), self.peer, self.invocation)
+            await self.pipe(cast(PipedChannel, self.channel), self.peer, self.invocation)
             return exit_codes.DONE
-        if arguments[:1] == [own.HOOK.words] and self.hook is not None and not wants_help(arguments):
+        if arguments[:1] == [local_commands.HOOK.words] and self.hook is not None and not wants_help(arguments):
             is_answered = await self.hook(self.channel, self.peer, self.invocation, arguments[1:])
             return exit_codes.DONE if is_answered else exit_codes.FAILED
-        parsed = parse(self.grammar, arguments)
+        parsed = parse_command(self.grammar, arguments)
         if parsed.help:
-            return await self._write_answer(self.offers.help(parsed.node, parsed.rest), parsed)
+            return await self._write_answer(self.offers.help_page(parsed.node, parsed.rest), parsed)
         spec = parsed.spec
         if spec.local:
-            raise errors.Invalid(f"`{spec.words}` must be the first argument.", hint=f"usage: {spec.usage}")
-        values = bind.Values(
+            raise errors.Invalid(f"`{spec.words}` must be the first argument.", hint=f"usage: {spec.usage_line}")
+        values = request_builder.ValueCollector(
             parsed, channel=self.channel, directory=self.invocation.directory, read_file=self._read_file
         )
-        found = await values.gather()
+        found = await values.collect_fields()
         if spec.operation is None:
-            return await self._answer_builtin(parsed, bind.request(spec, found))
+            return await self._answer_builtin(parsed, request_builder.build_request(spec, found))
         return await self._call_operation(spec.operation, parsed, found)
 
     async def _require_may_run(self, words: str) -> None:
         """Refuse a session a local command that only the person may run."""
-        found = next((command for command in own.ALL if command.words == words), None)
+        found = next((command for command in local_commands.BUILTIN_COMMANDS if command.words == words), None)
         if found is None or found.callers is not Callers.PERSON:
             return
         caller = await self._identify_caller()
@@ -148,17 +152,23 @@ class _Run:
                 hint="Ask the person to run the command: maestro ask create …",
             )
 
-    async def _call_operation(self, operation: Operation, parsed: Parsed, fields: dict[str, Any]) -> int | HandOver:
+    async def _call_operation(
+        self, operation: Operation, parsed: ParsedCommand, fields: dict[str, Any]
+    ) -> int | HandOver:
         """Call the operation of the command."""
         caller = await self._identify_caller()
         if parsed.spec.has_project:
-            located = await place.project_for(self.app, parsed, fields, invocation=self.invocation, caller=caller)
+            located = await project_resolver.find_project(
+                self.app, parsed, fields, invocation=self.invocation, caller=caller
+            )
             fields[PROJECT] = located.project
             await self._write_notes(located.notes)
-        request = bind.request(parsed.spec, fields)
-        if handing_over.wanted(operation, request, json=parsed.json):
-            asked = handing_over.Asked(operation, request, caller, key=bind.key(parsed.key), json=parsed.json)
-            handed = await handing_over.hand_over(self.app, asked, self.channel)
+        request = request_builder.build_request(parsed.spec, fields)
+        if handover.is_handed_over(operation, request, json=parsed.json):
+            asked = handover.HandOverRequest(
+                operation, request, caller, key=request_builder.check_idempotency_key(parsed.key), json=parsed.json
+            )
+            handed = await handover.hand_over(self.app, asked, self.channel)
             if handed is not None:
                 return handed
         if operation.effect is Effect.ACTION and "timeout" in request.__struct_fields__:
@@ -166,11 +176,13 @@ class _Run:
         if operation.effect is Effect.STREAM:
             items = self.app.stream(operation, request, caller=caller)
             last = await self._write_stream(items, request, parsed)
-            return _run_exit_code(last) if handing_over.follows_run(operation, request) else exit_codes.DONE
-        answer = await self.app.call(operation, request, caller=caller, key=bind.key(parsed.key))
+            return _run_exit_code(last) if handover.follows_run(operation, request) else exit_codes.DONE
+        answer = await self.app.call(
+            operation, request, caller=caller, key=request_builder.check_idempotency_key(parsed.key)
+        )
         code = await self._write_answer(answer, parsed)
         if self.peer is not None and self.channel.stderr_tty:
-            await self._write_notes(await self.attention.notes(caller))
+            await self._write_notes(await self.attention.new_ask_notes(caller))
         if receipt := getattr(answer, "receipt", ""):
             await self._confirm_mail(receipt, caller)
         return code
@@ -181,7 +193,7 @@ class _Run:
         remaining = self.invocation.environment.get(WAIT_LEFT, "")
         if remaining.isdecimal() and len(remaining) < 15:
             timeout = min(timeout, int(remaining))
-        await self.channel.waiting(timeout)
+        await self.channel.announce_wait(timeout)
         return msgspec.structs.replace(request, timeout=timeout)
 
     async def _confirm_mail(self, receipt: str, caller: Caller) -> None:
@@ -190,24 +202,26 @@ class _Run:
         If the client ends without a confirmation, the mail is only delivered. If the client had disconnected before
         the question, the mail is not confirmed at all.
         """
-        step: Step | None = Step.DELIVERED
+        step: ReceiptStep | None = ReceiptStep.DELIVERED
         try:
-            if await self.channel.confirm():
-                step = Step.READ
-        except Gone:
+            if await self.channel.confirm_output():
+                step = ReceiptStep.READ
+        except ClientGone:
             step = None
             raise
         finally:
             if step is not None:
-                request = mail_shapes.Confirm(receipt=receipt, step=step, via="command")
+                request = mail_shapes.ConfirmReceipt(receipt=receipt, step=step, via="command")
                 await asyncio.shield(self.app.call(mail.CONFIRM, request, caller=caller))
 
-    async def _answer_builtin(self, parsed: Parsed, request: msgspec.Struct) -> int:
+    async def _answer_builtin(self, parsed: ParsedCommand, request: msgspec.Struct) -> int:
         """Answer a built-in command."""
         if self.offers.needs_no_caller(request):
-            return await self._write_answer(self.offers.page(request), parsed)
+            return await self._write_answer(self.offers.answer_for_anyone(request), parsed)
         caller = await self._identify_caller()
-        answer, notes = await self.offers.answer(parsed, request, invocation=self.invocation, caller=caller)
+        answer, notes = await self.offers.answer_for_caller(
+            parsed, request, invocation=self.invocation, caller=caller
+        )
         await self._write_notes(notes)
         return await self._write_answer(answer, parsed)
 
@@ -220,25 +234,25 @@ class _Run:
         return self.caller
 
     async def _read_file(self, path: str) -> bytes:
-        return await client_files.read(self.app, self.channel, await self._identify_caller(), path)
+        return await client_files.read_client_file(self.app, self.channel, await self._identify_caller(), path)
 
-    async def _write_answer(self, answer: Any, parsed: Parsed) -> int:
+    async def _write_answer(self, answer: Any, parsed: ParsedCommand) -> int:
         if parsed.json:
-            data = answer.data if isinstance(answer, Page) else answer
-            await self.channel.out(answers.as_json(data, pretty=self.view.tty))
+            data = answer.data if isinstance(answer, TextAnswer) else answer
+            await self.channel.write_out(answers.encode_json(data, pretty=self.view.tty))
         else:
             await self._write_rendered(_render_answer(answer, self.view))
         return _exit_code_of(answer)
 
-    async def _write_stream(self, items: AsyncIterator[Any], request: msgspec.Struct, parsed: Parsed) -> Any:
+    async def _write_stream(self, items: AsyncIterator[Any], request: msgspec.Struct, parsed: ParsedCommand) -> Any:
         """Print each answer as it arrives. Return the last answer."""
         count, last = 0, None
         async with _closing_stream(items):
             async for item in items:
                 if parsed.json:
-                    await self.channel.out(answers.as_json(item))
+                    await self.channel.write_out(answers.encode_json(item))
                 else:
-                    await self._write_rendered(answers.render_next(last, item, self.view))
+                    await self._write_rendered(answers.render_next_answer(last, item, self.view))
                 await self.channel.flush()
                 count, last = count + 1, item
         if not parsed.json:
@@ -248,16 +262,16 @@ class _Run:
     async def _write_rendered(self, rendered: Rendered) -> None:
         out = rendered.out
         if out:
-            await self.channel.out(out if isinstance(out, bytes) else finish(out, color=self.view.color))
+            await self.channel.write_out(out if isinstance(out, bytes) else finish_text(out, color=self.view.color))
         await self._write_notes(rendered.notes)
 
     async def _write_notes(self, notes: list[str]) -> None:
         for note in notes:
-            await self.channel.err(finish(f"{note}\n"))
+            await self.channel.write_err(finish_text(f"{note}\n"))
 
 
 def _render_answer(answer: Any, view: View) -> Rendered:
-    return Rendered(answer.text) if isinstance(answer, Page) else answers.render(answer, view)
+    return Rendered(answer.text) if isinstance(answer, TextAnswer) else answers.render_answer(answer, view)
 
 
 def _exit_code_of(answer: Any) -> int:
@@ -265,7 +279,7 @@ def _exit_code_of(answer: Any) -> int:
     if isinstance(answer, WaitedTasks | WaitedSessions | AgentList) and not answer.reached:
         return exit_codes.FAILED
     if isinstance(answer, MergedWorktree) and answer.commit is None:
-        return exit_codes.of_error(errors.Conflict)
+        return exit_codes.exit_code_of(errors.Conflict)
     return exit_codes.DONE
 
 
@@ -290,10 +304,10 @@ def _closing_stream(items: AsyncIterator[Any]) -> contextlib.AbstractAsyncContex
 async def _write_error(error: errors.MaestroError, channel: Channel, *, json: bool) -> int:
     """Write the error to standard error. Return the exit code."""
     if json:
-        text = answers.as_json(error.as_dict(), pretty=channel.stderr_tty).decode()
+        text = answers.encode_json(error.as_dict(), pretty=channel.stderr_tty).decode()
     else:
-        message = indented(error.message).strip()
-        hint = f"{indented(error.hint)}\n" if error.hint else ""
-        text = finish(f"maestro: {message}\n{hint}")
-    await channel.err(text)
-    return exit_codes.of_error(type(error))
+        message = indent_text(error.message).strip()
+        hint = f"{indent_text(error.hint)}\n" if error.hint else ""
+        text = finish_text(f"maestro: {message}\n{hint}")
+    await channel.write_err(text)
+    return exit_codes.exit_code_of(type(error))

@@ -14,7 +14,7 @@ import msgspec
 
 from maestro.core import errors, limits
 from maestro.surfaces.cli import exit_codes, frames, peers
-from maestro.surfaces.cli.channel import Gone, HandOver, wants_color
+from maestro.surfaces.cli.channel import ClientGone, HandOver, wants_color
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.render import style
 from maestro.system import memory
@@ -27,7 +27,7 @@ answers_max = 16
 log = logging.getLogger(__name__)
 
 
-async def handle(
+async def serve_connection(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     commands: CommandLine,
@@ -37,29 +37,29 @@ async def handle(
     """Serve a connection from the first frame to the last. With a `refusal`, only answer with the refusal."""
     try:
         async with asyncio.timeout(first_frame_seconds_max):
-            kind, payload = await frames.read(reader)
+            kind, payload = await frames.read_frame(reader)
         if kind != frames.REQUEST:
-            raise frames.Garbled(f"a first frame of kind {kind!r}")
-        connection = Connection(reader, writer, frames.invocation(payload))
-        await connection.serve(commands, refusal)
+            raise frames.ProtocolViolation(f"a first frame of kind {kind!r}")
+        connection = ClientConnection(reader, writer, frames.decode_invocation(payload))
+        await connection.serve_command(commands, refusal)
         writer.close()
-    except (frames.Garbled, TimeoutError) as problem:
+    except (frames.ProtocolViolation, TimeoutError) as problem:
         log.debug("closed a connection without an answer: %s", problem)
-    except (Gone, asyncio.IncompleteReadError, OSError):
+    except (ClientGone, asyncio.IncompleteReadError, OSError):
         pass  # the client has disconnected: no answer can reach it
     finally:
         if not writer.is_closing():
             writer.transport.abort()
 
 
-class Connection:
+class ClientConnection:
     """The client of one command, as a Channel."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, invocation: frames.Invocation
     ) -> None:
         self.invocation = invocation
-        self.can_go_on = invocation.protocol == frames.PROTOCOL
+        self.accepts_hand_over = invocation.protocol == frames.PROTOCOL
         self.stdin_tty = invocation.stdin_tty
         self.stdout_tty = invocation.stdout_tty
         self.stderr_tty = invocation.stderr_tty
@@ -75,16 +75,16 @@ class Connection:
         self._is_input_refused = False
         self._opened_path = ""
 
-    async def serve(self, commands: CommandLine, refusal: errors.MaestroError | None = None) -> None:
+    async def serve_command(self, commands: CommandLine, refusal: errors.MaestroError | None = None) -> None:
         """Run the command, unless the client disconnects first."""
         if self._has_other_protocol():
             return await self._refuse_protocol(commands.version)
         if refusal is not None and not self._is_down():
-            return await self._send_end(await commands.refuse(refusal, self.invocation, self))
+            return await self._send_end(await commands.refuse_command(refusal, self.invocation, self))
         if self.stderr_tty and self.invocation.version != commands.version:
-            await self.err(_version_note(self.invocation.version, commands.version))
-        peer = peers.peer_of(self._writer.get_extra_info("socket"))
-        work = asyncio.create_task(commands.run(self.invocation, self, peer=peer))
+            await self.write_err(_version_note(self.invocation.version, commands.version))
+        peer = peers.find_peer(self._writer.get_extra_info("socket"))
+        work = asyncio.create_task(commands.run_command(self.invocation, self, peer=peer))
         watch = asyncio.create_task(self._watch_client())
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -99,12 +99,12 @@ class Connection:
             watch.cancel()
             await asyncio.gather(work, watch, return_exceptions=True)
 
-    async def out(self, data: str | bytes) -> None:
+    async def write_out(self, data: str | bytes) -> None:
         raw = data.encode(errors="backslashreplace") if isinstance(data, str) else data
-        await self._buffer_frames(frames.pack_all(frames.OUT, raw))
+        await self._buffer_frames(frames.pack_frames(frames.OUT, raw))
 
-    async def err(self, text: str) -> None:
-        await self._buffer_frames(frames.pack_all(frames.ERR, text.encode(errors="backslashreplace")))
+    async def write_err(self, text: str) -> None:
+        await self._buffer_frames(frames.pack_frames(frames.ERR, text.encode(errors="backslashreplace")))
 
     async def flush(self) -> None:
         if self._pending:
@@ -113,15 +113,15 @@ class Connection:
         try:
             await self._writer.drain()
         except OSError as error:
-            raise Gone from error
+            raise ClientGone from error
 
-    async def stdin(self) -> bytes:
+    async def read_stdin(self) -> bytes:
         return await self._read_input(frames.STDIN, b"", bytes_max=limits.stdin_bytes_max, name="Standard input")
 
-    async def file(self, path: str) -> bytes:
+    async def read_file(self, path: str) -> bytes:
         return await self._read_input(frames.FILE, path.encode(), bytes_max=limits.document_bytes_max, name=path)
 
-    async def open(self, path: str) -> str:
+    async def open_file(self, path: str) -> str:
         name = await self._read_input(frames.OPEN, path.encode(), bytes_max=limits.frame_bytes_max, name=path)
         self._opened_path = path
         try:
@@ -129,12 +129,12 @@ class Connection:
         except UnicodeDecodeError:
             raise errors.Invalid(f"The real path of {path} is not valid UTF-8.") from None
 
-    async def opened(self) -> bytes:
+    async def read_opened_file(self) -> bytes:
         return await self._read_input(frames.FILE, b"", bytes_max=limits.document_bytes_max, name=self._opened_path)
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    async def input_pieces(self) -> AsyncIterator[bytes]:
         self._is_asking = True
-        await self._buffer_frames(frames.pack(frames.STDIN))
+        await self._buffer_frames(frames.pack_frame(frames.STDIN))
         await self.flush()
         while True:
             kind, piece = await self._client_answers.get()
@@ -145,14 +145,14 @@ class Connection:
             else:
                 return
 
-    async def mark(self) -> None:
-        await self._buffer_frames(frames.pack(frames.CONFIRM))
+    async def mark_output(self) -> None:
+        await self._buffer_frames(frames.pack_frame(frames.CONFIRM))
 
-    async def waiting(self, milliseconds: int) -> None:
-        await self._buffer_frames(frames.pack(frames.WAITING, b"%d" % milliseconds))
+    async def announce_wait(self, milliseconds: int) -> None:
+        await self._buffer_frames(frames.pack_frame(frames.WAITING, b"%d" % milliseconds))
         await self.flush()
 
-    async def confirm(self) -> bool:
+    async def confirm_output(self) -> bool:
         kind, _ = await self._ask_client(frames.CONFIRM)
         self._is_asking = False
         return kind == frames.CONFIRMED
@@ -173,7 +173,7 @@ class Connection:
             kind, piece = await self._client_answers.get()
         self._is_asking = False
         if size > limits.large_body_bytes:
-            memory.give_back_soon()
+            memory.give_memory_back_soon()
         if kind != frames.DATA:
             raise errors.Invalid(piece.decode(errors="replace") or f"{name} cannot be read.")
         return b"".join(pieces)
@@ -181,20 +181,20 @@ class Connection:
     async def _ask_client(self, kind: bytes, payload: bytes = b"") -> tuple[bytes, bytes]:
         """Ask the client a question, and wait for the first frame of its answer."""
         self._is_asking = True
-        await self._buffer_frames(frames.pack(kind, payload))
+        await self._buffer_frames(frames.pack_frame(kind, payload))
         await self.flush()
         return await self._client_answers.get()
 
     async def _watch_client(self) -> None:
         """Read the client's frames until the client disconnects."""
         while True:
-            kind, payload = await frames.read(self._reader)
+            kind, payload = await frames.read_frame(self._reader)
             if kind not in (frames.DATA, frames.NEGATIVE, frames.CONFIRMED):
-                raise frames.Garbled(f"a frame of kind {kind!r}")
+                raise frames.ProtocolViolation(f"a frame of kind {kind!r}")
             if self._is_input_refused:
                 continue
             if not self._is_asking:
-                raise frames.Garbled("an answer without a question")
+                raise frames.ProtocolViolation("an answer without a question")
             await self._client_answers.put((kind, payload))
 
     @property
@@ -227,8 +227,11 @@ class Connection:
         return self.invocation.arguments[:1] == [b"down"]
 
     async def _refuse_protocol(self, version: str) -> None:
-        version_of_client, protocol = style.line(self.invocation.version), style.line(self.invocation.protocol)
-        await self.err(
+        version_of_client, protocol = (
+            style.safe_line(self.invocation.version),
+            style.safe_line(self.invocation.protocol),
+        )
+        await self.write_err(
             f"maestro: this client ({version_of_client}) speaks {protocol}, "
             f"the server ({version}) speaks {frames.PROTOCOL}\n"
             "  `maestro down` stops the server; the next command starts the installed version.\n"
@@ -238,10 +241,10 @@ class Connection:
 
 def _last_frame(result: int | HandOver | None) -> bytes:
     if isinstance(result, int):
-        return frames.pack(frames.EXIT, b"%d" % result)
-    return frames.pack(frames.LOCAL, msgspec.json.encode({"do": result.do, **result.facts}) if result else b"")
+        return frames.pack_frame(frames.EXIT, b"%d" % result)
+    return frames.pack_frame(frames.LOCAL, msgspec.json.encode({"do": result.do, **result.facts}) if result else b"")
 
 
 def _version_note(client: str, server: str) -> str:
-    client = style.line(client)
+    client = style.safe_line(client)
     return f"maestro: client {client}, server {server}; after `maestro down` the next command starts the new server\n"

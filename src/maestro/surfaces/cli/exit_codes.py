@@ -33,6 +33,6 @@ MEANINGS = {
 }
 
 
-def of_error(kind: type[errors.MaestroError]) -> int:
+def exit_code_of(kind: type[errors.MaestroError]) -> int:
     """Return the exit code of an error class: its own code, or the code of its nearest base class."""
     return next(_OF_ERRORS[above] for above in kind.__mro__ if above in _OF_ERRORS)

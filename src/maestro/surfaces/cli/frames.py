@@ -26,7 +26,7 @@ _HEAD = struct.Struct(">cI")
 _HEAD_FIELDS = 6
 
 
-class Garbled(Exception):
+class ProtocolViolation(Exception):
     """The other end violates the protocol."""
 
 
@@ -46,33 +46,33 @@ class Invocation:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def pack(kind: bytes, payload: bytes = b"") -> bytes:
+def pack_frame(kind: bytes, payload: bytes = b"") -> bytes:
     """Return one frame."""
     return _HEAD.pack(kind, len(payload)) + payload
 
 
-def pack_all(kind: bytes, data: bytes) -> bytes:
+def pack_frames(kind: bytes, data: bytes) -> bytes:
     """Return as many frames as `data` needs."""
     size_max = limits.frame_bytes_max
     if len(data) <= size_max:
-        return pack(kind, data)
-    return b"".join(pack(kind, data[at : at + size_max]) for at in range(0, len(data), size_max))
+        return pack_frame(kind, data)
+    return b"".join(pack_frame(kind, data[at : at + size_max]) for at in range(0, len(data), size_max))
 
 
-async def read(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     """Return the kind and payload of the next frame. Raise asyncio.IncompleteReadError after a disconnect."""
     kind, size = _HEAD.unpack(await reader.readexactly(_HEAD.size))
     if size > limits.frame_bytes_max:
-        raise Garbled(f"a frame of {size} bytes")
+        raise ProtocolViolation(f"a frame of {size} bytes")
     return kind, await reader.readexactly(size) if size else b""
 
 
-def invocation(payload: bytes) -> Invocation:
+def decode_invocation(payload: bytes) -> Invocation:
     """Decode the payload of a request frame. Raise Garbled if the payload is not a request."""
     head, separator, rest = payload.partition(b"\0\0")
     fields = head.split(b"\0")
     if not separator or len(fields) < _HEAD_FIELDS or not fields[0].startswith(b"maestro/"):
-        raise Garbled("a payload that is not a request")
+        raise ProtocolViolation("a payload that is not a request")
     protocol, client, version, terminals, columns, directory = fields[:_HEAD_FIELDS]
     tty = [mark == ord("1") for mark in terminals.ljust(3, b"0")]
     return Invocation(

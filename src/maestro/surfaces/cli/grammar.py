@@ -11,13 +11,13 @@ import msgspec
 
 from maestro.domain.callers import Callers
 from maestro.operations.base import Operation
-from maestro.surfaces.cli import own
-from maestro.surfaces.cli.parameters import Kind, Parameter, parameters
+from maestro.surfaces.cli import local_commands
+from maestro.surfaces.cli.parameters import Parameter, ValueKind, parameters_of
 
 PROGRAM = "maestro"
 PROJECT = "project"
 # The flags of every command: name, placeholder of the value ("" without a value), description.
-EVERYWHERE = {
+COMMON_FLAGS = {
     "json": ("", "Answer in JSON."),
     "project": ("NAME", "The project by name, key or id. The default is the project of the directory."),
     "idempotency-key": (
@@ -30,7 +30,7 @@ EVERYWHERE = {
 _HERE = ("path", "directory")
 
 
-class Gives(enum.Enum):
+class FlagEffect(enum.Enum):
     """The effect of a flag on its parameter."""
 
     VALUE = "value"
@@ -45,15 +45,15 @@ class Flag:
 
     name: str
     parameter: Parameter
-    gives: Gives
+    effect: FlagEffect
 
     @property
     def takes_value(self) -> bool:
-        return self.gives in (Gives.VALUE, Gives.FILE)
+        return self.effect in (FlagEffect.VALUE, FlagEffect.FILE)
 
 
 @dataclass(frozen=True, eq=False)
-class Spec:
+class CommandSpec:
     """One command."""
 
     words: str
@@ -63,7 +63,7 @@ class Spec:
     positionals: tuple[Parameter, ...]
     flags: Mapping[str, Flag]
     has_project: bool
-    here: tuple[Parameter, ...]  # fields that the client's directory fills
+    directory_fields: tuple[Parameter, ...]  # fields that the client's directory fills
     aliases: tuple[str, ...] = ()
     rest: Parameter | None = None  # takes all arguments after `--`
     examples: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Spec:
     local: bool = False
 
     @cached_property
-    def usage(self) -> str:
+    def usage_line(self) -> str:
         """Return the usage line of the command."""
         parts = [PROGRAM, self.words, *map(_argument_usage, self.positionals), *map(_option_usage, self.options)]
         if self.rest is not None:
@@ -85,22 +85,22 @@ class Spec:
         firsts = [
             flag
             for flag in self.flags.values()
-            if flag.gives in (Gives.VALUE, Gives.ON) and flag.name != flag.parameter.also
+            if flag.effect in (FlagEffect.VALUE, FlagEffect.ON) and flag.name != flag.parameter.other_flag
         ]
         return tuple(sorted(firsts, key=lambda flag: not flag.parameter.required))
 
 
 @dataclass(eq=False)
-class Node:
+class CommandNode:
     """A node in the tree of command words: a group, a command, or both."""
 
     words: str = ""
-    spec: Spec | None = None
-    children: dict[str, Node] = field(default_factory=dict)
+    spec: CommandSpec | None = None
+    children: dict[str, CommandNode] = field(default_factory=dict)
 
-    def offered(self) -> Iterator[Spec]:
+    def visible_specs(self) -> Iterator[CommandSpec]:
         """Yield the visible commands at and below this node, each once, in the order of declaration."""
-        found: dict[int, Spec] = {}
+        found: dict[int, CommandSpec] = {}
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -114,17 +114,17 @@ class Grammar:
     """All commands, by their words."""
 
     def __init__(self, registry: Mapping[str, Operation]) -> None:
-        self.root = Node()
-        self.specs: list[Spec] = []
+        self.root = CommandNode()
+        self.specs: list[CommandSpec] = []
         for operation in registry.values():
             if operation.command is not None:
                 self._add_spec(_spec_of_operation(operation))
-        for command in own.ALL:
+        for command in local_commands.BUILTIN_COMMANDS:
             self._add_spec(_spec_of_builtin(command))
         # Before the command is known, a flag takes a value if it takes a value in any command.
-        self.valued = {name for spec in self.specs for name, flag in spec.flags.items() if flag.takes_value}
+        self.flags_with_value = {name for spec in self.specs for name, flag in spec.flags.items() if flag.takes_value}
 
-    def find(self, words: list[str]) -> tuple[Node, list[str]]:
+    def find_node(self, words: list[str]) -> tuple[CommandNode, list[str]]:
         """Return the deepest node on the path of the words, and the remaining words."""
         node = self.root
         for index, word in enumerate(words):
@@ -133,43 +133,43 @@ class Grammar:
             node = node.children[word]
         return node, []
 
-    def _add_spec(self, spec: Spec) -> None:
+    def _add_spec(self, spec: CommandSpec) -> None:
         self.specs.append(spec)
         for words in (spec.words, *spec.aliases):
             node = self.root
             for word in words.split():
                 below = f"{node.words} {word}".strip()
-                node = node.children.setdefault(word, Node(below))
+                node = node.children.setdefault(word, CommandNode(below))
             assert node.spec is None, f"two commands are called `{words}`"
             node.spec = spec
 
 
-def _spec_of_operation(operation: Operation) -> Spec:
+def _spec_of_operation(operation: Operation) -> CommandSpec:
     command = operation.command
     assert command is not None
-    fields = parameters(operation.request)
+    fields = parameters_of(operation.request)
     arguments = tuple(fields[name] for name in command.positional)
-    rest = fields.keys() - {*command.positional, *command.hidden, command.rest, PROJECT}
-    return Spec(
-        words=command.words,
+    rest = fields.keys() - {*command.positional, *command.hidden, command.rest_field, PROJECT}
+    return CommandSpec(
+        words=command.command_path,
         request=operation.request,
         summary=operation.summary,
         callers=operation.callers,
         positionals=arguments,
         flags=_flags_by_name(arguments, [found for found in fields.values() if found.field in rest]),
         has_project=PROJECT in fields,
-        here=tuple(fields[name] for name in command.hidden if name in _HERE),
+        directory_fields=tuple(fields[name] for name in command.hidden if name in _HERE),
         aliases=command.aliases,
-        rest=fields[command.rest] if command.rest else None,
+        rest=fields[command.rest_field] if command.rest_field else None,
         examples=operation.examples,
         operation=operation,
     )
 
 
-def _spec_of_builtin(command: own.Own) -> Spec:
-    fields = parameters(command.request)
+def _spec_of_builtin(command: local_commands.BuiltinCommand) -> CommandSpec:
+    fields = parameters_of(command.request)
     arguments = tuple(fields[name] for name in command.positional)
-    return Spec(
+    return CommandSpec(
         words=command.words,
         request=command.request,
         summary=command.summary,
@@ -179,7 +179,7 @@ def _spec_of_builtin(command: own.Own) -> Spec:
             arguments, [found for found in fields.values() if found.field not in command.positional]
         ),
         has_project=False,
-        here=(),
+        directory_fields=(),
         examples=command.examples,
         hidden=command.hidden,
         local=command.local,
@@ -189,39 +189,41 @@ def _spec_of_builtin(command: own.Own) -> Spec:
 def _flags_by_name(arguments: tuple[Parameter, ...], options: list[Parameter]) -> dict[str, Flag]:
     """Return every spelling of every flag. Long text also has a `-file` flag, even as an argument."""
     flags = [flag for parameter in options for flag in _flag_spellings(parameter)]
-    flags += [_file_flag(parameter) for parameter in arguments if parameter.long]
+    flags += [_file_flag(parameter) for parameter in arguments if parameter.is_long_text]
     by_name = {flag.name: flag for flag in flags}
     assert len(by_name) == len(flags), f"two flags are spelt alike: {[flag.name for flag in flags]}"
-    assert not by_name.keys() & EVERYWHERE.keys(), f"a flag has the name of a common flag: {list(EVERYWHERE)}"
+    assert not by_name.keys() & COMMON_FLAGS.keys(), f"a flag has the name of a common flag: {list(COMMON_FLAGS)}"
     return by_name
 
 
 def _flag_spellings(parameter: Parameter) -> Iterator[Flag]:
-    switch = parameter.kind is Kind.SWITCH
-    yield Flag(parameter.flag, parameter, Gives.ON if switch else Gives.VALUE)
-    if parameter.also:
-        yield Flag(parameter.also, parameter, Gives.VALUE)
+    switch = parameter.kind is ValueKind.SWITCH
+    yield Flag(parameter.flag, parameter, FlagEffect.ON if switch else FlagEffect.VALUE)
+    if parameter.other_flag:
+        yield Flag(parameter.other_flag, parameter, FlagEffect.VALUE)
     if switch and parameter.nullable:
-        yield Flag(f"no-{parameter.flag}", parameter, Gives.OFF)
-    if parameter.long:
+        yield Flag(f"no-{parameter.flag}", parameter, FlagEffect.OFF)
+    if parameter.is_long_text:
         yield _file_flag(parameter)
 
 
 def _file_flag(parameter: Parameter) -> Flag:
-    return Flag(f"{parameter.flag}-file", parameter, Gives.FILE)
+    return Flag(f"{parameter.flag}-file", parameter, FlagEffect.FILE)
 
 
 def _argument_usage(parameter: Parameter) -> str:
-    label = parameter.placeholder + ("…" if parameter.many else "")
+    label = parameter.placeholder + ("…" if parameter.is_list else "")
     needed = parameter.required and parameter.field != PROJECT
     return label if needed else f"[{label}]"
 
 
 def _option_usage(flag: Flag) -> str:
     parameter = flag.parameter
-    value = f" [{parameter.placeholder}]" if parameter.bare is not None else f" {parameter.placeholder}"
+    value = (
+        f" [{parameter.placeholder}]" if parameter.value_without_argument is not None else f" {parameter.placeholder}"
+    )
     text = f"--{flag.name}" + (value if flag.takes_value else "")
-    if parameter.kind is Kind.SWITCH and parameter.nullable:
+    if parameter.kind is ValueKind.SWITCH and parameter.nullable:
         text = f"--[no-]{flag.name}"
     text = text if parameter.required else f"[{text}]"
-    return text + ("…" if parameter.many and not parameter.splits else "")
+    return text + ("…" if parameter.is_list and not parameter.is_comma_separated else "")

@@ -15,7 +15,7 @@ from maestro.domain import members, sessions
 
 # Old names of values, accepted in place of the new names.
 ALIASES: dict[type[enum.Enum], Mapping[str, enum.Enum]] = {
-    sessions.Mode: sessions.MODE_ALIASES,
+    sessions.SessionMode: sessions.MODE_ALIASES,
     members.Tool: members.TOOL_ALIASES,
     members.Permission: members.PERMISSION_ALIASES,
 }
@@ -23,7 +23,7 @@ ALIASES: dict[type[enum.Enum], Mapping[str, enum.Enum]] = {
 choices_in_label_max = 4
 
 
-class Kind(enum.Enum):
+class ValueKind(enum.Enum):
     """The syntax of a value."""
 
     TEXT = "text"
@@ -42,26 +42,26 @@ class Parameter:
     field: str
     flag: str  # without the dashes
     label: str
-    kind: Kind
+    kind: ValueKind
     description: str
     required: bool
     default: Any
     nullable: bool = False
-    many: bool = False
-    splits: bool = False  # a list that commas separate
-    long: bool = False  # the value may come from a file or standard input
+    is_list: bool = False
+    is_comma_separated: bool = False  # a list that commas separate
+    is_long_text: bool = False  # the value may come from a file or standard input
     name_field: str = ""  # the field that receives the file's name
     choices: tuple[str, ...] = ()
-    or_none: bool = False  # '' clears the choice
+    is_clearable: bool = False  # '' clears the choice
     aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     complete: str = ""
-    also: str = ""  # another spelling of the flag
-    bare: str | None = None  # the value of the flag when it is written without a value
+    other_flag: str = ""  # another spelling of the flag
+    value_without_argument: str | None = None  # the value of the flag when it is written without a value
 
     @property
     def placeholder(self) -> str:
         """Return the placeholder of the value in a usage line."""
-        if self.choices and len(self.choices) <= choices_in_label_max and not self.many:
+        if self.choices and len(self.choices) <= choices_in_label_max and not self.is_list:
             return "|".join(self.choices)
         return self.label
 
@@ -76,7 +76,7 @@ class _BareType:
     extra: dict[str, Any]
 
 
-def parameters(request: type[msgspec.Struct]) -> dict[str, Parameter]:
+def parameters_of(request: type[msgspec.Struct]) -> dict[str, Parameter]:
     """Return the fields of a request by name: its own fields first, inherited fields last."""
     struct = inspect.type_info(request)
     assert isinstance(struct, inspect.StructType), f"{request} is not a Struct"
@@ -105,16 +105,16 @@ def _build_parameter(declared: inspect.Field) -> Parameter:
         required=declared.required,
         default=_default_value(declared),
         nullable=bare.nullable,
-        many=is_list,
-        splits=is_list and not extra.get("repeat"),
-        long=bool(extra.get("text")),
+        is_list=is_list,
+        is_comma_separated=is_list and not extra.get("repeat"),
+        is_long_text=bool(extra.get("text")),
         name_field=extra.get("file", ""),
         choices=tuple(str(member.value) for member in values) if values else (),
-        or_none="choices" in extra,
+        is_clearable="choices" in extra,
         aliases={old: str(new.value) for old, new in ALIASES.get(values, {}).items()} if values else {},
         complete=extra.get("complete", ""),
-        also=extra.get("also", ""),
-        bare=extra.get("bare"),
+        other_flag=extra.get("also", ""),
+        value_without_argument=extra.get("bare"),
     )
 
 
@@ -133,20 +133,25 @@ def _unwrap_type(declared: inspect.Type) -> _BareType:
             return _BareType(declared, nullable, schema, extra)
 
 
-def _value_kind(declared: inspect.Type, extra: dict[str, Any]) -> Kind:
-    kinds = {"duration": Kind.DURATION, "file": Kind.FILE, "path": Kind.PATH, "choices": Kind.CHOICE}
+def _value_kind(declared: inspect.Type, extra: dict[str, Any]) -> ValueKind:
+    kinds = {
+        "duration": ValueKind.DURATION,
+        "file": ValueKind.FILE,
+        "path": ValueKind.PATH,
+        "choices": ValueKind.CHOICE,
+    }
     for name, kind in kinds.items():
         if extra.get(name):
             return kind
     match declared:
         case inspect.BoolType():
-            return Kind.SWITCH
+            return ValueKind.SWITCH
         case inspect.IntType():
-            return Kind.NUMBER
+            return ValueKind.NUMBER
         case inspect.EnumType():
-            return Kind.CHOICE
+            return ValueKind.CHOICE
         case inspect.StrType():
-            return Kind.TEXT
+            return ValueKind.TEXT
     raise TypeError(f"the command line cannot read a {type(declared).__name__}")
 
 

@@ -8,7 +8,7 @@ from maestro.domain.callers import Callers
 from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.cli import exit_codes, help
-from maestro.surfaces.cli.grammar import EVERYWHERE, PROGRAM, Grammar, Spec
+from maestro.surfaces.cli.grammar import COMMON_FLAGS, PROGRAM, CommandSpec, Grammar
 
 _ROLES = {
     Callers.PERSON: "the person",
@@ -30,16 +30,16 @@ Data goes to standard output, notes and errors to standard error; with `--json` 
 """
 
 
-def reference(registry: Mapping[str, Operation] = REGISTRY) -> str:
+def command_reference(registry: Mapping[str, Operation] = REGISTRY) -> str:
     """Return the whole page. The same registry always gives the same text."""
     parts = [_OPENING, _common_flags(), _exit_codes()]
-    for heading, specs in help.grouped(Grammar(registry).root.offered()).items():
+    for heading, specs in help.group_by_heading(Grammar(registry).root.visible_specs()).items():
         parts.append(f"## {heading}\n")
         parts += map(_command_section, specs)
     return "\n".join(parts)
 
 
-def callers(allowed: Callers) -> str:
+def callers_text(allowed: Callers) -> str:
     """Return the permitted callers as text."""
     if Callers.ANYONE in allowed:
         return "anyone"
@@ -50,7 +50,7 @@ def callers(allowed: Callers) -> str:
 
 def _common_flags() -> str:
     rows = [
-        [f"`--{name} {value}`".replace(" `", "`"), description] for name, (value, description) in EVERYWHERE.items()
+        [f"`--{name} {value}`".replace(" `", "`"), description] for name, (value, description) in COMMON_FLAGS.items()
     ]
     return _markdown_table(["flag of every command", ""], rows)
 
@@ -60,10 +60,10 @@ def _exit_codes() -> str:
     return _markdown_table(["exit code", ""], rows)
 
 
-def _command_section(spec: Spec) -> str:
-    parts = [f"### {f'{PROGRAM} {spec.words}'.strip()}\n", f"{spec.summary}\n", f"```\n{spec.usage}\n```\n"]
-    rows = [[f"`{argument.placeholder}`", help.explained(argument)] for argument in spec.positionals]
-    rows += [[f"`{help.spelling(flag)}`", help.flag_explained(flag)] for flag in spec.flags.values()]
+def _command_section(spec: CommandSpec) -> str:
+    parts = [f"### {f'{PROGRAM} {spec.words}'.strip()}\n", f"{spec.summary}\n", f"```\n{spec.usage_line}\n```\n"]
+    rows = [[f"`{argument.placeholder}`", help.explain_parameter(argument)] for argument in spec.positionals]
+    rows += [[f"`{help.flag_spelling(flag)}`", help.explain_flag(flag)] for flag in spec.flags.values()]
     if rows:
         parts.append(_markdown_table(["argument or flag", ""], rows))
     if spec.examples:
@@ -72,10 +72,10 @@ def _command_section(spec: Spec) -> str:
     return "\n".join(parts)
 
 
-def _command_facts(spec: Spec) -> Iterable[str]:
+def _command_facts(spec: CommandSpec) -> Iterable[str]:
     if spec.aliases:
         yield "- Also: " + ", ".join(f"`{PROGRAM} {words}`" for words in spec.aliases)
-    yield f"- Who may call: {callers(spec.callers)}"
+    yield f"- Who may call: {callers_text(spec.callers)}"
     if spec.local:
         yield "- Runs in the client, without the server"
     operation = spec.operation
@@ -83,7 +83,7 @@ def _command_facts(spec: Spec) -> Iterable[str]:
         return
     yield f"- HTTP: `{operation.http.verb} {operation.http.path}` (operation `{operation.name}`)"
     if operation.errors:
-        codes = (f"`{kind.code}` (exit {exit_codes.of_error(kind)})" for kind in operation.errors)
+        codes = (f"`{kind.code}` (exit {exit_codes.exit_code_of(kind)})" for kind in operation.errors)
         yield f"- Errors: {', '.join(codes)}"
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from maestro.surfaces.cli.completion import (
     FILES,
     Candidate,
-    Slot,
+    ValueSlot,
     argument_at,
     flags_at,
-    places,
+    next_words_at,
     values_at,
-    words_after,
+    visible_nodes,
 )
-from maestro.surfaces.cli.grammar import Grammar, Node
-from maestro.surfaces.cli.own import Shell
+from maestro.surfaces.cli.grammar import CommandNode, Grammar
+from maestro.surfaces.cli.local_commands import Shell
 
 _BASH = """\
 # bash completion for maestro: eval "$(maestro completion bash)"
@@ -110,7 +110,7 @@ complete -c maestro -f
 """
 
 
-def script(shell: Shell, grammar: Grammar) -> str:
+def completion_script(shell: Shell, grammar: Grammar) -> str:
     """Return the completion script for a shell."""
     match shell:
         case Shell.BASH:
@@ -127,11 +127,11 @@ def _fill_template(
     *,
     describe: Callable[[list[Candidate]], str],
     offer: Callable[[list[Candidate]], str],
-    fill: Callable[[Slot], str],
+    fill: Callable[[ValueSlot], str],
 ) -> str:
     """Fill a template for bash or zsh. The two shells need the same cases, but other commands in each case."""
     values, flags, words = [], [], []
-    for node in places(grammar):
+    for node in visible_nodes(grammar):
         at = _quote_text(node.words)
         for flag, slot in values_at(node).items():
             values.append(f"        {_quote_text(f'{node.words}|{flag}')}) {fill(slot)}; return ;;")
@@ -145,14 +145,16 @@ def _fill_template(
     )
 
 
-def _offer_words(node: Node, offer: Callable[[list[Candidate]], str], fill: Callable[[Slot], str]) -> Iterable[str]:
+def _offer_words(
+    node: CommandNode, offer: Callable[[list[Candidate]], str], fill: Callable[[ValueSlot], str]
+) -> Iterable[str]:
     """Yield the shell commands that offer the next words and values at a node, without flags."""
     argument = argument_at(node)
-    offered = [*words_after(node), *(Candidate(word) for word in argument.words)]
+    offered = [*next_words_at(node), *(Candidate(word) for word in argument.words)]
     if offered:
         yield offer(offered)
     if argument.kind:
-        yield fill(Slot(kind=argument.kind))
+        yield fill(ValueSlot(kind=argument.kind))
     if not offered and not argument.kind:
         yield ":"
 
@@ -161,8 +163,8 @@ def _transition_cases(grammar: Grammar, pattern: str) -> str:
     """Return the cases that move from each node to its children."""
     return "\n".join(
         pattern.format(_quote_text(f"{node.words} {word}"), _quote_text(node.children[word].words))
-        for node in places(grammar)
-        for word in (candidate.word for candidate in words_after(node))
+        for node in visible_nodes(grammar)
+        for word in (candidate.word for candidate in next_words_at(node))
     )
 
 
@@ -174,7 +176,7 @@ def _bash_words(offered: list[Candidate]) -> str:
     return f"_maestro_words {_quote_text(' '.join(candidate.word for candidate in offered))}"
 
 
-def _bash_slot(slot: Slot) -> str:
+def _bash_slot(slot: ValueSlot) -> str:
     if slot.words:
         return f"_maestro_words {_quote_text(' '.join(slot.words))}"
     return {"": ":", FILES: "_maestro_files"}.get(slot.kind, "_maestro_ask")
@@ -188,45 +190,45 @@ def _zsh_words(offered: list[Candidate]) -> str:
     return f"offered=({_described_words(offered)}); _describe 'command' offered"
 
 
-def _zsh_slot(slot: Slot) -> str:
+def _zsh_slot(slot: ValueSlot) -> str:
     if slot.words:
         return f"compadd -- {' '.join(map(_quote_text, slot.words))}"
     return {"": ":", FILES: "_files"}.get(slot.kind, "_maestro_ask")
 
 
 def _described_words(offered: list[Candidate]) -> str:
-    escaped = ((candidate.word.replace(":", "\\:"), candidate.said) for candidate in offered)
+    escaped = ((candidate.word.replace(":", "\\:"), candidate.description) for candidate in offered)
     return " ".join(_quote_text(f"{word}:{description}" if description else word) for word, description in escaped)
 
 
 def _fish_script(grammar: Grammar) -> str:
-    lines = [line for node in places(grammar) for line in _fish_lines(node)]
+    lines = [line for node in visible_nodes(grammar) for line in _fish_lines(node)]
     steps = _transition_cases(grammar, "            case {}\n                set at {}")
     return _FISH.format(steps=steps, lines="\n".join(lines))
 
 
-def _fish_lines(node: Node) -> Iterable[str]:
+def _fish_lines(node: CommandNode) -> Iterable[str]:
     condition = f'__maestro_at "{node.words}"'
     start = f"complete -c maestro -n {_quote_text(condition)}"
     argument = argument_at(node)
-    for offered in [*words_after(node), *(Candidate(word) for word in argument.words)]:
+    for offered in [*next_words_at(node), *(Candidate(word) for word in argument.words)]:
         yield f"{start} -a {_quote_text(offered.word)}{_fish_description(offered)}"
     if argument.kind:
-        yield f"{start} {_fish_slot(Slot(kind=argument.kind))}"
+        yield f"{start} {_fish_slot(ValueSlot(kind=argument.kind))}"
     values = values_at(node)
     for flag in flags_at(node):
         takes = f" -r {_fish_slot(values[flag.word])}".rstrip() if flag.word in values else ""
         yield f"{start} -l {flag.word.removeprefix('--')}{takes}{_fish_description(flag)}"
 
 
-def _fish_slot(slot: Slot) -> str:
+def _fish_slot(slot: ValueSlot) -> str:
     if slot.words:
         return f"-a {_quote_text(' '.join(slot.words))}"
     return {"": "", FILES: "-F"}.get(slot.kind, "-a '(__maestro_ask)'")
 
 
 def _fish_description(offered: Candidate) -> str:
-    return f" -d {_quote_text(offered.said)}" if offered.said else ""
+    return f" -d {_quote_text(offered.description)}" if offered.description else ""
 
 
 def _quote_text(text: str) -> str:

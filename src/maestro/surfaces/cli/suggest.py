@@ -81,7 +81,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
-def nearest(word: str, choices: Iterable[str]) -> list[str]:
+def nearest_choices(word: str, choices: Iterable[str]) -> list[str]:
     """Return the choices that `word` may stand for, likeliest first; empty without a near choice."""
     unique_choices = list(dict.fromkeys(choices))
     simple = _normal_form(word)
@@ -95,11 +95,11 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
     return list(found)[:nearest_max]
 
 
-def did_you_mean(found: list[str], *, dashes: str = "") -> str:
+def did_you_mean(suggestions: list[str], *, dashes: str = "") -> str:
     """Return the question that follows an error; empty without suggestions."""
-    if not found:
+    if not suggestions:
         return ""
-    return "; did you mean " + " or ".join(f"`{dashes}{choice}`" for choice in found) + "?"
+    return "; did you mean " + " or ".join(f"`{dashes}{choice}`" for choice in suggestions) + "?"
 
 
 def _normal_form(word: str) -> str:

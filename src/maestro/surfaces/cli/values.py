@@ -6,7 +6,7 @@ import re
 
 from maestro.core.errors import Invalid
 from maestro.surfaces.cli import suggest
-from maestro.surfaces.cli.parameters import Kind, Parameter
+from maestro.surfaces.cli.parameters import Parameter, ValueKind
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?(ms|s|m|h)?")
@@ -14,13 +14,13 @@ _UNIT_MILLIS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _SWITCHES = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def number(text: str, *, name: str) -> int:
+def read_number(text: str, *, name: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise Invalid(f"{name} takes a whole number, not `{text}`.")
     return int(text)
 
 
-def duration(text: str, *, name: str) -> int:
+def read_duration(text: str, *, name: str) -> int:
     """Return milliseconds for `500ms`, `30s`, `5m` or `2h`; a bare number is milliseconds."""
     match = _DURATION.fullmatch(text)
     if match is None:
@@ -28,7 +28,7 @@ def duration(text: str, *, name: str) -> int:
     return round(float(match[1]) * _UNIT_MILLIS[match[2] or "ms"])
 
 
-def duration_text(millis: int) -> str:
+def format_duration(millis: int) -> str:
     """Format a duration in its largest whole unit."""
     for unit in ("h", "m", "s"):
         if millis and millis % _UNIT_MILLIS[unit] == 0:
@@ -36,17 +36,17 @@ def duration_text(millis: int) -> str:
     return f"{millis}ms"
 
 
-def switch(text: str, *, name: str) -> bool:
+def read_switch(text: str, *, name: str) -> bool:
     if text.lower() not in _SWITCHES:
         raise Invalid(f"{name} takes no value, or `true` or `false`; not `{text}`.")
     return _SWITCHES[text.lower()]
 
 
-def choice(text: str, parameter: Parameter, *, name: str) -> str:
+def read_choice(text: str, parameter: Parameter, *, name: str) -> str:
     value = parameter.aliases.get(text, text)
-    if value in parameter.choices or (parameter.or_none and not value):
+    if value in parameter.choices or (parameter.is_clearable and not value):
         return value
-    nearest = suggest.nearest(text, [*parameter.choices, *parameter.aliases])
+    nearest = suggest.nearest_choices(text, [*parameter.choices, *parameter.aliases])
     raise Invalid(
         f"{name} cannot be `{text}`{suggest.did_you_mean(nearest) or '.'}",
         hint=f"Valid values: {', '.join(parameter.choices)}.",
@@ -54,26 +54,26 @@ def choice(text: str, parameter: Parameter, *, name: str) -> str:
     )
 
 
-def read(text: str, parameter: Parameter, *, name: str) -> object:
+def read_value(text: str, parameter: Parameter, *, name: str) -> object:
     """Return a value of a parameter, read from text."""
     match parameter.kind:
-        case Kind.NUMBER:
-            return number(text, name=name)
-        case Kind.DURATION:
-            return duration(text, name=name)
-        case Kind.CHOICE:
-            return choice(text, parameter, name=name)
+        case ValueKind.NUMBER:
+            return read_number(text, name=name)
+        case ValueKind.DURATION:
+            return read_duration(text, name=name)
+        case ValueKind.CHOICE:
+            return read_choice(text, parameter, name=name)
         case _:
             return text
 
 
-def items(texts: list[str], parameter: Parameter, *, name: str) -> list[object]:
+def read_list(texts: list[str], parameter: Parameter, *, name: str) -> list[object]:
     """Return the values of a list: repeated, or separated by commas unless the declaration forbids it.
 
     A single empty value is an empty list.
     """
     if texts == [""]:
         return []
-    if parameter.splits:
+    if parameter.is_comma_separated:
         texts = [piece for text in texts for piece in map(str.strip, text.split(",")) if piece]
-    return [read(text, parameter, name=name) for text in texts]
+    return [read_value(text, parameter, name=name) for text in texts]

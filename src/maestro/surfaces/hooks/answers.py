@@ -9,72 +9,74 @@ import msgspec
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
-from maestro.surfaces.hooks.ports import Desk, Notes, Waits
-from maestro.tools.hooks import base, known
-from maestro.tools.hooks.base import Happening, Moment, Payload, Reply
+from maestro.surfaces.hooks.ports import AnnounceHold, HookHandling, HookRecords
+from maestro.tools import hook_dialect, hook_registry
+from maestro.tools.hook_dialect import HookEvent, HookMoment, HookPayload, HookReply
 
 _encode = msgspec.json.encode
 
 
 @dataclass(frozen=True)
-class Answered:
+class HookAnswer:
     """The answer to a hook: the body to send, and the reply whose mail is confirmed after the send."""
 
     body: bytes
     caller: Caller | None = None
-    reply: Reply = base.NOTHING
+    reply: HookReply = hook_dialect.EMPTY_REPLY
 
 
-QUIET = Answered(b"")
-Who = Callable[[Happening], Awaitable[Caller]]
+NO_ANSWER = HookAnswer(b"")
+IdentifyHookCaller = Callable[[HookEvent], Awaitable[Caller]]
 
 
-class Hooks:
+class HookAnswers:
     """The answers to hooks, for HTTP and for the command."""
 
-    def __init__(self, desk: Desk, notes: Notes) -> None:
+    def __init__(self, desk: HookHandling, notes: HookRecords) -> None:
         self._desk = desk
         self._notes = notes
 
-    async def answer(self, tool: str, event: str, raw: bytes, who: Who, *, holds: Waits) -> Answered:
+    async def answer_hook(
+        self, tool: str, event: str, raw: bytes, identify: IdentifyHookCaller, *, before_hold: AnnounceHold
+    ) -> HookAnswer:
         """Return the answer to a hook. A MaestroError must not reach the agent; the caller records the error."""
-        dialect = known.DIALECTS.get(tool)
+        dialect = hook_registry.DIALECTS.get(tool)
         if dialect is None:
             raise errors.NotFound(
-                f"{tool!r} has no hooks in Maestro.", hint=f"Use one of: {', '.join(known.DIALECTS)}."
+                f"{tool!r} has no hooks in Maestro.", hint=f"Use one of: {', '.join(hook_registry.DIALECTS)}."
             )
         payload = _decode_payload(raw)
         if payload.maestro_test:
-            return Answered(_encode({"maestro": "ok", "tool": tool, "event": event, "test": payload.maestro_test}))
-        happening = dialect.read(event, payload)
+            return HookAnswer(_encode({"maestro": "ok", "tool": tool, "event": event, "test": payload.maestro_test}))
+        happening = dialect.read_event(event, payload)
         if happening is None:
-            return QUIET
-        self._notes.fired(tool, event)
-        caller = await who(happening)
-        reply = await self._desk.happened(caller, happening, holds=holds)
-        output = dialect.spell(event, reply)
-        return Answered(_encode(output), caller, reply) if output is not None else QUIET
+            return NO_ANSWER
+        self._notes.record_firing(tool, event)
+        caller = await identify(happening)
+        reply = await self._desk.answer_hook(caller, happening, before_hold=before_hold)
+        output = dialect.encode_reply(event, reply)
+        return HookAnswer(_encode(output), caller, reply) if output is not None else NO_ANSWER
 
-    async def handed(self, answered: Answered, *, is_out: bool) -> None:
+    async def settle_answer(self, answered: HookAnswer, *, is_delivered: bool) -> None:
         """Tell the hook handler whether an answer was sent."""
         if answered.caller is not None:
-            await self._desk.handed(answered.caller, answered.reply, is_out=is_out)
+            await self._desk.settle_reply(answered.caller, answered.reply, is_delivered=is_delivered)
 
-    def failed(self, tool: str, event: str, problem: str) -> None:
+    def record_failure(self, tool: str, event: str, problem: str) -> None:
         """Record the failure of a hook. Unknown tools and events are not recorded."""
-        if tool in known.DIALECTS and event in known.DIALECTS[tool].events:
-            self._notes.failed(tool, event, problem)
+        if tool in hook_registry.DIALECTS and event in hook_registry.DIALECTS[tool].events:
+            self._notes.record_failure(tool, event, problem)
 
 
-def may_hold(tool: str, event: str) -> bool:
+def may_wait_for_person(tool: str, event: str) -> bool:
     """Return whether a hook may wait for a person's answer."""
-    dialect = known.DIALECTS.get(tool)
-    happening = dialect.read(event, Payload()) if dialect is not None else None
-    return happening is not None and happening.moment is Moment.ASKS
+    dialect = hook_registry.DIALECTS.get(tool)
+    happening = dialect.read_event(event, HookPayload()) if dialect is not None else None
+    return happening is not None and happening.moment is HookMoment.ASKS
 
 
-def _decode_payload(raw: bytes) -> Payload:
+def _decode_payload(raw: bytes) -> HookPayload:
     try:
-        return base.decode(raw)
+        return hook_dialect.decode_payload(raw)
     except msgspec.DecodeError as error:
         raise errors.Invalid(f"The hook's payload cannot be read: {error}.") from None

@@ -14,9 +14,9 @@ from maestro.core import errors, limits
 from maestro.domain.callers import Caller
 from maestro.operations.app import App
 from maestro.surfaces import connections
-from maestro.surfaces.hooks.answers import Answered, Hooks, may_hold
-from maestro.surfaces.refusals import REFUSALS
-from maestro.tools.hooks.base import Happening
+from maestro.surfaces.hooks.answers import HookAnswer, HookAnswers, may_wait_for_person
+from maestro.surfaces.refusals import REFUSAL_LOG
+from maestro.tools.hook_dialect import HookEvent
 
 PREFIX = "/hooks/"
 _JSON = (b"content-type", b"application/json")
@@ -31,7 +31,9 @@ _STATUSES: tuple[tuple[type[errors.MaestroError], int], ...] = (
 class HookEndpoint:
     """The endpoint of hooks over HTTP. A refusal is only a status, which programs ignore."""
 
-    def __init__(self, app: App, hooks: Hooks, *, guard: Callable[[Iterable[tuple[bytes, bytes]]], None]) -> None:
+    def __init__(
+        self, app: App, hooks: HookAnswers, *, guard: Callable[[Iterable[tuple[bytes, bytes]]], None]
+    ) -> None:
         self._app = app
         self._hooks = hooks
         self._guard = guard
@@ -45,12 +47,12 @@ class HookEndpoint:
             caller = await self._identify_caller(dict(scope["headers"]))
         except errors.MaestroError as error:
             return await _send_refusal(send, error)  # not recorded: any process could fill the store with requests
-        connections.admit(scope)
+        connections.mark_identified(scope)
         try:
             answered = await self._answer_hook(caller, tool, event, receive)
         except errors.MaestroError as error:
-            REFUSALS.note(error)
-            self._hooks.failed(tool, event, error.message)
+            REFUSAL_LOG.log_refusal(error)
+            self._hooks.record_failure(tool, event, error.message)
             return await _send_refusal(send, error)
         is_out = False
         try:
@@ -58,7 +60,7 @@ class HookEndpoint:
             is_out = True
         finally:
             with contextlib.suppress(errors.MaestroError):
-                await asyncio.shield(self._hooks.handed(answered, is_out=is_out))
+                await asyncio.shield(self._hooks.settle_answer(answered, is_delivered=is_out))
 
     async def _identify_caller(self, headers: dict[bytes, bytes]) -> Caller:
         """Return the caller that the token proves."""
@@ -67,18 +69,18 @@ class HookEndpoint:
             raise errors.NotAuthenticated(hint="Send the session's token as `Authorization: Bearer …`.")
         return await self._app.identify(token=token.strip(), peer=None)
 
-    async def _answer_hook(self, caller: Caller, tool: str, event: str, receive: Receive) -> Answered:
-        async def identify(happening: Happening) -> Caller:
+    async def _answer_hook(self, caller: Caller, tool: str, event: str, receive: Receive) -> HookAnswer:
+        async def identify(happening: HookEvent) -> Caller:
             return caller
 
         async def announce_hold() -> None:
             """Do nothing: a client over HTTP cannot be told to wait."""
 
-        work = self._hooks.answer(tool, event, await _read_body(receive), identify, holds=announce_hold)
-        return await _await_while_connected(work, receive) if may_hold(tool, event) else await work
+        work = self._hooks.answer_hook(tool, event, await _read_body(receive), identify, before_hold=announce_hold)
+        return await _await_while_connected(work, receive) if may_wait_for_person(tool, event) else await work
 
 
-async def _await_while_connected(work: Coroutine[Any, Any, Answered], receive: Receive) -> Answered:
+async def _await_while_connected(work: Coroutine[Any, Any, HookAnswer], receive: Receive) -> HookAnswer:
     """Return the answer of a hook; cancel the work when the program closes the connection."""
     answering = asyncio.ensure_future(work)
     disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))

@@ -6,24 +6,24 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from maestro.domain.callers import Caller
-from maestro.tools.hooks.base import Happening, Reply
+from maestro.tools.hook_dialect import HookEvent, HookReply
 
-Waits = Callable[[], Awaitable[None]]
+AnnounceHold = Callable[[], Awaitable[None]]
 
 
-class Desk(Protocol):
+class HookHandling(Protocol):
     """The handler that decides the replies to hooks."""
 
-    async def happened(self, caller: Caller, happening: Happening, *, holds: Waits) -> Reply:
+    async def answer_hook(self, caller: Caller, event: HookEvent, *, before_hold: AnnounceHold) -> HookReply:
         """Return the reply to a session's hook. Announce the hold before a wait for a person's answer."""
 
-    async def handed(self, caller: Caller, reply: Reply, *, is_out: bool) -> None:
+    async def settle_reply(self, caller: Caller, reply: HookReply, *, is_delivered: bool) -> None:
         """Record whether an answer was sent."""
 
 
-class Notes(Protocol):
+class HookRecords(Protocol):
     """The record of fired and failed hooks."""
 
-    def fired(self, tool: str, event: str) -> None: ...
+    def record_firing(self, tool: str, event: str) -> None: ...
 
-    def failed(self, tool: str, event: str, problem: str) -> None: ...
+    def record_failure(self, tool: str, event: str, problem: str) -> None: ...

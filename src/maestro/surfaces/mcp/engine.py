@@ -29,22 +29,22 @@ from starlette.types import Receive, Scope, Send
 from maestro import __version__
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller
-from maestro.surfaces.mcp import resources, short
-from maestro.surfaces.mcp.calls import STRUCTURED, Answer, Calls
-from maestro.surfaces.mcp.lines import CONNECTION_KEY, Line
-from maestro.surfaces.mcp.listings import Listing, Listings
+from maestro.surfaces.mcp import fast_path, resources
+from maestro.surfaces.mcp.calls import STRUCTURED, ToolAnswer, ToolCalls
+from maestro.surfaces.mcp.connection import CONNECTION_KEY, McpConnection
 from maestro.surfaces.mcp.ports import Host
-from maestro.surfaces.mcp.resources import Topic
-from maestro.surfaces.mcp.updates import Updates, changes
+from maestro.surfaces.mcp.resources import WatchedResource
+from maestro.surfaces.mcp.tool_list_watch import ToolListWatch, WatchedToolList
+from maestro.surfaces.mcp.updates import ResourceUpdates, changed_uris
 
 _PROGRESS_STALLED_SECONDS = 5
 # The client reads this answer when the server stops. After the end of a client the answer is lost.
-_STOPPED_WAIT = Answer("The server stops. Nothing is lost. Call again to continue the wait.")
+_STOPPED_WAIT = ToolAnswer("The server stops. Nothing is lost. Call again to continue the wait.")
 
-Context = ServerRequestContext[Any, Any]
-Ready = Callable[[str, str, Callable[[], Awaitable[None]]], None]
-Write = Callable[[bytes, int | str | None], Awaitable[None]]
-_pipe_connection: contextvars.ContextVar[Line] = contextvars.ContextVar("maestro_mcp_pipe")
+RequestContext = ServerRequestContext[Any, Any]
+MarkReady = Callable[[str, str, Callable[[], Awaitable[None]]], None]
+WriteMessage = Callable[[bytes, int | str | None], Awaitable[None]]
+_pipe_connection: contextvars.ContextVar[McpConnection] = contextvars.ContextVar("maestro_mcp_pipe")
 
 
 class _NotifyingServer(Server[Any]):
@@ -61,7 +61,13 @@ class Engine:
     """The SDK's server, with the answers of Maestro."""
 
     def __init__(
-        self, host: Host, calls: Calls, listings: Listings, *, render_answer: Callable[[Any], str], ready: Ready
+        self,
+        host: Host,
+        calls: ToolCalls,
+        listings: ToolListWatch,
+        *,
+        render_answer: Callable[[Any], str],
+        ready: MarkReady,
     ) -> None:
         """Build the server. `ready` gets the SDK's id of an initialized session, its revision, and a function that
         notifies its client of changed tools."""
@@ -76,7 +82,7 @@ class Engine:
         self._server: Server[Any] = _NotifyingServer(
             "maestro",
             version=__version__,
-            instructions=short.INSTRUCTIONS,
+            instructions=fast_path.INSTRUCTIONS,
             # No argument comes as a header. Without this function the SDK would list all tools before every call.
             get_tool_input_schema=lambda name: None,
             on_list_tools=self._list_tools,
@@ -116,13 +122,15 @@ class Engine:
         if self._manager_task is not None:
             await self._manager_task
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the SDK answer one HTTP request."""
         await self._manager.handle_request(scope, receive, send)
 
-    async def serve(self, line: Line, incoming: AsyncIterator[bytes], write: Write) -> None:
+    async def serve_pipe(
+        self, connection: McpConnection, incoming: AsyncIterator[bytes], write: WriteMessage
+    ) -> None:
         """Serve a client over a pair of streams, one message per line, until its input ends."""
-        _pipe_connection.set(line)
+        _pipe_connection.set(connection)
         to_server, reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         writes, from_server = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
@@ -132,7 +140,7 @@ class Engine:
             tasks.cancel_scope.cancel()
 
     async def _note_message(
-        self, ctx: Context, call_next: Callable[[Context], Awaitable[HandlerResult]]
+        self, ctx: RequestContext, call_next: Callable[[RequestContext], Awaitable[HandlerResult]]
     ) -> HandlerResult:
         """Pass every message on. After a handshake, mark the session as ready, or identify the caller of the pipe."""
         result = await call_next(ctx)
@@ -142,45 +150,53 @@ class Engine:
                 self._ready(inner, ctx.protocol_version, ctx.session.send_tool_list_changed)
             else:
                 with contextlib.suppress(errors.MaestroError):  # the first call reports the error
-                    await _connection_of(ctx).caller(_client_name(ctx))
+                    await _connection_of(ctx).identify_caller(_client_name(ctx))
         return result
 
-    async def _identify_caller(self, ctx: Context) -> Caller:
+    async def _identify_caller(self, ctx: RequestContext) -> Caller:
         try:
-            return await _connection_of(ctx).caller(_client_name(ctx))
+            return await _connection_of(ctx).identify_caller(_client_name(ctx))
         except errors.MaestroError as error:
-            raise MCPError(types.INVALID_REQUEST, self._calls.refusal(error).text) from None
+            raise MCPError(types.INVALID_REQUEST, self._calls.error_answer(error).text) from None
 
-    async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def _list_tools(
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         connection = _connection_of(ctx)
-        listed, caller = await short.listed_tools(lambda: connection.caller(_client_name(ctx)))
-        connection.listed(caller)
+        listed, caller = await fast_path.listed_tools(lambda: connection.identify_caller(_client_name(ctx)))
+        connection.note_listed_tools(caller)
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
 
-    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         connection, client = _connection_of(ctx), _client_name(ctx)
         arguments = params.arguments or {}
-        options = connection.order(ctx.request_id, params.name, arguments, client)
+        options = connection.call_options(ctx.request_id, params.name, arguments, client)
         options = replace(options, wants_data=(params.meta or {}).get(STRUCTURED) is True)
         try:
-            caller = await connection.caller(client)
+            caller = await connection.identify_caller(client)
         except errors.MaestroError as error:
-            return _to_result(self._calls.refusal(error, options))
-        if not self._calls.is_known(params.name, caller):
+            return _to_result(self._calls.error_answer(error, options))
+        if not self._calls.has_tool(params.name, caller):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        work = asyncio.ensure_future(self._calls.call(params.name, arguments, caller, options))
-        if self._calls.waits(params.name, arguments, caller):
+        work = asyncio.ensure_future(self._calls.call_tool(params.name, arguments, caller, options))
+        if self._calls.is_wait(params.name, arguments, caller):
             answer = await self._wait_for_answer(ctx, connection, work)
         else:
             answer = await asyncio.shield(work)  # the call is finished also if the client hangs up
         if answer.receipt:
-            connection.shown(ctx.request_id, answer.receipt, caller)
+            connection.note_shown_mail(ctx.request_id, answer.receipt, caller)
         return _to_result(answer)
 
-    async def _wait_for_answer(self, ctx: Context, connection: Line, work: asyncio.Future[Answer]) -> Answer:
+    async def _wait_for_answer(
+        self, ctx: RequestContext, connection: McpConnection, work: asyncio.Future[ToolAnswer]
+    ) -> ToolAnswer:
         """Return the answer of a wait. Report progress at intervals; stop when the client or the server goes."""
         loop = asyncio.get_running_loop()
-        gone = loop.create_task(connection.gone.wait()) if connection.gone is not None else loop.create_future()
+        gone = (
+            loop.create_task(connection.client_gone.wait())
+            if connection.client_gone is not None
+            else loop.create_future()
+        )
         reports = 0
         try:
             while True:
@@ -200,59 +216,61 @@ class Engine:
             gone.cancel()
 
     async def _list_resources(
-        self, ctx: Context, params: types.PaginatedRequestParams | None
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         # The list is the same for all callers. An error here makes Gemini hide all tools of the server.
-        found = [types.Resource.model_validate(resource) for resource in short.listed_resources()]
+        found = [types.Resource.model_validate(resource) for resource in fast_path.listed_resources()]
         return types.ListResourcesResult(resources=found)
 
     async def _list_templates(
-        self, ctx: Context, params: types.PaginatedRequestParams | None
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        found = [types.ResourceTemplate.model_validate(resource) for resource in short.listed_templates()]
+        found = [types.ResourceTemplate.model_validate(resource) for resource in fast_path.listed_templates()]
         return types.ListResourceTemplatesResult(resource_templates=found)
 
-    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def _read_resource(
+        self, ctx: RequestContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         caller, uri = await self._identify_caller(ctx), str(params.uri)
         with self._errors_as_refusals(uri):
-            text = await resources.read(self._host, uri, caller, self._render_answer)
-        found = types.TextResourceContents(uri=uri, text=text, mime_type=resources.MIME)
+            text = await resources.read_resource(self._host, uri, caller, self._render_answer)
+        found = types.TextResourceContents(uri=uri, text=text, mime_type=resources.MIME_TYPE)
         return types.ReadResourceResult(contents=[found])
 
-    async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+    async def _subscribe(self, ctx: RequestContext, params: types.SubscribeRequestParams) -> types.EmptyResult:
         connection, caller, uri = _connection_of(ctx), await self._identify_caller(ctx), str(params.uri)
         with self._errors_as_refusals(uri):
-            topic = await resources.topic(self._host, uri, caller)
+            topic = await resources.find_watched_resource(self._host, uri, caller)
         if connection.updates is None:
-            connection.updates = Updates(self._host, caller, stalled=connection.end)
-        connection.updates.watch(topic, ctx.session.send_resource_updated)
+            connection.updates = ResourceUpdates(self._host, caller, stalled=connection.hang_up)
+        connection.updates.watch_resource(topic, ctx.session.send_resource_updated)
         return types.EmptyResult()
 
-    async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+    async def _unsubscribe(self, ctx: RequestContext, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         updates = _connection_of(ctx).updates
         if updates is not None:
-            updates.unwatch(str(params.uri))
+            updates.unwatch_resource(str(params.uri))
         return types.EmptyResult()
 
     async def _serve_subscriptions(
-        self, ctx: Context, params: types.SubscriptionsListenRequestParams
+        self, ctx: RequestContext, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Serve a subscription of 2026-07-28, whose answer is the stream.
 
         The same address is another inbox for another caller, so each stream has its own bus.
         """
         caller = await self._identify_caller(ctx)
-        topics: dict[str, Topic] = {}
+        topics: dict[str, WatchedResource] = {}
         for uri in map(str, params.notifications.resource_subscriptions or ()):
             with self._errors_as_refusals(uri):
-                topics[uri] = await resources.topic(self._host, uri, caller)
+                topics[uri] = await resources.find_watched_resource(self._host, uri, caller)
         bus = InMemorySubscriptionBus()
         handler = ListenHandler(bus)
         self._listen_handlers.add(handler)
-        listing = Listing(lambda: self._host.anew(caller), lambda: bus.publish(ToolsListChanged()))
-        listing.told(caller)
-        with self._host.listen(caller) as listener, self._listings.keep(listing):
-            publisher = asyncio.create_task(_publish_updates(bus, changes(self._host, caller, listener, topics)))
+        listing = WatchedToolList(lambda: self._host.refresh_caller(caller), lambda: bus.publish(ToolsListChanged()))
+        listing.note_listed_tools(caller)
+        with self._host.subscribe_caller(caller) as listener, self._listings.watch_list(listing):
+            publisher = asyncio.create_task(_publish_updates(bus, changed_uris(self._host, caller, listener, topics)))
             try:
                 return await handler(ctx, params)
             finally:
@@ -265,21 +283,23 @@ class Engine:
         try:
             yield
         except errors.MaestroError as error:
-            raise MCPError(types.INVALID_PARAMS, self._calls.refusal(error).text, {"uri": uri}) from None
+            raise MCPError(types.INVALID_PARAMS, self._calls.error_answer(error).text, {"uri": uri}) from None
 
 
-def _connection_of(ctx: Context) -> Line:
-    connection: Line = ctx.request.scope[CONNECTION_KEY] if ctx.request is not None else _pipe_connection.get()
+def _connection_of(ctx: RequestContext) -> McpConnection:
+    connection: McpConnection = (
+        ctx.request.scope[CONNECTION_KEY] if ctx.request is not None else _pipe_connection.get()
+    )
     return connection
 
 
-def _client_name(ctx: Context) -> str:
+def _client_name(ctx: RequestContext) -> str:
     """Return the name that the client gave in its handshake, or an empty string."""
     params = ctx.session.client_params
     return params.client_info.name if params is not None else ""
 
 
-def _to_result(answer: Answer) -> types.CallToolResult:
+def _to_result(answer: ToolAnswer) -> types.CallToolResult:
     content: list[types.ContentBlock] = [types.TextContent(text=answer.text)]
     return types.CallToolResult(content=content, is_error=answer.is_error, structured_content=answer.data)
 
@@ -304,7 +324,7 @@ async def _read_messages(
             await to_server.send(SessionMessage(message))
 
 
-async def _write_messages(from_server: anyio.abc.ObjectReceiveStream[SessionMessage], write: Write) -> None:
+async def _write_messages(from_server: anyio.abc.ObjectReceiveStream[SessionMessage], write: WriteMessage) -> None:
     async with from_server:
         async for outgoing in from_server:
             message = outgoing.message

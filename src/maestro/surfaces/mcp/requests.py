@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import msgspec
 
 Headers = Mapping[bytes, bytes]
-SESSION = b"mcp-session-id"
-VERSION = b"mcp-protocol-version"
-MODERN = "2026-07-28"
-HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+SESSION_HEADER = b"mcp-session-id"
+VERSION_HEADER = b"mcp-protocol-version"
+MODERN_REVISION = "2026-07-28"
+HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 INITIALIZED = "notifications/initialized"
 _CANCELLED = b"notifications/cancelled"
 _META_PREFIX = "io.modelcontextprotocol/"
@@ -23,7 +23,7 @@ _MODERN_META = frozenset(
 )
 
 
-class Message(msgspec.Struct, forbid_unknown_fields=True):
+class RpcMessage(msgspec.Struct, forbid_unknown_fields=True):
     """A request, or a notification, which has no id."""
 
     jsonrpc: str
@@ -32,7 +32,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
     params: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class Call(msgspec.Struct):
+class ToolCallParams(msgspec.Struct):
     """The parameters of a tool call."""
 
     name: str
@@ -40,7 +40,7 @@ class Call(msgspec.Struct):
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
-class Listing(msgspec.Struct, forbid_unknown_fields=True):
+class ListParams(msgspec.Struct, forbid_unknown_fields=True):
     """The parameters of a request that needs none."""
 
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
@@ -75,7 +75,7 @@ class _Capabilities(msgspec.Struct, forbid_unknown_fields=True):
     extensions: dict[str, dict[str, Any]] | None = None
 
 
-class Hello(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+class InitializeParams(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     """The parameters of `initialize`."""
 
     protocol_version: str
@@ -83,9 +83,9 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     client_info: ClientInfo
 
     @property
-    def version(self) -> str:
+    def agreed_revision(self) -> str:
         """The protocol revision of the session."""
-        return self.protocol_version if self.protocol_version in HANDSHAKES else HANDSHAKES[-1]
+        return self.protocol_version if self.protocol_version in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
 
 
 class _ClientName(msgspec.Struct):
@@ -108,14 +108,16 @@ class _Cancelled(msgspec.Struct):
     params: _CancelledParams
 
 
-_Params = TypeVar("_Params", Call, Listing, Hello)
-_decode_message = msgspec.json.Decoder(Message).decode
+_Params = TypeVar("_Params", ToolCallParams, ListParams, InitializeParams)
+_decode_message = msgspec.json.Decoder(RpcMessage).decode
 _decode_hello = msgspec.json.Decoder(_NamedHello).decode
 _decode_cancelled = msgspec.json.Decoder(_Cancelled).decode
-_DECODERS: dict[type, Any] = {shape: msgspec.json.Decoder(shape).decode for shape in (Call, Listing, Hello)}
+_DECODERS: dict[type, Any] = {
+    shape: msgspec.json.Decoder(shape).decode for shape in (ToolCallParams, ListParams, InitializeParams)
+}
 
 
-def message_of(data: bytes) -> Message | None:
+def decode_message(data: bytes) -> RpcMessage | None:
     """Return the message in the data; None if the data is no message, or a batch."""
     try:
         message = _decode_message(data)
@@ -124,7 +126,7 @@ def message_of(data: bytes) -> Message | None:
     return message if message.jsonrpc == "2.0" else None
 
 
-def params_of(message: Message, shape: type[_Params]) -> _Params | None:
+def decode_params(message: RpcMessage, shape: type[_Params]) -> _Params | None:
     """Return the parameters of a message, or None if they do not have the usual form."""
     try:
         params: _Params = _DECODERS[shape](message.params)
@@ -133,14 +135,14 @@ def params_of(message: Message, shape: type[_Params]) -> _Params | None:
     return params
 
 
-def is_plain(meta: Mapping[str, Any] | None) -> bool:
+def is_plain_meta(meta: Mapping[str, Any] | None) -> bool:
     """Return whether the `_meta` of a request after a handshake has only usual fields."""
     return not meta or (_has_valid_token(meta) and not any(name.startswith(_META_PREFIX) for name in meta))
 
 
-def is_envelope(meta: Mapping[str, Any] | None) -> bool:
+def is_modern_meta(meta: Mapping[str, Any] | None) -> bool:
     """Return whether the `_meta` of a request of 2026-07-28 is complete and has only usual fields."""
-    if not meta or meta.get(f"{_META_PREFIX}protocolVersion") != MODERN or not _has_valid_token(meta):
+    if not meta or meta.get(f"{_META_PREFIX}protocolVersion") != MODERN_REVISION or not _has_valid_token(meta):
         return False
     if any(name.startswith(_META_PREFIX) and name not in _MODERN_META for name in meta):
         return False
@@ -156,7 +158,7 @@ def _has_valid_token(meta: Mapping[str, Any]) -> bool:
     return isinstance(meta.get("progressToken", 0), int | str)
 
 
-def is_json(headers: Headers, *, both: bool) -> bool:
+def is_json_request(headers: Headers, *, both: bool) -> bool:
     """Return whether a request sends JSON and accepts JSON; with `both`, also a stream of events."""
     accept = headers.get(b"accept", b"")
     content_type = headers.get(b"content-type", b"").partition(b";")[0].strip()
@@ -164,7 +166,7 @@ def is_json(headers: Headers, *, both: bool) -> bool:
     return content_type == b"application/json" and (takes_both or (not both and b"*/*" in accept))
 
 
-def client_of(body: bytes) -> str:
+def client_in_initialize(body: bytes) -> str:
     """Return the client's name in any `initialize`, or an empty string."""
     try:
         return _decode_hello(body).params.client_info.name
@@ -172,15 +174,19 @@ def client_of(body: bytes) -> str:
         return ""
 
 
-def client_in(message: Message) -> str:
+def client_in_request(message: RpcMessage) -> str:
     """Return the client's name in a request of 2026-07-28, or an empty string."""
-    params = params_of(message, Call) if message.method == "tools/call" else params_of(message, Listing)
+    params = (
+        decode_params(message, ToolCallParams)
+        if message.method == "tools/call"
+        else decode_params(message, ListParams)
+    )
     info = (params.meta or {}).get(f"{_META_PREFIX}clientInfo") if params is not None else None
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else ""
 
 
-def cancelled_by(body: bytes) -> int | str:
+def find_cancelled_id(body: bytes) -> int | str:
     """Return the id of the request that a client cancels, or an empty string."""
     if _CANCELLED not in body:
         return ""

@@ -18,7 +18,7 @@ from maestro.operations import mail, mail_shapes, primer, sessions, task_shapes,
 from maestro.operations.app import App
 from maestro.operations.base import Operation
 
-MIME = "text/plain"
+MIME_TYPE = "text/plain"
 INBOX = "maestro://inbox"
 READY = "maestro://tasks/ready"
 SESSIONS = "maestro://sessions"
@@ -27,7 +27,7 @@ _TASK = "maestro://tasks/"
 _THREAD = "maestro://thread/"
 
 
-class Listed(NamedTuple):
+class ListedResource(NamedTuple):
     """A resource, or a template of resources, as a client sees it in a list."""
 
     uri: str
@@ -35,15 +35,15 @@ class Listed(NamedTuple):
     description: str
 
 
-FIXED = (
-    Listed(INBOX, "inbox", "Your unread mail."),
-    Listed(READY, "ready", "Tasks that can be started now."),
-    Listed(SESSIONS, "sessions", "The agents of your project."),
-    Listed(PRIMER, "primer", "Who you are, what you have to do, and how."),
+FIXED_RESOURCES = (
+    ListedResource(INBOX, "inbox", "Your unread mail."),
+    ListedResource(READY, "ready", "Tasks that can be started now."),
+    ListedResource(SESSIONS, "sessions", "The agents of your project."),
+    ListedResource(PRIMER, "primer", "Who you are, what you have to do, and how."),
 )
-TEMPLATES = (
-    Listed(_TASK + "{ref}", "task", "One task with everything around it."),
-    Listed(_THREAD + "{id}", "thread", "A whole mail thread."),
+RESOURCE_TEMPLATES = (
+    ListedResource(_TASK + "{ref}", "task", "One task with everything around it."),
+    ListedResource(_THREAD + "{id}", "thread", "A whole mail thread."),
 )
 _FIXED_REQUESTS: dict[str, tuple[Operation, msgspec.Struct]] = {
     INBOX: (mail.INBOX, mail_shapes.ReadInbox(peek=True)),
@@ -53,30 +53,30 @@ _FIXED_REQUESTS: dict[str, tuple[Operation, msgspec.Struct]] = {
 }
 
 
-class Topic(NamedTuple):
+class WatchedResource(NamedTuple):
     """A watched resource: its address, and the id of its task or thread."""
 
     uri: str
     subject: str
 
 
-async def read(app: App, uri: str, caller: Caller, words: Callable[[Any], str]) -> str:
+async def read_resource(app: App, uri: str, caller: Caller, render_answer: Callable[[Any], str]) -> str:
     """Return a resource as text."""
-    return words(await _call_operation(app, uri, caller))
+    return render_answer(await _call_operation(app, uri, caller))
 
 
-async def topic(app: App, uri: str, caller: Caller) -> Topic:
+async def find_watched_resource(app: App, uri: str, caller: Caller) -> WatchedResource:
     """Return the topic of a resource; raise NotFound if the caller has no access to the resource."""
     answer = await _call_operation(app, uri, caller)
-    return Topic(uri, getattr(answer, "thread_id", "") or getattr(answer, "id", ""))
+    return WatchedResource(uri, getattr(answer, "thread_id", "") or getattr(answer, "id", ""))
 
 
-def changed(event: Event, topics: Iterable[Topic], boxes: frozenset[str]) -> set[str]:
+def find_changed_uris(event: Event, topics: Iterable[WatchedResource], mailboxes: frozenset[str]) -> set[str]:
     """Return the addresses of the watched resources that an event may have changed."""
-    return {topic.uri for topic in topics if _may_change(event, topic, boxes)}
+    return {topic.uri for topic in topics if _may_change(event, topic, mailboxes)}
 
 
-def _may_change(event: Event, topic: Topic, boxes: frozenset[str]) -> bool:
+def _may_change(event: Event, topic: WatchedResource, boxes: frozenset[str]) -> bool:
     group = event.kind.partition(".")[0]
     if topic.uri == INBOX:
         return group in ("mail", "thread") and _is_mail_in(event, boxes)

@@ -10,115 +10,127 @@ from typing import Any
 
 from maestro.core import limits
 from maestro.domain.callers import Caller
-from maestro.surfaces.mcp.handing import Handing
-from maestro.surfaces.mcp.known import Known, Register
-from maestro.surfaces.mcp.lazy import LazyEngine
-from maestro.surfaces.mcp.listings import Listing, Listings
+from maestro.surfaces.mcp.lazy_engine import LazyEngine
 from maestro.surfaces.mcp.ports import Host
-from maestro.surfaces.mcp.requests import HANDSHAKES, INITIALIZED, SESSION, VERSION, Hello
+from maestro.surfaces.mcp.receipts import MailReceipts
+from maestro.surfaces.mcp.requests import (
+    HANDSHAKE_REVISIONS,
+    INITIALIZED,
+    SESSION_HEADER,
+    VERSION_HEADER,
+    InitializeParams,
+)
+from maestro.surfaces.mcp.session_registry import ProtocolSession, SessionRegister
+from maestro.surfaces.mcp.tool_list_watch import ToolListWatch, WatchedToolList
 
 _UNNAMED_REVISION = "2025-03-26"  # the revision of a client that names no revision
 
 
-class Sessions:
+class ProtocolSessions:
     """All MCP sessions of the server."""
 
-    def __init__(self, host: Host, engine: LazyEngine, listings: Listings) -> None:
+    def __init__(self, host: Host, engine: LazyEngine, listings: ToolListWatch) -> None:
         self._host = host
         self._engine = engine
         self._listings = listings
-        self._register = Register(host.sign)
+        self._register = SessionRegister(host.sign_text)
         self._idle_check: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._register)
 
-    def __iter__(self) -> Iterator[Known]:
+    def __iter__(self) -> Iterator[ProtocolSession]:
         return iter(self._register)
 
-    def begin(self, hello: Hello, params: Any, caller: Caller) -> Known:
+    def start_session(self, hello: InitializeParams, params: Any, caller: Caller) -> ProtocolSession:
         """Start a session for a client that sent `initialize`."""
-        outer = self._register.mint(caller, hello.client_info.name)
-        return self._add_session(Known(outer, caller, Handing(self._host), params, hello.version.encode()))
+        outer = self._register.create_id(caller, hello.client_info.name)
+        return self._add_session(
+            ProtocolSession(outer, caller, MailReceipts(self._host), params, hello.agreed_revision.encode())
+        )
 
-    def begun(self, inner: str, client: str, caller: Caller) -> Known:
+    def add_sdk_session(self, inner: str, client: str, caller: Caller) -> ProtocolSession:
         """Add a session whose handshake the SDK has answered."""
-        outer = self._register.mint(caller, client)
-        return self._add_session(Known(outer, caller, Handing(self._host), None, inner=inner))
+        outer = self._register.create_id(caller, client)
+        return self._add_session(ProtocolSession(outer, caller, MailReceipts(self._host), None, sdk_id=inner))
 
-    def find(self, outer: str, caller: Caller, version: str) -> Known | None:
+    def find_session(self, outer: str, caller: Caller, version: str) -> ProtocolSession | None:
         """Return a caller's session by its id. A session forgotten after a restart or an idle time starts again."""
-        session = self._register.get(outer)
-        if session is None and self._register.is_ours(outer, caller):
+        session = self._register.find_session(outer)
+        if session is None and self._register.is_valid_id(outer, caller):
             revision = version or _UNNAMED_REVISION
             hello = {
                 "protocolVersion": revision,
                 "capabilities": {},
-                "clientInfo": {"name": self._register.client_of(outer), "version": "0"},
+                "clientInfo": {"name": self._register.tool_in_id(outer), "version": "0"},
             }
-            agreed = revision if revision in HANDSHAKES else HANDSHAKES[-1]
-            session = self._add_session(Known(outer, caller, Handing(self._host), hello, agreed.encode(), ready=True))
+            agreed = revision if revision in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
+            session = self._add_session(
+                ProtocolSession(outer, caller, MailReceipts(self._host), hello, agreed.encode(), is_ready=True)
+            )
         return session
 
-    def is_anothers(self, outer: str, caller: Caller) -> bool:
-        session = self._register.get(outer)
+    def belongs_to_another(self, outer: str, caller: Caller) -> bool:
+        session = self._register.find_session(outer)
         return session is not None and session.caller.name != caller.name
 
-    def ready(self, inner: str, version: str, notify: Callable[[], Awaitable[None]]) -> None:
+    def mark_ready(self, inner: str, version: str, notify: Callable[[], Awaitable[None]]) -> None:
         """Mark a session of the SDK as initialized. `notify` tells its client about changed tools."""
-        session = self._register.by_inner(inner)
+        session = self._register.find_by_sdk_id(inner)
         if session is not None:
-            session.version, session.ready = version.encode(), True
-            session.tell = notify
+            session.version, session.is_ready = version.encode(), True
+            session.notify_tools_changed = notify
             self._update_tool_list(session)
 
-    async def introduce(self, session: Known) -> bool:
+    async def introduce_to_sdk(self, session: ProtocolSession) -> bool:
         """Introduce a session to the SDK, if the SDK does not know it. Return False if the SDK refuses."""
-        async with session.introducing:
-            if session.inner:
+        async with session.introduction_lock:
+            if session.sdk_id:
                 return True
-            hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": session.hello}
-            answer = await self._engine.ask("POST", hello, session.caller)
+            hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": session.initialize_params}
+            answer = await self._engine.send_internal_request("POST", hello, session.caller)
             if not answer.session_id:
                 return False
-            self._register.introduced(session, answer.session_id)
-            if session.ready:
-                headers = ((SESSION, session.inner.encode()), (VERSION, session.version))
-                await self._engine.ask("POST", {"jsonrpc": "2.0", "method": INITIALIZED}, session.caller, *headers)
+            self._register.set_sdk_id(session, answer.session_id)
+            if session.is_ready:
+                headers = ((SESSION_HEADER, session.sdk_id.encode()), (VERSION_HEADER, session.version))
+                await self._engine.send_internal_request(
+                    "POST", {"jsonrpc": "2.0", "method": INITIALIZED}, session.caller, *headers
+                )
             return True
 
     @contextlib.contextmanager
-    def listening(self, session: Known) -> Iterator[None]:
+    def count_stream(self, session: ProtocolSession) -> Iterator[None]:
         """Count an open stream of the client. The client gets the notifications that it missed without a stream."""
-        session.streams += 1
+        session.open_streams += 1
         self._update_tool_list(session)
         try:
             yield
         finally:
-            session.streams -= 1
+            session.open_streams -= 1
             self._update_tool_list(session)
 
-    def _update_tool_list(self, session: Known) -> None:
-        if session.listing is not None:
-            session.listing.tell = session.tell if session.streams else None
-            self._listings.changed(session.listing)
+    def _update_tool_list(self, session: ProtocolSession) -> None:
+        if session.tool_list is not None:
+            session.tool_list.notify_client = session.notify_tools_changed if session.open_streams else None
+            self._listings.schedule_check(session.tool_list)
 
-    def end(self, session: Known) -> None:
+    def end_session(self, session: ProtocolSession) -> None:
         """End a session by its client's wish: the id is no longer valid."""
         self._forget_session(session)
-        self._register.end(session)
+        self._register.void_session(session)
 
-    def hang_up(self, session: Known | None) -> None:
+    def hang_up(self, session: ProtocolSession | None) -> None:
         """Forget a session. The client's next call with the id starts the session again."""
-        if session is None or self._register.get(session.outer) is not session:
+        if session is None or self._register.find_session(session.client_id) is not session:
             return
         self._forget_session(session)
-        if session.inner:
-            header = (SESSION, session.inner.encode())
-            task = asyncio.ensure_future(self._engine.ask("DELETE", None, session.caller, header))
+        if session.sdk_id:
+            header = (SESSION_HEADER, session.sdk_id.encode())
+            task = asyncio.ensure_future(self._engine.send_internal_request("DELETE", None, session.caller, header))
             task.add_done_callback(lambda done: done.exception())
 
-    def hang_up_on(self, matches: Callable[[Known], bool]) -> None:
+    def hang_up_matching(self, matches: Callable[[ProtocolSession], bool]) -> None:
         for session in self._register:
             if matches(session):
                 self.hang_up(session)
@@ -129,24 +141,24 @@ class Sessions:
         for session in self._register:
             self._forget_session(session)
 
-    def _forget_session(self, session: Known) -> None:
-        self._register.drop(session)
-        if session.listing is not None:
-            self._listings.drop(session.listing)
+    def _forget_session(self, session: ProtocolSession) -> None:
+        self._register.forget_session(session)
+        if session.tool_list is not None:
+            self._listings.remove_list(session.tool_list)
 
-    def _add_session(self, session: Known) -> Known:
+    def _add_session(self, session: ProtocolSession) -> ProtocolSession:
         if self._idle_check is None or self._idle_check.done():
             self._idle_check = asyncio.create_task(self._end_idle_sessions_regularly())
-        session.listing = Listing(lambda: self._host.anew(session.caller), None)
-        self._listings.add(session.listing)
-        return self._register.add(session)
+        session.tool_list = WatchedToolList(lambda: self._host.refresh_caller(session.caller), None)
+        self._listings.add_list(session.tool_list)
+        return self._register.add_session(session)
 
     async def _end_idle_sessions_regularly(self) -> None:
         """End idle sessions at intervals, until no session is left."""
         while len(self._register):
             await asyncio.sleep(limits.mcp_reap_seconds)
-            self.reap(time.monotonic())
+            self.end_idle_sessions(time.monotonic())
 
-    def reap(self, now: float) -> None:
+    def end_idle_sessions(self, now: float) -> None:
         """End the sessions that are idle at a time."""
-        self.hang_up_on(lambda session: session.is_idle(now))
+        self.hang_up_matching(lambda session: session.is_idle(now))

@@ -14,33 +14,33 @@ from maestro.core import limits
 from maestro.domain.callers import Caller
 from maestro.surfaces.mcp import resources
 from maestro.surfaces.mcp.ports import Host, Listener
-from maestro.surfaces.mcp.resources import Topic
+from maestro.surfaces.mcp.resources import WatchedResource
 
 log = logging.getLogger(__name__)
 
-Tell = Callable[[str], Awaitable[None]]
+NotifyClient = Callable[[str], Awaitable[None]]
 
 
-class Updates:
+class ResourceUpdates:
     """The watched resources of one client, and the task that sends the notifications."""
 
     def __init__(self, host: Host, caller: Caller, *, stalled: Callable[[], None]) -> None:
         self._host = host
         self._caller = caller
         self._on_stalled = stalled
-        self._topics: dict[str, Topic] = {}
+        self._topics: dict[str, WatchedResource] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def watch(self, topic: Topic, tell: Tell) -> None:
+    def watch_resource(self, topic: WatchedResource, tell: NotifyClient) -> None:
         self._topics[topic.uri] = topic
         if self._task is None or self._task.done():
             # The subscription starts at once, so that no event is missed before the task runs.
-            subscription = self._host.listen(self._caller)
+            subscription = self._host.subscribe_caller(self._caller)
             listener = subscription.__enter__()
             self._task = asyncio.create_task(self._send_notifications(listener, tell))
             self._task.add_done_callback(lambda task: subscription.__exit__(None, None, None))
 
-    def unwatch(self, uri: str) -> None:
+    def unwatch_resource(self, uri: str) -> None:
         self._topics.pop(uri, None)
         if not self._topics:
             self.close()
@@ -50,9 +50,9 @@ class Updates:
             self._task.cancel()
             self._task = None
 
-    async def _send_notifications(self, listener: Listener, tell: Tell) -> None:
+    async def _send_notifications(self, listener: Listener, tell: NotifyClient) -> None:
         try:
-            async for uri in changes(self._host, self._caller, listener, self._topics):
+            async for uri in changed_uris(self._host, self._caller, listener, self._topics):
                 async with asyncio.timeout(limits.mcp_stalled_seconds):
                     await tell(uri)
         except TimeoutError:
@@ -60,16 +60,18 @@ class Updates:
             self._on_stalled()
 
 
-async def changes(host: Host, caller: Caller, listener: Listener, topics: Mapping[str, Topic]) -> AsyncIterator[str]:
+async def changed_uris(
+    host: Host, caller: Caller, listener: Listener, topics: Mapping[str, WatchedResource]
+) -> AsyncIterator[str]:
     """Yield the addresses of changed resources, without end."""
-    boxes = host.boxes(caller)
+    boxes = host.mailboxes_of(caller)
     while True:
-        await listener.wait()
-        has_missed_events = listener.lagging
-        events = listener.take()
+        await listener.wait_for_event()
+        has_missed_events = listener.is_lagging
+        events = listener.take_events()
         watched = list(topics.values())
         uris = {topic.uri for topic in watched} if has_missed_events else set()
         for event in events:
-            uris |= resources.changed(event, watched, boxes)
+            uris |= resources.find_changed_uris(event, watched, boxes)
         for uri in sorted(uris):
             yield uri

@@ -13,17 +13,17 @@ from starlette.types import Message, Receive, Scope, Send
 
 from maestro.core import errors, limits
 from maestro.domain.callers import Caller, may_call
-from maestro.domain.messages import Step
+from maestro.domain.messages import ReceiptStep
 from maestro.operations import mail, mail_shapes, server
 from maestro.operations.app import App
 from maestro.operations.base import Effect, Operation, Request
 from maestro.surfaces import connections
-from maestro.surfaces.refusals import REFUSALS
+from maestro.surfaces.refusals import REFUSAL_LOG
 from maestro.surfaces.rest import events
-from maestro.surfaces.rest.guard import Guard
-from maestro.surfaces.rest.openapi import document
+from maestro.surfaces.rest.guard import HeaderGuard
+from maestro.surfaces.rest.openapi import build_document
 from maestro.surfaces.rest.router import Router, WrongVerb
-from maestro.surfaces.rest.shapes import Shape, shape_of
+from maestro.surfaces.rest.shapes import RequestShape, shape_of
 from maestro.surfaces.rest.statuses import status_of
 
 log = logging.getLogger(__name__)
@@ -33,15 +33,15 @@ _OPENAPI = "/api/openapi.json"
 _EMPTY_REQUEST = Request()
 
 
-class Rest:
+class RestApplication:
     """The REST surface."""
 
     def __init__(self, app: App, registry: Mapping[str, Operation], *, hosts: Iterable[str], version: str) -> None:
         shapes = [shape_of(operation) for operation in registry.values()]
         self._app = app
-        self._guard = Guard(hosts)
+        self._guard = HeaderGuard(hosts)
         self._router = Router(shapes)
-        self._openapi = _encode(document(shapes, version=version))
+        self._openapi = _encode(build_document(shapes, version=version))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Turn every exception into an answer."""
@@ -55,13 +55,13 @@ class Rest:
             )
             extra = ((b"allow", str(wrong_verb).encode()),)
         except errors.MaestroError as error:
-            REFUSALS.note(error)
+            REFUSAL_LOG.log_refusal(error)
             status, body = status_of(type(error)), _encode(error.as_dict())
         except asyncio.CancelledError:
             raise
         except Exception as problem:
             # The only handler of unexpected exceptions: the log gets the traceback, the client a short message.
-            fault = REFUSALS.fault_of(problem)
+            fault = REFUSAL_LOG.find_system_fault(problem)
             if fault is None:
                 log.exception("%s %s failed", scope["method"], scope["path"])
                 fault = errors.MaestroError("Internal error. The server's log has the details.")
@@ -71,20 +71,20 @@ class Rest:
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> tuple[int, bytes | None]:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        self._guard.check(scope["headers"])
+        self._guard.check_headers(scope["headers"])
         if scope["path"] == _OPENAPI and scope["method"] == "GET":
             return 200, self._openapi
         raw_path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
-        shape, params = self._router.find(scope["method"], raw_path)
+        shape, params = self._router.find_operation(scope["method"], raw_path)
         caller = await self._identify_caller(headers)
-        connections.admit(scope)
+        connections.mark_identified(scope)
         if not may_call(caller, shape.operation.name, shape.operation.callers):
             # Refuse before the body is read. The dispatcher raises the same error as for the full request.
             await self._app.call(shape.operation, _EMPTY_REQUEST, caller=caller)
         body = await _read_body(receive, headers) if shape.has_body else b""
-        request = shape.read(params, scope["query_string"], body)
-        if shape.operation is server.EVENTS and events.wanted(headers):
-            await events.serve(self._app, shape.operation, request, caller, headers, receive, send)
+        request = shape.read_request(params, scope["query_string"], body)
+        if shape.operation is server.EVENTS and events.wants_stream(headers):
+            await events.stream_events(self._app, shape.operation, request, caller, headers, receive, send)
             return 200, None
         answer = await self._call_operation(shape, request, caller, headers, receive)
         receipt = getattr(answer, "receipt", "")
@@ -92,13 +92,13 @@ class Rest:
             return 200, _encode(answer)
         await _send_answer(send, 200, _encode(answer), ())
         # The mail is delivered. The cursor of the next call confirms that the client has read it.
-        confirmation = mail_shapes.Confirm(receipt=receipt, step=Step.DELIVERED, via="http")
+        confirmation = mail_shapes.ConfirmReceipt(receipt=receipt, step=ReceiptStep.DELIVERED, via="http")
         with contextlib.suppress(errors.MaestroError):  # the answer is sent; unconfirmed mail is only offered again
             await self._app.call(mail.CONFIRM, confirmation, caller=caller)
         return 200, None
 
     async def _call_operation(
-        self, shape: Shape, request: Any, caller: Caller, headers: dict[bytes, bytes], receive: Receive
+        self, shape: RequestShape, request: Any, caller: Caller, headers: dict[bytes, bytes], receive: Receive
     ) -> Any:
         key = headers.get(b"idempotency-key", b"").decode("latin-1")
         call = self._app.call(shape.operation, request, caller=caller, key=key)
@@ -120,7 +120,7 @@ class Rest:
 async def _await_while_connected(call: Any, receive: Receive) -> Any:
     """Return the result of a call; cancel the call when its client closes the connection."""
     work = asyncio.ensure_future(call)
-    gone = asyncio.ensure_future(events.gone(receive))
+    gone = asyncio.ensure_future(events.wait_for_disconnect(receive))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():

@@ -20,12 +20,12 @@ _encode = msgspec.json.Encoder().encode
 _HEADERS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
 
 
-def wanted(headers: dict[bytes, bytes]) -> bool:
+def wants_stream(headers: dict[bytes, bytes]) -> bool:
     """Return whether the client asks for a stream."""
     return b"text/event-stream" in headers.get(b"accept", b"")
 
 
-async def serve(
+async def stream_events(
     app: App,
     operation: Operation,
     request: Any,
@@ -41,7 +41,7 @@ async def serve(
     items = app.stream(operation, stream_request, caller=caller)
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     sender = asyncio.create_task(_send_items(items, send))
-    disconnect = asyncio.create_task(gone(receive))
+    disconnect = asyncio.create_task(wait_for_disconnect(receive))
     try:
         await asyncio.wait({sender, disconnect}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -85,7 +85,7 @@ async def _next_item(items: AsyncIterator[Any]) -> Any:
     return await anext(items, None)
 
 
-async def gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Wait until the client has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -14,7 +14,7 @@ _CHECKED_HOSTS_MAX = 100
 _HOST_PATTERN = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?")
 
 
-class Guard:
+class HeaderGuard:
     """A check of the headers `Host` and `Origin`."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
@@ -24,7 +24,7 @@ class Guard:
             bytes, tuple[bytes, ...]
         ] = {}  # origins by `Host` header, for hosts that passed the check
 
-    def check(self, headers: Headers) -> None:
+    def check_headers(self, headers: Headers) -> None:
         """Refuse a foreign host (DNS rebinding), the origin of a foreign page, and repeated headers."""
         host = origin = None
         for name, value in headers:

@@ -10,7 +10,7 @@ import msgspec
 from maestro.core import errors
 from maestro.operations.base import Effect
 from maestro.operations.server import EVENTS
-from maestro.surfaces.rest.shapes import Shape
+from maestro.surfaces.rest.shapes import RequestShape
 from maestro.surfaces.rest.statuses import status_of
 
 _SCHEMA_REF = "#/components/schemas/{name}"
@@ -28,11 +28,11 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any]
 
 
-def document(shapes: Sequence[Shape], *, version: str) -> dict[str, Any]:
+def build_document(shapes: Sequence[RequestShape], *, version: str) -> dict[str, Any]:
     """Return the OpenAPI document."""
     types: list[Any] = [Error]
     for shape in shapes:
-        types += [shape.operation.response, shape.path, shape.rest]
+        types += [shape.operation.response, shape.path_type, shape.rest_type]
     schemas, components = msgspec.json.schema_components(types, ref_template=_SCHEMA_REF)
     by_type = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -54,22 +54,22 @@ def document(shapes: Sequence[Shape], *, version: str) -> dict[str, Any]:
     }
 
 
-def _describe_operation(shape: Shape, by_type: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _describe_operation(shape: RequestShape, by_type: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
     operation = shape.operation
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "tags": [operation.group],
-        "parameters": _parameters(shape.path, components, "path"),
+        "tags": [operation.group_name],
+        "parameters": _parameters(shape.path_type, components, "path"),
         "responses": _responses(shape, by_type[operation.response]),
     }
     if shape.has_body:
         described["requestBody"] = {
-            "required": any(field.required for field in msgspec.structs.fields(shape.rest)),
-            "content": {"application/json": {"schema": by_type[shape.rest]}},
+            "required": any(field.required for field in msgspec.structs.fields(shape.rest_type)),
+            "content": {"application/json": {"schema": by_type[shape.rest_type]}},
         }
     else:
-        described["parameters"] += _parameters(shape.rest, components, "query")
+        described["parameters"] += _parameters(shape.rest_type, components, "query")
     if operation.effect is Effect.WRITE:
         described["parameters"].append(_KEY_PARAMETER)
     return described
@@ -106,7 +106,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _responses(shape: Shape, success: dict[str, Any]) -> dict[str, Any]:
+def _responses(shape: RequestShape, success: dict[str, Any]) -> dict[str, Any]:
     operation = shape.operation
     success_content: dict[str, Any] = {"application/json": {"schema": success}}
     if operation is EVENTS:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 from maestro.core import errors
-from maestro.surfaces.rest.shapes import Shape
+from maestro.surfaces.rest.shapes import RequestShape
 
 _PARAMETER = "{}"
 
@@ -14,13 +14,13 @@ _PARAMETER = "{}"
 class _PathNode:
     def __init__(self) -> None:
         self.below: dict[str, _PathNode] = {}
-        self.shapes: dict[str, Shape] = {}
+        self.shapes: dict[str, RequestShape] = {}
 
 
 class Router:
     """The routes of all operations."""
 
-    def __init__(self, shapes: Iterable[Shape]) -> None:
+    def __init__(self, shapes: Iterable[RequestShape]) -> None:
         self._root = _PathNode()
         for shape in shapes:
             node = self._root
@@ -29,13 +29,13 @@ class Router:
             assert shape.operation.http.verb not in node.shapes, f"two operations at {shape.operation.http}"
             node.shapes[shape.operation.http.verb] = shape
 
-    def find(self, verb: str, raw_path: str) -> tuple[Shape, dict[str, str]]:
+    def find_operation(self, verb: str, raw_path: str) -> tuple[RequestShape, dict[str, str]]:
         """Return the operation's shape, and the values in the path."""
         node, values = self._find_node(raw_path)
         shape = node.shapes.get(verb)
         if shape is None:
             raise WrongVerb(sorted(node.shapes))
-        names = shape.operation.http.parameters
+        names = shape.operation.http.path_parameters
         return shape, dict(zip(names, values, strict=True))
 
     def _find_node(self, raw_path: str) -> tuple[_PathNode, list[str]]:

@@ -8,7 +8,7 @@ FILES = ("file_path", "notebook_path", "path")
 _READING_TOOLS = ("Read", "Grep", "Glob")
 
 
-def action(tool: str, given: dict[str, Any]) -> str:
+def tool_action(tool: str, given: dict[str, Any]) -> str:
     if tool == "Bash":
         return f"shell:{given.get('command', '')}"
     file = next((str(given[name]) for name in FILES if given.get(name)), "")

@@ -12,20 +12,20 @@ import json
 import uuid
 from typing import Any
 
-from maestro.tools.claude.actions import FILES, action
-from maestro.tools.claude.questions import answered, question
-from maestro.tools.conversation import Conversation, Opening, Prompt, echo
-from maestro.tools.happenings import (
+from maestro.tools.claude.actions import FILES, tool_action
+from maestro.tools.claude.questions import answer_input, find_question
+from maestro.tools.conversation import Conversation, ConversationOpening, Prompt, echo_prompt
+from maestro.tools.conversation_events import (
     ALLOW,
     DENY,
     PERMISSION,
-    PUT_ASIDE,
     QUESTION,
     START,
-    Asked,
-    Began,
-    Said,
-    TakenIn,
+    UNANSWERED,
+    AskOpened,
+    ConversationStarted,
+    PushConfirmed,
+    TranscriptText,
     TurnEnded,
     TurnStarted,
     Usage,
@@ -42,7 +42,7 @@ _REFUSED = "The person denied the request."
 class ClaudeConversation(Conversation):
     """The conversation with one running `claude -p`."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: ConversationOpening) -> None:
         super().__init__(opening)
         self._sent_prompts: dict[str, Prompt] = {}  # by uuid: sent, but not yet in the conversation
         self._unconfirmed_prompts: list[str] = []  # in the conversation, but without later output of the model
@@ -53,11 +53,11 @@ class ClaudeConversation(Conversation):
         self._reset_at: float | None = None  # when the rate limit ends, if the provider reports a time
         self._cost_usd = 0.0
 
-    def begin(self) -> None:
+    def start_conversation(self) -> None:
         self._send_request({"subtype": "initialize"})
-        self.say(Prompt(START, self.opening.prompt))
+        self.send_prompt(Prompt(START, self.opening.prompt))
 
-    def interrupt(self) -> None:
+    def interrupt_turn(self) -> None:
         self._send_request({"subtype": "interrupt"})
 
     @property
@@ -79,8 +79,8 @@ class ClaudeConversation(Conversation):
         self._start_turn()
 
     def _start_turn(self) -> None:
-        if not self.busy:
-            self.busy = True
+        if not self.is_busy:
+            self.is_busy = True
             self._emit(TurnStarted())
 
     def _handle_message(self, message: dict[str, Any]) -> None:
@@ -110,14 +110,14 @@ class ClaudeConversation(Conversation):
             return
         if message.get("session_id", self._conversation_id) != self._conversation_id:
             self._conversation_id = str(message["session_id"])
-            self._emit(Began(self._conversation_id))
-        self._emit(*(TakenIn(prompt) for prompt in self._unconfirmed_prompts))
+            self._emit(ConversationStarted(self._conversation_id))
+        self._emit(*(PushConfirmed(prompt) for prompt in self._unconfirmed_prompts))
         self._unconfirmed_prompts = []
         for block in _content_blocks(message):
             if block.get("type") == "text":
-                self._emit(Said(f"{block.get('text', '')}\n"))
+                self._emit(TranscriptText(f"{block.get('text', '')}\n"))
             elif block.get("type") == "tool_use":
-                self._emit(Said(f"→ {_describe_call(str(block.get('name')), block.get('input') or {})}\n"))
+                self._emit(TranscriptText(f"→ {_describe_call(str(block.get('name')), block.get('input') or {})}\n"))
 
     def _handle_user(self, message: dict[str, Any]) -> None:
         if message.get("isReplay"):
@@ -126,18 +126,18 @@ class ClaudeConversation(Conversation):
                 self._unconfirmed_prompts.append(prompt.id)
                 if _content_text((message.get("message") or {}).get("content")).startswith(_COMMAND):
                     self._program_commands.add(prompt.id)
-                self._emit(echo(prompt))
+                self._emit(echo_prompt(prompt))
             return
         for block in _content_blocks(message):
             if block.get("type") == "tool_result":
-                self._emit(Said(f"{_shorten_text(_content_text(block.get('content')))}\n"))
+                self._emit(TranscriptText(f"{_shorten_text(_content_text(block.get('content')))}\n"))
 
     def _handle_result(self, message: dict[str, Any]) -> None:
         has_failed = bool(message.get("is_error"))
         problem = str(message.get("result") or "; ".join(map(str, message.get("errors") or ()))) if has_failed else ""
         interrupted = has_failed and not problem
         if _UNKNOWN_CONVERSATION in problem and not self._conversation_id:
-            self._emit(Began(""))  # Claude ends now; the next start begins a new conversation
+            self._emit(ConversationStarted(""))  # Claude ends now; the next start begins a new conversation
         total = message.get("total_cost_usd")
         cost = None
         if isinstance(total, int | float):
@@ -146,7 +146,8 @@ class ClaudeConversation(Conversation):
         finished_commands = [prompt for prompt in self._unconfirmed_prompts if prompt in self._program_commands]
         if finished_commands and not has_failed:
             self._emit(
-                *(TakenIn(prompt) for prompt in finished_commands), Said(f"{message.get('result') or 'done'}\n")
+                *(PushConfirmed(prompt) for prompt in finished_commands),
+                TranscriptText(f"{message.get('result') or 'done'}\n"),
             )
         self._unconfirmed_prompts = []  # after a failed turn it is unknown whether the model has read the prompts
         self._program_commands.clear()
@@ -179,24 +180,24 @@ class ClaudeConversation(Conversation):
         if request.get("subtype") != "can_use_tool":
             return
         tool, given = str(request.get("tool_name")), request.get("input") or {}
-        if asks := question(tool, given):
-            self._open_ask(Asked(ask, QUESTION, asks.title, asks.text, asks.choices), (True, given))
+        if asks := find_question(tool, given):
+            self._open_ask(AskOpened(ask, QUESTION, asks.title, asks.text, asks.choices), (True, given))
             return
-        asked = Asked(
+        asked = AskOpened(
             ask=ask,
             what=PERMISSION,
             title=_describe_call(tool, given),
             text=json.dumps(given, ensure_ascii=False, indent=1),
             choices=(ALLOW, DENY),
-            actions=(action(tool, given),),
+            actions=(tool_action(tool, given),),
         )
         self._open_ask(asked, (False, given))
 
     def _send_answer(self, ask: str, kept: Any, choice: str) -> None:
         is_question, given = kept
         answer: dict[str, Any]
-        if is_question and choice != PUT_ASIDE:
-            answer = {"behavior": "allow", "updatedInput": answered(given, choice)}
+        if is_question and choice != UNANSWERED:
+            answer = {"behavior": "allow", "updatedInput": answer_input(given, choice)}
         elif not is_question and choice == ALLOW:
             answer = {"behavior": "allow", "updatedInput": given}
         else:

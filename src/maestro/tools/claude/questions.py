@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from maestro.tools.questions import Question, answers, asked
+from maestro.tools.questions import MergedQuestion, merge_questions, split_answer
 
-TOOL = "AskUserQuestion"
+QUESTION_TOOL = "AskUserQuestion"
 
 
-def question(tool: str, given: dict[str, Any]) -> Question | None:
+def find_question(tool: str, given: dict[str, Any]) -> MergedQuestion | None:
     """Return the question of a tool call, or None for other tools."""
     questions = given.get("questions")
-    if tool != TOOL or not isinstance(questions, list) or not questions:
+    if tool != QUESTION_TOOL or not isinstance(questions, list) or not questions:
         return None
-    return asked(questions)
+    return merge_questions(questions)
 
 
-def answered(given: dict[str, Any], said: str) -> dict[str, Any]:
+def answer_input(given: dict[str, Any], answer: str) -> dict[str, Any]:
     """Return the input of the tool call with the answers."""
     names = [str(question.get("question")) for question in given["questions"]]
-    return {**given, "answers": dict(zip(names, answers(given["questions"], said), strict=True))}
+    return {**given, "answers": dict(zip(names, split_answer(given["questions"], answer), strict=True))}

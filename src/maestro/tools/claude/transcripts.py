@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from maestro.tools.happenings import Usage
+from maestro.tools.conversation_events import Usage
 
 _QUEUED = b'"type":"queue-operation"'
 _NO_MODEL = "<synthetic>"
 
 
-def used(kept: bytes) -> Usage | None:
+def read_usage(piece: bytes) -> Usage | None:
     """Return the model's usage from a piece of the file, or None if the piece has no usage.
 
     An answer of several blocks has several lines, each with the usage of the whole answer: the last line counts.
     """
     answers: dict[str, dict[str, Any]] = {}
-    for line in kept.splitlines():
+    for line in piece.splitlines():
         if b'"usage"' not in line:
             continue
         try:
@@ -36,9 +36,9 @@ def used(kept: bytes) -> Usage | None:
     )
 
 
-def said(kept: bytes) -> str:
+def read_text(piece: bytes) -> str:
     """Return the text of a piece of the file, without queued messages, which are not yet in the conversation."""
-    lines = [line for line in kept.splitlines() if _QUEUED not in line]
+    lines = [line for line in piece.splitlines() if _QUEUED not in line]
     return b"\n".join(lines).decode("utf-8", "replace")
 
 

@@ -12,14 +12,14 @@ import shlex
 from typing import Any
 
 from maestro.tools import questions
-from maestro.tools.happenings import ALLOW, DENY, PERMISSION, PUT_ASIDE, QUESTION, Asked
+from maestro.tools.conversation_events import ALLOW, DENY, PERMISSION, QUESTION, UNANSWERED, AskOpened
 
 QUESTIONS = "item/tool/requestUserInput"
 COMMAND = "item/commandExecution/requestApproval"
-FILES = "item/fileChange/requestApproval"
-MORE = "item/permissions/requestApproval"
+FILE_CHANGE = "item/fileChange/requestApproval"
+MORE_PERMISSIONS = "item/permissions/requestApproval"
 ELICITATION = "mcpServer/elicitation/request"
-PERMISSIONS = (COMMAND, FILES, MORE, ELICITATION)
+PERMISSIONS = (COMMAND, FILE_CHANGE, MORE_PERMISSIONS, ELICITATION)
 
 # The model may name any shell. Only shells in system directories are known to be shells.
 _SHELL = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew|/run/current-system/sw)?/bin/)?(?:ba|da|z)?sh")
@@ -27,13 +27,13 @@ _RUN_FLAGS = ("-c", "-lc")
 _COMMAND_KIND = "command"
 
 
-def permission(ask: str, method: str, params: dict[str, Any], changed: tuple[str, ...] = ()) -> Asked:
+def permission_ask(ask: str, method: str, params: dict[str, Any], changed_files: tuple[str, ...] = ()) -> AskOpened:
     """Return the ask for a permission request. `changed` names the files of a file change."""
     reason = str(params.get("reason") or params.get("message") or "")
     if method == COMMAND:
         title, actions = _describe_command(params)
-    elif method == FILES:
-        title, actions = _describe_change(changed, str(params.get("grantRoot") or ""))
+    elif method == FILE_CHANGE:
+        title, actions = _describe_change(changed_files, str(params.get("grantRoot") or ""))
     elif method == ELICITATION:
         server = str(params.get("serverName") or "")
         title, actions = f"{server}: {reason}" if reason else server, (f"tool:{server}",)
@@ -41,10 +41,10 @@ def permission(ask: str, method: str, params: dict[str, Any], changed: tuple[str
         wanted = json.dumps(params.get("permissions") or {}, ensure_ascii=False)
         title, actions = f"more permissions: {wanted}", ("tool:permissions",)
     text = f"{title}\n\n{reason}" if reason else title
-    return Asked(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), actions=actions)
+    return AskOpened(ask=ask, what=PERMISSION, title=title, text=text, choices=(ALLOW, DENY), actions=actions)
 
 
-def command(given: str) -> str:
+def plain_command(given: str) -> str:
     """Return the script of a plain `sh -c SCRIPT`; every other command unchanged."""
     try:
         arguments = shlex.split(given)
@@ -55,7 +55,7 @@ def command(given: str) -> str:
     return given
 
 
-def files(item: dict[str, Any]) -> tuple[str, ...]:
+def files_of_change(item: dict[str, Any]) -> tuple[str, ...]:
     """Return all files that a change touches, including the new path of a moved file."""
     paths: dict[str, None] = {}
     for change in item.get("changes") or ():
@@ -65,25 +65,25 @@ def files(item: dict[str, Any]) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def question(ask: str, params: dict[str, Any]) -> Asked:
-    merged = questions.asked(params.get("questions") or [{}])
-    return Asked(ask=ask, what=QUESTION, title=merged.title, text=merged.text, choices=merged.choices)
+def question_ask(ask: str, params: dict[str, Any]) -> AskOpened:
+    merged = questions.merge_questions(params.get("questions") or [{}])
+    return AskOpened(ask=ask, what=QUESTION, title=merged.title, text=merged.text, choices=merged.choices)
 
 
-def answers(params: dict[str, Any], said: str) -> dict[str, Any]:
+def encode_answers(params: dict[str, Any], answer: str) -> dict[str, Any]:
     """Return answers in Codex's format; empty if the person does not answer."""
     asked = params.get("questions") or []
-    if said == PUT_ASIDE or not asked:
+    if answer == UNANSWERED or not asked:
         return {"answers": {}}
     names = [str(question.get("id")) for question in asked]
-    answers_by_name = zip(names, questions.answers(asked, said), strict=True)
+    answers_by_name = zip(names, questions.split_answer(asked, answer), strict=True)
     return {"answers": {name: {"answers": [answer]} for name, answer in answers_by_name}}
 
 
 def _describe_command(params: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Return title and actions. Codex also asks this way for input to a running command and for network access, which
     patterns for commands must not allow."""
-    run, host = command(str(params.get("command") or "")), params.get("networkApprovalContext")
+    run, host = plain_command(str(params.get("command") or "")), params.get("networkApprovalContext")
     if host:
         return f"network: {host.get('protocol')} {host.get('host')}, for: {run}", ("tool:network",)
     if params.get("kind", _COMMAND_KIND) != _COMMAND_KIND or not run:

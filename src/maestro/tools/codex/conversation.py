@@ -10,8 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from maestro.tools.codex import asks
-from maestro.tools.conversation import Opening, Prompt, echo
-from maestro.tools.happenings import ALLOW, START, Began, Said, TakenIn, TurnEnded, TurnStarted, Usage
+from maestro.tools.conversation import ConversationOpening, Prompt, echo_prompt
+from maestro.tools.conversation_events import (
+    ALLOW,
+    START,
+    ConversationStarted,
+    PushConfirmed,
+    TranscriptText,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
 from maestro.tools.rpc import RpcConversation
 
 _CLIENT = {"name": "maestro", "title": "Maestro", "version": "0"}
@@ -27,7 +36,7 @@ class CodexConversation(RpcConversation):
 
     versioned = False
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: ConversationOpening) -> None:
         super().__init__(opening)
         self._thread_id = ""
         self._turn_id = ""  # the running turn, or ''
@@ -41,15 +50,15 @@ class CodexConversation(RpcConversation):
         self._reset_at: float | None = None  # when the reached rate limit ends
         self._reported_usage: dict[str, Any] | None = None  # the part of the usage that is already reported
 
-    def begin(self) -> None:
+    def start_conversation(self) -> None:
         self._call_method("initialize", {"clientInfo": _CLIENT}, self._on_initialized, otherwise=self._on_failed)
-        self.say(Prompt(START, self.opening.prompt))
+        self.send_prompt(Prompt(START, self.opening.prompt))
 
     @property
     def is_idle(self) -> bool:
         return super().is_idle and not self._sent_prompts and not self._is_turn_starting
 
-    def interrupt(self) -> None:
+    def interrupt_turn(self) -> None:
         if self._turn_id:
             params = {"threadId": self._thread_id, "turnId": self._turn_id}
             self._call_method("turn/interrupt", params, _ignore_result, otherwise=_ignore_result)
@@ -63,7 +72,7 @@ class CodexConversation(RpcConversation):
             self._list_hooks({})
 
     def _on_skills_refused(self, error: dict[str, Any]) -> None:
-        self._emit(Said(f"! Codex refuses the skills: {error.get('message')}\n"))
+        self._emit(TranscriptText(f"! Codex refuses the skills: {error.get('message')}\n"))
         self._list_hooks({})
 
     def _list_hooks(self, result: dict[str, Any]) -> None:
@@ -104,7 +113,7 @@ class CodexConversation(RpcConversation):
         return params | ({"model": opening.model} if opening.model else {})
 
     def _on_resume_refused(self, error: dict[str, Any]) -> None:
-        self._emit(Said(f"! The earlier conversation cannot be resumed: {error.get('message')}\n"))
+        self._emit(TranscriptText(f"! The earlier conversation cannot be resumed: {error.get('message')}\n"))
         self._call_method("thread/start", self._thread_settings(), self._on_thread_opened, otherwise=self._on_failed)
 
     def _on_thread_opened(self, result: dict[str, Any]) -> None:
@@ -153,7 +162,7 @@ class CodexConversation(RpcConversation):
         match method:
             case "turn/started":
                 self._turn_id = str(params["turn"]["id"])
-                self.busy = True
+                self.is_busy = True
                 self._emit(TurnStarted())
             case "turn/completed":
                 self._handle_turn_completed(params["turn"])
@@ -171,11 +180,11 @@ class CodexConversation(RpcConversation):
                 pass
 
     def _handle_user_message(self, item: dict[str, Any]) -> None:
-        self.joinable = self._thread_id  # a thread without a message cannot be joined
+        self.join_id = self._thread_id  # a thread without a message cannot be joined
         prompt = self._sent_prompts.pop(str(item.get("clientId")), None)
         if prompt is None:
             return
-        self._emit(echo(prompt))
+        self._emit(echo_prompt(prompt))
         if self._turn_id:
             self._unconfirmed_prompts.append(prompt.id)
         else:
@@ -187,26 +196,26 @@ class CodexConversation(RpcConversation):
             return
         self._confirm_prompts()
         if kind == "agentMessage" and is_done:
-            self._emit(Said(f"{item.get('text', '')}\n"))
+            self._emit(TranscriptText(f"{item.get('text', '')}\n"))
         elif kind == "commandExecution":
             output = str(item.get("aggregatedOutput") or "")[:_OUTPUT_CHARS_MAX]
-            self._emit(Said(f"{output.rstrip()}\n" if is_done else f"→ {item.get('command')}\n"))
+            self._emit(TranscriptText(f"{output.rstrip()}\n" if is_done else f"→ {item.get('command')}\n"))
         elif kind == "mcpToolCall" and not is_done:
-            self._emit(Said(f"→ {item.get('server')}.{item.get('tool')}\n"))
+            self._emit(TranscriptText(f"→ {item.get('server')}.{item.get('tool')}\n"))
         elif kind == "fileChange":
-            self._handle_file_change(str(item.get("id")), asks.files(item), is_done=is_done)
+            self._handle_file_change(str(item.get("id")), asks.files_of_change(item), is_done=is_done)
 
     def _handle_file_change(self, item: str, files: tuple[str, ...], *, is_done: bool) -> None:
         self._changed_files[item] = files
         if is_done:
             del self._changed_files[item]
-            self._emit(Said(f"→ changes {', '.join(files)}\n"))
+            self._emit(TranscriptText(f"→ changes {', '.join(files)}\n"))
 
     def _confirm_prompts(self) -> None:
         if self._unconfirmed_prompts and not self._has_begun:
             self._has_begun = True
-            self._emit(Began(self._thread_id))
-        self._emit(*(TakenIn(prompt) for prompt in self._unconfirmed_prompts))
+            self._emit(ConversationStarted(self._thread_id))
+        self._emit(*(PushConfirmed(prompt) for prompt in self._unconfirmed_prompts))
         self._unconfirmed_prompts = []
 
     def _update_usage(self, total: dict[str, Any]) -> None:
@@ -218,7 +227,7 @@ class CodexConversation(RpcConversation):
         error = params.get("error") or {}
         if not params.get("willRetry"):
             return  # the end of the turn repeats the error
-        self._emit(Said(f"! {error.get('message')}\n"))
+        self._emit(TranscriptText(f"! {error.get('message')}\n"))
 
     def _handle_turn_completed(self, turn: dict[str, Any]) -> None:
         self._turn_id = ""
@@ -249,10 +258,10 @@ class CodexConversation(RpcConversation):
     def _handle_request(self, number: Any, method: str, params: dict[str, Any]) -> None:
         ask, kept = str(number), (number, method, params)
         if method == asks.QUESTIONS:
-            self._open_ask(asks.question(ask, params), kept)
+            self._open_ask(asks.question_ask(ask, params), kept)
         elif method in asks.PERMISSIONS:
             files = self._changed_files.get(str(params.get("itemId")), ())
-            self._open_ask(asks.permission(ask, method, params, files), kept)
+            self._open_ask(asks.permission_ask(ask, method, params, files), kept)
         elif not self.opening.is_shared:  # otherwise the person's own program may answer
             self._refuse_request(number, method)
 
@@ -260,12 +269,12 @@ class CodexConversation(RpcConversation):
         number, method, params = kept
         is_allowed = choice == ALLOW
         if method == asks.QUESTIONS:
-            self._send_result(number, asks.answers(params, choice))
+            self._send_result(number, asks.encode_answers(params, choice))
         elif method == asks.ELICITATION:
             self._send_result(
                 number, {"action": "accept" if is_allowed else "decline", "content": {} if is_allowed else None}
             )
-        elif method == asks.MORE:
+        elif method == asks.MORE_PERMISSIONS:
             granted = params.get("permissions") or {} if is_allowed else {}
             self._send_result(number, {"permissions": granted, "scope": "turn"})
         else:

@@ -14,13 +14,13 @@ from maestro.system.small_files import read_small
 _POINTER_PREFIX = "gitdir:"
 
 
-def flags(folder: Path, directory: str, environment: Mapping[str, str], *, writes: bool) -> list[str]:
+def trust_flags(folder: Path, directory: str, environment: Mapping[str, str], *, may_write: bool) -> list[str]:
     """Return the flags that trust the session's folder, which holds its hooks, and the working directory.
 
     Codex trusts a working directory with write access anyway, and stores the trust in the user's settings. The flag
     avoids the entry. A directory that the user has decided about gets no flag."""
     trusted = [str(folder)]
-    if writes and not _is_user_projects(directory, _user_projects(environment)):
+    if may_write and not _is_user_projects(directory, _user_projects(environment)):
         trusted.append(directory)
     entries = ",".join(f'{json.dumps(path, ensure_ascii=False)}={{trust_level="trusted"}}' for path in trusted)
     return ["-c", f"projects={{{entries}}}"]

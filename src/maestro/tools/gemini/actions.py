@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maestro.tools.hooks.base import Touch
+from maestro.tools.hook_dialect import ToolScope
 
-OUR_SERVER = "maestro"
+MAESTRO_SERVER = "maestro"
 _SHELL = "run_shell_command"
 _EDITING_TOOLS = ("write_file", "replace")
 # These tools read, or keep notes of the model. `ask_user` shows its question to the person.
@@ -17,7 +17,7 @@ _READING_TOOLS = frozenset(
 )
 
 
-def action(tool: str, given: Mapping[str, Any]) -> str:
+def tool_action(tool: str, given: Mapping[str, Any]) -> str:
     if tool == _SHELL:
         return f"shell:{given.get('command', '')}"
     if tool in _EDITING_TOOLS:
@@ -25,11 +25,15 @@ def action(tool: str, given: Mapping[str, Any]) -> str:
     return f"tool:{tool}"
 
 
-def touch(tool: str, server: str) -> Touch:
+def tool_scope(tool: str, server: str) -> ToolScope:
     """Return the scope of a tool call. `server` is its MCP server. Maestro's own tools count as harmless, because the
     Maestro server decides about each call."""
     if server:
-        return Touch.NOTHING if server == OUR_SERVER and tool.startswith(f"mcp_{OUR_SERVER}_") else Touch.ANYTHING
+        return (
+            ToolScope.NOTHING
+            if server == MAESTRO_SERVER and tool.startswith(f"mcp_{MAESTRO_SERVER}_")
+            else ToolScope.ANYTHING
+        )
     if tool in _READING_TOOLS:
-        return Touch.NOTHING
-    return Touch.A_FILE if tool in _EDITING_TOOLS else Touch.ANYTHING
+        return ToolScope.NOTHING
+    return ToolScope.A_FILE if tool in _EDITING_TOOLS else ToolScope.ANYTHING

@@ -15,29 +15,29 @@ _SHELL, _FILES = "execute", ("edit", "delete", "move")
 _GENERATED_ENDING = re.compile(r"-[0-9]{13}-[0-9]+$")  # time and number, if the model gave the call no id
 
 
-def actions(call: dict[str, Any]) -> tuple[str, ...]:
+def call_actions(call: dict[str, Any]) -> tuple[str, ...]:
     """Return all actions that must be allowed for the call."""
     kind, files = call.get("kind"), tuple(dict.fromkeys(_file_paths(call)))
     if kind == _SHELL and call.get("title"):
         return (f"shell:{call['title']}",)
     if kind in _FILES and files:
         return tuple(f"edit:{file}" for file in files)
-    return (f"tool:{tool(call)}",)
+    return (f"tool:{tool_name(call)}",)
 
 
-def tool(call: dict[str, Any]) -> str:
+def tool_name(call: dict[str, Any]) -> str:
     """Return the name of the tool, or '' if unknown."""
     call_id = str(call.get("toolCallId") or "")
     ending = _GENERATED_ENDING.search(call_id)
     return call_id[: ending.start()] if ending else call_id.rpartition("__")[0]
 
 
-def title(call: dict[str, Any]) -> str:
+def call_title(call: dict[str, Any]) -> str:
     """Return a description of the call for the person."""
     call_title = str(call.get("title") or "")
     if call.get("kind") == _SHELL:
         return f"shell: {call_title}"
-    name = tool(call) or "a tool"
+    name = tool_name(call) or "a tool"
     files = ", ".join(dict.fromkeys(_file_paths(call))) if call.get("kind") in _FILES else ""
     return ": ".join(part for part in (name, files or call_title) if part)
 

@@ -10,21 +10,21 @@ import re
 import time
 from typing import Any
 
-from maestro.tools.conversation import Opening, Prompt, echo
-from maestro.tools.gemini import calls
-from maestro.tools.happenings import (
+from maestro.tools.conversation import ConversationOpening, Prompt, echo_prompt
+from maestro.tools.conversation_events import (
     ALLOW,
     DENY,
     PERMISSION,
     START,
-    Asked,
-    Began,
-    Said,
-    TakenIn,
+    AskOpened,
+    ConversationStarted,
+    PushConfirmed,
+    TranscriptText,
     TurnEnded,
     TurnStarted,
     Usage,
 )
+from maestro.tools.gemini import calls
 from maestro.tools.rpc import RpcConversation
 
 _ONE_AT_A_TIME = "it is busy and takes one prompt at a time"
@@ -42,7 +42,7 @@ class GeminiConversation(RpcConversation):
 
     clock = staticmethod(time.time)
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: ConversationOpening) -> None:
         super().__init__(opening)
         self._session_id = ""
         self._is_ready = False
@@ -51,24 +51,24 @@ class GeminiConversation(RpcConversation):
         self._has_begun = False
         self._is_at_line_start = True  # whether the transcript is at the start of a line
 
-    def begin(self) -> None:
+    def start_conversation(self) -> None:
         self._call_method(
             "initialize",
             {"protocolVersion": 1, "clientCapabilities": {}},
             self._on_initialized,
             otherwise=self._on_failed,
         )
-        self.say(Prompt(START, self.opening.prompt))
+        self.send_prompt(Prompt(START, self.opening.prompt))
 
-    def must_wait(self) -> str:
-        return super().must_wait() or (_ONE_AT_A_TIME if self.busy else "")
+    def wait_reason(self) -> str:
+        return super().wait_reason() or (_ONE_AT_A_TIME if self.is_busy else "")
 
-    def interrupt(self) -> None:
+    def interrupt_turn(self) -> None:
         if not self._running_prompt:
             return
         self._send_notification("session/cancel", {"sessionId": self._session_id})
-        for ask in list(self.asks):  # Gemini would wait for the answers before it stops
-            number, _ = self.asks[ask]
+        for ask in list(self.open_asks):  # Gemini would wait for the answers before it stops
+            number, _ = self.open_asks[ask]
             self._send_result(number, _CANCELLED)
             self._withdraw_ask(ask)
 
@@ -88,7 +88,7 @@ class GeminiConversation(RpcConversation):
         return {"cwd": self.opening.directory, "mcpServers": (self.opening.settings or {}).get("mcpServers", [])}
 
     def _on_resume_refused(self, error: dict[str, Any]) -> None:
-        self._emit(Said(f"! The earlier conversation cannot be resumed: {error.get('message')}\n"))
+        self._emit(TranscriptText(f"! The earlier conversation cannot be resumed: {error.get('message')}\n"))
         self._session_id = ""
         self._call_method(
             "session/new", self._session_parameters(), self._on_session_opened, otherwise=self._on_failed
@@ -115,8 +115,8 @@ class GeminiConversation(RpcConversation):
     # Prompts
 
     def _send_prompt(self, prompt: Prompt) -> None:
-        self._running_prompt, self._is_prompt_confirmed, self.busy = prompt, False, True
-        self._emit(TurnStarted(), echo(prompt))
+        self._running_prompt, self._is_prompt_confirmed, self.is_busy = prompt, False, True
+        self._emit(TurnStarted(), echo_prompt(prompt))
         self._call_method(
             "session/prompt",
             {"sessionId": self._session_id, "prompt": [{"type": "text", "text": prompt.text}]},
@@ -154,8 +154,8 @@ class GeminiConversation(RpcConversation):
         self._is_prompt_confirmed = True
         if not self._has_begun:
             self._has_begun = True
-            self._emit(Began(self._session_id))
-        self._emit(TakenIn(self._running_prompt.id))
+            self._emit(ConversationStarted(self._session_id))
+        self._emit(PushConfirmed(self._running_prompt.id))
 
     # Notifications
 
@@ -168,20 +168,20 @@ class GeminiConversation(RpcConversation):
         if kind == "agent_message_chunk":
             self._confirm_prompt()
             self._is_at_line_start = False
-            self._emit(Said(str((update.get("content") or {}).get("text", ""))))
+            self._emit(TranscriptText(str((update.get("content") or {}).get("text", ""))))
         elif kind in ("tool_call", "tool_call_update"):
             self._confirm_prompt()
             self._end_line()
             if kind == "tool_call":
-                self._emit(Said(f"→ {update.get('title')}\n"))
+                self._emit(TranscriptText(f"→ {update.get('title')}\n"))
             if update.get("status") in ("completed", "failed"):
-                self._emit(Said(f"{_content_text(update)[:_OUTPUT_CHARS_MAX]}\n"))
+                self._emit(TranscriptText(f"{_content_text(update)[:_OUTPUT_CHARS_MAX]}\n"))
         elif kind == "agent_thought_chunk":
             self._confirm_prompt()
 
     def _end_line(self) -> None:
         if not self._is_at_line_start:
-            self._emit(Said("\n"))
+            self._emit(TranscriptText("\n"))
             self._is_at_line_start = True
 
     # Asks
@@ -193,8 +193,8 @@ class GeminiConversation(RpcConversation):
         self._confirm_prompt()
         self._end_line()
         call = params.get("toolCall") or {}
-        title, call_title = calls.title(call), str(call.get("title") or "")
-        asked = Asked(
+        title, call_title = calls.call_title(call), str(call.get("title") or "")
+        asked = AskOpened(
             ask=f"{self._session_id}:{number}",
             what=PERMISSION,
             title=title,
@@ -202,7 +202,7 @@ class GeminiConversation(RpcConversation):
                 part for part in (title, "" if call_title in title else call_title, _content_text(call)) if part
             ),
             choices=(ALLOW, DENY),
-            actions=calls.actions(call),
+            actions=calls.call_actions(call),
         )
         self._open_ask(asked, (number, params.get("options") or []))
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from maestro.core import errors
 from maestro.text import jsonc
-from maestro.tools.gemini.actions import OUR_SERVER
-from maestro.tools.hooks.wiring import Groups
+from maestro.tools.gemini.actions import MAESTRO_SERVER
+from maestro.tools.hook_settings import HookGroups
 
 _FOLDER, _SETTINGS = ".gemini", "settings.json"
 _MACOS_SETTINGS = "/Library/Application Support/GeminiCli/settings.json"
@@ -29,16 +29,16 @@ _BYTE_ORDER_MARK = "\ufeff"
 _MCP_VARIABLES = ("MAESTRO_TOKEN", "MAESTRO_SESSION_ID", "MAESTRO_SOCKET", "MAESTRO_SERVER_URL")
 
 
-def theirs(environment: Mapping[str, str]) -> Path:
+def find_user_folder(environment: Mapping[str, str]) -> Path:
     """Return the folder of the user's own settings."""
     return Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~").expanduser() / _FOLDER
 
 
-def lay(place: Path, own: Path, settings: Mapping[str, Any]) -> None:
+def create_home(home_folder: Path, user_folder: Path, settings: Mapping[str, Any]) -> None:
     """Create or update a session's home folder: links to all files in the user's folder, and the settings."""
-    folder = place / _FOLDER
+    folder = home_folder / _FOLDER
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    targets = {file.name: file.absolute() for file in own.iterdir()} if own.is_dir() else {}
+    targets = {file.name: file.absolute() for file in user_folder.iterdir()} if user_folder.is_dir() else {}
     for link in folder.iterdir():
         if link.is_symlink():
             link.unlink()
@@ -48,14 +48,14 @@ def lay(place: Path, own: Path, settings: Mapping[str, Any]) -> None:
     (folder / _SETTINGS).write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
 
-def read(file: Path) -> dict[str, Any]:
+def read_settings(file: Path) -> dict[str, Any]:
     """Return the settings in a file, which may have comments; {} if the file does not exist."""
     try:
         text = file.read_text(encoding="utf-8").lstrip(_BYTE_ORDER_MARK)
-        values = jsonc.Document(text).root.data() if text.strip() else {}
+        values = jsonc.JsoncDocument(text).root.to_value() if text.strip() else {}
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, jsonc.Unreadable) as error:
+    except (OSError, UnicodeDecodeError, jsonc.JsoncUnreadable) as error:
         raise errors.Invalid(
             f"{file} cannot be used: {error}.", hint="Correct the file; Gemini cannot read it either."
         ) from error
@@ -67,9 +67,9 @@ def read(file: Path) -> dict[str, Any]:
     return values
 
 
-def settings(own: Path, hooks: Groups, server: list[str]) -> dict[str, Any]:
+def merge_settings(user_folder: Path, hooks: HookGroups, server: list[str]) -> dict[str, Any]:
     """Return the user's settings with Maestro's hooks, MCP server and options for a session in a terminal."""
-    user_settings = read(own / _SETTINGS)
+    user_settings = read_settings(user_folder / _SETTINGS)
     all_hooks = {
         name: list(groups) for name, groups in _subsection(user_settings, "hooks").items() if isinstance(groups, list)
     }
@@ -84,7 +84,7 @@ def settings(own: Path, hooks: Groups, server: list[str]) -> dict[str, Any]:
         **user_settings,
         "hooks": all_hooks,
         "hooksConfig": {**_subsection(user_settings, "hooksConfig"), "enabled": True, "disabled": still_disabled},
-        "mcpServers": {**_subsection(user_settings, "mcpServers"), OUR_SERVER: own_server},
+        "mcpServers": {**_subsection(user_settings, "mcpServers"), MAESTRO_SERVER: own_server},
         # `inject` and `modelSteering` together let the end of a background command start a turn.
         "tools": {**tools, "shell": {**_subsection(tools, "shell"), "backgroundCompletionBehavior": "inject"}},
         "experimental": {**_subsection(user_settings, "experimental"), "modelSteering": True},
@@ -92,18 +92,18 @@ def settings(own: Path, hooks: Groups, server: list[str]) -> dict[str, Any]:
     }
 
 
-def may_leave_asking_to_us(own: Path, directory: str, environment: Mapping[str, str]) -> bool:
+def may_run_without_dialogs(user_folder: Path, directory: str, environment: Mapping[str, str]) -> bool:
     """Tell whether Gemini can run without dialogs, because Maestro's hook before each tool call asks. Not if settings
     with a higher priority than the session's configure hooks, or if settings forbid the mode."""
     name, default = _SYSTEM_SETTINGS
     for file in (Path(directory) / _FOLDER / _SETTINGS, Path(environment.get(name) or default)):
         try:
-            values = read(file)
+            values = read_settings(file)
         except errors.Invalid:
             return False
         if "hooksConfig" in values or _is_yolo_forbidden(values):
             return False
-    return not _is_yolo_forbidden(read(own / _SETTINGS))
+    return not _is_yolo_forbidden(read_settings(user_folder / _SETTINGS))
 
 
 def _is_yolo_forbidden(user_settings: Mapping[str, Any]) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from maestro.tools.happenings import Usage
+from maestro.tools.conversation_events import Usage
 
 
-def used(kept: bytes) -> Usage | None:
+def read_usage(piece: bytes) -> Usage | None:
     """Return the model's usage from a piece of the file, or None if the piece has no usage."""
     answers: dict[str, dict[str, Any]] = {}
-    for line in kept.splitlines():
+    for line in piece.splitlines():
         if b'"tokens"' not in line:
             continue
         try:

@@ -13,39 +13,37 @@ from pathlib import Path
 _PIPE = "in"
 
 
-def pipe(folder: str) -> str:
+def pipe_path(folder: str) -> str:
     """Return the path of the pipe from which the command reads."""
     return str(Path(folder) / _PIPE)
 
 
-class Waiter:
+class GeminiModelWait:
     """Waits with a plain `cat`, because Gemini runs no command with a substitution."""
 
-    def command(self, folder: str) -> str:
-        return f"cat {shlex.quote(pipe(folder))}"
+    def wait_command(self, folder: str) -> str:
+        return f"cat {shlex.quote(pipe_path(folder))}"
 
-    def told(self, folder: str) -> str:
+    def instructions(self, folder: str) -> str:
         """Return the instructions about waiting, for the first prompt."""
         return (
             "<waiting>\n"
             "When you are idle, Maestro wakes you through a command that waits in the background. Start the command "
-            f"before anything else: {_tool_call(self.command(folder))}. The command ends when mail has arrived; the "
-            "mail stands beside its output. Then first start the command again in the same way. Keep one running "
+            f"before anything else: {_tool_call(self.wait_command(folder))}. The command ends when mail has arrived; "
+            "the mail stands beside its output. Then first start the command again in the same way. Keep one running "
             "as long as you work. Never wait for the command, read its output yourself, or mention it.\n"
             "</waiting>"
         )
 
-    def owed(self, folder: str) -> str:
+    def reminder(self, folder: str) -> str:
         return (
             "Maestro: the command that waits for your mail does not run. Before you stop, start it again: "
-            f"{_tool_call(self.command(folder))}. Then stop, with a one-word answer at most."
+            f"{_tool_call(self.wait_command(folder))}. Then stop, with a one-word answer at most."
         )
 
-    def knock(self, messages: int) -> str:
+    def mail_notice(self, count: int) -> str:
         arrival = (
-            "a message has arrived for you. It stands"
-            if messages == 1
-            else f"{messages} messages have arrived. They stand"
+            "a message has arrived for you. It stands" if count == 1 else f"{count} messages have arrived. They stand"
         )
         return (
             f"Maestro: {arrival} in the context of this turn, with the sender. First start the command that waits "

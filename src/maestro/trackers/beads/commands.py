@@ -14,7 +14,7 @@ _PRIORITIES = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Prior
 _FOREIGN_PREFIXES = ("BEADS_", "BD_", "MAESTRO_")
 
 
-def environment(outer: Mapping[str, str], *, folder: str, actor: str) -> dict[str, str]:
+def call_environment(outer: Mapping[str, str], *, folder: str, actor: str) -> dict[str, str]:
     """Return the environment of one call: this project's database, and the actor.
 
     Each generation of `bd` reads one of the two variables for the actor.
@@ -24,57 +24,57 @@ def environment(outer: Mapping[str, str], *, folder: str, actor: str) -> dict[st
     return kept | {"BEADS_DIR": folder, "BD_JSON_ENVELOPE": "1", "NO_COLOR": "1"} | actor_variables
 
 
-def version() -> list[str]:
+def version_command() -> list[str]:
     return ["version"]
 
 
-def issues() -> list[str]:
+def list_command() -> list[str]:
     return ["list", "--json", "--limit", "0"]
 
 
-def closed_issues() -> list[str]:
+def list_closed_command() -> list[str]:
     """List closed issues: in newer generations plain `bd list` lists only open issues."""
-    return [*issues(), "--status", "closed"]
+    return [*list_command(), "--status", "closed"]
 
 
-def look(refs: Sequence[str]) -> list[str]:
+def show_command(refs: Sequence[str]) -> list[str]:
     return ["show", *refs, "--json"]
 
 
-def comments(ref: str) -> list[str]:
+def comments_command(ref: str) -> list[str]:
     return ["comments", ref, "--json"]
 
 
-def create(new: NewIssue) -> list[str]:
+def create_command(new: NewIssue) -> list[str]:
     command = ["create", "--json", "-t", "task", "-p", str(_PRIORITIES[new.priority]), "-l", LABEL]
     return [*command, "--external-ref", new.outside_ref, "-d", new.description, "--", new.title]
 
 
-def comment(ref: str, text: str, *, actor: str) -> list[str]:
+def add_comment_command(ref: str, text: str, *, actor: str) -> list[str]:
     return ["comments", "add", ref, "--json", "-a", actor, "--", text]
 
 
-def claim(ref: str) -> list[str]:
+def claim_command(ref: str) -> list[str]:
     return ["update", ref, "--claim", "--json"]
 
 
-def release(ref: str) -> list[str]:
+def release_command(ref: str) -> list[str]:
     return ["update", ref, "--status", "open", "--assignee", "", "--json"]
 
 
-def block(ref: str) -> list[str]:
+def block_command(ref: str) -> list[str]:
     return ["update", ref, "--status", "blocked", "--json"]
 
 
-def close(ref: str, *, reason: str) -> list[str]:
+def close_command(ref: str, *, reason: str) -> list[str]:
     return ["close", ref, "--reason", reason, "--json"]
 
 
-def reopen(ref: str) -> list[str]:
+def reopen_command(ref: str) -> list[str]:
     return ["reopen", ref, "--json"]
 
 
-def rename(ref: str, title: str) -> list[str]:
+def rename_command(ref: str, title: str) -> list[str]:
     return ["update", ref, "--title", title, "--json"]
 
 

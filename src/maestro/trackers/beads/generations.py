@@ -24,7 +24,7 @@ class Generation(msgspec.Struct, frozen=True):
         return ".".join(map(str, self.version))
 
 
-def generation(text: str) -> Generation | None:
+def parse_generation(text: str) -> Generation | None:
     """Read the version from the output of `bd version`: `bd version 0.50.3 (dev)`, or JSON with a version."""
     match = _VERSION.search(text)
     if match is None:
@@ -33,6 +33,6 @@ def generation(text: str) -> Generation | None:
     return Generation((major, minor, patch))
 
 
-def is_too_old(found: Generation) -> bool:
+def is_too_old(generation: Generation) -> bool:
     """Return whether the version lacks comments or JSON output, which Maestro needs."""
-    return found.version[:2] < OLDEST
+    return generation.version[:2] < OLDEST

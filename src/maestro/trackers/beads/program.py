@@ -9,14 +9,14 @@ from pathlib import Path
 
 from maestro.core import limits
 from maestro.system import subprocesses
-from maestro.trackers.base import Refused, Unreachable
+from maestro.trackers.base import TrackerRefused, TrackerUnreachable
 from maestro.trackers.beads import commands
-from maestro.trackers.beads.shapes import Printed
+from maestro.trackers.beads.shapes import BeadsOutput
 
-FOLDER = ".beads"
+BEADS_FOLDER = ".beads"
 
 
-class Program:
+class BeadsProgram:
     """The program `bd` in one checkout."""
 
     def __init__(self, checkout: str, *, program: str, seconds_max: float) -> None:
@@ -24,16 +24,16 @@ class Program:
         self._program = program
         self._seconds_max = seconds_max
 
-    async def run(self, words: Sequence[str], *, actor: str = "") -> Printed:
+    async def run_command(self, arguments: Sequence[str], *, actor: str = "") -> BeadsOutput:
         """Run one command to its end. After the time limit the program and its child processes are killed."""
-        folder = Path(self._checkout, FOLDER)
+        folder = Path(self._checkout, BEADS_FOLDER)
         if not folder.is_dir():
-            raise Unreachable(f"{self._checkout} has no folder {FOLDER}.")
-        environment = commands.environment(os.environ, folder=str(folder), actor=actor)
+            raise TrackerUnreachable(f"{self._checkout} has no folder {BEADS_FOLDER}.")
+        environment = commands.call_environment(os.environ, folder=str(folder), actor=actor)
         try:
-            process = await subprocesses.start(
+            process = await subprocesses.start_process(
                 self._program,
-                *words,
+                *arguments,
                 cwd=self._checkout,
                 env=environment,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -41,9 +41,9 @@ class Program:
                 stderr=asyncio.subprocess.PIPE,
             )
         except OSError as error:
-            raise Unreachable(f"{self._program} cannot be started: {error.strerror or error}.") from error
+            raise TrackerUnreachable(f"{self._program} cannot be started: {error.strerror or error}.") from error
         except ValueError as error:
-            raise Refused(
+            raise TrackerRefused(
                 f"A text cannot be an argument of bd: {error}."
             ) from error  # such as a text with a null byte
         try:
@@ -51,11 +51,13 @@ class Program:
                 out, err = await asyncio.gather(_read_output(process.stdout), _read_output(process.stderr))
                 code = await process.wait()
         except TimeoutError:
-            raise Unreachable(f"`bd {words[0]}` has not answered within {self._seconds_max:g} s.") from None
+            raise TrackerUnreachable(
+                f"`bd {arguments[0]}` has not answered within {self._seconds_max:g} s."
+            ) from None
         finally:
-            subprocesses.kill(process)
+            subprocesses.signal_group(process)
             await process.wait()
-        return Printed(code, out.decode(errors="replace"), err.decode(errors="replace"))
+        return BeadsOutput(code, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
 async def _read_output(stream: asyncio.StreamReader | None) -> bytes:
@@ -64,5 +66,5 @@ async def _read_output(stream: asyncio.StreamReader | None) -> bytes:
     while data := await stream.read(64 * 1024):
         kept += data
         if len(kept) > limits.tracker_output_bytes_max:
-            raise Unreachable(f"bd printed more than {limits.tracker_output_bytes_max // 1024**2} MiB.")
+            raise TrackerUnreachable(f"bd printed more than {limits.tracker_output_bytes_max // 1024**2} MiB.")
     return bytes(kept)

@@ -12,18 +12,18 @@ from typing import Any
 import msgspec
 
 from maestro.domain.tasks import Priority
-from maestro.domain.trackers import Stand, State
-from maestro.trackers.base import Comment, Looked, TrackerIssue, Unreachable
+from maestro.domain.trackers import IssueStanding, IssueState
+from maestro.trackers.base import IssueWithComments, TrackerComment, TrackerIssue, TrackerUnreachable
 
 _STATES = {
-    "open": State.OPEN,
-    "pinned": State.OPEN,
-    "in_progress": State.STARTED,
-    "hooked": State.STARTED,
-    "blocked": State.BLOCKED,
-    "deferred": State.BLOCKED,
-    "closed": State.CLOSED,
-    "tombstone": State.CLOSED,
+    "open": IssueState.OPEN,
+    "pinned": IssueState.OPEN,
+    "in_progress": IssueState.STARTED,
+    "hooked": IssueState.STARTED,
+    "blocked": IssueState.BLOCKED,
+    "deferred": IssueState.BLOCKED,
+    "closed": IssueState.CLOSED,
+    "tombstone": IssueState.CLOSED,
 }
 # Types of issues that Beads and programs based on Beads keep for their own use.
 _INTERNAL_TYPES = frozenset({"message", "molecule", "gate", "event", "wisp", "agent", "role", "slot", "rig"})
@@ -31,7 +31,7 @@ _PRIORITIES = (Priority.CRITICAL, Priority.HIGH, Priority.NORMAL, Priority.LOW)
 _COMPLAINT_CHARS_MAX = 500
 
 
-class Printed(msgspec.Struct, frozen=True):
+class BeadsOutput(msgspec.Struct, frozen=True):
     """The result of one call: exit code and output."""
 
     code: int
@@ -63,22 +63,24 @@ class _Issue(msgspec.Struct):
     comments: list[_Comment] | None = None
 
 
-def issues(printed: Printed) -> list[TrackerIssue]:
+def decode_issue_list(printed: BeadsOutput) -> list[TrackerIssue]:
     """Return the issues of `list`. Without issues `bd` prints an empty list or null; no output is no answer."""
     if not printed.out.strip():
-        raise Unreachable("bd list printed no output, not even an empty list.")
+        raise TrackerUnreachable("bd list printed no output, not even an empty list.")
     return [_tracker_issue(issue) for issue in _decode_issues(printed)]
 
 
-def looked(printed: Printed) -> tuple[list[Looked], list[str]]:
+def decode_shown_issues(printed: BeadsOutput) -> tuple[list[IssueWithComments], list[str]]:
     """Return the issues of `show`, and the ids of issues whose comments `bd` left out because of their number."""
     found = _decode_issues(printed)
     incomplete = [issue.id for issue in found if len(issue.comments or []) < (issue.comment_count or 0)]
-    complete = [Looked(issue=_tracker_issue(issue), comments=_comments(issue.comments or [])) for issue in found]
+    complete = [
+        IssueWithComments(issue=_tracker_issue(issue), comments=_comments(issue.comments or [])) for issue in found
+    ]
     return complete, incomplete
 
 
-def comments(printed: Printed) -> list[Comment]:
+def decode_comments(printed: BeadsOutput) -> list[TrackerComment]:
     """Return the comments of `comments`, which prints null for an issue without comments."""
     data = _decode_output(printed)
     try:
@@ -87,7 +89,7 @@ def comments(printed: Printed) -> list[Comment]:
         raise _unreadable_output(printed, error) from error
 
 
-def changed(printed: Printed, ref: str = "") -> TrackerIssue | None:
+def decode_changed_issue(printed: BeadsOutput, ref: str = "") -> TrackerIssue | None:
     """Return the issue that a changing command printed, or None if the command printed no issue."""
     if not printed.out.strip():
         return None
@@ -95,7 +97,7 @@ def changed(printed: Printed, ref: str = "") -> TrackerIssue | None:
     return _tracker_issue(found[0]) if found else None
 
 
-def complaint(printed: Printed) -> str:
+def error_text(printed: BeadsOutput) -> str:
     """Return the error that a call printed: JSON on either stream, or plain text without notices and warnings."""
     for text in (printed.err, printed.out):
         for line in (text, *text.splitlines()):
@@ -122,7 +124,7 @@ def _is_notice(line: str) -> bool:
     return "deprecat" in text or text.startswith(("warning", "notice", "hint", "note"))
 
 
-def _decode_issues(printed: Printed) -> list[_Issue]:
+def _decode_issues(printed: BeadsOutput) -> list[_Issue]:
     data = _decode_output(printed)
     if data is None:
         return []
@@ -132,7 +134,7 @@ def _decode_issues(printed: Printed) -> list[_Issue]:
         raise _unreadable_output(printed, error) from error
 
 
-def _decode_output(printed: Printed) -> Any:
+def _decode_output(printed: BeadsOutput) -> Any:
     """Return the printed JSON without its envelope; None for empty output."""
     if not printed.out.strip():
         return None
@@ -146,24 +148,26 @@ def _decode_output(printed: Printed) -> Any:
     return None if isinstance(value, dict) and "error" in value and "id" not in value else value
 
 
-def _unreadable_output(printed: Printed, error: Exception) -> Unreachable:
-    return Unreachable(f"Maestro does not understand the output of bd ({error}): {printed.out.strip()[:100]!r}")
+def _unreadable_output(printed: BeadsOutput, error: Exception) -> TrackerUnreachable:
+    return TrackerUnreachable(
+        f"Maestro does not understand the output of bd ({error}): {printed.out.strip()[:100]!r}"
+    )
 
 
 def _tracker_issue(issue: _Issue) -> TrackerIssue:
     assignee = issue.assignee or None
-    state = _STATES.get(issue.status, State.STARTED if assignee else State.OPEN)
+    state = _STATES.get(issue.status, IssueState.STARTED if assignee else IssueState.OPEN)
     reason = issue.close_reason or ""
-    if state is State.BLOCKED:
+    if state is IssueState.BLOCKED:
         reason = f"The issue is {issue.status} in the tracker."
     count = "" if issue.comment_count is None else str(issue.comment_count)
     return TrackerIssue(
         ref=issue.id,
         title=issue.title,
         description=issue.description or "",
-        stand=Stand(state, assignee if state is State.STARTED else None),
+        standing=IssueStanding(state, assignee if state is IssueState.STARTED else None),
         priority=_PRIORITIES[min(max(issue.priority, 0), len(_PRIORITIES) - 1)],
-        by=issue.created_by or "",
+        created_by=issue.created_by or "",
         reason=reason,
         outside_ref=issue.external_ref or "",
         stamp=f"{issue.updated_at}/{issue.status}/{assignee or ''}/{count}",
@@ -171,5 +175,5 @@ def _tracker_issue(issue: _Issue) -> TrackerIssue:
     )
 
 
-def _comments(decoded: list[_Comment]) -> list[Comment]:
-    return [Comment(author=comment.author, text=comment.text) for comment in decoded]
+def _comments(decoded: list[_Comment]) -> list[TrackerComment]:
+    return [TrackerComment(author=comment.author, text=comment.text) for comment in decoded]

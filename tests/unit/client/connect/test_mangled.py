@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from maestro.client.connect import changes, entries, files, merging
-from maestro.client.connect.entries import Caller, Scope, Target
-from maestro.client.connect.merging import LeftAlone
-from maestro.client.connect.records import Records
+from maestro.client.connect import changes, entries, files, settings_text
+from maestro.client.connect.change_records import ConnectRecords
+from maestro.client.connect.entries import MaestroCommand, SettingsScope, SettingsTarget
+from maestro.client.connect.settings_text import NotChangeable
 from maestro.text import jsonc
 
-CALLER = Caller("/opt/maestro/bin/maestro")
+CALLER = MaestroCommand("/opt/maestro/bin/maestro")
 OTHER = '{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint.sh"}]}'
 OURS = '{"hooks": [{"type": "command", "command": "/old/bin/maestro hook gemini AfterTool", "timeout": 1}]}'
 DEEP = "[" * 150 + "]" * 150
@@ -82,36 +82,36 @@ LEFT = {
 
 
 @pytest.fixture
-def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsTarget:
     monkeypatch.delenv("GEMINI_CLI_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    (found,) = entries.targets("gemini", Scope.USER, CALLER, directory=tmp_path)
+    (found,) = entries.settings_targets("gemini", SettingsScope.USER, CALLER, directory=tmp_path)
     found.path.parent.mkdir(parents=True)
     return found
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Records:
-    return Records(tmp_path / "data")
+def records(tmp_path: Path) -> ConnectRecords:
+    return ConnectRecords(tmp_path / "data")
 
 
-def connect(target: Target, records: Records) -> None:
-    change = changes.connecting(target, records)
-    changes.connect(target, change, records, tool="gemini", scope="user")
+def connect(target: SettingsTarget, records: ConnectRecords) -> None:
+    change = changes.plan_connect(target, records)
+    changes.apply_connect(target, change, records, tool="gemini", scope="user")
 
 
-def disconnect(target: Target, records: Records) -> None:
-    changes.disconnect(target, changes.disconnecting(target, records), records)
+def disconnect(target: SettingsTarget, records: ConnectRecords) -> None:
+    changes.apply_disconnect(target, changes.plan_disconnect(target, records), records)
 
 
 def data(text: str) -> Any:
     text = text.removeprefix("\ufeff")
-    return jsonc.Document(text).root.data() if text.strip() else {}
+    return jsonc.JsoncDocument(text).root.to_value() if text.strip() else {}
 
 
-def expected(target: Target, before: str) -> Any:
+def expected(target: SettingsTarget, before: str) -> Any:
     """What should stand there, made the plain way: ours taken out, then put at the end of what there is."""
-    wanted = data(merging.without(target, before))
+    wanted = data(settings_text.remove_entries(target, before))
     hooks = wanted.setdefault("hooks", {})
     for event, groups in target.hooks.items():
         hooks[event] = [*hooks.get(event, []), *groups]
@@ -121,14 +121,14 @@ def expected(target: Target, before: str) -> Any:
 
 @pytest.mark.parametrize("name", JSON)
 def test_what_can_be_read_is_merged_and_comes_back_to_the_last_byte(
-    name: str, target: Target, records: Records
+    name: str, target: SettingsTarget, records: ConnectRecords
 ) -> None:
     before = JSON[name].encode()
     target.path.write_bytes(before)
     connect(target, records)
     after = target.path.read_text()
     assert data(after) == expected(target, JSON[name])
-    change = changes.connecting(target, records)
+    change = changes.plan_connect(target, records)
     assert change.is_none, "to connect twice changes nothing more"
     disconnect(target, records)
     assert target.path.read_bytes() == before
@@ -136,10 +136,10 @@ def test_what_can_be_read_is_merged_and_comes_back_to_the_last_byte(
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_nobody_elses_text_is_touched(name: str, target: Target) -> None:
+def test_nobody_elses_text_is_touched(name: str, target: SettingsTarget) -> None:
     """Every line of the file that is not ours stands in the new one, in the same order."""
-    before = merging.without(target, JSON[name])
-    after, _ = merging.merged(target, before)
+    before = settings_text.remove_entries(target, JSON[name])
+    after, _ = settings_text.add_entries(target, before)
     place = 0
     for word in "".join(c if c not in "{}[]," else " " for c in before).split():
         found = after.find(word, place)
@@ -148,7 +148,7 @@ def test_nobody_elses_text_is_touched(name: str, target: Target) -> None:
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_what_others_write_meanwhile_stays(name: str, target: Target, records: Records) -> None:
+def test_what_others_write_meanwhile_stays(name: str, target: SettingsTarget, records: ConnectRecords) -> None:
     target.path.write_bytes(JSON[name].encode())
     connect(target, records)
     text = target.path.read_text()
@@ -164,20 +164,22 @@ def test_what_others_write_meanwhile_stays(name: str, target: Target, records: R
     assert {key: value for key, value in left.items() if key not in ours} == {
         key: value for key, value in kept.items() if key not in ours
     }
-    assert merging.present(target, target.path.read_text())[0] == set()
-    servers = data(merging.without(target, JSON[name])).get("mcpServers", {})
+    assert settings_text.present_entries(target, target.path.read_text())[0] == set()
+    servers = data(settings_text.remove_entries(target, JSON[name])).get("mcpServers", {})
     assert left.get("mcpServers", {}) == servers
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_what_cannot_be_changed_with_certainty_is_left_alone(name: str, target: Target, records: Records) -> None:
+def test_what_cannot_be_changed_with_certainty_is_left_alone(
+    name: str, target: SettingsTarget, records: ConnectRecords
+) -> None:
     before = LEFT[name].encode()
     target.path.write_bytes(before)
-    with pytest.raises(LeftAlone) as reason:
+    with pytest.raises(NotChangeable) as reason:
         connect(target, records)
     assert len(str(reason.value)) > 10
     assert target.path.read_bytes() == before
-    assert records.of("gemini") == []
+    assert records.records_of_tool("gemini") == []
 
 
 def test_there_are_forty_of_them() -> None:
@@ -214,16 +216,16 @@ def circular(path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [read_only, a_folder, a_pipe, not_text, too_large, circular])
 def test_what_is_no_file_to_write_is_left_alone(
-    spoil: Callable[[Path], None], target: Target, records: Records
+    spoil: Callable[[Path], None], target: SettingsTarget, records: ConnectRecords
 ) -> None:
     target.path.write_text('{"a": 1}')
     spoil(target.path)
-    with pytest.raises(LeftAlone):
+    with pytest.raises(NotChangeable):
         connect(target, records)
-    assert records.of("gemini") == []
+    assert records.records_of_tool("gemini") == []
 
 
-def test_links_are_followed_and_stay(target: Target, records: Records, tmp_path: Path) -> None:
+def test_links_are_followed_and_stay(target: SettingsTarget, records: ConnectRecords, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles" / "gemini.json"
     real.parent.mkdir()
     real.write_text('{"a": 1}\n')
@@ -236,7 +238,7 @@ def test_links_are_followed_and_stay(target: Target, records: Records, tmp_path:
     assert target.path.is_symlink() and real.read_text() == '{"a": 1}\n'
 
 
-def test_where_there_was_no_file_there_is_none_again(target: Target, records: Records) -> None:
+def test_where_there_was_no_file_there_is_none_again(target: SettingsTarget, records: ConnectRecords) -> None:
     target.path.parent.rmdir()
     connect(target, records)
     assert target.path.stat().st_mode & 0o077 == 0
@@ -245,7 +247,7 @@ def test_where_there_was_no_file_there_is_none_again(target: Target, records: Re
     assert not target.path.parent.exists()
 
 
-def test_a_file_that_maestro_made_and_others_use_stays(target: Target, records: Records) -> None:
+def test_a_file_that_maestro_made_and_others_use_stays(target: SettingsTarget, records: ConnectRecords) -> None:
     connect(target, records)
     found = json.loads(target.path.read_text())
     target.path.write_text(json.dumps({**found, "theirs": 1}))
@@ -253,47 +255,53 @@ def test_a_file_that_maestro_made_and_others_use_stays(target: Target, records: 
     assert json.loads(target.path.read_text()) == {"theirs": 1}
 
 
-def test_what_someone_writes_in_between_is_not_lost(target: Target, records: Records) -> None:
+def test_what_someone_writes_in_between_is_not_lost(target: SettingsTarget, records: ConnectRecords) -> None:
     target.path.write_text('{"a": 1}')
     others = iter(['{"a": 2}', '{"a": 3}'])
 
-    def make() -> changes.Change:
-        change = changes.connecting(target, records)
+    def make() -> changes.FileChange:
+        change = changes.plan_connect(target, records)
         if text := next(others, ""):
             target.path.write_text(text)  # after it was read, before it is written
         return change
 
-    changes.persistently(make, lambda one: changes.connect(target, one, records, tool="gemini", scope="user"))
+    changes.change_with_retries(
+        make, lambda one: changes.apply_connect(target, one, records, tool="gemini", scope="user")
+    )
     assert data(target.path.read_text())["a"] == 3
     disconnect(target, records)
     assert target.path.read_text() == '{"a": 3}'
 
 
-def test_who_keeps_writing_wins(target: Target, records: Records) -> None:
+def test_who_keeps_writing_wins(target: SettingsTarget, records: ConnectRecords) -> None:
     target.path.write_text("{}")
     numbers = iter(range(100))
 
-    def make() -> changes.Change:
-        change = changes.connecting(target, records)
+    def make() -> changes.FileChange:
+        change = changes.plan_connect(target, records)
         target.path.write_text(json.dumps({"n": next(numbers)}))
         return change
 
-    with pytest.raises(LeftAlone, match="keeps writing"):
-        changes.persistently(make, lambda one: changes.connect(target, one, records, tool="gemini", scope="user"))
+    with pytest.raises(NotChangeable, match="keeps writing"):
+        changes.change_with_retries(
+            make, lambda one: changes.apply_connect(target, one, records, tool="gemini", scope="user")
+        )
     assert json.loads(target.path.read_text()).keys() == {"n"}
 
 
-def test_the_entry_of_someone_else_is_kept_and_said_so(target: Target, records: Records) -> None:
+def test_the_entry_of_someone_else_is_kept_and_said_so(target: SettingsTarget, records: ConnectRecords) -> None:
     before = JSON["someone's own maestro"]
     target.path.write_text(before)
-    assert "is not changed" in changes.connecting(target, records).notes[0]
+    assert "is not changed" in changes.plan_connect(target, records).notes[0]
     connect(target, records)
     target.path.write_text(target.path.read_text() + "\n")
     disconnect(target, records)
     assert data(target.path.read_text())["mcpServers"]["maestro"]["command"] == "mine"
 
 
-def test_one_that_is_just_like_ours_was_there_before_and_stays(target: Target, records: Records) -> None:
+def test_one_that_is_just_like_ours_was_there_before_and_stays(
+    target: SettingsTarget, records: ConnectRecords
+) -> None:
     target.path.write_text(json.dumps({"mcpServers": {"maestro": dict(target.mcp or {})}}))
     connect(target, records)
     target.path.write_text(target.path.read_text() + "\n")
@@ -301,10 +309,14 @@ def test_one_that_is_just_like_ours_was_there_before_and_stays(target: Target, r
     assert json.loads(target.path.read_text()) == {"mcpServers": {"maestro": target.mcp}}
 
 
-def test_another_installation_takes_the_place_of_the_last(target: Target, records: Records, tmp_path: Path) -> None:
+def test_another_installation_takes_the_place_of_the_last(
+    target: SettingsTarget, records: ConnectRecords, tmp_path: Path
+) -> None:
     target.path.write_text('{"a": 1}\n')
     connect(target, records)
-    (moved,) = entries.targets("gemini", Scope.USER, Caller("/new/bin/maestro", "/data"), directory=tmp_path)
+    (moved,) = entries.settings_targets(
+        "gemini", SettingsScope.USER, MaestroCommand("/new/bin/maestro", "/data"), directory=tmp_path
+    )
     connect(moved, records)
     text = target.path.read_text()
     assert "/opt/maestro" not in text

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from maestro.client.connect import changes, entries, toml_text
-from maestro.client.connect.entries import Caller, Scope, Target
-from maestro.client.connect.merging import LeftAlone
-from maestro.client.connect.records import Records
+from maestro.client.connect.change_records import ConnectRecords
+from maestro.client.connect.entries import MaestroCommand, SettingsScope, SettingsTarget
+from maestro.client.connect.settings_text import NotChangeable
 
 KEYS = ("mcp_servers", "maestro")
 GOOD = {
@@ -37,41 +37,43 @@ BAD = {
 
 
 @pytest.fixture
-def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SettingsTarget:
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
-    _, found = entries.targets("codex", Scope.USER, Caller("/opt/maestro"), directory=tmp_path)
+    _, found = entries.settings_targets(
+        "codex", SettingsScope.USER, MaestroCommand("/opt/maestro"), directory=tmp_path
+    )
     return found
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_table_comes_and_goes(name: str, target: Target, tmp_path: Path) -> None:
-    records = Records(tmp_path / "data")
+def test_a_table_comes_and_goes(name: str, target: SettingsTarget, tmp_path: Path) -> None:
+    records = ConnectRecords(tmp_path / "data")
     before = GOOD[name].encode()
     target.path.write_bytes(before)
-    change = changes.connecting(target, records)
-    changes.connect(target, change, records, tool="codex", scope="user")
+    change = changes.plan_connect(target, records)
+    changes.apply_connect(target, change, records, tool="codex", scope="user")
     after = target.path.read_bytes()
     assert after.startswith(before)
     assert tomllib.loads(after.decode())["mcp_servers"]["maestro"] == target.mcp
-    assert changes.connecting(target, records).is_none
-    trusted = changes.trusting(target, records, {"/h/hooks.json:stop:0:0": "sha256:1"})
-    changes.connect(target, trusted, records, tool="codex", scope="user")
+    assert changes.plan_connect(target, records).is_none
+    trusted = changes.plan_trust(target, records, {"/h/hooks.json:stop:0:0": "sha256:1"})
+    changes.apply_connect(target, trusted, records, tool="codex", scope="user")
     state = tomllib.loads(target.path.read_text())["hooks"]["state"]
     assert state == {"/h/hooks.json:stop:0:0": {"trusted_hash": "sha256:1"}}
-    changes.disconnect(target, changes.disconnecting(target, records), records)
+    changes.apply_disconnect(target, changes.plan_disconnect(target, records), records)
     assert target.path.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_what_others_write_meanwhile_stays(name: str, target: Target, tmp_path: Path) -> None:
-    records = Records(tmp_path / "data")
+def test_what_others_write_meanwhile_stays(name: str, target: SettingsTarget, tmp_path: Path) -> None:
+    records = ConnectRecords(tmp_path / "data")
     target.path.write_bytes(GOOD[name].encode())
-    changes.connect(target, changes.connecting(target, records), records, tool="codex", scope="user")
-    trusted = changes.trusting(target, records, {"k:stop:0:0": "sha256:1"})
-    changes.connect(target, trusted, records, tool="codex", scope="user")
+    changes.apply_connect(target, changes.plan_connect(target, records), records, tool="codex", scope="user")
+    trusted = changes.plan_trust(target, records, {"k:stop:0:0": "sha256:1"})
+    changes.apply_connect(target, trusted, records, tool="codex", scope="user")
     later = '\n# theirs\n[later]\nx = 1\n\n[hooks.state."other"]\ntrusted_hash = "sha256:2"\n'
     target.path.write_bytes(target.path.read_bytes() + later.encode())
-    changes.disconnect(target, changes.disconnecting(target, records), records)
+    changes.apply_disconnect(target, changes.plan_disconnect(target, records), records)
     left = target.path.read_text()
     assert "# theirs" in left
     theirs = {"later": {"x": 1}, "hooks": {"state": {"other": {"trusted_hash": "sha256:2"}}}}
@@ -81,40 +83,44 @@ def test_what_others_write_meanwhile_stays(name: str, target: Target, tmp_path: 
     assert tomllib.loads(left) == wanted
 
 
-def test_what_was_trusted_does_not_come_back(target: Target, tmp_path: Path) -> None:
-    records = Records(tmp_path / "data")
+def test_what_was_trusted_does_not_come_back(target: SettingsTarget, tmp_path: Path) -> None:
+    records = ConnectRecords(tmp_path / "data")
     target.path.write_text('model = "x"\n')
-    changes.connect(target, changes.connecting(target, records), records, tool="codex", scope="user")
-    trusted = changes.trusting(target, records, {"k:stop:0:0": "sha256:1"})
-    changes.connect(target, trusted, records, tool="codex", scope="user")
+    changes.apply_connect(target, changes.plan_connect(target, records), records, tool="codex", scope="user")
+    trusted = changes.plan_trust(target, records, {"k:stop:0:0": "sha256:1"})
+    changes.apply_connect(target, trusted, records, tool="codex", scope="user")
     target.path.write_text(target.path.read_text() + "\n[later]\nx = 1\n")
-    _, moved = entries.targets("codex", Scope.USER, Caller("/elsewhere/maestro"), directory=tmp_path)
-    changes.connect(moved, changes.connecting(moved, records), records, tool="codex", scope="user")
-    changes.disconnect(moved, changes.disconnecting(moved, records), records)
+    _, moved = entries.settings_targets(
+        "codex", SettingsScope.USER, MaestroCommand("/elsewhere/maestro"), directory=tmp_path
+    )
+    changes.apply_connect(moved, changes.plan_connect(moved, records), records, tool="codex", scope="user")
+    changes.apply_disconnect(moved, changes.plan_disconnect(moved, records), records)
     assert tomllib.loads(target.path.read_text()) == {"model": "x", "later": {"x": 1}}
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_cannot_be_changed_with_certainty_is_left_alone(name: str, target: Target, tmp_path: Path) -> None:
+def test_what_cannot_be_changed_with_certainty_is_left_alone(
+    name: str, target: SettingsTarget, tmp_path: Path
+) -> None:
     target.path.write_bytes(BAD[name].encode())
-    with pytest.raises(LeftAlone):
-        changes.connecting(target, Records(tmp_path / "data"))
+    with pytest.raises(NotChangeable):
+        changes.plan_connect(target, ConnectRecords(tmp_path / "data"))
     assert target.path.read_bytes() == BAD[name].encode()
 
 
-def test_what_codex_or_its_person_said_of_a_hook_stays(target: Target, tmp_path: Path) -> None:
-    records = Records(tmp_path / "data")
+def test_what_codex_or_its_person_said_of_a_hook_stays(target: SettingsTarget, tmp_path: Path) -> None:
+    records = ConnectRecords(tmp_path / "data")
     target.path.write_text('[hooks.state."k"]\nenabled = false\n')
-    assert changes.trusting(target, records, {"k": "sha256:1"}).is_none
+    assert changes.plan_trust(target, records, {"k": "sha256:1"}).is_none
 
 
 def test_a_table_that_is_not_by_itself_is_not_cut_out() -> None:
     text = 'mcp_servers.maestro = { command = "x" }\n'
-    with pytest.raises(toml_text.Unreadable):
-        toml_text.remove(text, KEYS)
+    with pytest.raises(toml_text.UneditableToml):
+        toml_text.remove_table(text, KEYS)
 
 
 @pytest.mark.parametrize("odd", ['C:\\x "y"', "a\nb", "\u2028", "🎼", ""])
 def test_any_text_is_written_so_that_it_is_read_the_same(odd: str) -> None:
-    made = toml_text.add("", ("a", odd), {"k": odd, "list": [odd], "table": {"x-1": odd, "y z": True}})
+    made = toml_text.add_table("", ("a", odd), {"k": odd, "list": [odd], "table": {"x-1": odd, "y z": True}})
     assert tomllib.loads(made) == {"a": {odd: {"k": odd, "list": [odd], "table": {"x-1": odd, "y z": True}}}}

@@ -6,39 +6,39 @@ from typing import Any
 
 from maestro.core import limits
 from maestro.operations.hooks import HookList, ListHooks
-from maestro.services.hooks.firings import Firings
+from maestro.services.hooks.firings import HookFirings
 
 World = Any
 
 
-async def listed(world: World, firings: Firings) -> HookList:
+async def listed(world: World, firings: HookFirings) -> HookList:
     await firings.close()
     found: HookList = await world.store.read(lambda tx: firings.list_all(tx, world.dana, ListHooks()))
     return found
 
 
 async def test_the_last_firing_is_known_and_the_stored_one_not_much_older(world: World) -> None:
-    firings = Firings(world.store, world.clock)
-    firings.fired("claude", "Stop")
+    firings = HookFirings(world.store, world.clock)
+    firings.record_firing("claude", "Stop")
     first = world.clock.now()
     world.clock.advance(limits.hook_firing_seconds - 1)
-    firings.fired("claude", "Stop")
+    firings.record_firing("claude", "Stop")
     (known,) = (await listed(world, firings)).hooks
     assert known.fired_at == world.clock.now()
-    (stored,) = (await listed(world, Firings(world.store, world.clock))).hooks
+    (stored,) = (await listed(world, HookFirings(world.store, world.clock))).hooks
     assert stored.fired_at == first
     world.clock.advance(1)
-    firings.fired("claude", "Stop")
+    firings.record_firing("claude", "Stop")
     await firings.close()
-    (stored,) = (await listed(world, Firings(world.store, world.clock))).hooks
+    (stored,) = (await listed(world, HookFirings(world.store, world.clock))).hooks
     assert stored.fired_at == world.clock.now()
 
 
 async def test_what_went_wrong_stands_beside_it(world: World) -> None:
-    firings = Firings(world.store, world.clock)
-    firings.failed("gemini", "AfterTool", "x" * 1_000)
-    firings.fired("gemini", "AfterTool")
-    firings.fired("codex", "Stop")
+    firings = HookFirings(world.store, world.clock)
+    firings.record_failure("gemini", "AfterTool", "x" * 1_000)
+    firings.record_firing("gemini", "AfterTool")
+    firings.record_firing("codex", "Stop")
     codex, gemini = (await listed(world, firings)).hooks
     assert (codex.tool, codex.problem) == ("codex", "")
     assert gemini.problem == "x" * limits.hook_problem_chars_max

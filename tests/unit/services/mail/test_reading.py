@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from maestro.core import errors, limits
-from maestro.domain.messages import HUMAN, Type
+from maestro.domain.messages import HUMAN_MAILBOX, MessageType
 from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import receipts
@@ -17,8 +17,8 @@ World = Any
 VC, OTHER = "prj_00000000000000000000000000", "prj_00000000000000000000000001"
 
 
-async def inbox(world: World, caller: Any, **fields: Any) -> ops.Inbox:
-    found: ops.Inbox = await world.reading.inbox(caller, ops.ReadInbox(**fields))
+async def inbox(world: World, caller: Any, **fields: Any) -> ops.InboxPage:
+    found: ops.InboxPage = await world.reading.read_inbox(caller, ops.ReadInbox(**fields))
     return found
 
 
@@ -45,9 +45,9 @@ async def test_the_most_urgent_is_first_across_boxes_and_then_the_oldest(world: 
 async def test_an_inbox_can_be_narrowed(world: World) -> None:
     worker = await world.join("w")
     await world.task()
-    await world.send(None, "w", subject="query", type=Type.QUERY)
+    await world.send(None, "w", subject="query", type=MessageType.QUERY)
     await world.send(None, "w", subject="task", task="vc#1", priority=Priority.HIGH)
-    assert await world.subjects(worker, type=Type.QUERY) == ["query"]
+    assert await world.subjects(worker, type=MessageType.QUERY) == ["query"]
     assert await world.subjects(worker, task="#1") == ["task"]
     assert await world.subjects(worker, priority=Priority.HIGH) == ["task"]
     with pytest.raises(errors.NotFound):
@@ -66,7 +66,7 @@ async def test_all_is_what_ever_came_newest_first_and_only_the_new_is_confirmed(
     assert [(one.subject, one.status) for one in rest.messages] == [("old", "read")]
     assert rest.receipt == "" and rest.cursor is None
     before = await world.store.read(lambda tx: tx.deliveries.get(worker.name, 1))
-    await world.do(receipts.confirm, ops.Confirm(receipt=page.receipt), by=worker)
+    await world.do(receipts.confirm, ops.ConfirmReceipt(receipt=page.receipt), by=worker)
     assert await world.unread(worker) == []
     assert await world.store.read(lambda tx: tx.deliveries.get(worker.name, 1)) == before
     assert await world.states(old) == {worker.name: "read"}
@@ -111,7 +111,7 @@ async def test_a_coordinators_freshness_comes_with_the_mail(world: World) -> Non
     worker = await world.join("w", under=boss)
     told = (await inbox(world, worker)).coordinator
     assert told is not None and (told.name, told.fresh) == ("boss", True)
-    world.clock.advance(limits.session_lease_alone_seconds + 1)
+    world.clock.advance(limits.session_lease_without_process_seconds + 1)
     stale = (await inbox(world, worker)).coordinator
     assert stale is not None and not stale.fresh
     assert world.clock.now() - stale.last_seen > timedelta(seconds=limits.session_lease_seconds)
@@ -122,10 +122,10 @@ async def test_showing_a_message_gives_a_receipt_to_its_recipients_only(world: W
     worker, peer = await world.join("w"), await world.join("x")
     sent = await world.send(None, "w", subject="Hello")
     request = ops.OneMessage(id=sent.id)
-    shown = await world.store.read(lambda tx: world.reading.show(tx, worker, request))
+    shown = await world.store.read(lambda tx: world.reading.show_message(tx, worker, request))
     assert shown.subject == "Hello" and shown.receipt and [one.name for one in shown.deliveries] == ["w"]
     for caller in (peer, world.dana):
-        assert (await world.store.read(lambda tx, c=caller: world.reading.show(tx, c, request))).receipt == ""
+        assert (await world.store.read(lambda tx, c=caller: world.reading.show_message(tx, c, request))).receipt == ""
 
 
 async def test_what_one_has_sent_with_its_receipts(world: World) -> None:
@@ -134,10 +134,10 @@ async def test_what_one_has_sent_with_its_receipts(world: World) -> None:
         await world.send(worker, "x", subject=str(number))
     await world.send(peer, "human")
     await world.read(peer)
-    page = await world.store.read(lambda tx: world.reading.sent(tx, worker, ops.SentPage(limit=2)))
+    page = await world.store.read(lambda tx: world.reading.list_sent_mail(tx, worker, ops.SentPage(limit=2)))
     assert [(one.subject, one.deliveries[0].status) for one in page.messages] == [("2", "read"), ("1", "read")]
     rest = ops.SentPage(limit=2, cursor=page.cursor)
-    page = await world.store.read(lambda tx: world.reading.sent(tx, worker, rest))
+    page = await world.store.read(lambda tx: world.reading.list_sent_mail(tx, worker, rest))
     assert [one.subject for one in page.messages] == ["0"] and page.cursor is None
 
 
@@ -146,17 +146,17 @@ async def test_a_projects_inbox_is_for_its_own_and_looking_changes_nothing(world
     for number in range(3):
         await world.send(None, "vc", subject=str(number))
     request = ops.ProjectInbox(project="vc", limit=2)
-    page = await world.store.read(lambda tx: world.reading.project_inbox(tx, world.dana, request))
+    page = await world.store.read(lambda tx: world.reading.read_project_inbox(tx, world.dana, request))
     assert [one.subject for one in page.messages] == ["0", "1"] and page.more and page.receipt == ""
     rest = ops.ProjectInbox(project="vc", limit=2, cursor=page.cursor)
-    page = await world.store.read(lambda tx: world.reading.project_inbox(tx, worker, rest))
+    page = await world.store.read(lambda tx: world.reading.read_project_inbox(tx, worker, rest))
     assert [one.subject for one in page.messages] == ["2"] and page.cursor is None
     with pytest.raises(errors.NotPermitted):
-        await world.store.read(lambda tx: world.reading.project_inbox(tx, stranger, request))
+        await world.store.read(lambda tx: world.reading.read_project_inbox(tx, stranger, request))
     first = (await world.unread(worker))[0]
-    await world.do(receipts.acknowledge, ops.Acknowledge(ids=[first.id]), by=worker)
+    await world.do(receipts.acknowledge_messages, ops.AcknowledgeMail(ids=[first.id]), by=worker)
     every = ops.ProjectInbox(project="vc", all=True)
-    page = await world.store.read(lambda tx: world.reading.project_inbox(tx, world.dana, every))
+    page = await world.store.read(lambda tx: world.reading.read_project_inbox(tx, world.dana, every))
     assert [(one.subject, one.status) for one in page.messages] == [
         ("2", "sent"),
         ("1", "sent"),
@@ -170,8 +170,8 @@ async def test_the_persons_box_is_one_for_all_projects(world: World) -> None:
         await world.send(caller, "human", subject=caller.title)
     received = await world.unread()
     assert [(one.subject, one.sender.project, one.box) for one in received] == [
-        ("w", "vc", HUMAN),
-        ("s", "other", HUMAN),
+        ("w", "vc", HUMAN_MAILBOX),
+        ("s", "other", HUMAN_MAILBOX),
     ]
 
 
@@ -187,7 +187,7 @@ async def test_the_mail_of_a_task_goes_on_past_what_one_may_not_see(world: World
         cursor: str | None = ""
         while cursor is not None:
             request = ops.TaskMail(id=task.id, limit=limit, cursor=cursor)
-            page = await world.store.read(lambda tx, request=request: world.reading.of_task(tx, by, request))
+            page = await world.store.read(lambda tx, request=request: world.reading.list_task_mail(tx, by, request))
             found += [one.subject for one in page.messages]
             cursor = page.cursor
         return found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from maestro.core import errors, limits
-from maestro.domain.messages import HUMAN, Step
+from maestro.domain.messages import HUMAN_MAILBOX, ReceiptStep
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import receipts
 from maestro.services.mail.receipts import ReceiptWaits
@@ -17,13 +17,15 @@ World = Any
 VC, OTHER = "prj_00000000000000000000000000", "prj_00000000000000000000000001"
 
 
-async def inbox(world: World, caller: Any, **fields: Any) -> ops.Inbox:
-    found: ops.Inbox = await world.reading.inbox(caller, ops.ReadInbox(**fields))
+async def inbox(world: World, caller: Any, **fields: Any) -> ops.InboxPage:
+    found: ops.InboxPage = await world.reading.read_inbox(caller, ops.ReadInbox(**fields))
     return found
 
 
 async def confirm(world: World, caller: Any, receipt: str, **fields: Any) -> int:
-    made: ops.Confirmed = await world.do(receipts.confirm, ops.Confirm(receipt=receipt, **fields), by=caller)
+    made: ops.ConfirmedReceipt = await world.do(
+        receipts.confirm, ops.ConfirmReceipt(receipt=receipt, **fields), by=caller
+    )
     return made.count
 
 
@@ -57,8 +59,8 @@ async def test_a_receipt_may_say_less_and_says_how(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     receipt = (await inbox(world, worker)).receipt
-    assert await confirm(world, worker, receipt, step=Step.DELIVERED, via="hook") == 1
-    assert await confirm(world, worker, receipt, step=Step.DELIVERED) == 0  # once
+    assert await confirm(world, worker, receipt, step=ReceiptStep.DELIVERED, via="hook") == 1
+    assert await confirm(world, worker, receipt, step=ReceiptStep.DELIVERED) == 0  # once
     (one,) = await world.store.read(lambda tx: tx.deliveries.of_message(1))
     assert (one.status, one.via, one.by) == ("delivered", "hook", worker.name)
     assert len(await world.unread(worker)) == 1  # handed over, not read: it is offered again
@@ -74,7 +76,7 @@ async def test_a_body_that_was_cut_stays_delivered_until_it_is_shown_whole(world
     assert page.messages[0].truncated and page.messages[0].body == long[: limits.inbox_body_chars_max]
     await confirm(world, worker, page.receipt)
     assert await world.states(sent) == {worker.name: "delivered"}
-    shown = await world.store.read(lambda tx: world.reading.show(tx, worker, ops.OneMessage(id=sent.id)))
+    shown = await world.store.read(lambda tx: world.reading.show_message(tx, worker, ops.OneMessage(id=sent.id)))
     assert shown.body == long
     await confirm(world, worker, shown.receipt)
     assert await world.states(sent) == {worker.name: "read"} and await world.unread(worker) == []
@@ -142,13 +144,13 @@ async def test_a_receipt_for_what_one_has_not_got_does_nothing(world: World, for
 async def test_acknowledging_is_for_recipients(world: World) -> None:
     worker, peer = await world.join("w"), await world.join("x")
     one, two = await world.send(None, "w"), await world.send(None, "w", "human")
-    ack = ops.Acknowledge(ids=[one.id, two.id, one.id])
-    assert (await world.do(receipts.acknowledge, ack, by=worker)).messages == [one.id, two.id]
-    assert await world.states(two) == {worker.name: "acknowledged", HUMAN: "sent"}
+    ack = ops.AcknowledgeMail(ids=[one.id, two.id, one.id])
+    assert (await world.do(receipts.acknowledge_messages, ack, by=worker)).messages == [one.id, two.id]
+    assert await world.states(two) == {worker.name: "acknowledged", HUMAN_MAILBOX: "sent"}
     assert await world.unread(worker) == []
     with pytest.raises(errors.NotFound):
-        await world.do(receipts.acknowledge, ops.Acknowledge(ids=[one.id]), by=peer)
-    await world.do(receipts.acknowledge, ack, by=worker)  # again changes nothing
+        await world.do(receipts.acknowledge_messages, ops.AcknowledgeMail(ids=[one.id]), by=peer)
+    await world.do(receipts.acknowledge_messages, ack, by=worker)  # again changes nothing
     assert [event.kind for event in await world.log()].count("mail.acknowledged") == 2
 
 
@@ -156,7 +158,7 @@ async def test_one_wrong_id_acknowledges_nothing(world: World) -> None:
     worker = await world.join("w")
     sent = await world.send(None, "w")
     with pytest.raises(errors.NotFound):
-        await world.do(receipts.acknowledge, ops.Acknowledge(ids=[sent.id, "msg_none"]), by=worker)
+        await world.do(receipts.acknowledge_messages, ops.AcknowledgeMail(ids=[sent.id, "msg_none"]), by=worker)
     assert await world.states(sent) == {worker.name: "sent"}
 
 
@@ -165,7 +167,7 @@ async def test_an_answer_acknowledges_what_it_answers(world: World) -> None:
     worker = await world.join("w", under=boss)
     sent = await world.send(boss, "w", "human")
     await world.reply(worker, sent)
-    assert await world.states(sent) == {worker.name: "acknowledged", HUMAN: "sent"}
+    assert await world.states(sent) == {worker.name: "acknowledged", HUMAN_MAILBOX: "sent"}
     (one,) = [d for d in await world.store.read(lambda tx: tx.deliveries.of_message(1)) if d.box == worker.name]
     assert one.via == "reply" and one.acknowledged_at is not None and one.read_at is None
 
@@ -194,15 +196,15 @@ async def test_the_status_names_each_recipient(world: World) -> None:
     await world.member("ada")
     worker = await world.join("w")
     sent = await world.send(worker, "@ada", "vc", "dave/vc", "human", "w")
-    status = await world.store.read(lambda tx: receipts.status(tx, worker, ops.OneMessage(id=sent.id)))
+    status = await world.store.read(lambda tx: receipts.show_status(tx, worker, ops.OneMessage(id=sent.id)))
     assert {one.name for one in status.deliveries} == {"@ada", "vc", "dave/vc", "human", "w"}
     with pytest.raises(errors.NotFound):
-        await world.store.read(lambda tx: receipts.status(tx, worker, ops.OneMessage(id="msg_none")))
+        await world.store.read(lambda tx: receipts.show_status(tx, worker, ops.OneMessage(id="msg_none")))
 
 
 def waiting(world: World, sent: ops.SentMail, step: str, timeout: int = 20_000) -> asyncio.Task[ops.SentMail]:
-    request = ops.SendMail(subject="s", message="b", wait_for=Step(step), timeout=timeout)
-    return asyncio.create_task(ReceiptWaits(world.store, world.hub).after(world.dana, request, sent))
+    request = ops.SendMail(subject="s", message="b", wait_for=ReceiptStep(step), timeout=timeout)
+    return asyncio.create_task(ReceiptWaits(world.store, world.hub).wait_for_receipts(world.dana, request, sent))
 
 
 async def test_a_sender_can_wait_until_everyone_has_read_it(world: World) -> None:

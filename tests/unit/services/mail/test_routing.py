@@ -8,21 +8,21 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain.callers import Caller
-from maestro.domain.messages import HUMAN
+from maestro.domain.messages import HUMAN_MAILBOX
 from maestro.operations.members import OneMember
 from maestro.operations.sessions import AdoptSessions
 from maestro.services.mail import routing
-from maestro.services.mail.post import Target
-from maestro.services.members import records as members
+from maestro.services.mail.create import MailTarget
+from maestro.services.members import registry as members
 from maestro.services.sessions import adoption
 
 World = Any
 VC, OTHER, DAVE = "prj_00000000000000000000000000", "prj_00000000000000000000000001", "wsp_00000000000000000000000000"
 
 
-async def resolve(world: World, text: str, by: Caller | None = None, project: str = "") -> Target:
+async def resolve(world: World, text: str, by: Caller | None = None, project: str = "") -> MailTarget:
     caller = by or world.dana
-    found: Target = await world.store.read(lambda tx: routing.resolve(tx, caller, text, project=project))
+    found: MailTarget = await world.store.read(lambda tx: routing.resolve_address(tx, caller, text, project=project))
     return found
 
 
@@ -55,11 +55,11 @@ async def test_every_form_leads_to_its_box(world: World) -> None:
         "#1": worker.name,
         task.id: worker.name,
         "coordinator": boss.name,
-        "human": HUMAN,
+        "human": HUMAN_MAILBOX,
     }
     for text, box in forms.items():
-        assert (await resolve(world, text, sibling)).box == box, text
-        assert (await resolve(world, text, project="vc")).box == box, text  # the person, in a directory of vc
+        assert (await resolve(world, text, sibling)).mailbox == box, text
+        assert (await resolve(world, text, project="vc")).mailbox == box, text  # the person, in a directory of vc
 
 
 async def test_a_target_says_whom_it_is_for(world: World) -> None:
@@ -77,14 +77,14 @@ async def test_a_word_that_fits_two_things_is_refused_with_both(world: World) ->
         await resolve(world, "other", worker)
     assert refused.value.data["candidates"] == ["session:other", "project:other"]
     for text, box in (("session:other", named.name), ("project:other", OTHER)):
-        assert text in refused.value.hint and (await resolve(world, text, worker)).box == box
+        assert text in refused.value.hint and (await resolve(world, text, worker)).mailbox == box
 
 
 async def test_a_word_is_a_session_of_the_project_at_hand_only(world: World) -> None:
     here, there = await world.join("w"), await world.join("w", project=OTHER)
-    assert (await resolve(world, "w", here)).box == here.name
-    assert (await resolve(world, "w", there)).box == there.name
-    assert (await resolve(world, "w", project="other")).box == there.name
+    assert (await resolve(world, "w", here)).mailbox == here.name
+    assert (await resolve(world, "w", there)).mailbox == there.name
+    assert (await resolve(world, "w", project="other")).mailbox == there.name
     with pytest.raises(errors.NotFound):
         await resolve(world, "w")  # the person, nowhere
 
@@ -118,7 +118,7 @@ async def test_a_bare_word_that_only_a_member_has_points_to_its_box(world: World
 
 async def test_an_archived_member_gets_no_mail(world: World) -> None:
     worker, ada = await world.join("w"), await world.member("ada")
-    await world.do(members.archive, OneMember(project=VC, id="ada"))
+    await world.do(members.archive_member, OneMember(project=VC, id="ada"))
     for text in ("@ada", ada.id):
         with pytest.raises(errors.NotFound):
             await resolve(world, text, worker)
@@ -132,10 +132,10 @@ async def test_a_task_reaches_its_holder_else_its_maker_else_the_project(world: 
     await world.task(by=boss, held_by=world.dana)
     await world.task()
     other = await world.join("other")
-    found = [(await resolve(world, f"vc#{number}", other)).box for number in (1, 2, 3, 4)]
-    assert found == [boss.name, worker.name, HUMAN, VC]
+    found = [(await resolve(world, f"vc#{number}", other)).mailbox for number in (1, 2, 3, 4)]
+    assert found == [boss.name, worker.name, HUMAN_MAILBOX, VC]
     await world.end(boss)
-    assert (await resolve(world, "vc#1")).box == VC
+    assert (await resolve(world, "vc#1")).mailbox == VC
 
 
 async def test_nobody_writes_to_themselves_by_a_task(world: World) -> None:
@@ -144,13 +144,13 @@ async def test_nobody_writes_to_themselves_by_a_task(world: World) -> None:
     await world.task(by=boss, held_by=worker)
     await world.task(by=boss, held_by=boss)
     await world.task(held_by=worker)
-    assert (await resolve(world, "vc#1", worker)).box == boss.name
-    assert (await resolve(world, "vc#2", boss)).box == VC
-    assert (await resolve(world, "vc#3", worker)).box == HUMAN
+    assert (await resolve(world, "vc#1", worker)).mailbox == boss.name
+    assert (await resolve(world, "vc#2", boss)).mailbox == VC
+    assert (await resolve(world, "vc#3", worker)).mailbox == HUMAN_MAILBOX
 
 
 async def test_the_coordinator_of_a_session_without_one_is_the_person(world: World) -> None:
-    assert (await resolve(world, "coordinator", await world.join("w"))).box == HUMAN
+    assert (await resolve(world, "coordinator", await world.join("w"))).mailbox == HUMAN_MAILBOX
 
 
 async def test_the_persons_coordinator_is_the_only_one_there_is(world: World) -> None:
@@ -159,7 +159,7 @@ async def test_the_persons_coordinator_is_the_only_one_there_is(world: World) ->
     boss = await world.boss("boss")
     await world.boss("deputy", under=boss)  # not at the top
     await world.join("w", under=boss)
-    assert (await resolve(world, "coordinator", project="vc")).box == boss.name
+    assert (await resolve(world, "coordinator", project="vc")).mailbox == boss.name
     await world.boss("rival")
     with pytest.raises(errors.Ambiguous) as refused:
         await resolve(world, "coordinator", project="vc")
@@ -176,7 +176,7 @@ async def test_mail_for_the_departed_goes_up_step_by_step_and_says_why(world: Wo
         target = await resolve(world, worker.name, world.dana)
         by_name = await resolve(world, "w", project="vc")
         assert by_name == target
-        return target.box, target.reason
+        return target.mailbox, target.reason
 
     assert await goes() == (worker.name, None)
     await world.end(worker, "failed")
@@ -184,29 +184,29 @@ async def test_mail_for_the_departed_goes_up_step_by_step_and_says_why(world: Wo
     await world.end(boss, "lost")
     assert await goes() == (top.name, "w has ended (failed); the message goes to top")
     await world.join("other-w", under=heir)
-    await world.store.write(lambda tx: tx.sessions.succeed(boss.name, successor_id=heir.name))
+    await world.store.write(lambda tx: tx.sessions.set_successor(boss.name, successor_id=heir.name))
     assert await goes() == (heir.name, "w has ended (failed); the message goes to heir")
     await world.end(heir)
     assert (await goes())[0] == top.name  # the successor's own coordinator
     await world.end(top)
     box, reason = await goes()
-    assert box == HUMAN and reason == "w has ended (failed), and no session above it is active"
+    assert box == HUMAN_MAILBOX and reason == "w has ended (failed), and no session above it is active"
 
 
 async def test_a_coordinator_that_was_succeeded_is_its_successor_to_its_workers(world: World) -> None:
     boss, heir = await world.boss("boss"), await world.boss("heir")
     worker = await world.join("w", under=boss)
     await world.end(boss, "lost")
-    assert (await resolve(world, "coordinator", worker)).box == HUMAN
-    await world.do(adoption.adopt, AdoptSessions(ids=[boss.name], by=heir.name))
-    assert (await resolve(world, "coordinator", await world.caller(worker.name))).box == heir.name
-    assert (await resolve(world, boss.name, worker)).box == heir.name
+    assert (await resolve(world, "coordinator", worker)).mailbox == HUMAN_MAILBOX
+    await world.do(adoption.adopt_sessions, AdoptSessions(ids=[boss.name], by=heir.name))
+    assert (await resolve(world, "coordinator", await world.caller(worker.name))).mailbox == heir.name
+    assert (await resolve(world, boss.name, worker)).mailbox == heir.name
 
 
 async def test_chains_without_end_are_given_up(world: World) -> None:
     one, two = await world.boss("one"), await world.boss("two")
     for gone, heir in ((one, two), (two, one)):
-        await world.store.write(lambda tx, g=gone, h=heir: tx.sessions.succeed(g.name, successor_id=h.name))
+        await world.store.write(lambda tx, g=gone, h=heir: tx.sessions.set_successor(g.name, successor_id=h.name))
     await world.end(one)
     await world.end(two)
-    assert (await resolve(world, one.name)).box == HUMAN
+    assert (await resolve(world, one.name)).mailbox == HUMAN_MAILBOX

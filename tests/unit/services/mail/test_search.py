@@ -8,18 +8,18 @@ import pytest
 
 from maestro.core import errors, limits
 from maestro.operations import mail_shapes as ops
-from maestro.services.mail.search import Search
+from maestro.services.mail.search import MailSearch
 
 World = Any
 OTHER = "prj_00000000000000000000000001"
 
 
 async def found(world: World, query: str, by: Any = None, **fields: Any) -> list[str]:
-    search = Search(world.store, world.blobs, clock=world.clock)
+    search = MailSearch(world.store, world.blobs, clock=world.clock)
     caller = by or world.dana
     if not caller.is_session and not fields.get("everywhere"):
         fields.setdefault("project", "vc")
-    page = await search.search(caller, ops.SearchMail(query=query, **fields))
+    page = await search.search_mail(caller, ops.SearchMail(query=query, **fields))
     return [message.subject for message in page.messages]
 
 
@@ -81,15 +81,15 @@ async def test_pages_go_on_and_batches_are_taken_in_to_the_end(world: World, mon
     await world.join("w")
     for number in range(5):
         await world.send(None, "w", subject=str(number), message="alpha")
-    search = Search(world.store, world.blobs, clock=world.clock)
-    page = await search.search(world.dana, ops.SearchMail(query="alpha", project="vc", limit=3))
+    search = MailSearch(world.store, world.blobs, clock=world.clock)
+    page = await search.search_mail(world.dana, ops.SearchMail(query="alpha", project="vc", limit=3))
     assert [one.subject for one in page.messages] == ["4", "3", "2"]
     rest = ops.SearchMail(query="alpha", project="vc", limit=3, cursor=page.cursor or "")
-    page = await search.search(world.dana, rest)
+    page = await search.search_mail(world.dana, rest)
     assert [one.subject for one in page.messages] == ["1", "0"] and page.cursor is None
     for cursor in ("x", "-1", "9" * 30):
         with pytest.raises(errors.Invalid):
-            await search.search(world.dana, ops.SearchMail(query="alpha", project="vc", cursor=cursor))
+            await search.search_mail(world.dana, ops.SearchMail(query="alpha", project="vc", cursor=cursor))
 
 
 async def test_upkeep_takes_in_what_was_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ async def test_upkeep_takes_in_what_was_sent(world: World, monkeypatch: pytest.M
     await world.join("w")
     for _ in range(3):
         await world.send(None, "w")
-    job = Search(world.store, world.blobs, clock=world.clock)
+    job = MailSearch(world.store, world.blobs, clock=world.clock)
     assert await job.run_once() == world.clock.now()  # it has only looked: more might be coming
     assert await behind(world) == 3
     assert await job.run_once() == world.clock.now()  # nothing came, and there is more than one batch
@@ -109,9 +109,9 @@ async def test_upkeep_takes_in_what_was_sent(world: World, monkeypatch: pytest.M
 
 async def test_upkeep_lets_senders_go_first_but_not_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "search_index_seconds", 0)
-    monkeypatch.setattr(limits, "search_behind_max", 4)
+    monkeypatch.setattr(limits, "search_unindexed_messages_max", 4)
     await world.join("w")
-    job = Search(world.store, world.blobs, clock=world.clock)
+    job = MailSearch(world.store, world.blobs, clock=world.clock)
     for expected in (1, 2, 3, 0):
         await world.send(None, "w")
         await job.run_once()

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from maestro.core import errors, limits
-from maestro.domain.messages import HUMAN, Message, SenderKind, Type
+from maestro.domain.messages import HUMAN_MAILBOX, Message, MessageType, SenderKind
 from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops
 
@@ -25,12 +25,14 @@ async def stored(world: World, sent: Any) -> Message:
 async def test_a_message_is_attested_stored_and_logged(world: World) -> None:
     boss = await world.boss("boss", path="/src/dave/vc")
     worker = await world.join("w", under=boss)
-    sent = await world.send(boss, "w", subject="Rebase", message="Now.", type=Type.ASSIGNMENT, priority=Priority.HIGH)
+    sent = await world.send(
+        boss, "w", subject="Rebase", message="Now.", type=MessageType.ASSIGNMENT, priority=Priority.HIGH
+    )
     (one,) = sent.deliveries
     assert (one.box, one.name, one.status, one.reason) == (worker.name, "w", "sent", None)
     message = await stored(world, sent)
     assert (message.subject, message.body, message.to) == ("Rebase", "Now.", ["w"])
-    assert (message.type, message.priority) == (Type.ASSIGNMENT, Priority.HIGH)
+    assert (message.type, message.priority) == (MessageType.ASSIGNMENT, Priority.HIGH)
     assert (message.thread_id, message.parent_id, message.hops) == (message.id, None, 0)
     sender = message.sender
     assert (sender.kind, sender.id, sender.name, sender.address, sender.human, sender.project) == (
@@ -56,10 +58,10 @@ async def test_the_usual_type_is_the_senders(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     types = [(await stored(world, await world.send(by, "human"))).type for by in (boss, worker)]
-    assert types == [Type.DIRECTIVE, Type.STATUS_UPDATE]
-    assert (await stored(world, await world.send(None, "w"))).type is Type.DIRECTIVE
-    chosen = [(await stored(world, await world.send(boss, "w", type=kind))).type for kind in Type]
-    assert chosen == list(Type)
+    assert types == [MessageType.DIRECTIVE, MessageType.STATUS_UPDATE]
+    assert (await stored(world, await world.send(None, "w"))).type is MessageType.DIRECTIVE
+    chosen = [(await stored(world, await world.send(boss, "w", type=kind))).type for kind in MessageType]
+    assert chosen == list(MessageType)
 
 
 async def test_every_way_to_name_recipients_adds_up_and_each_gets_it_once(world: World) -> None:
@@ -102,10 +104,10 @@ async def test_mail_about_a_task(world: World) -> None:
     two = await world.send(boss, "task:vc#1")
     three = await world.send(None, task.id)
     assert {two.thread_id, three.thread_id} == {one.thread_id} == {about.thread_id}
-    listed = await world.store.read(lambda tx: world.reading.of_task(tx, boss, ops.TaskMail(id="#1", limit=3)))
+    listed = await world.store.read(lambda tx: world.reading.list_task_mail(tx, boss, ops.TaskMail(id="#1", limit=3)))
     assert [message.id for message in listed.messages] == [three.id, two.id, one.id] and listed.cursor
     rest = ops.TaskMail(id="#1", cursor=listed.cursor)
-    listed = await world.store.read(lambda tx: world.reading.of_task(tx, boss, rest))
+    listed = await world.store.read(lambda tx: world.reading.list_task_mail(tx, boss, rest))
     assert [message.id for message in listed.messages] == [about.id] and listed.cursor is None
     aside = await world.send(boss, "w", task="#1")  # about the task, but a conversation of its own
     assert aside.thread_id == aside.id
@@ -124,12 +126,12 @@ async def test_another_projects_inbox_takes_mail_from_anyone(world: World) -> No
 async def test_attachments_and_large_bodies_lie_in_files_until_they_are_asked_for(world: World) -> None:
     await world.join("w")
     large, body = b"\x00\xff" * limits.inline_bytes_max, "ä" * (limits.inbox_body_chars_max + 1)
-    files = [ops.File(file_name=f"f{number}", content=bytes([number])) for number in range(3)]
-    files.append(ops.File(file_name="core.log", content=large))
+    files = [ops.MailFile(file_name=f"f{number}", content=bytes([number])) for number in range(3)]
+    files.append(ops.MailFile(file_name="core.log", content=large))
     sent = await world.send(None, "w", message=body, attach=files)
-    assert len(world.blobs.all()) == 2
+    assert len(world.blobs.all_files()) == 2
     show = ops.OneMessage(id=sent.id)
-    shown = await world.store.read(lambda tx: world.reading.show(tx, world.dana, show))
+    shown = await world.store.read(lambda tx: world.reading.show_message(tx, world.dana, show))
     assert shown.body == body and not shown.truncated
     assert [(one.file_name, one.bytes) for one in shown.attachments] == [
         ("f0", 1),
@@ -139,30 +141,30 @@ async def test_attachments_and_large_bodies_lie_in_files_until_they_are_asked_fo
     ]
     for attachment, content in zip(shown.attachments, [b"\0", b"\1", b"\2", large], strict=True):
         ask = ops.OneAttachment(id=attachment.id)
-        found = await world.store.read(lambda tx, ask=ask: world.reading.attachment(tx, world.dana, ask))
+        found = await world.store.read(lambda tx, ask=ask: world.reading.read_attachment(tx, world.dana, ask))
         assert (found.content, found.bytes) == (content, len(content))
 
 
 async def test_an_attachment_is_for_those_who_may_see_its_message(world: World) -> None:
     await world.join("w")
     stranger = await world.join("s", project=OTHER)
-    sent = await world.send(None, "w", attach=[ops.File(file_name="f", content=b"x")])
+    sent = await world.send(None, "w", attach=[ops.MailFile(file_name="f", content=b"x")])
     (attachment,) = (await stored(world, sent)).attachments
     for caller, request in ((stranger, attachment.id), (world.dana, "att_none")):
         with pytest.raises(errors.NotFound):
             await world.store.read(
-                lambda tx, c=caller, r=request: world.reading.attachment(tx, c, ops.OneAttachment(id=r))
+                lambda tx, c=caller, r=request: world.reading.read_attachment(tx, c, ops.OneAttachment(id=r))
             )
 
 
 def test_attachments_have_a_limit_together(world: World) -> None:
-    half = ops.File(file_name="f", content=b"x" * limits.attachment_bytes_max)
+    half = ops.MailFile(file_name="f", content=b"x" * limits.attachment_bytes_max)
     request = ops.SendMail(subject="s", message="b", attach=[half, half])
-    world.sending.prepare(request, world.blobs.keep)
+    world.sending.store_contents(request, world.blobs.store_content)
     with pytest.raises(errors.TooLarge):
-        world.sending.prepare(
-            msgspec.structs.replace(request, attach=[half, half, ops.File(file_name="g", content=b"x")]),
-            world.blobs.keep,
+        world.sending.store_contents(
+            msgspec.structs.replace(request, attach=[half, half, ops.MailFile(file_name="g", content=b"x")]),
+            world.blobs.store_content,
         )
 
 
@@ -173,11 +175,13 @@ async def test_an_answer_goes_to_whoever_wrote_and_stays_in_the_conversation(wor
     asked = await world.send(worker, to_coordinator=True, subject="Port?", priority=Priority.HIGH, task="#1")
     answer = await stored(world, await world.reply(boss, asked, "8081"))
     assert (answer.thread_id, answer.parent_id, answer.subject) == (asked.id, asked.id, "Re: Port?")
-    assert (answer.type, answer.priority, answer.task) == (Type.RESPONSE, Priority.HIGH, "vc#1")
+    assert (answer.type, answer.priority, answer.task) == (MessageType.RESPONSE, Priority.HIGH, "vc#1")
     assert await world.states(answer) == {worker.name: "sent"}
-    again = await stored(world, await world.reply(worker, answer, "taken too", subject="Other", type=Type.QUERY))
+    again = await stored(
+        world, await world.reply(worker, answer, "taken too", subject="Other", type=MessageType.QUERY)
+    )
     assert (again.thread_id, again.parent_id, again.subject) == (asked.id, answer.id, "Other")
-    assert again.type is Type.QUERY and await world.states(again) == {boss.name: "sent"}
+    assert again.type is MessageType.QUERY and await world.states(again) == {boss.name: "sent"}
 
 
 async def test_answering_ones_own_message_reaches_those_it_was_for(world: World) -> None:
@@ -185,14 +189,14 @@ async def test_answering_ones_own_message_reaches_those_it_was_for(world: World)
     one, two = await world.join("one", under=boss), await world.join("two", under=boss)
     sent = await world.send(boss, "one", "two", "human")
     more = await world.reply(boss, sent, "PS")
-    assert await world.states(more) == {one.name: "sent", two.name: "sent", HUMAN: "sent"}
+    assert await world.states(more) == {one.name: "sent", two.name: "sent", HUMAN_MAILBOX: "sent"}
 
 
 async def test_the_person_and_the_departed_are_answered_too(world: World) -> None:
     boss = await world.boss("boss")
     worker = await world.join("w", under=boss)
     from_dana, from_worker = await world.send(None, "w"), await world.send(worker, to_coordinator=True)
-    assert await world.states(await world.reply(worker, from_dana)) == {HUMAN: "sent"}
+    assert await world.states(await world.reply(worker, from_dana)) == {HUMAN_MAILBOX: "sent"}
     await world.end(worker)
     (one,) = (await world.reply(None, from_worker)).deliveries
     assert one.box == boss.name and "w has ended" in one.reason

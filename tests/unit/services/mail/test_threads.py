@@ -15,16 +15,16 @@ OTHER = "prj_00000000000000000000000001"
 
 
 async def claim(world: World, caller: Any, message: Any) -> Any:
-    return await world.do(threads.claim, ops.OneThread(id=message.id), by=caller)
+    return await world.do(threads.claim_thread, ops.OneThread(id=message.id), by=caller)
 
 
 async def release(world: World, caller: Any, message: Any) -> Any:
-    return await world.do(threads.release, ops.OneThread(id=message.id), by=caller)
+    return await world.do(threads.release_thread, ops.OneThread(id=message.id), by=caller)
 
 
 async def thread(world: World, caller: Any, message: Any) -> ops.Thread:
     request = ops.OneThread(id=message.id)
-    found: ops.Thread = await world.store.read(lambda tx: world.reading.thread(tx, caller, request))
+    found: ops.Thread = await world.store.read(lambda tx: world.reading.show_thread(tx, caller, request))
     return found
 
 

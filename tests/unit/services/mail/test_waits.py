@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from maestro.core import errors, limits
-from maestro.domain.messages import Type
+from maestro.domain.messages import MessageType
 from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.services.mail import threads
@@ -18,26 +18,26 @@ World = Any
 LONG = 60_000  # milliseconds that a test never waits for
 
 
-def wait(world: World, caller: Any, **fields: Any) -> asyncio.Task[ops.Inbox]:
+def wait(world: World, caller: Any, **fields: Any) -> asyncio.Task[ops.InboxPage]:
     """Begins at once: the first thing it does is to listen."""
     values: dict[str, Any] = {"timeout": LONG, "debounce": LONG} | fields
-    return asyncio.create_task(world.waits.wait(caller, ops.WaitMail(**values)))
+    return asyncio.create_task(world.waits.wait_for_mail(caller, ops.WaitMail(**values)))
 
 
 async def listening(world: World, caller: Any) -> None:
     """Until a wait of this session is on the line."""
     async with asyncio.timeout(20):
-        while caller.session_id not in world.presence.on_the_line():
+        while caller.session_id not in world.presence.connected_sessions():
             await looked(world)
 
 
 async def looked(world: World) -> None:
     """Until whatever could be awake has had its turn."""
     for _ in range(5):
-        await world.store.read(lambda tx: tx.events.last())
+        await world.store.read(lambda tx: tx.events.last_seq())
 
 
-def subjects(found: ops.Inbox) -> list[str]:
+def subjects(found: ops.InboxPage) -> list[str]:
     return [message.subject for message in found.messages]
 
 
@@ -113,7 +113,7 @@ async def test_nothing_in_time_is_a_timeout_that_tells_of_a_silent_coordinator(w
     with pytest.raises(errors.TimedOut) as refused:
         await wait(world, worker, timeout=10)
     assert refused.value.hint == "" and "0.01 s" in refused.value.message
-    world.clock.advance(limits.session_lease_alone_seconds + 1)
+    world.clock.advance(limits.session_lease_without_process_seconds + 1)
     with pytest.raises(errors.TimedOut) as refused:
         await wait(world, worker, timeout=10)
     assert "boss was last heard of at 12:00:00 UTC; its status is idle" in refused.value.hint
@@ -121,12 +121,12 @@ async def test_nothing_in_time_is_a_timeout_that_tells_of_a_silent_coordinator(w
 
 async def test_only_what_is_wanted_ends_a_wait(world: World) -> None:
     worker = await world.join("w")
-    waits = wait(world, worker, type=Type.QUERY, debounce=0)
+    waits = wait(world, worker, type=MessageType.QUERY, debounce=0)
     await listening(world, worker)
-    await world.send(None, "w", subject="no", type=Type.DIRECTIVE)
+    await world.send(None, "w", subject="no", type=MessageType.DIRECTIVE)
     await looked(world)
     assert not waits.done()
-    await world.send(None, "w", subject="yes", type=Type.QUERY)
+    await world.send(None, "w", subject="yes", type=MessageType.QUERY)
     assert subjects(await waits) == ["yes"]
 
 
@@ -167,12 +167,12 @@ async def test_what_happens_beside_the_mail_does_not_keep_it_waiting(world: Worl
 async def test_a_conversation_that_is_given_back_wakes_those_who_wait(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     sent = await world.send(None, "vc", subject="Crash")
-    await world.do(threads.claim, ops.OneThread(id=sent.id), by=one)
+    await world.do(threads.claim_thread, ops.OneThread(id=sent.id), by=one)
     waits = wait(world, two, debounce=0)
     await listening(world, two)
     await looked(world)
     assert not waits.done()
-    await world.do(threads.release, ops.OneThread(id=sent.id), by=one)
+    await world.do(threads.release_thread, ops.OneThread(id=sent.id), by=one)
     assert subjects(await waits) == ["Crash"]
 
 
@@ -196,7 +196,7 @@ async def test_it_listens_before_it_looks(world: World) -> None:
 
     waits = MailWaits(Sends(), world.hub, world.presence)  # type: ignore[arg-type]
     async with asyncio.timeout(20):
-        assert subjects(await waits.wait(worker, ops.WaitMail(timeout=LONG, debounce=0))) == ["between"]
+        assert subjects(await waits.wait_for_mail(worker, ops.WaitMail(timeout=LONG, debounce=0))) == ["between"]
 
 
 async def test_whoever_waits_is_there_all_the_while(world: World) -> None:
@@ -204,15 +204,15 @@ async def test_whoever_waits_is_there_all_the_while(world: World) -> None:
     waits = wait(world, worker)
     await listening(world, worker)
     world.clock.advance(10 * limits.session_lease_seconds)
-    assert world.presence.was_heard(worker.name)
+    assert world.presence.was_heard_within(worker.name)
     waits.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waits
-    assert world.presence.on_the_line() == []
-    assert not world.presence.was_heard(worker.name)  # to hang up is no sign of life
+    assert world.presence.connected_sessions() == []
+    assert not world.presence.was_heard_within(worker.name)  # to hang up is no sign of life
     with pytest.raises(errors.TimedOut):
         await wait(world, worker, timeout=0)
-    assert world.presence.was_heard(worker.name)  # to take an answer is
+    assert world.presence.was_heard_within(worker.name)  # to take an answer is
 
 
 async def test_a_wait_answers_with_no_more_than_fits(world: World) -> None:

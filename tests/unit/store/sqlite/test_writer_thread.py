@@ -25,7 +25,7 @@ async def test_orders_run_in_order_in_one_thread_and_what_follows_on_the_loop() 
             done.set()
 
     for number in range(3):
-        thread.run(work, number, then=follow)
+        thread.run_in_thread(work, number, then=follow)
     await asyncio.wait_for(done.wait(), 10)
     thread.close()
     assert [number for what, number, _ in seen if what == "work"] == [0, 1, 2]
@@ -43,7 +43,7 @@ async def test_closing_waits_for_what_was_ordered() -> None:
         may_go_on.wait(10)
         seen.append("worked")
 
-    thread.run(work, None, then=lambda *_: None)
+    thread.run_in_thread(work, None, then=lambda *_: None)
     asyncio.get_running_loop().call_later(0.05, may_go_on.set)
     await asyncio.to_thread(thread.close)
     assert seen == ["worked"]
@@ -58,8 +58,8 @@ async def test_a_failure_ends_neither_the_thread_nor_what_follows(caplog: pytest
             raise RuntimeError("the disk is on fire")
 
     failures: list[str] = []
-    thread.run(fail, 0, then=lambda _, failure: failures.append(str(failure)))
-    thread.run(fail, 1, then=lambda *_: done.set())
+    thread.run_in_thread(fail, 0, then=lambda _, failure: failures.append(str(failure)))
+    thread.run_in_thread(fail, 1, then=lambda *_: done.set())
     await asyncio.wait_for(done.wait(), 10)
     thread.close()
     assert failures == ["the disk is on fire"]

@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from maestro.domain.callers import Caller, person
+from maestro.domain.callers import Caller, person_caller
 from maestro.domain.projects import Project, Workspace
 from maestro.operations import projects as project_ops
-from maestro.operations.app import Peer
+from maestro.operations.app import SocketPeer
 from maestro.operations.base import Operation
 from maestro.surfaces.cli.commands import CommandLine
 from maestro.surfaces.cli.frames import Invocation
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
-PEER = Peer(uid=1000, pid=4321)
+PEER = SocketPeer(uid=1000, pid=4321)
 
 
 @dataclass
@@ -36,11 +36,11 @@ class FakeApp:
     """Answers each operation with a value, an error, or what a function makes of the request."""
 
     answers: dict[str, Any] = field(default_factory=dict)
-    caller: Caller = field(default_factory=lambda: person("dana"))
+    caller: Caller = field(default_factory=lambda: person_caller("dana"))
     calls: list[Call] = field(default_factory=list)
-    asked: list[tuple[str, Peer | None]] = field(default_factory=list)
+    asked: list[tuple[str, SocketPeer | None]] = field(default_factory=list)
 
-    async def identify(self, *, token: str, peer: Peer | None, again: bool = False) -> Caller:
+    async def identify(self, *, token: str, peer: SocketPeer | None, again: bool = False) -> Caller:
         self.asked.append((token, peer))
         return self.caller
 
@@ -72,7 +72,7 @@ class FakeChannel:
     columns: int = 0
     color: bool = False
     stdin_tty: bool = False
-    can_go_on: bool = True
+    accepts_hand_over: bool = True
     input: bytes = b""
     files: dict[str, bytes] = field(default_factory=dict)
     written: bytes = b""
@@ -81,32 +81,32 @@ class FakeChannel:
     waits: int | None = None
     held: str = ""
 
-    async def out(self, data: str | bytes) -> None:
+    async def write_out(self, data: str | bytes) -> None:
         self.written += data.encode() if isinstance(data, str) else data
 
-    async def err(self, text: str) -> None:
+    async def write_err(self, text: str) -> None:
         self.said += text
 
     async def flush(self) -> None:
         self.flushes += 1
 
-    async def stdin(self) -> bytes:
+    async def read_stdin(self) -> bytes:
         return self.input
 
-    async def file(self, path: str) -> bytes:
+    async def read_file(self, path: str) -> bytes:
         return self.files[path]
 
-    async def open(self, path: str) -> str:
+    async def open_file(self, path: str) -> str:
         self.held = path
         return path if path.startswith("/") else f"/src/dave/vc/{path}"
 
-    async def opened(self) -> bytes:
+    async def read_opened_file(self) -> bytes:
         return self.files[self.held]
 
-    async def waiting(self, milliseconds: int) -> None:
+    async def announce_wait(self, milliseconds: int) -> None:
         self.waits = milliseconds
 
-    async def confirm(self) -> bool:
+    async def confirm_output(self) -> bool:
         return True
 
 
@@ -153,7 +153,7 @@ class Cli:
             environment=env or {},
             stdout_tty=client.stdout_tty,
         )
-        code = await self.commands.run(invocation, client, peer=PEER)
+        code = await self.commands.run_command(invocation, client, peer=PEER)
         return Ended(code, client.written.decode(errors="replace"), client.said, client.written, client)
 
 
@@ -163,13 +163,13 @@ def project() -> Project:
 
 
 @pytest.fixture
-def place(project: Project) -> project_ops.Place:
+def place(project: Project) -> project_ops.ProjectLocation:
     workspace = Workspace("wsp_00000000000000000000000001", project.id, "dave", "dave/vc", "/src/dave/vc", AT)
-    return project_ops.Place(project=project, workspace=workspace)
+    return project_ops.ProjectLocation(project=project, workspace=workspace)
 
 
 @pytest.fixture
-def app(place: project_ops.Place) -> FakeApp:
+def app(place: project_ops.ProjectLocation) -> FakeApp:
     return FakeApp({"project.locate": place})
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from maestro.core.errors import NotFound
 from maestro.domain.callers import Caller, Role
-from maestro.domain.sessions import Status
+from maestro.domain.sessions import SessionStatus
 from maestro.operations.asks import AskList
 from maestro.operations.projects import ProjectDetail
 from maestro.operations.runs import RunList
-from maestro.operations.sessions import Identity, SessionList, StatusFilter
+from maestro.operations.sessions import CallerIdentity, SessionList, StatusFilter
 from maestro.operations.task_shapes import TaskList
 from maestro.testing.factories import make_ask, make_session, make_task
 
@@ -35,7 +35,7 @@ def board(app: Any, project: Any) -> Any:
 def needs(app: Any, *, asks: list[Any] | None = None, unread: int = 0, troubled: list[Any] | None = None) -> None:
     """What waits for the person; `troubled` are sessions, listed under their status."""
     app.answers["ask.list"] = AskList(asks=asks or [])
-    app.answers["caller.whoami"] = Identity(role=Role.PERSON, name="dana", human="dana", unread=unread)
+    app.answers["caller.whoami"] = CallerIdentity(role=Role.PERSON, name="dana", human="dana", unread=unread)
 
     async def listed(request: Any) -> SessionList:
         if request.status is None:  # who holds what
@@ -75,7 +75,10 @@ async def test_unread_mail_is_the_next_step_when_nobody_asks(cli: Any, app: Any,
 async def test_sessions_in_trouble_are_on_it(cli: Any, app: Any, board: Any) -> None:
     needs(
         app,
-        troubled=[make_session(name="gone", status=Status.LOST), make_session(name="stuck", status=Status.FAILED)],
+        troubled=[
+            make_session(name="gone", status=SessionStatus.LOST),
+            make_session(name="stuck", status=SessionStatus.FAILED),
+        ],
     )
     ended = await cli.run("")
     rows = [line.split()[:2] for line in ended.out.splitlines()]

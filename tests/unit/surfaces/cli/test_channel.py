@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from maestro.surfaces.cli.channel import wants_color
-from maestro.surfaces.cli.peers import peer_of
+from maestro.surfaces.cli.peers import find_peer
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ def test_colours_are_for_whoever_wants_them(environment: dict[str, str], tty: bo
 
 
 def test_who_is_not_attested_is_nobody() -> None:
-    assert peer_of(None) is None
+    assert find_peer(None) is None
     with socket.socket(socket.AF_INET) as plain:
-        assert peer_of(plain) is None
+        assert find_peer(plain) is None

@@ -105,7 +105,7 @@ async def test_hostile_text_in_an_error_is_harmless(cli: Any, app: Any) -> None:
 
 async def test_an_argument_that_is_no_text_is_refused(cli: Any, app: Any, make_channel: Any) -> None:
     channel = make_channel()
-    code = await cli.commands.run(Invocation(arguments=[b"task", b"\xff"]), channel, peer=None)
+    code = await cli.commands.run_command(Invocation(arguments=[b"task", b"\xff"]), channel, peer=None)
     assert code == 2 and "UTF-8" in channel.said
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from maestro.core import limits
 from maestro.operations.asks import AskList
-from maestro.operations.server import Stopped
+from maestro.operations.server import StoppedServer
 from maestro.operations.task_shapes import TaskList
 from maestro.surfaces.cli import connection, frames
 from maestro.surfaces.cli.commands import CommandLine
-from maestro.surfaces.cli.frames import pack
+from maestro.surfaces.cli.frames import pack_frame
 
 SECONDS_MAX = 10
 
@@ -34,14 +34,14 @@ class Client:
         head = [protocol, "python", version, tty, "0", "/src/dave/vc", "TERM=xterm"]
         words = [word.encode() if isinstance(word, str) else word for word in arguments]
         payload = "\0".join(head).encode() + b"\0\0" + b"".join(word + b"\0" for word in words)
-        self.send(pack(b"R", payload))
+        self.send(pack_frame(b"R", payload))
 
     def send(self, data: bytes) -> None:
         self.writer.write(data)
 
     async def frame(self) -> tuple[bytes, bytes]:
         async with asyncio.timeout(SECONDS_MAX):
-            return await frames.read(self.reader)
+            return await frames.read_frame(self.reader)
 
     async def rest(self) -> dict[bytes, bytes]:
         """What comes until the end, by kind."""
@@ -72,7 +72,7 @@ async def connect(tmp_path: Path, cli: Any) -> AsyncIterator[Callable[[], Any]]:
         task = asyncio.current_task()
         assert task is not None
         running.add(task)
-        await connection.handle(reader, writer, cli.commands)
+        await connection.serve_connection(reader, writer, cli.commands)
 
     async def client() -> Client:
         clients.append(Client(*await asyncio.open_unix_connection(path)))
@@ -147,7 +147,7 @@ async def test_nonsense_during_a_command_ends_it(connect: Any, app: Any) -> None
     client.ask("task", "wait", "#1")
     await within(waiting.started)
     assert (await client.frame())[0] == frames.WAITING
-    client.send(pack(b"Q", b"?"))
+    client.send(pack_frame(b"Q", b"?"))
     await within(waiting.cancelled)
     assert await client.closed()
 
@@ -157,7 +157,7 @@ async def test_input_that_nobody_asked_for_ends_the_command(connect: Any, app: A
     client = await connect()
     client.ask("task", "wait", "#1")
     await within(waiting.started)
-    client.send(pack(b"D", b"x"))
+    client.send(pack_frame(b"D", b"x"))
     await within(waiting.cancelled)
 
 
@@ -166,9 +166,9 @@ async def test_input_that_nobody_asked_for_ends_the_command(connect: Any, app: A
     [
         b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"R\xff\xff\xff\xff",
-        pack(b"D", b"data first"),
-        pack(b"R", b"not a request"),
-        pack(b"R", b"maestro/2\0\0"),
+        pack_frame(b"D", b"data first"),
+        pack_frame(b"R", b"not a request"),
+        pack_frame(b"R", b"maestro/2\0\0"),
     ],
 )
 async def test_garbage_is_cut_off(connect: Any, garbage: bytes) -> None:
@@ -201,7 +201,7 @@ async def test_another_protocol_is_told_what_to_do(connect: Any) -> None:
 
 
 async def test_the_remedy_for_another_protocol_works(connect: Any, app: Any) -> None:
-    app.answers["server.stop"] = Stopped(pid=7)
+    app.answers["server.stop"] = StoppedServer(pid=7)
     client = await connect()
     client.ask("down", protocol="maestro/9")
     assert (await client.rest())[b"X"] == b"0"
@@ -228,7 +228,7 @@ async def test_standard_input_is_fetched(connect: Any, app: Any) -> None:
     client = await connect()
     client.ask("task", "report", "progress", "#1", "-")
     assert await client.frame() == (b"I", b"")
-    client.send(pack(b"D", b"half ") + pack(b"D", b"done\n") + pack(b"D"))
+    client.send(pack_frame(b"D", b"half ") + pack_frame(b"D", b"done\n") + pack_frame(b"D"))
     assert (await client.rest())[b"X"] == b"0"
     assert app.last.request.text == "half done"
 
@@ -238,7 +238,7 @@ async def test_a_file_is_fetched_as_the_client_names_it(connect: Any, app: Any) 
     client = await connect()
     client.ask("task", "docs", "add", "#1", "Report", "--file", "../out/r.bin")
     assert await client.frame() == (b"F", b"../out/r.bin")
-    client.send(pack(b"D", b"\x00\xff") + pack(b"D"))
+    client.send(pack_frame(b"D", b"\x00\xff") + pack_frame(b"D"))
     assert (await client.rest())[b"X"] == b"0"
     assert app.last.request.content == b"\x00\xff"
     assert app.last.request.file_name == "r.bin"
@@ -248,7 +248,7 @@ async def test_a_file_that_cannot_be_read_is_a_usage_error(connect: Any, app: An
     client = await connect()
     client.ask("task", "docs", "add", "#1", "Report", "--file", "gone")
     await client.frame()
-    client.send(pack(b"N", b"No such file or directory: gone"))
+    client.send(pack_frame(b"N", b"No such file or directory: gone"))
     found = await client.rest()
     assert found == {b"E": b"maestro: No such file or directory: gone\n", b"X": b"2"}
 
@@ -261,7 +261,7 @@ async def test_input_over_the_limit_is_refused_while_it_comes(
     client.ask("task", "report", "progress", "#1", "-")
     await client.frame()
     for _ in range(50):
-        client.send(pack(b"D", b"x" * 100))
+        client.send(pack_frame(b"D", b"x" * 100))
     kind, said = await client.frame()
     assert kind == b"E" and b"larger than" in said
     assert await client.frame() == (b"X", b"2")
@@ -271,22 +271,22 @@ async def test_a_client_that_leaves_while_it_sends_leaves_nothing_behind(connect
     client = await connect()
     client.ask("task", "report", "progress", "#1", "-")
     await client.frame()
-    client.send(pack(b"D", b"half"))
+    client.send(pack_frame(b"D", b"half"))
     client.writer.close()
     # The fixture waits for the handler.
 
 
 async def test_confirmation(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(self: CommandLine, invocation: Any, channel: Any, *, peer: Any) -> int:
-        await channel.out("body")
-        return 0 if await channel.confirm() else 7
+        await channel.write_out("body")
+        return 0 if await channel.confirm_output() else 7
 
-    monkeypatch.setattr(CommandLine, "run", run)
+    monkeypatch.setattr(CommandLine, "run_command", run)
     client = await connect()
     client.ask("mail", "inbox")
     assert await client.frame() == (b"O", b"body")
     assert await client.frame() == (b"C", b"")
-    client.send(pack(b"C"))
+    client.send(pack_frame(b"C"))
     assert await client.frame() == (b"X", b"0")
 
 
@@ -298,13 +298,13 @@ async def test_a_slow_reader_holds_the_command_back(connect: Any, monkeypatch: p
         nonlocal written
         try:
             for _ in range(1000):
-                await channel.out(b"x" * 100_000)
+                await channel.write_out(b"x" * 100_000)
                 written += 100_000
         finally:
             ended.set()
         return 0
 
-    monkeypatch.setattr(CommandLine, "run", run)
+    monkeypatch.setattr(CommandLine, "run_command", run)
     client = await connect()
     client.reader._limit = 1000  # read ahead little, so that the socket fills
     client.ask("events")

@@ -30,7 +30,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("kind", errors.every_error().values())
+@pytest.mark.parametrize("kind", errors.errors_by_code().values())
 def test_every_error_has_its_code(kind: type[errors.MaestroError]) -> None:
-    assert exit_codes.of_error(kind) == EXPECTED.get(kind, 1)
-    assert exit_codes.of_error(kind) in exit_codes.MEANINGS
+    assert exit_codes.exit_code_of(kind) == EXPECTED.get(kind, 1)
+    assert exit_codes.exit_code_of(kind) in exit_codes.MEANINGS

@@ -18,7 +18,7 @@ def reader_of(data: bytes) -> asyncio.StreamReader:
 
 
 def test_a_request_is_read() -> None:
-    found = frames.invocation(HEAD + b"\0\0task\0list\0\0")
+    found = frames.decode_invocation(HEAD + b"\0\0task\0list\0\0")
     assert found.arguments == [b"task", b"list", b""]
     assert (found.protocol, found.client, found.version) == ("maestro/2", "python", "0.1.0")
     assert (found.stdin_tty, found.stdout_tty, found.stderr_tty) == (False, True, True)
@@ -28,41 +28,41 @@ def test_a_request_is_read() -> None:
 
 
 def test_no_argument_and_one_empty_argument_differ() -> None:
-    assert frames.invocation(HEAD + b"\0\0").arguments == []
-    assert frames.invocation(HEAD + b"\0\0\0").arguments == [b""]
+    assert frames.decode_invocation(HEAD + b"\0\0").arguments == []
+    assert frames.decode_invocation(HEAD + b"\0\0\0").arguments == [b""]
 
 
 @pytest.mark.parametrize("directory", [b"-", b"/caf\xe9", b"relative"])
 def test_a_directory_that_cannot_be_used_is_none(directory: bytes) -> None:
     payload = b"\0".join([b"maestro/2", b"native", b"1", b"000", b"x", directory]) + b"\0\0"
-    found = frames.invocation(payload)
+    found = frames.decode_invocation(payload)
     assert found.directory == ""
     assert found.columns == 0
 
 
 @pytest.mark.parametrize("payload", [b"", b"\0\0", b"GET / HTTP/1.1\r\n", b"maestro/2\0\0", b"a\0b\0c\0d\0e\0f\0\0"])
 def test_what_is_no_request_is_garbled(payload: bytes) -> None:
-    with pytest.raises(frames.Garbled):
-        frames.invocation(payload)
+    with pytest.raises(frames.ProtocolViolation):
+        frames.decode_invocation(payload)
 
 
 async def test_a_frame_goes_there_and_back() -> None:
-    assert await frames.read(reader_of(frames.pack(b"O", b"hello"))) == (b"O", b"hello")
-    assert await frames.read(reader_of(frames.pack(b"X"))) == (b"X", b"")
+    assert await frames.read_frame(reader_of(frames.pack_frame(b"O", b"hello"))) == (b"O", b"hello")
+    assert await frames.read_frame(reader_of(frames.pack_frame(b"X"))) == (b"X", b"")
 
 
 async def test_a_frame_that_is_too_long_is_garbled_before_it_is_read() -> None:
-    with pytest.raises(frames.Garbled):
-        await frames.read(reader_of(b"O" + (limits.frame_bytes_max + 1).to_bytes(4, "big")))
+    with pytest.raises(frames.ProtocolViolation):
+        await frames.read_frame(reader_of(b"O" + (limits.frame_bytes_max + 1).to_bytes(4, "big")))
 
 
 async def test_a_frame_cut_short_ends_the_reading() -> None:
     with pytest.raises(asyncio.IncompleteReadError):
-        await frames.read(reader_of(frames.pack(b"O", b"hello")[:-1]))
+        await frames.read_frame(reader_of(frames.pack_frame(b"O", b"hello")[:-1]))
 
 
 async def test_long_output_is_split() -> None:
     data = b"x" * (2 * limits.frame_bytes_max + 1)
-    reader = reader_of(frames.pack_all(b"O", data))
-    sizes = [len((await frames.read(reader))[1]) for _ in range(3)]
+    reader = reader_of(frames.pack_frames(b"O", data))
+    sizes = [len((await frames.read_frame(reader))[1]) for _ in range(3)]
     assert sizes == [limits.frame_bytes_max, limits.frame_bytes_max, 1]

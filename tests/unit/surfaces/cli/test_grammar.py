@@ -8,18 +8,18 @@ import pytest
 
 from maestro.operations.base import Operation
 from maestro.operations.registry import REGISTRY
-from maestro.surfaces.cli import help, own
-from maestro.surfaces.cli.grammar import PROJECT, Gives, Grammar, Spec
-from maestro.surfaces.cli.parse import parse
+from maestro.surfaces.cli import help, local_commands
+from maestro.surfaces.cli.grammar import PROJECT, CommandSpec, FlagEffect, Grammar
+from maestro.surfaces.cli.parse import parse_command
 
 GRAMMAR = Grammar(REGISTRY)
 OPERATIONS = [operation for operation in REGISTRY.values() if operation.command]
 SPECS = GRAMMAR.specs
 
 
-def spec_of(operation: Operation) -> Spec:
+def spec_of(operation: Operation) -> CommandSpec:
     assert operation.command
-    node, rest = GRAMMAR.find(operation.command.words.split())
+    node, rest = GRAMMAR.find_node(operation.command.command_path.split())
     assert not rest and node.spec
     return node.spec
 
@@ -35,13 +35,13 @@ def test_every_field_can_be_written(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.words or "maestro")
-def test_every_command_explains_itself(spec: Spec) -> None:
-    text = help.command(spec)
+def test_every_command_explains_itself(spec: CommandSpec) -> None:
+    text = help.command_help(spec)
     assert text.startswith(f"usage: maestro {spec.words}".strip())
     assert spec.summary.endswith(".") and spec.summary in text
     for parameter in spec.positionals:
         assert parameter.description, f"{spec.words}: {parameter.field} is not documented"
-        assert parameter.placeholder in spec.usage
+        assert parameter.placeholder in spec.usage_line
     for name, flag in spec.flags.items():
         assert flag.parameter.description, f"{spec.words}: --{name} is not documented"
         assert f"--{name}" in text
@@ -49,17 +49,17 @@ def test_every_command_explains_itself(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.words or "maestro")
-def test_every_example_can_be_written(spec: Spec) -> None:
+def test_every_example_can_be_written(spec: CommandSpec) -> None:
     for example in spec.examples:
         if not example.startswith("maestro ") or "|" in example:
             continue
-        found = parse(GRAMMAR, shlex.split(example)[1:])
+        found = parse_command(GRAMMAR, shlex.split(example)[1:])
         assert found.spec is spec
 
 
 def test_aliases_lead_to_the_same_command() -> None:
-    assert GRAMMAR.find(["task", "claim"])[0].spec is GRAMMAR.find(["task", "start"])[0].spec
-    assert GRAMMAR.find(["config"])[0].spec is GRAMMAR.find(["config", "get"])[0].spec
+    assert GRAMMAR.find_node(["task", "claim"])[0].spec is GRAMMAR.find_node(["task", "start"])[0].spec
+    assert GRAMMAR.find_node(["config"])[0].spec is GRAMMAR.find_node(["config", "get"])[0].spec
 
 
 def test_the_contract_of_the_first_commands() -> None:
@@ -78,34 +78,34 @@ def test_the_contract_of_the_first_commands() -> None:
         "init": "name",
     }
     for words, flags in expected.items():
-        spec = GRAMMAR.find(words.split())[0].spec
+        spec = GRAMMAR.find_node(words.split())[0].spec
         assert spec and set(flags.split()) <= set(spec.flags)
 
 
 def test_a_switch_that_may_be_unset_can_be_turned_off() -> None:
-    spec = GRAMMAR.find(["task", "edit"])[0].spec
-    assert spec and spec.flags["no-archived"].gives is Gives.OFF
-    spec = GRAMMAR.find(["task", "list"])[0].spec
+    spec = GRAMMAR.find_node(["task", "edit"])[0].spec
+    assert spec and spec.flags["no-archived"].effect is FlagEffect.OFF
+    spec = GRAMMAR.find_node(["task", "list"])[0].spec
     assert spec and "no-mine" not in spec.flags
 
 
 def test_long_text_has_a_file_flag_also_as_an_argument() -> None:
     for words, flag in (("task create", "description-file"), ("task report", "text-file")):
-        spec = GRAMMAR.find(words.split())[0].spec
-        assert spec and spec.flags[flag].gives is Gives.FILE
+        spec = GRAMMAR.find_node(words.split())[0].spec
+        assert spec and spec.flags[flag].effect is FlagEffect.FILE
 
 
 def test_what_is_required_stands_without_brackets() -> None:
-    assert spec_of(REGISTRY["task.depend"]).usage == "maestro task depend ID --on IDS [--remove]"
-    assert spec_of(REGISTRY["project.show"]).usage == "maestro project show [PROJECT]"
-    assert spec_of(REGISTRY["task.wait"]).usage.startswith(
+    assert spec_of(REGISTRY["task.depend"]).usage_line == "maestro task depend ID --on IDS [--remove]"
+    assert spec_of(REGISTRY["project.show"]).usage_line == "maestro project show [PROJECT]"
+    assert spec_of(REGISTRY["task.wait"]).usage_line.startswith(
         "maestro task wait IDS… [--until completed|ready|any-change]"
     )
 
 
 def test_local_commands_are_known() -> None:
     local = {"up", "restore", "mcp", "connect", "disconnect", "doctor", "demo", "version"}
-    assert {*local, "--version"} == own.LOCAL_WORDS
-    overview = help.overview(GRAMMAR.root)
+    assert {*local, "--version"} == local_commands.LOCAL_COMMANDS
+    overview = help.overview_help(GRAMMAR.root)
     assert all(f"maestro {word}" in overview for word in local)
     assert "__complete" not in overview

@@ -8,18 +8,18 @@ import pytest
 
 from maestro.core import errors
 from maestro.domain.callers import Caller, Role
-from maestro.domain.messages import Received, Scope, Step, Type
+from maestro.domain.messages import BroadcastScope, MessageType, ReceiptStep, ReceivedMessage
 from maestro.domain.tasks import Priority
 from maestro.operations.asks import AskList
-from maestro.operations.files import Access, CheckedFile
-from maestro.operations.mail_shapes import Confirmed, File, Inbox, SentMail
-from maestro.operations.sessions import SessionList, StatusFilter, Until, WaitedSessions
-from maestro.surfaces.cli.channel import Gone
+from maestro.operations.files import CheckedFile, FileAccess
+from maestro.operations.mail_shapes import ConfirmedReceipt, InboxPage, MailFile, SentMail
+from maestro.operations.sessions import SessionList, SessionWaitUntil, StatusFilter, WaitedSessions
+from maestro.surfaces.cli.channel import ClientGone
 from maestro.testing.factories import make_ask, make_message, make_session
 
 WORKER = Caller(Role.WORKER, "ses_1", session_id="ses_1", project_id="prj_1")
-MESSAGE = make_message(Received, id="msg_1", seq=7)
-INBOX = Inbox(messages=[MESSAGE], receipt="r1:s7")
+MESSAGE = make_message(ReceivedMessage, id="msg_1", seq=7)
+INBOX = InboxPage(messages=[MESSAGE], receipt="r1:s7")
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +27,12 @@ def answered(app: Any) -> None:
     sent = SentMail(id="msg_1", thread_id="msg_1", subject="s", created_at=MESSAGE.created_at, deliveries=[])
     for name in ("send", "reply", "broadcast"):
         app.answers[f"mail.{name}"] = sent
-    app.answers |= {"mail.inbox": INBOX, "mail.wait": INBOX, "mail.confirm": Confirmed(count=1)}
+    app.answers |= {"mail.inbox": INBOX, "mail.wait": INBOX, "mail.confirm": ConfirmedReceipt(count=1)}
     app.answers |= {"session.list": SessionList(sessions=[]), "ask.list": AskList(asks=[])}
     app.caller = WORKER
 
 
-def confirmations(app: Any) -> list[tuple[str, Step, str]]:
+def confirmations(app: Any) -> list[tuple[str, ReceiptStep, str]]:
     return [
         (call.request.receipt, call.request.step, call.request.via)
         for call in app.calls
@@ -44,7 +44,7 @@ def confirmations(app: Any) -> list[tuple[str, Step, str]]:
 async def test_what_the_client_has_written_out_counts_as_read(cli: Any, app: Any, line: str) -> None:
     ended = await cli.run(line)
     assert ended.code == 0 and "msg_1" in ended.out
-    assert confirmations(app) == [("r1:s7", Step.READ, "command")]
+    assert confirmations(app) == [("r1:s7", ReceiptStep.READ, "command")]
 
 
 @pytest.mark.parametrize("problem", [None, errors.TimedOut("x")])
@@ -56,19 +56,19 @@ async def test_a_client_that_does_not_say_so_has_only_been_handed_it(
             raise problem
         return False
 
-    monkeypatch.setattr(make_channel, "confirm", confirm)
+    monkeypatch.setattr(make_channel, "confirm_output", confirm)
     await cli.run("mail inbox")
-    assert confirmations(app) == [("r1:s7", Step.DELIVERED, "command")]
+    assert confirmations(app) == [("r1:s7", ReceiptStep.DELIVERED, "command")]
 
 
 async def test_a_client_that_was_gone_before_has_been_handed_nothing(
     cli: Any, app: Any, monkeypatch: pytest.MonkeyPatch, make_channel: Any
 ) -> None:
     async def confirm(_self: Any) -> bool:
-        raise Gone
+        raise ClientGone
 
-    monkeypatch.setattr(make_channel, "confirm", confirm)
-    with pytest.raises(Gone):
+    monkeypatch.setattr(make_channel, "confirm_output", confirm)
+    with pytest.raises(ClientGone):
         await cli.run("mail inbox")
     assert confirmations(app) == []
 
@@ -82,13 +82,13 @@ async def test_the_answer_is_out_before_the_client_is_asked(
         written.append(self.written)
         return True
 
-    monkeypatch.setattr(make_channel, "confirm", confirm)
+    monkeypatch.setattr(make_channel, "confirm_output", confirm)
     await cli.run("mail inbox")
     assert b"Rebase before you go on." in written[0]
 
 
 async def test_without_a_receipt_nothing_is_confirmed(cli: Any, app: Any) -> None:
-    app.answers["mail.inbox"] = Inbox(messages=[MESSAGE])
+    app.answers["mail.inbox"] = InboxPage(messages=[MESSAGE])
     assert (await cli.run("mail inbox --peek")).code == 0
     app.answers["mail.wait"] = errors.TimedOut("No mail.")
     assert (await cli.run("mail wait")).code == 3
@@ -110,19 +110,22 @@ async def test_everything_a_message_can_have(cli: Any, app: Any) -> None:
         "mail send w --subject s --message m --type query --priority critical --task '#4' --wait-for read --timeout 5s"
     )
     request = app.last.request
-    assert (request.type, request.priority, request.task) == (Type.QUERY, Priority.CRITICAL, "#4")
-    assert (request.wait_for, request.timeout) == (Step.READ, 5000)
+    assert (request.type, request.priority, request.task) == (MessageType.QUERY, Priority.CRITICAL, "#4")
+    assert (request.wait_for, request.timeout) == (ReceiptStep.READ, 5000)
     await cli.run("mail broadcast --scope my-workers --subject s --message m")
-    assert app.last.request.scope is Scope.MY_WORKERS
+    assert app.last.request.scope is BroadcastScope.MY_WORKERS
     ended = await cli.run("mail broadcast --scope everyone --subject s --message m")
     assert ended.code == 2 and "my-workers" in ended.err
 
 
 async def test_files_go_along_each_under_its_own_name(cli: Any, app: Any) -> None:
-    app.answers["file.check"] = CheckedFile(path="/", access=Access.READ)
+    app.answers["file.check"] = CheckedFile(path="/", access=FileAccess.READ)
     files = {"logs/core.log": b"\x00", "/tmp/b": b"b", "body.md": b"# Body\n"}
     await cli.run("mail send w --subject s --message m --attach logs/core.log --attach /tmp/b", files=files)
-    assert app.last.request.attach == [File(file_name="core.log", content=b"\x00"), File(file_name="b", content=b"b")]
+    assert app.last.request.attach == [
+        MailFile(file_name="core.log", content=b"\x00"),
+        MailFile(file_name="b", content=b"b"),
+    ]
     await cli.run("mail send w --subject s --message-file body.md", files=files)
     assert app.last.request.message == "# Body"
     checked = [call.request.path for call in app.calls if call.operation == "file.check"]
@@ -154,7 +157,7 @@ async def test_waiting_for_sessions_ends_with_what_it_found(cli: Any, app: Any) 
     request = app.last.request
     assert (request.ids, request.until, request.timeout, request.since) == (
         ["parser", "lexer"],
-        Until.ANY_CHANGE,
+        SessionWaitUntil.ANY_CHANGE,
         300_000,
         3,
     )

@@ -9,13 +9,13 @@ from hypothesis import strategies as some
 from maestro.core.errors import Invalid
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.cli.grammar import Grammar
-from maestro.surfaces.cli.parse import Parsed, decode, parse, wants_json
+from maestro.surfaces.cli.parse import ParsedCommand, decode_arguments, parse_command, wants_json
 
 GRAMMAR = Grammar(REGISTRY)
 
 
-def parsed(*arguments: str) -> Parsed:
-    return parse(GRAMMAR, list(arguments))
+def parsed(*arguments: str) -> ParsedCommand:
+    return parse_command(GRAMMAR, list(arguments))
 
 
 def refused(*arguments: str) -> Invalid:
@@ -187,7 +187,7 @@ def test_switches() -> None:
 
 def test_arguments_must_be_text() -> None:
     with pytest.raises(Invalid, match=r"UTF-8.*caf"):
-        decode([b"task", b"caf\xe9"])
+        decode_arguments([b"task", b"caf\xe9"])
 
 
 def test_json_is_wanted_also_where_nothing_else_makes_sense() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.cli import shells
-from maestro.surfaces.cli.grammar import EVERYWHERE, Grammar
-from maestro.surfaces.cli.own import Shell
+from maestro.surfaces.cli.grammar import COMMON_FLAGS, Grammar
+from maestro.surfaces.cli.local_commands import Shell
 
 GRAMMAR = Grammar(REGISTRY)
 
@@ -22,24 +22,24 @@ def test_a_script_parses(shell: Shell) -> None:
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
-    subprocess.run([program, "-n"], input=shells.script(shell, GRAMMAR), text=True, check=True, timeout=30)
+    subprocess.run([program, "-n"], input=shells.completion_script(shell, GRAMMAR), text=True, check=True, timeout=30)
 
 
 @pytest.mark.parametrize("shell", Shell)
 def test_a_script_knows_every_command_and_flag(shell: Shell) -> None:
-    script = shells.script(shell, GRAMMAR)
+    script = shells.completion_script(shell, GRAMMAR)
     dashes = "-l " if shell is Shell.FISH else "--"
     for spec in GRAMMAR.specs:
         if spec.hidden:
             continue
         assert all(word in script for word in spec.words.split())
-        assert all(f"{dashes}{name}" in script for name in [*spec.flags, *EVERYWHERE])
+        assert all(f"{dashes}{name}" in script for name in [*spec.flags, *COMMON_FLAGS])
     assert "critical" in script and "maestro __complete" in script
 
 
 def bash(words: list[str]) -> str:
     return (
-        f"{shells.script(Shell.BASH, GRAMMAR)}\n"
+        f"{shells.completion_script(Shell.BASH, GRAMMAR)}\n"
         f"COMP_WORDS=({quoted(['maestro', *words])}); COMP_CWORD={len(words)}; _maestro\n"
         'for word in "${COMPREPLY[@]}"; do echo "$word"; done'
     )
@@ -51,13 +51,13 @@ def zsh(words: list[str]) -> str:
         "compdef() { }\n"
         'compadd() { if [[ $1 == -a ]]; then print -l -- ${(P)2}; else shift; print -l -- "$@"; fi }\n'
         "_describe() { local word; for word in ${(P)2}; do print -- ${word%%:*}; done }\n"
-        f"{shells.script(Shell.ZSH, GRAMMAR)}\n"
+        f"{shells.completion_script(Shell.ZSH, GRAMMAR)}\n"
         f"words=({quoted(['maestro', *words])}); CURRENT={len(words) + 1}; _maestro"
     )
 
 
 def fish(words: list[str]) -> str:
-    return f"{shells.script(Shell.FISH, GRAMMAR)}\ncomplete -C {quoted([' '.join(['maestro', *words])])}"
+    return f"{shells.completion_script(Shell.FISH, GRAMMAR)}\ncomplete -C {quoted([' '.join(['maestro', *words])])}"
 
 
 def quoted(words: list[str]) -> str:

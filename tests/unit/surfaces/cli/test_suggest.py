@@ -20,11 +20,11 @@ from maestro.surfaces.cli import suggest
     ],
 )
 def test_what_someone_may_have_meant(word: str, choices: list[str], found: str) -> None:
-    assert suggest.nearest(word, choices)[0] == found
+    assert suggest.nearest_choices(word, choices)[0] == found
 
 
 def test_nothing_is_suggested_for_something_else_entirely() -> None:
-    assert suggest.nearest("xyzzy", ["list", "show"]) == []
+    assert suggest.nearest_choices("xyzzy", ["list", "show"]) == []
     assert suggest.did_you_mean([]) == ""
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from maestro.domain.callers import Caller, person
+from maestro.domain.callers import Caller, person_caller
 from maestro.operations import projects
-from maestro.prompts.calls import as_tools
+from maestro.prompts.call_names import replace_commands_with_tools
 from maestro.server.app import Server
-from maestro.server.mcp import words
-from maestro.surfaces.mcp.calls import Answer, Calls, Order
+from maestro.server.mcp import render_answer
+from maestro.surfaces.mcp.calls import CallOptions, ToolAnswer, ToolCalls
 
 
 @pytest.fixture
-def calls(server: Server) -> Calls:
-    return Calls(server, words=words, hints=as_tools)
+def calls(server: Server) -> ToolCalls:
+    return ToolCalls(server, render_answer=render_answer, render_hint=replace_commands_with_tools)
 
 
 @pytest.fixture
@@ -25,19 +25,19 @@ async def team(join: Callable[..., Any]) -> tuple[Caller, Caller]:
     return await join("boss", mode="coordinate"), await join("w")
 
 
-async def good(calls: Calls, name: str, caller: Caller, **arguments: Any) -> str:
-    answer = await calls.call(name, arguments, caller)
+async def good(calls: ToolCalls, name: str, caller: Caller, **arguments: Any) -> str:
+    answer = await calls.call_tool(name, arguments, caller)
     assert not answer.is_error, answer.text
     return answer.text
 
 
-async def bad(calls: Calls, name: str, caller: Caller, **arguments: Any) -> str:
-    answer = await calls.call(name, arguments, caller)
+async def bad(calls: ToolCalls, name: str, caller: Caller, **arguments: Any) -> str:
+    answer = await calls.call_tool(name, arguments, caller)
     assert answer.is_error, answer.text
     return answer.text
 
 
-async def test_a_task_from_its_creation_to_its_end(calls: Calls, team: tuple[Caller, Caller]) -> None:
+async def test_a_task_from_its_creation_to_its_end(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     boss, worker = team
     assert "vc#1" in await good(calls, "task_create", boss, title="Parse", accept=["It parses, all of it"])
     assert "vc#2" in await good(calls, "task_create", boss, title="Print", depends_on="vc#1")
@@ -55,11 +55,11 @@ async def test_a_task_from_its_creation_to_its_end(calls: Calls, team: tuple[Cal
     assert "completed" in done and "vc#2" in done
 
 
-async def test_mail_there_and_back(calls: Calls, team: tuple[Caller, Caller]) -> None:
+async def test_mail_there_and_back(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     boss, worker = team
     sent = await good(calls, "send", boss, to="w", subject="Rebase", message="Now.", priority="high")
     message = sent.split()[0]
-    answer = await calls.call("inbox", {}, worker)
+    answer = await calls.call_tool("inbox", {}, worker)
     assert "  | Now." in answer.text and message in answer.text
     assert answer.receipt.startswith("r1:")
     await good(calls, "send", worker, reply_to=message, message="Done.")
@@ -69,7 +69,7 @@ async def test_mail_there_and_back(calls: Calls, team: tuple[Caller, Caller]) ->
     assert "w: sent" in await good(calls, "send", boss, scope="all", subject="Freeze", message="Stop.")
 
 
-async def test_text_files_go_with_mail(calls: Calls, team: tuple[Caller, Caller]) -> None:
+async def test_text_files_go_with_mail(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     boss, worker = team
     file = {"file_name": "repro.txt", "content": "bö\noom"}
     letter = {"to": "w", "subject": "Crash", "message": "See there."}
@@ -83,10 +83,14 @@ async def test_text_files_go_with_mail(calls: Calls, team: tuple[Caller, Caller]
 
 
 async def test_issues_with_their_files_and_opened_again(
-    calls: Calls, team: tuple[Caller, Caller], join: Callable[..., Any], make_repo: Callable[..., Any], server: Server
+    calls: ToolCalls,
+    team: tuple[Caller, Caller],
+    join: Callable[..., Any],
+    make_repo: Callable[..., Any],
+    server: Server,
 ) -> None:
     boss, _ = team
-    dana = person("dana")
+    dana = person_caller("dana")
     await server.call(projects.INIT, projects.InitProject(path=str(make_repo("beads"))), caller=dana)
     keeper = await join("keeper", mode="coordinate", project="beads")
     file = {"file_name": "repro.txt", "content": "boom"}
@@ -99,14 +103,14 @@ async def test_issues_with_their_files_and_opened_again(
     assert "beads#1 ready" in await good(calls, "issues", boss, action="reopen", id="beads#1")
 
 
-async def test_a_wait_that_ends_without_anything_is_no_error(calls: Calls, team: tuple[Caller, Caller]) -> None:
-    answer = await calls.call("wait", {"timeout": 0.01}, team[1])
+async def test_a_wait_that_ends_without_anything_is_no_error(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+    answer = await calls.call_tool("wait", {"timeout": 0.01}, team[1])
     assert not answer.is_error and "No mail within 0.01 s" in answer.text and "again" in answer.text
 
 
-async def test_a_wait_lasts_no_longer_than_its_client_does(calls: Calls, team: tuple[Caller, Caller]) -> None:
+async def test_a_wait_lasts_no_longer_than_its_client_does(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     for timeout in ({"timeout": 3600}, {"timeout": "1h"}, {}):
-        answer = await calls.call("wait", timeout, team[1], Order(seconds_max=0.02))
+        answer = await calls.call_tool("wait", timeout, team[1], CallOptions(seconds_max=0.02))
         assert "No mail within 0.02 s" in answer.text
 
 
@@ -136,13 +140,13 @@ async def test_a_wait_lasts_no_longer_than_its_client_does(calls: Calls, team: t
     ],
 )
 async def test_what_is_wrong_is_said_so_that_one_can_go_on(
-    calls: Calls, team: tuple[Caller, Caller], name: str, arguments: dict[str, Any], said: str
+    calls: ToolCalls, team: tuple[Caller, Caller], name: str, arguments: dict[str, Any], said: str
 ) -> None:
-    answer = await calls.call(name, arguments, team[1])
+    answer = await calls.call_tool(name, arguments, team[1])
     assert answer.is_error and said in answer.text
 
 
-async def test_what_is_quick_and_what_is_not(calls: Calls, team: tuple[Caller, Caller]) -> None:
+async def test_what_is_quick_and_what_is_not(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     boss, worker = team
     quick = [("inbox", {}), ("tasks", {"action": "show"}), ("ask", {"title": "?"}), ("tasks", {})]
     slow = [
@@ -157,26 +161,26 @@ async def test_what_is_quick_and_what_is_not(calls: Calls, team: tuple[Caller, C
     assert not calls.is_quick("sessions", {"action": "stop"}, boss)
 
 
-async def test_the_same_key_does_it_once(calls: Calls, team: tuple[Caller, Caller]) -> None:
-    order = Order(key="relay-1")
-    first = await calls.call("task_create", {"title": "Once"}, team[0], order)
-    assert await calls.call("task_create", {"title": "Once"}, team[0], order) == first
+async def test_the_same_key_does_it_once(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+    order = CallOptions(idempotency_key="relay-1")
+    first = await calls.call_tool("task_create", {"title": "Once"}, team[0], order)
+    assert await calls.call_tool("task_create", {"title": "Once"}, team[0], order) == first
     assert "vc#2" not in await good(calls, "tasks", team[0], action="list")
 
 
-async def test_what_cannot_be_told_twice_is_not_done_again(calls: Calls, team: tuple[Caller, Caller]) -> None:
-    order = Order(again=True)
-    stopped = await calls.call("sessions", {"action": "stop", "id": "w"}, team[0], order)
+async def test_what_cannot_be_told_twice_is_not_done_again(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
+    order = CallOptions(is_repeated=True)
+    stopped = await calls.call_tool("sessions", {"action": "stop", "id": "w"}, team[0], order)
     assert stopped.is_error and "The result of the call is not known" in stopped.text
-    assert not (await calls.call("wait", {"timeout": 0.01}, team[0], order)).is_error
+    assert not (await calls.call_tool("wait", {"timeout": 0.01}, team[0], order)).is_error
 
 
-async def test_the_person_names_a_project(calls: Calls, dana: Caller, vc: str) -> None:
+async def test_the_person_names_a_project(calls: ToolCalls, dana: Caller, vc: str) -> None:
     assert "vc#1" in await good(calls, "task_create", dana, title="A", project="vc")
     assert "not_found" in await bad(calls, "tasks", dana, action="ready", project="none")
 
 
-async def test_whoami_is_the_primer_and_names_tools(calls: Calls, team: tuple[Caller, Caller]) -> None:
+async def test_whoami_is_the_primer_and_names_tools(calls: ToolCalls, team: tuple[Caller, Caller]) -> None:
     text = await good(calls, "whoami", team[1])
     assert text.startswith("You are w, worker in Maestro, project vc") and "inbox()" in text
     assert "maestro " not in text
@@ -187,5 +191,5 @@ async def test_a_bug_is_an_answer_too(server: Server, team: tuple[Caller, Caller
     def broken(answer: object) -> str:
         raise KeyError("x")
 
-    answer = await Calls(server, words=broken, hints=str).call("inbox", {}, team[1])
-    assert answer == Answer("Internal error (KeyError). The server's log has the details.", is_error=True)
+    answer = await ToolCalls(server, render_answer=broken, render_hint=str).call_tool("inbox", {}, team[1])
+    assert answer == ToolAnswer("Internal error (KeyError). The server's log has the details.", is_error=True)

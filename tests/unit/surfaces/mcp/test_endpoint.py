@@ -16,8 +16,8 @@ from maestro.domain.callers import Caller
 from maestro.operations import mail, mail_shapes, sessions
 from maestro.server import mcp
 from maestro.server.app import Server
-from maestro.surfaces.mcp.endpoint import Endpoint
-from maestro.testing.mcp_wire import ACCEPT, call
+from maestro.surfaces.mcp.endpoint import McpEndpoint
+from maestro.testing.mcp_wire import ACCEPT, tool_call_message
 
 PATIENCE_SECONDS = 20
 
@@ -55,7 +55,7 @@ class Exchange:
 class Client:
     """A client of the endpoint, with a token."""
 
-    def __init__(self, endpoint: Endpoint, token: str) -> None:
+    def __init__(self, endpoint: McpEndpoint, token: str) -> None:
         self.endpoint = endpoint
         self.token = token
         self.session: dict[str, str] = {}
@@ -78,14 +78,14 @@ class Client:
 
 
 @pytest.fixture
-async def endpoint(server: Server) -> AsyncIterator[Endpoint]:
-    made = mcp.endpoint(server)
+async def endpoint(server: Server) -> AsyncIterator[McpEndpoint]:
+    made = mcp.build_endpoint(server)
     yield made
     await made.stop()
 
 
 @pytest.fixture
-async def client(server: Server, endpoint: Endpoint, dana: Caller, vc: str) -> Client:
+async def client(server: Server, endpoint: McpEndpoint, dana: Caller, vc: str) -> Client:
     registered = await server.call(sessions.REGISTER, sessions.RegisterSession(project=vc, name="w"), caller=dana)
     made = Client(endpoint, registered.token)
     await made.hello()
@@ -98,38 +98,40 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_a_silent_session_is_ended_and_its_id_brings_it_back(client: Client, endpoint: Endpoint) -> None:
-    await client.ask(call("wait", {"timeout": 0}))  # the SDK knows this client now, and its tasks are counted
+async def test_a_silent_session_is_ended_and_its_id_brings_it_back(client: Client, endpoint: McpEndpoint) -> None:
+    await client.ask(
+        tool_call_message("wait", {"timeout": 0})
+    )  # the SDK knows this client now, and its tasks are counted
     before = len(asyncio.all_tasks())
     others = [Client(endpoint, client.token) for _ in range(5)]
     for one in others:
         await one.hello()
-    waiting, done = client.begin(call("wait", {"timeout": 60}))
+    waiting, done = client.begin(tool_call_message("wait", {"timeout": 60}))
     await asyncio.sleep(0.05)
-    endpoint.sessions.reap(time.monotonic() + limits.mcp_silent_seconds_max - 1)
+    endpoint.sessions.end_idle_sessions(time.monotonic() + limits.mcp_never_listening_seconds_max - 1)
     assert len(endpoint.sessions) == 6
-    endpoint.sessions.reap(time.monotonic() + limits.mcp_silent_seconds_max + 1)
+    endpoint.sessions.end_idle_sessions(time.monotonic() + limits.mcp_never_listening_seconds_max + 1)
     assert len(endpoint.sessions) == 1  # a wait is no silence
     await until(lambda: len(asyncio.all_tasks()) <= before + 10)
-    assert "You are w" in (await others[0].ask(call("whoami"))).text
+    assert "You are w" in (await others[0].ask(tool_call_message("whoami"))).text
     assert len(endpoint.sessions) == 2
     waiting.gone.set()
     await done
 
 
 async def test_a_session_that_ends_takes_its_clients_along(
-    client: Client, endpoint: Endpoint, server: Server, dana: Caller, vc: str
+    client: Client, endpoint: McpEndpoint, server: Server, dana: Caller, vc: str
 ) -> None:
     await server.call(sessions.END, sessions.EndSession(id="w", project=vc), caller=dana)
     assert len(endpoint.sessions) == 0
-    assert (await client.ask(call("whoami"))).status == 401
+    assert (await client.ask(tool_call_message("whoami"))).status == 401
 
 
 async def test_a_wait_tells_progress_and_ends_when_its_client_is_gone(
     client: Client, monkeypatch: pytest.MonkeyPatch, server: Server
 ) -> None:
     monkeypatch.setattr(limits, "mcp_progress_seconds", 0.02)
-    asked = call("wait", {"timeout": 60})
+    asked = tool_call_message("wait", {"timeout": 60})
     asked["params"]["_meta"] = {"progressToken": "t"}
     exchange, done = client.begin(asked)
     await until(lambda: exchange.text.count("notifications/progress") >= 3)
@@ -139,14 +141,14 @@ async def test_a_wait_tells_progress_and_ends_when_its_client_is_gone(
     async with asyncio.timeout(PATIENCE_SECONDS):
         await done
     (session,) = client.endpoint.sessions
-    assert session.busy == 0
-    await until(lambda: not server.presence.on_the_line())
+    assert session.open_requests == 0
+    await until(lambda: not server.presence.connected_sessions())
 
 
 async def test_who_hangs_up_before_the_answer_has_not_been_shown_it(
     client: Client, server: Server, dana: Caller, vc: str
 ) -> None:
-    exchange, done = client.begin(call("wait", {"timeout": 60}))
+    exchange, done = client.begin(tool_call_message("wait", {"timeout": 60}))
     await asyncio.sleep(0.05)
     exchange.gone.set()
     async with asyncio.timeout(PATIENCE_SECONDS):
@@ -155,11 +157,11 @@ async def test_who_hangs_up_before_the_answer_has_not_been_shown_it(
     sent = await server.call(mail.SEND, letter, caller=dana)
     status = await server.call(mail.STATUS, mail_shapes.OneMessage(id=sent.id), caller=dana)
     assert [one.status for one in status.deliveries] == ["sent"]
-    assert "There." in (await client.ask(call("inbox"))).text
+    assert "There." in (await client.ask(tool_call_message("inbox"))).text
 
 
 async def test_a_reader_that_stalls_holds_up_nobody_and_is_let_go(
-    client: Client, endpoint: Endpoint, server: Server, dana: Caller, vc: str, monkeypatch: pytest.MonkeyPatch
+    client: Client, endpoint: McpEndpoint, server: Server, dana: Caller, vc: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "mcp_stalled_seconds", 0.05)
     stalled = asyncio.Event()
@@ -186,4 +188,4 @@ async def test_a_reader_that_stalls_holds_up_nobody_and_is_let_go(
     stalled.set()
     stream.gone.set()
     reading.cancel()
-    assert "You are w" in (await client.ask(call("whoami"))).text
+    assert "You are w" in (await client.ask(tool_call_message("whoami"))).text

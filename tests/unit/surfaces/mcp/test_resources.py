@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from maestro.domain.events import Event
-from maestro.surfaces.mcp.resources import INBOX, PRIMER, READY, SESSIONS, Topic, changed
+from maestro.surfaces.mcp.resources import INBOX, PRIMER, READY, SESSIONS, WatchedResource, find_changed_uris
 
 BOXES = frozenset({"ses_w", "prj_vc"})
 TASK, THREAD = "maestro://tasks/vc%231", "maestro://thread/msg_1"
 TOPICS = [
-    *(Topic(uri, "") for uri in (INBOX, READY, SESSIONS, PRIMER)),
-    Topic(TASK, "tsk_1"),
-    Topic(THREAD, "msg_1"),
+    *(WatchedResource(uri, "") for uri in (INBOX, READY, SESSIONS, PRIMER)),
+    WatchedResource(TASK, "tsk_1"),
+    WatchedResource(THREAD, "msg_1"),
 ]
 
 
@@ -36,4 +36,4 @@ TOPICS = [
 )
 def test_an_event_touches_what_it_is_about(kind: str, subject: str, data: dict[str, Any], uris: set[str]) -> None:
     event = Event(1, datetime.now(UTC), "prj_vc", kind, 1, "ses_x", subject, data)
-    assert changed(event, TOPICS, BOXES) == uris
+    assert find_changed_uris(event, TOPICS, BOXES) == uris

@@ -10,35 +10,35 @@ from maestro.domain.callers import Caller, Role
 from maestro.operations.base import Effect
 from maestro.operations.registry import REGISTRY
 from maestro.surfaces.mcp import schemas, tools
-from maestro.testing.tokens import TO_SPARE, tokens
+from maestro.testing.tokens import LIMIT_SHARE_MAX, count_tokens
 
 WORKER, COORDINATOR, PERSON = (Caller(role, role.value) for role in (Role.WORKER, Role.COORDINATOR, Role.PERSON))
 
 
 @pytest.mark.parametrize(("caller", "bar"), [(WORKER, 2_500), (COORDINATOR, 4_000), (PERSON, 4_000)])
 def test_the_whole_list_is_short(caller: Caller, bar: int) -> None:
-    listed = schemas.listed(caller)
+    listed = schemas.list_tools(caller)
     text = json.dumps(listed, separators=(",", ":"))
-    assert tokens(text) <= bar * TO_SPARE  # o200k_base: see maestro.testing.tokens
+    assert count_tokens(text) <= bar * LIMIT_SHARE_MAX  # o200k_base: see maestro.testing.tokens
     assert len(text) / 3.2 <= bar  # and by a rule of thumb
 
 
 def names(caller: Caller) -> list[str]:
-    return [tool["name"] for tool in schemas.listed(caller)]
+    return [tool["name"] for tool in schemas.list_tools(caller)]
 
 
 def actions(caller: Caller, name: str) -> list[str]:
-    (tool,) = [tool for tool in schemas.listed(caller) if tool["name"] == name]
+    (tool,) = [tool for tool in schemas.list_tools(caller) if tool["name"] == name]
     found: list[str] = tool["inputSchema"]["properties"]["action"]["enum"]
     return found
 
 
 def test_each_role_sees_what_it_may() -> None:
     assert {"spawn", "run", "worktrees"} == set(names(COORDINATOR)) - set(names(WORKER))
-    assert names(COORDINATOR) == names(PERSON) == [tool.name for tool in tools.ALL]
+    assert names(COORDINATOR) == names(PERSON) == [tool.name for tool in tools.ALL_TOOLS]
     assert "reject" in actions(COORDINATOR, "task_update") and "reject" not in actions(WORKER, "task_update")
     assert actions(WORKER, "sessions") == ["list", "show", "explain", "logs"]
-    assert schemas.listed(Caller(Role.NOBODY, "nobody")) == []
+    assert schemas.list_tools(Caller(Role.NOBODY, "nobody")) == []
 
 
 def test_a_member_narrows_and_widens_it() -> None:
@@ -49,7 +49,7 @@ def test_a_member_narrows_and_widens_it() -> None:
 
 
 def test_a_schema_says_what_a_call_needs_and_no_more() -> None:
-    listed = {tool["name"]: tool["inputSchema"] for tool in schemas.listed(WORKER)}
+    listed = {tool["name"]: tool["inputSchema"] for tool in schemas.list_tools(WORKER)}
     assert listed["whoami"] == {"type": "object", "properties": {}}
     assert listed["task_create"]["required"] == ["title"]
     assert listed["task_update"]["required"] == ["action", "id"]
@@ -67,23 +67,23 @@ def test_a_schema_says_what_a_call_needs_and_no_more() -> None:
 
 
 def test_only_the_person_names_a_project() -> None:
-    for tool in schemas.listed(WORKER):
+    for tool in schemas.list_tools(WORKER):
         assert "project" not in tool["inputSchema"]["properties"]
-    (mine,) = [tool for tool in schemas.listed(PERSON) if tool["name"] == "tasks"]
+    (mine,) = [tool for tool in schemas.list_tools(PERSON) if tool["name"] == "tasks"]
     assert mine["inputSchema"]["properties"]["project"] == {"type": "string"}
 
 
-@pytest.mark.parametrize("tool", tools.ALL, ids=lambda tool: tool.name)
-def test_a_tool_is_made_of_operations_and_their_fields(tool: tools.Tool) -> None:
-    assert len({(use.action, use.given) for use in tool.uses}) == len(tool.uses), "two uses cannot be told apart"
+@pytest.mark.parametrize("tool", tools.ALL_TOOLS, ids=lambda tool: tool.name)
+def test_a_tool_is_made_of_operations_and_their_fields(tool: tools.McpTool) -> None:
+    assert len({(use.action, use.chosen_by) for use in tool.uses}) == len(tool.uses), "two uses cannot be told apart"
     assert all(use.action for use in tool.uses) or not any(use.action for use in tool.uses)
-    shown = {argument for use in tool.uses for argument in use.shows}
-    assert set(tool.says) <= shown and tool.lists <= shown
+    shown = {argument for use in tool.uses for argument in use.arguments}
+    assert set(tool.argument_texts) <= shown and tool.enum_arguments <= shown
     for use in tool.uses:
-        fields = schemas.fields(use.operation.request)
+        fields = schemas.request_fields(use.operation.request)
         assert REGISTRY[use.operation.name] is use.operation
-        assert {use.field_of(argument) for argument in use.shows} | set(use.fixed) <= set(fields)
-        needed = {name for name, field in fields.items() if field.required}
-        assert needed <= {use.field_of(argument) for argument in use.shows}, "a call of it could never be right"
+        assert {use.field_of(argument) for argument in use.arguments} | set(use.fixed_values) <= set(fields)
+        needed = {name for name, field in fields.items() if field.is_required}
+        assert needed <= {use.field_of(argument) for argument in use.arguments}, "a call of it could never be right"
         if use.is_wait:
-            assert use.operation.effect is Effect.ACTION and not use.quick
+            assert use.operation.effect is Effect.ACTION and not use.is_answered_at_once

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from maestro.surfaces.cli.render.style import View, aligned, line, paint
+from maestro.surfaces.cli.render.style import View, align_rows, paint, safe_line
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Rendered:
 Renderer = Callable[[Any, View], Rendered]
 
 
-def when(at: datetime | None) -> str:
+def format_time(at: datetime | None) -> str:
     """Format a time to the second, in UTC, by RFC 3339."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """Format a number of bytes for people."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB"):
@@ -36,17 +36,17 @@ def size(count: int) -> str:
     return f"{amount:.1f} GiB"
 
 
-def pairs(rows: Iterable[tuple[str, str | None]], *, indent: str = "") -> str:
+def render_pairs(rows: Iterable[tuple[str, str | None]], *, indent: str = "") -> str:
     """Render names and values as aligned lines. Leave out names without a value."""
-    return aligned(((paint(name, "dim"), value) for name, value in rows if value), indent=indent)
+    return align_rows(((paint(name, "dim"), value) for name, value in rows if value), indent=indent)
 
 
-def more(cursor: str | None) -> list[str]:
+def next_page_note(cursor: str | None) -> list[str]:
     """Return the note that a list continues on a next page."""
-    return [f"more results: --cursor {line(cursor)}"] if cursor else []
+    return [f"more results: --cursor {safe_line(cursor)}"] if cursor else []
 
 
-def listed(rows: list[list[str]], head: list[str], view: View) -> str:
+def render_table(rows: list[list[str]], head: list[str], view: View) -> str:
     """Render a table. Only a terminal gets the heading, so that scripts find data on the first line."""
     heading = [[paint(title, "dim") for title in head]] if view.tty else []
-    return aligned([*heading, *rows])
+    return align_rows([*heading, *rows])

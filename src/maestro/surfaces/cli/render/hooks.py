@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from maestro.domain.hooks import Firing
+from maestro.domain.hooks import HookFiring
 from maestro.operations.hooks import HookList
-from maestro.surfaces.cli.render.base import Rendered, listed, when
-from maestro.surfaces.cli.render.style import View, line
+from maestro.surfaces.cli.render.base import Rendered, format_time, render_table
+from maestro.surfaces.cli.render.style import View, safe_line
 
 _HEAD = ["TOOL", "HOOK", "FIRED", "LAST PROBLEM"]
 
 
-def hook_list(value: HookList, view: View) -> Rendered:
+def render_hook_list(value: HookList, view: View) -> Rendered:
     if not value.hooks:
         return Rendered(notes=["no hook has fired yet: maestro connect claude|codex|gemini sets the hooks up"])
-    return Rendered(listed([_firing_row(firing) for firing in value.hooks], _HEAD, view))
+    return Rendered(render_table([_firing_row(firing) for firing in value.hooks], _HEAD, view))
 
 
-def _firing_row(firing: Firing) -> list[str]:
-    fired = when(firing.fired_at) if firing.fired_at else "never"
-    problem = f"{when(firing.problem_at)} {line(firing.problem)}" if firing.problem and firing.problem_at else ""
-    return [line(firing.tool), line(firing.event), fired, problem]
+def _firing_row(firing: HookFiring) -> list[str]:
+    fired = format_time(firing.fired_at) if firing.fired_at else "never"
+    problem = (
+        f"{format_time(firing.problem_at)} {safe_line(firing.problem)}"
+        if firing.problem and firing.problem_at
+        else ""
+    )
+    return [safe_line(firing.tool), safe_line(firing.event), fired, problem]

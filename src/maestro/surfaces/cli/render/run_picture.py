@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from maestro.domain.runs import landing
-from maestro.domain.tasks import Status
+from maestro.domain.runs import describe_result
+from maestro.domain.tasks import TaskStatus
 from maestro.operations.runs import RunTask, RunView
-from maestro.surfaces.cli.render.style import clip, line, paint, width
+from maestro.surfaces.cli.render.style import clip_text, paint, safe_line, text_width
 
 _MARKS = {
     "running": ("●", "blue"),
@@ -30,18 +30,18 @@ _title_columns_min = 16
 _bar_columns_max = 40
 
 
-def state(task: RunTask) -> str:
+def task_state(task: RunTask) -> str:
     """Return the state of a task in a run as one word."""
-    if task.status is Status.IN_PROGRESS:
+    if task.status is TaskStatus.IN_PROGRESS:
         return "running"
-    if task.status is Status.TODO:
+    if task.status is TaskStatus.TODO:
         return "ready" if task.ready else "waiting"
     return task.status.value
 
 
-def picture(run: RunView, *, at: datetime, columns: int, rows: int = 0, foot: Sequence[str] = ()) -> list[str]:
+def draw_run(run: RunView, *, at: datetime, columns: int, rows: int = 0, foot: Sequence[str] = ()) -> list[str]:
     """Return the lines of the picture: no wider than `columns`, and at most `rows` lines (0: no limit)."""
-    next_tasks, location = _next_tasks(run), landed(run)
+    next_tasks, location = _next_tasks(run), landing_text(run)
     room = rows - 3 - len(foot) - (2 if next_tasks else 0) - (2 if location else 0) if rows else len(run.tasks)
     shown, hidden = _choose_tasks(run.tasks, max(room, 1))
     lines = [_run_headline(run, at, columns), _progress_line(run, columns), ""]
@@ -50,22 +50,24 @@ def picture(run: RunView, *, at: datetime, columns: int, rows: int = 0, foot: Se
     lines += ["", next_tasks] if next_tasks else []
     lines += ["", location] if location else []
     lines += foot
-    return [clip(text, columns) if columns else text for text in lines]
+    return [clip_text(text, columns) if columns else text for text in lines]
 
 
-def landed(run: RunView) -> str:
+def landing_text(run: RunView) -> str:
     """Return where the work of an ended run is, and how to get it."""
-    return line(landing(run, is_something_done=any(task.status is Status.COMPLETED for task in run.tasks)))
+    return safe_line(
+        describe_result(run, has_completed_work=any(task.status is TaskStatus.COMPLETED for task in run.tasks))
+    )
 
 
-def clock(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
     """Format a duration like a clock: 0:07, 12:30, 1:02:03."""
     minutes, second = divmod(max(int(seconds), 0), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
-def waves(tasks: Sequence[RunTask]) -> dict[str, int]:
+def task_waves(tasks: Sequence[RunTask]) -> dict[str, int]:
     """Return the wave of each task: one more than the highest wave of its dependencies."""
     by_ref = {task.ref: task for task in tasks}
     wave_of: dict[str, int] = {}
@@ -87,17 +89,17 @@ def waves(tasks: Sequence[RunTask]) -> dict[str, int]:
 
 def _run_headline(run: RunView, at: datetime, columns: int) -> str:
     spent = ((run.ended_at or at) - run.created_at).total_seconds()
-    facts = [paint(run.status, _RUN_COLORS[run.status]), run.strategy.value, clock(spent)]
+    facts = [paint(run.status, _RUN_COLORS[run.status]), run.strategy.value, format_clock(spent)]
     right = " · ".join(facts)
-    title = f"{paint(line(run.task), 'bold')} {line(run.title)}"
-    room = columns - width(right) - 3 if columns else width(title)
-    title = clip(title, max(room, 10))
-    gap = max(columns - width(title) - width(right) - 1, 2) if columns else 3
+    title = f"{paint(safe_line(run.task), 'bold')} {safe_line(run.title)}"
+    room = columns - text_width(right) - 3 if columns else text_width(title)
+    title = clip_text(title, max(room, 10))
+    gap = max(columns - text_width(title) - text_width(right) - 1, 2) if columns else 3
     return title + " " * gap + right
 
 
 def _progress_line(run: RunView, columns: int) -> str:
-    counts = Counter(map(state, run.tasks))
+    counts = Counter(map(task_state, run.tasks))
     total = sum(count for name, count in counts.items() if name != "cancelled")
     done = counts["completed"]
     parts = [f"{done}/{total} done"]
@@ -107,7 +109,7 @@ def _progress_line(run: RunView, columns: int) -> str:
         if counts[name] and name != "completed"
     ]
     text = " · ".join(parts)
-    room = min(columns - width(text) - 3, _bar_columns_max) if columns else 0
+    room = min(columns - text_width(text) - 3, _bar_columns_max) if columns else 0
     if room < 8 or not total:
         return text
     full = room * done // total
@@ -119,36 +121,37 @@ def _choose_tasks(tasks: Sequence[RunTask], room: int) -> tuple[set[str], str]:
     if len(tasks) <= room:
         return {task.ref for task in tasks}, ""
     newest = {task.ref: -at.timestamp() if (at := task.finished_at or task.started_at) else 0 for task in tasks}
-    ordered = sorted(tasks, key=lambda task: (STATES.index(state(task)), newest[task.ref]))
+    ordered = sorted(tasks, key=lambda task: (STATES.index(task_state(task)), newest[task.ref]))
     shown = {task.ref for task in ordered[: max(room - 1, 0)]}
-    hidden = Counter(state(task) for task in ordered[max(room - 1, 0) :])
+    hidden = Counter(task_state(task) for task in ordered[max(room - 1, 0) :])
     return shown, f"{hidden.total()} more: " + ", ".join(f"{hidden[name]} {name}" for name in STATES if hidden[name])
 
 
 def _wave_lines(run: RunView, shown: set[str], at: datetime, columns: int) -> list[str]:
-    depth = waves(run.tasks)
+    depth = task_waves(run.tasks)
     picked = [task for task in run.tasks if task.ref in shown]
     picked.sort(key=lambda task: (depth[task.ref], _ref_order(task.ref)))
     cells = {task.ref: _task_cells(task, at) for task in picked}
     names = {task.ref: _short_ref(task.ref, run) for task in picked}
-    widest = [max((width(cells[ref][column]) for ref in cells), default=0) for column in range(3)]
+    widest = [max((text_width(cells[ref][column]) for ref in cells), default=0) for column in range(3)]
     ref_columns = max(map(len, names.values()), default=0)
     gutter = len(str(max(depth.values(), default=1)))
     used = 8 + gutter + ref_columns + sum(columns_of_cell + 2 for columns_of_cell in widest if columns_of_cell)
     needs = {task.ref: _dependency_note(task, run) for task in picked}
-    longest = max((width(line(task.title)) for task in picked), default=0)
-    room = max(min(columns - used - max(map(width, needs.values()), default=0), longest), _title_columns_min)
+    longest = max((text_width(safe_line(task.title)) for task in picked), default=0)
+    room = max(min(columns - used - max(map(text_width, needs.values()), default=0), longest), _title_columns_min)
     title_columns = room if columns else longest
     lines, last = [], 0
     for task in picked:
         wave = depth[task.ref]
         number = f"{wave:>{gutter}}" if wave != last else " " * gutter
         last = wave
-        mark, color = _MARKS[state(task)]
-        title = clip(line(task.title), title_columns)
+        mark, color = _MARKS[task_state(task)]
+        title = clip_text(safe_line(task.title), title_columns)
         parts = [paint(number, "dim"), paint(mark, color), names[task.ref].ljust(ref_columns)]
         parts.append(
-            paint(title, "dim" if state(task) in ("waiting", "cancelled") else "") + _padding_to(title, title_columns)
+            paint(title, "dim" if task_state(task) in ("waiting", "cancelled") else "")
+            + _padding_to(title, title_columns)
         )
         parts += [
             cell + _padding_to(cell, cell_columns)
@@ -161,11 +164,15 @@ def _wave_lines(run: RunView, shown: set[str], at: datetime, columns: int) -> li
 
 def _task_cells(task: RunTask, at: datetime) -> tuple[str, str, str]:
     """Return the session, the duration and the attempt of a task."""
-    session = line(task.session or "") if task.since or task.status is Status.IN_REVIEW else line(task.held_by or "")
+    session = (
+        safe_line(task.session or "")
+        if task.since or task.status is TaskStatus.IN_REVIEW
+        else safe_line(task.held_by or "")
+    )
     if task.since:
-        duration = clock((at - task.since).total_seconds())
+        duration = format_clock((at - task.since).total_seconds())
     elif task.finished_at and task.started_at:
-        duration = paint(clock((task.finished_at - task.started_at).total_seconds()), "dim")
+        duration = paint(format_clock((task.finished_at - task.started_at).total_seconds()), "dim")
     else:
         duration = ""
     return paint(session, "cyan"), duration, f"attempt {task.attempts}" if task.attempts > 1 else ""
@@ -176,28 +183,28 @@ def _dependency_note(task: RunTask, run: RunView) -> str:
     refs = [_short_ref(ref, run) for ref in task.depends_on]
     more = f" +{len(refs) - _needs_max}" if len(refs) > _needs_max else ""
     parts = ["← " + " ".join(refs[:_needs_max]) + more] if refs else []
-    if task.note and state(task) not in ("in_review", "completed", "cancelled"):
-        parts.append(clip(line(task.note), _note_columns_max))
+    if task.note and task_state(task) not in ("in_review", "completed", "cancelled"):
+        parts.append(clip_text(safe_line(task.note), _note_columns_max))
     return paint("  ".join(parts), "dim")
 
 
 def _next_tasks(run: RunView) -> str:
     """Return the tasks that start next; for an ended run, the reason of the end."""
-    working = {task.ref for task in run.tasks if state(task) in ("running", "in_review")}
-    ready = [task for task in run.tasks if state(task) == "ready"]
-    ready += [task for task in run.tasks if state(task) == "waiting" and working.issuperset(task.waits_on)]
+    working = {task.ref for task in run.tasks if task_state(task) in ("running", "in_review")}
+    ready = [task for task in run.tasks if task_state(task) == "ready"]
+    ready += [task for task in run.tasks if task_state(task) == "waiting" and working.issuperset(task.waits_on)]
     if not ready or run.status != "running":
-        return line(run.note)
-    names = [f"{_short_ref(task.ref, run)} {line(task.title)}" for task in ready[:_next_max]]
+        return safe_line(run.note)
+    names = [f"{_short_ref(task.ref, run)} {safe_line(task.title)}" for task in ready[:_next_max]]
     more = f" and {len(ready) - _next_max} more" if len(ready) > _next_max else ""
-    note = f"   {line(run.note)}" if run.note else ""
+    note = f"   {safe_line(run.note)}" if run.note else ""
     return f"{paint('next', 'bold')}  {', '.join(names)}{more}{note}"
 
 
 def _short_ref(ref: str, run: RunView) -> str:
     """Return `#4` for a task of the run's own project, else the whole reference."""
     project = run.task.partition("#")[0]
-    return line(ref.removeprefix(project) if ref.startswith(f"{project}#") else ref)
+    return safe_line(ref.removeprefix(project) if ref.startswith(f"{project}#") else ref)
 
 
 def _ref_order(ref: str) -> tuple[str, int]:
@@ -206,28 +213,29 @@ def _ref_order(ref: str) -> tuple[str, int]:
 
 
 def _padding_to(text: str, columns: int) -> str:
-    return " " * max(columns - width(text), 0)
+    return " " * max(columns - text_width(text), 0)
 
 
-def changes(before: RunView | None, after: RunView) -> Mapping[str, str]:
+def changed_task_lines(before: RunView | None, after: RunView) -> Mapping[str, str]:
     """Return a line for each changed task, by task reference; callers use the reference to avoid repetition."""
     old_tasks = {task.ref: task for task in before.tasks} if before else {}
     lines = {}
     for task in sorted(after.tasks, key=lambda task: _ref_order(task.ref)):
         old = old_tasks.get(task.ref)
-        if old is None and before is None and state(task) in ("waiting", "ready"):
+        if old is None and before is None and task_state(task) in ("waiting", "ready"):
             continue
-        if old is None or (state(old), old.attempts) != (state(task), task.attempts):
+        if old is None or (task_state(old), old.attempts) != (task_state(task), task.attempts):
             lines[task.ref] = _change_line(task, after)
     return lines
 
 
 def _change_line(task: RunTask, run: RunView) -> str:
-    counts = Counter(map(state, run.tasks))
+    counts = Counter(map(task_state, run.tasks))
     total = sum(count for name, count in counts.items() if name != "cancelled")
     name = task.held_by or task.session
-    worker = f"  {line(name)}" if name and state(task) == "running" else ""
+    worker = f"  {safe_line(name)}" if name and task_state(task) == "running" else ""
     attempt = f"  attempt {task.attempts}" if task.attempts > 1 else ""
-    done = f"  [{counts['completed']}/{total}]" if state(task) == "completed" else ""
-    why = f"  ({line(task.note)})" if task.note and state(task) not in ("in_review", "completed") else ""
-    return f"{line(task.ref)}  {state(task).replace('_', ' ')}{worker}{attempt}  {line(task.title)}{done}{why}"
+    done = f"  [{counts['completed']}/{total}]" if task_state(task) == "completed" else ""
+    why = f"  ({safe_line(task.note)})" if task.note and task_state(task) not in ("in_review", "completed") else ""
+    state = task_state(task).replace("_", " ")
+    return f"{safe_line(task.ref)}  {state}{worker}{attempt}  {safe_line(task.title)}{done}{why}"

@@ -7,51 +7,53 @@ from datetime import UTC, datetime
 
 from maestro.domain.runs import Run, RunStatus
 from maestro.operations import runs as ops
-from maestro.surfaces.cli.render.base import Rendered, more, when
-from maestro.surfaces.cli.render.run_picture import changes, landed, picture
-from maestro.surfaces.cli.render.style import View, aligned, line, paint
+from maestro.surfaces.cli.render.base import Rendered, format_time, next_page_note
+from maestro.surfaces.cli.render.run_picture import changed_task_lines, draw_run, landing_text
+from maestro.surfaces.cli.render.style import View, align_rows, paint, safe_line
 
 _COLORS = {RunStatus.RUNNING: "blue", RunStatus.COMPLETED: "green", RunStatus.FAILED: "red"}
 _rows_max = 60
 
 
-def run(value: Run, view: View) -> Rendered:
+def render_run(value: Run, view: View) -> Rendered:
     return Rendered(f"{_run_summary(value)}\n")
 
 
-def run_list(value: ops.RunList, view: View) -> Rendered:
-    return Rendered(table(value.runs), more(value.cursor) if value.runs else ["no runs yet"])
+def render_run_list(value: ops.RunList, view: View) -> Rendered:
+    return Rendered(run_table(value.runs), next_page_note(value.cursor) if value.runs else ["no runs yet"])
 
 
-def table(runs: Sequence[ops.RunInList]) -> str:
+def run_table(runs: Sequence[ops.RunInList]) -> str:
     """Return one line for each run."""
-    return aligned(
+    return align_rows(
         [
             run.id,
-            line(run.task),
-            line(run.title),
+            safe_line(run.task),
+            safe_line(run.title),
             _painted_status(run),
             run.strategy,
-            when(run.created_at),
-            line(run.note),
+            format_time(run.created_at),
+            safe_line(run.note),
         ]
         for run in runs
     )
 
 
-def run_view(value: ops.RunView, view: View) -> Rendered:
+def render_run_view(value: ops.RunView, view: View) -> Rendered:
     """Render the run and its task graph."""
-    lines = picture(value, at=datetime.now(UTC), columns=view.width, rows=0 if not view.tty else _rows_max)
-    discovered = [f"discovered: {line(task.ref)}  {task.status}  {line(task.title)}" for task in value.found]
+    lines = draw_run(value, at=datetime.now(UTC), columns=view.width, rows=0 if not view.tty else _rows_max)
+    discovered = [
+        f"discovered: {safe_line(task.ref)}  {task.status}  {safe_line(task.title)}" for task in value.found
+    ]
     return Rendered("\n".join([_run_summary(value), *lines, *discovered]) + "\n")
 
 
-def changed(before: ops.RunView, after: ops.RunView) -> Rendered:
+def render_run_changes(before: ops.RunView, after: ops.RunView) -> Rendered:
     """Render the changes since `before`, one line for each task."""
-    lines = list(changes(before, after).values())
+    lines = list(changed_task_lines(before, after).values())
     if after.status is not before.status or (after.note and after.note != before.note):
-        lines.append(f"{_run_summary(after)}  {line(after.note)}".rstrip())
-        lines += [location] if (location := landed(after)) else []
+        lines.append(f"{_run_summary(after)}  {safe_line(after.note)}".rstrip())
+        lines += [location] if (location := landing_text(after)) else []
     return Rendered("".join(f"{text}\n" for text in lines))
 
 

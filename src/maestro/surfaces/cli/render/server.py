@@ -10,61 +10,61 @@ import msgspec
 from maestro.domain.events import Event
 from maestro.domain.runs import RunStatus
 from maestro.operations.server import (
-    BackupDone,
+    BackupResult,
     EventList,
-    Fate,
     FoundRun,
     FoundSession,
-    Recovery,
+    FoundSessionState,
+    RecoveryReport,
     Resync,
     ServerStatus,
-    Settings,
-    Stopped,
+    ShownSettings,
+    StoppedServer,
 )
-from maestro.surfaces.cli.render.base import Rendered, more, pairs, size, when
-from maestro.surfaces.cli.render.style import View, line, paint
+from maestro.surfaces.cli.render.base import Rendered, format_size, format_time, next_page_note, render_pairs
+from maestro.surfaces.cli.render.style import View, paint, safe_line
 
 _NAMES_SHOWN = 8
 _FATES = {
-    Fate.ALIVE: "found alive",
-    Fate.RESUMED: "started again",
-    Fate.RESUMING: "about to be started again",
-    Fate.LOST: "lost (start again with: maestro session resume NAME)",
-    Fate.REDONE: "lost (their runs start new attempts)",
-    Fate.ENDED: "ended while no server ran",
-    Fate.UNHEARD: "silent until now",
+    FoundSessionState.ALIVE: "found alive",
+    FoundSessionState.RESUMED: "started again",
+    FoundSessionState.RESUMING: "about to be started again",
+    FoundSessionState.LOST: "lost (start again with: maestro session resume NAME)",
+    FoundSessionState.REDONE: "lost (their runs start new attempts)",
+    FoundSessionState.ENDED: "ended while no server ran",
+    FoundSessionState.UNHEARD: "silent until now",
 }
 # The columns of the event's line show these fields.
 _SHOWN_ELSEWHERE = ("ref",)
 
 
-def status(value: ServerStatus, view: View) -> Rendered:
+def render_status(value: ServerStatus, view: View) -> Rendered:
     return Rendered(
-        pairs(
+        render_pairs(
             [
                 ("version", value.version),
                 ("pid", str(value.pid)),
-                ("home", line(value.home)),
-                ("url", line(value.url or "")),
-                ("started", when(value.started_at)),
+                ("home", safe_line(value.home)),
+                ("url", safe_line(value.url or "")),
+                ("started", format_time(value.started_at)),
                 ("schema", str(value.schema)),
                 ("events", str(value.events)),
                 ("sessions", str(value.sessions)),
                 ("runs", str(value.runs)),
-                *(("problem", line(problem)) for problem in value.problems),
+                *(("problem", safe_line(problem)) for problem in value.problems),
             ]
         )
     )
 
 
-def stopped(value: Stopped, view: View) -> Rendered:
+def render_stopped(value: StoppedServer, view: View) -> Rendered:
     remaining = {0: "", 1: "; 1 session keeps running"}.get(
         value.sessions, f"; {value.sessions} sessions keep running"
     )
     return Rendered(f"the server stops (pid {value.pid}){remaining}\n")
 
 
-def recovery(value: Recovery, view: View) -> Rendered:
+def render_recovery(value: RecoveryReport, view: View) -> Rendered:
     """Render the sessions and runs that the server found at the start."""
     lines = ["the machine was restarted while no server ran"] if value.rebooted else []
     for fate, description in _FATES.items():
@@ -79,20 +79,22 @@ def recovery(value: Recovery, view: View) -> Rendered:
 
 
 def _session_names(sessions: list[FoundSession]) -> str:
-    shown = ", ".join(line(session.name) for session in sessions[:_NAMES_SHOWN])
+    shown = ", ".join(safe_line(session.name) for session in sessions[:_NAMES_SHOWN])
     return f"{shown} and {len(sessions) - _NAMES_SHOWN} more" if len(sessions) > _NAMES_SHOWN else shown
 
 
 def _found_run_line(run: FoundRun) -> str:
     state = "continues" if run.status is RunStatus.RUNNING else f"is {run.status}"
     tasks = "1 task" if run.tasks == 1 else f"{run.tasks} tasks"
-    return f"{run.id} of {line(run.task)} {state}: {run.completed} of {tasks} completed"
+    return f"{run.id} of {safe_line(run.task)} {state}: {run.completed} of {tasks} completed"
 
 
-def backup(value: BackupDone, view: View) -> Rendered:
+def render_backup(value: BackupResult, view: View) -> Rendered:
     files = "1 file" if value.blobs == 1 else f"{value.blobs} files"
     verified = f"verified in {value.verification_ms:.0f} ms"
-    shown = f"{line(value.file)}  ({size(value.bytes)}, with {files} from the blobs directory; {verified})\n"
+    shown = (
+        f"{safe_line(value.file)}  ({format_size(value.bytes)}, with {files} from the blobs directory; {verified})\n"
+    )
     return Rendered(
         shown, [*_unsound_file_notes("missing", value.missing), *_unsound_file_notes("damaged", value.damaged)]
     )
@@ -100,10 +102,10 @@ def backup(value: BackupDone, view: View) -> Rendered:
 
 def _unsound_file_notes(state: str, files: list[str]) -> list[str]:
     """Return a note for each file that is missing or damaged in a backup."""
-    return [f"{state}: blobs/{line(file[:2])}/{line(file)}" for file in files]
+    return [f"{state}: blobs/{safe_line(file[:2])}/{safe_line(file)}" for file in files]
 
 
-def settings(value: Settings, view: View) -> Rendered:
+def render_settings(value: ShownSettings, view: View) -> Rendered:
     if not value.settings:
         return Rendered(notes=["no settings"])
     notes = (
@@ -112,26 +114,29 @@ def settings(value: Settings, view: View) -> Rendered:
         else []
     )
     return Rendered(
-        pairs((line(name), line(_setting_text(setting))) for name, setting in value.settings.items()), notes
+        render_pairs(
+            (safe_line(name), safe_line(_setting_text(setting))) for name, setting in value.settings.items()
+        ),
+        notes,
     )
 
 
-def event(value: Event, view: View) -> Rendered:
+def render_event(value: Event, view: View) -> Rendered:
     """Render an event on one line: sequence number, time, kind, subject, actor and data."""
-    about = line(str(value.data.get("ref") or value.subject))
+    about = safe_line(str(value.data.get("ref") or value.subject))
     fields = {name: field for name, field in value.data.items() if name not in _SHOWN_ELSEWHERE}
-    data = f"  {paint(line(_compact_json(fields)), 'dim')}" if fields else ""
-    kind = paint(line(value.kind), "cyan")
-    return Rendered(f"{value.seq}  {when(value.at)}  {kind}  {about}  {line(value.actor)}{data}\n")
+    data = f"  {paint(safe_line(_compact_json(fields)), 'dim')}" if fields else ""
+    kind = paint(safe_line(value.kind), "cyan")
+    return Rendered(f"{value.seq}  {format_time(value.at)}  {kind}  {about}  {safe_line(value.actor)}{data}\n")
 
 
-def event_list(value: EventList, view: View) -> Rendered:
+def render_event_list(value: EventList, view: View) -> Rendered:
     if not value.events:
         return Rendered(notes=["no events"])
-    return Rendered("".join(str(event(each, view).out) for each in value.events), more(value.cursor))
+    return Rendered("".join(str(render_event(each, view).out) for each in value.events), next_page_note(value.cursor))
 
 
-def resync(value: Resync, view: View) -> Rendered:
+def render_resync(value: Resync, view: View) -> Rendered:
     """Render the present tasks, which replace events that the log no longer holds."""
     extent = "all tasks" if value.complete else "not all tasks"
     lines = [
@@ -139,7 +144,7 @@ def resync(value: Resync, view: View) -> Rendered:
         f"{len(value.tasks)} tasks in their present state ({extent}):\n"
     ]
     for task in value.tasks:
-        cells = (line(str(task.get(name, ""))) for name in ("ref", "status", "title"))
+        cells = (safe_line(str(task.get(name, ""))) for name in ("ref", "status", "title"))
         lines.append("    " + "  ".join(cells) + "\n")
     return Rendered("".join(lines))
 

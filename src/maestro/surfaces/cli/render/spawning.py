@@ -6,11 +6,11 @@ import msgspec
 
 from maestro.domain.manifests import Manifest
 from maestro.operations import spawning as ops
-from maestro.operations.terminals import AgentTerminal, Logs
+from maestro.operations.terminals import AgentTerminal, SessionLogs
 from maestro.operations.tools import ToolList
-from maestro.surfaces.cli.render.base import Rendered, pairs
+from maestro.surfaces.cli.render.base import Rendered, render_pairs
 from maestro.surfaces.cli.render.sessions import status_word
-from maestro.surfaces.cli.render.style import View, aligned, body, line, paint
+from maestro.surfaces.cli.render.style import View, align_rows, paint, safe_body, safe_line
 from maestro.text import terminal_text
 
 _ABILITIES = {
@@ -25,77 +25,79 @@ _ABILITIES = {
 }
 
 
-def spawned(value: ops.SpawnedSession, view: View) -> Rendered:
+def render_spawned_session(value: ops.SpawnedSession, view: View) -> Rendered:
     if value.dry_run:
         parts = [value.system_prompt or "", value.task_prompt or ""]
         return Rendered(
-            body("\n".join(parts)),
+            safe_body("\n".join(parts)),
             [f"dry run: no session was started (permission {value.permission}, grant {value.grant})"],
         )
-    facts = pairs(
+    facts = render_pairs(
         [
-            ("tool", line(value.tool or "")),
-            ("template", line(value.template)),
+            ("tool", safe_line(value.tool or "")),
+            ("template", safe_line(value.template)),
             ("permission", value.permission),
             ("grant", value.grant),
-            ("directory", line(value.directory)),
-            ("branch", line(value.branch or "")),
+            ("directory", safe_line(value.directory)),
+            ("branch", safe_line(value.branch or "")),
         ],
         indent="  ",
     )
-    text = f"{value.id}  {line(value.name)}  {value.mode}  {status_word(value.status)}\n{facts}"
-    return Rendered(text, [line(warning) for warning in value.warnings])
+    text = f"{value.id}  {safe_line(value.name)}  {value.mode}  {status_word(value.status)}\n{facts}"
+    return Rendered(text, [safe_line(warning) for warning in value.warnings])
 
 
-def prompts(value: ops.Prompts, view: View) -> Rendered:
-    return Rendered(body("\n".join(text for text in (value.system_prompt, value.task_prompt) if text)))
+def render_prompts(value: ops.SessionPrompts, view: View) -> Rendered:
+    return Rendered(safe_body("\n".join(text for text in (value.system_prompt, value.task_prompt) if text)))
 
 
-def manifest(value: Manifest, view: View) -> Rendered:
-    return Rendered(body(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n")
+def render_manifest(value: Manifest, view: View) -> Rendered:
+    return Rendered(safe_body(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n")
 
 
-def logs(value: Logs, view: View) -> Rendered:
+def render_logs(value: SessionLogs, view: View) -> Rendered:
     """Render the text of a terminal as plain lines, without control characters."""
-    lines = terminal_text.Lines()
-    text = lines.take(value.text) + lines.rest()
+    lines = terminal_text.TerminalLines()
+    text = lines.add_output(value.text) + lines.flush_line()
     if not text:
-        return Rendered("", [f"{line(value.name)} has no output yet"])
-    return Rendered(body(text), ["the output is longer: --limit N shows more"] if value.truncated else [])
+        return Rendered("", [f"{safe_line(value.name)} has no output yet"])
+    return Rendered(safe_body(text), ["the output is longer: --limit N shows more"] if value.truncated else [])
 
 
-def terminal(value: AgentTerminal, view: View) -> Rendered:
-    return Rendered(f"{value.session_id}  {line(value.name)}  {value.columns}x{value.rows}  {line(value.folder)}\n")
+def render_terminal(value: AgentTerminal, view: View) -> Rendered:
+    return Rendered(
+        f"{value.session_id}  {safe_line(value.name)}  {value.columns}x{value.rows}  {safe_line(value.folder)}\n"
+    )
 
 
-def tool_list(value: ToolList, view: View) -> Rendered:
+def render_tool_list(value: ToolList, view: View) -> Rendered:
     """Render a line for each tool, with the tool's abilities."""
     rows = []
     for tool in value.tools:
         abilities = [ability for field, ability in _ABILITIES.items() if getattr(tool, field)]
         rows.append(
             [
-                paint(line(tool.name), "bold"),
+                paint(safe_line(tool.name), "bold"),
                 f"driven by {', '.join(tool.drivers)}; reaches Maestro by {tool.reach.value}; {', '.join(abilities)}",
             ]
         )
-    return Rendered(aligned(rows))
+    return Rendered(align_rows(rows))
 
 
-def template_list(value: ops.TemplateList, view: View) -> Rendered:
+def render_template_list(value: ops.TemplateList, view: View) -> Rendered:
     rows = [
-        [line(template.name), line(template.summary), paint(" → ".join(template.phases), "dim")]
+        [safe_line(template.name), safe_line(template.summary), paint(" → ".join(template.phases), "dim")]
         for template in value.templates
     ]
-    return Rendered(aligned(rows))
+    return Rendered(align_rows(rows))
 
 
-def template(value: ops.TemplateDetail, view: View) -> Rendered:
-    parts = [f"{paint(line(value.name), 'bold')}  {line(value.summary)}\n"]
-    parts += [f"\n{body(value.intro)}\n"] if value.intro else []
-    parts += [f"\n{paint(line(name), 'bold')}\n{body(str(text))}\n" for name, text in value.texts.items()]
+def render_template(value: ops.TemplateDetail, view: View) -> Rendered:
+    parts = [f"{paint(safe_line(value.name), 'bold')}  {safe_line(value.summary)}\n"]
+    parts += [f"\n{safe_body(value.intro)}\n"] if value.intro else []
+    parts += [f"\n{paint(safe_line(name), 'bold')}\n{safe_body(str(text))}\n" for name, text in value.texts.items()]
     return Rendered("".join(parts))
 
 
-def heard(value: ops.Heard, view: View) -> Rendered:
-    return Rendered(f"{line(value.kind)}\n")
+def render_received_event(value: ops.RunnerReportAnswer, view: View) -> Rendered:
+    return Rendered(f"{safe_line(value.kind)}\n")

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
 
-from maestro.operations.timeline import Moment, Story, StorySession, StoryTask
-from maestro.surfaces.cli.render.base import Rendered, size
-from maestro.surfaces.cli.render.run_picture import clock
+from maestro.operations.timeline import ExportedSession, ExportedTask, ExportedTimeline, TimelineEvent
+from maestro.surfaces.cli.render.base import Rendered, format_size
+from maestro.surfaces.cli.render.run_picture import format_clock
 from maestro.surfaces.cli.render.story_style import STYLE
-from maestro.surfaces.cli.render.style import View, body
+from maestro.surfaces.cli.render.style import View, safe_body
 
 _TONES = {
     "completed": "good", "failed": "bad", "lost": "bad", "blocked": "bad", "stopped": "warn", "cancelled": "dim",
@@ -31,7 +31,7 @@ _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 
 _text_chars_max = 4000
 
 
-def page(value: Story, view: View) -> Rendered:
+def render_story(value: ExportedTimeline, view: View) -> Rendered:
     """Render the whole page, for a file."""
     content = "\n".join(
         [_page_head(value), _session_lanes(value), _task_section(value), _moment_section(value), _page_foot(value)]
@@ -40,13 +40,13 @@ def page(value: Story, view: View) -> Rendered:
     return Rendered(_PAGE.format(title=title, style=STYLE, content=content))
 
 
-def _page_head(story: Story) -> str:
+def _page_head(story: ExportedTimeline) -> str:
     began, ended = _time_span(story)
     done = sum(task.status == "completed" for task in story.tasks)
     facts = [
         ("Began", _format_time(began)),
         ("Ended" if story.status not in ("running", "working", "in_progress") else "Last event", _format_time(ended)),
-        ("Took", clock((ended - began).total_seconds())),
+        ("Took", format_clock((ended - began).total_seconds())),
         ("Tasks", f"{done} of {len(story.tasks)} completed"),
         ("Sessions", str(len(story.sessions))),
     ]
@@ -58,7 +58,7 @@ def _page_head(story: Story) -> str:
     )
 
 
-def _session_lanes(story: Story) -> str:
+def _session_lanes(story: ExportedTimeline) -> str:
     """Draw a bar for each session on one time axis."""
     if not story.sessions:
         return ""
@@ -71,17 +71,17 @@ def _session_lanes(story: Story) -> str:
     ]
     step = next((seconds for seconds in _STEPS if total / seconds <= _ticks_max), total / _ticks_max)
     marks = [
-        f'<span style="left:{100 * step * number / total:.2f}%">{clock(step * number)}</span>'
+        f'<span style="left:{100 * step * number / total:.2f}%">{format_clock(step * number)}</span>'
         for number in range(int(total / step) + 1)
     ]
     axis = f'<div class="lane axis"><span></span><div class="track">{"".join(marks)}</div><span></span></div>'
     return f'<section><h2>Sessions</h2><div class="lanes">{axis}{"".join(rows)}</div></section>'
 
 
-def _session_lane(session: StorySession, start: datetime, total: float, at: datetime) -> str:
+def _session_lane(session: ExportedSession, start: datetime, total: float, at: datetime) -> str:
     offset = (session.created_at - start).total_seconds()
     seconds = ((session.ended_at or at) - session.created_at).total_seconds()
-    facts = [session.status.value, clock(seconds)]
+    facts = [session.status.value, format_clock(seconds)]
     facts += [f"exit code {session.exit_code}"] if session.exit_code else []
     facts += [f"merged into {session.merged_into}"] if session.merged_into else []
     position = f"left:{100 * offset / total:.2f}%;width:{max(100 * seconds / total, 0.4):.2f}%"
@@ -93,14 +93,18 @@ def _session_lane(session: StorySession, start: datetime, total: float, at: date
     )
 
 
-def _task_section(story: Story) -> str:
+def _task_section(story: ExportedTimeline) -> str:
     if not story.tasks:
         return ""
     return f"<section><h2>Tasks</h2>{''.join(map(_task_block, story.tasks))}</section>"
 
 
-def _task_block(task: StoryTask) -> str:
-    took = clock((task.finished_at - task.started_at).total_seconds()) if task.started_at and task.finished_at else ""
+def _task_block(task: ExportedTask) -> str:
+    took = (
+        format_clock((task.finished_at - task.started_at).total_seconds())
+        if task.started_at and task.finished_at
+        else ""
+    )
     needs = f"after {' '.join(task.depends_on)}" if task.depends_on else ""
     head = (
         f"<code>{_escaped(task.ref)}</code> <b>{_escaped(task.title)}</b> {_status_badge(task.status)}"
@@ -112,7 +116,7 @@ def _task_block(task: StoryTask) -> str:
         result += f", sandbox: {gate.sandbox}"
         facts.append((gate.created_at, f"gate {result}", f"$ {gate.command}", "good" if gate.passed else "bad"))
     for document in task.documents:
-        text = f"{document.title} · {document.file_name} · {size(document.bytes)} · {document.id}"
+        text = f"{document.title} · {document.file_name} · {format_size(document.bytes)} · {document.id}"
         facts.append((document.created_at, "artifact", text, "good"))
     inside = [_fact_block(*fact) for fact in sorted(facts)]
     inside += [f"<p>{_escaped(task.reason)}</p>"] if task.reason else []
@@ -126,18 +130,18 @@ def _fact_block(at: datetime, name: str, text: str, tone: str) -> str:
     return f'<div class="fact">{head}<pre>{_escaped(text)}</pre></div>'
 
 
-def _moment_section(story: Story) -> str:
+def _moment_section(story: ExportedTimeline) -> str:
     began, _ = _time_span(story)
     rows = "".join(_moment_item(moment, began) for moment in story.moments)
     cut = '<p class="note">The log has more events than this page shows.</p>' if story.truncated else ""
     return f'<section><h2>Events</h2><ol class="moments">{rows}</ol>{cut}</section>'
 
 
-def _moment_item(moment: Moment, began: datetime) -> str:
+def _moment_item(moment: TimelineEvent, began: datetime) -> str:
     values = [str(moment.data[name]) for name in _SHOWN_FIELDS if moment.data.get(name) not in (None, "", [])]
     text = f"<p>{_escaped(' · '.join(dict.fromkeys(values)))}</p>" if values else ""
     status = str(moment.data.get("status") or moment.data.get("outcome") or moment.kind.rpartition(".")[2])
-    after = clock((moment.at - began).total_seconds())
+    after = format_clock((moment.at - began).total_seconds())
     return (
         f'<li class="{_status_tone(status)}">'
         f'<time datetime="{moment.at.isoformat()}" title="{_format_time(moment.at)}">+{after}</time>'
@@ -146,11 +150,11 @@ def _moment_item(moment: Moment, began: datetime) -> str:
     )
 
 
-def _page_foot(story: Story) -> str:
+def _page_foot(story: ExportedTimeline) -> str:
     return f"<footer>Exported by Maestro on {_format_time(story.at)}</footer>"
 
 
-def _time_span(story: Story) -> tuple[datetime, datetime]:
+def _time_span(story: ExportedTimeline) -> tuple[datetime, datetime]:
     """Return the times of the first and the last moment."""
     times: Iterable[datetime] = [moment.at for moment in story.moments] or [story.at]
     return min(times), max(times)
@@ -174,4 +178,4 @@ def _format_time(at: datetime) -> str:
 
 def _escaped(value: str) -> str:
     """Escape text for HTML and limit its length."""
-    return escape(body(str(value))[:_text_chars_max], quote=True)
+    return escape(safe_body(str(value))[:_text_chars_max], quote=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from maestro.text.unseen import spell_out
+from maestro.text.hidden_characters import escape_invisible
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _END = "\ufdd0"
@@ -46,42 +46,42 @@ def paint(text: str, style: str) -> str:
     return f"{_STARTS[style]}{text}{_END}" if text and style else text
 
 
-def finish(text: str, *, color: bool = False) -> str:
+def finish_text(text: str, *, color: bool = False) -> str:
     """Make control characters visible and turn style marks into escape sequences, or remove the marks."""
-    text = spell_out(text)
+    text = escape_invisible(text)
     return _MARKS.sub(_escape_sequence if color else "", text)
 
 
-def line(text: str) -> str:
+def safe_line(text: str) -> str:
     """Clean foreign text and join the lines to a single line."""
     if text.isascii() and text.isprintable():
         return text
     text = _BREAKS.sub(" ", _MARKS.sub("", text))
-    return spell_out(text)
+    return escape_invisible(text)
 
 
-def body(text: str) -> str:
+def safe_body(text: str) -> str:
     """Clean foreign text that may have many lines."""
     text = _MARKS.sub("", text.replace("\r\n", "\n"))
-    return spell_out(text)
+    return escape_invisible(text)
 
 
-def indented(text: str, by: str = "  ") -> str:
+def indent_text(text: str, indent: str = "  ") -> str:
     """Clean foreign text and indent each of its lines."""
-    return "\n".join(by + part if part else part for part in body(text).split("\n"))
+    return "\n".join(indent + part if part else part for part in safe_body(text).split("\n"))
 
 
 @lru_cache(4096)  # most cells of a table repeat a few words
-def width(text: str) -> int:
+def text_width(text: str) -> int:
     """Return the columns that the text takes in a terminal."""
     if not text.isascii():
         text = _MARKS.sub("", text)
     return len(text) if text.isascii() else sum(map(_char_columns, text))
 
 
-def clip(text: str, columns: int) -> str:
+def clip_text(text: str, columns: int) -> str:
     """Return the text, cut to `columns` with an ellipsis if it is too wide."""
-    if width(text) <= columns:
+    if text_width(text) <= columns:
         return text
     kept, room = [], max(columns - 1, 0)
     for char in text:
@@ -93,10 +93,10 @@ def clip(text: str, columns: int) -> str:
     return "".join(kept) + _ELLIPSIS + end if columns > 0 else ""
 
 
-def aligned(rows: Iterable[Sequence[str]], *, gap: str = "  ", indent: str = "") -> str:
+def align_rows(rows: Iterable[Sequence[str]], *, gap: str = "  ", indent: str = "") -> str:
     """Render rows of cells as aligned lines. The last cell of a row is never padded."""
     table = list(rows)
-    measured = [[width(cell) for cell in row[:-1]] for row in table]
+    measured = [[text_width(cell) for cell in row[:-1]] for row in table]
     widest = [max(column) for column in itertools.zip_longest(*measured, fillvalue=0)]
     lines = []
     for row, widths in zip(table, measured, strict=True):

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from maestro.domain.trackers import Kind
+from maestro.domain.trackers import TrackerKind
 from maestro.operations.trackers import TrackerStatus
-from maestro.surfaces.cli.render.base import Rendered, pairs, when
-from maestro.surfaces.cli.render.style import View, line, paint
+from maestro.surfaces.cli.render.base import Rendered, format_time, render_pairs
+from maestro.surfaces.cli.render.style import View, paint, safe_line
 
 
-def status(value: TrackerStatus, view: View) -> Rendered:
-    head = f"{paint(line(value.project), 'bold')}  {line(value.kind)} {line(value.version)}".rstrip() + "\n"
-    if value.kind is Kind.BUILTIN:
+def render_tracker_status(value: TrackerStatus, view: View) -> Rendered:
+    head = (
+        f"{paint(safe_line(value.project), 'bold')}  {safe_line(value.kind)} {safe_line(value.version)}".rstrip()
+        + "\n"
+    )
+    if value.kind is TrackerKind.BUILTIN:
         return Rendered(
-            head + "  Maestro keeps the issues of this project\n", [line(value.hint)] if value.hint else []
+            head + "  Maestro keeps the issues of this project\n", [safe_line(value.hint)] if value.hint else []
         )
     behind = f"{value.behind_issues} issues, {value.behind_events} events"
     facts = [
-        ("path", line(value.path)),
-        ("chosen by", line(value.source)),
+        ("path", safe_line(value.path)),
+        ("chosen by", safe_line(value.source)),
         ("issues", str(value.issues)),
         ("behind", behind if value.behind_issues or value.behind_events else "none"),
-        ("last in sync", when(value.ok_at) if value.ok_at else "never"),
-        ("last read", when(value.looked_at) if value.looked_at else "never"),
+        ("last in sync", format_time(value.ok_at) if value.ok_at else "never"),
+        ("last read", format_time(value.looked_at) if value.looked_at else "never"),
     ]
     if value.problem:
-        facts.append(("problem", line(value.problem)))
+        facts.append(("problem", safe_line(value.problem)))
     if value.failures:
         facts.append(("failed", f"{value.failures} in a row"))
     if value.retry_at:
-        facts.append(("next attempt", when(value.retry_at)))
-    parts = [head, pairs(facts, indent="  ")]
+        facts.append(("next attempt", format_time(value.retry_at)))
+    parts = [head, render_pairs(facts, indent="  ")]
     if value.untold:
-        rows = [(line(item.issue), f"{line(item.ref or '')} {line(item.problem)}".strip()) for item in value.untold]
-        parts.append(f"\n{paint('refused', 'dim')}\n" + pairs(rows, indent="  "))
+        rows = [
+            (safe_line(item.issue), f"{safe_line(item.ref or '')} {safe_line(item.problem)}".strip())
+            for item in value.untold
+        ]
+        parts.append(f"\n{paint('refused', 'dim')}\n" + render_pairs(rows, indent="  "))
     return Rendered("".join(parts), ["a synchronisation is running"] if value.busy else [])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from maestro.domain.talks import Used
+from maestro.domain.conversations import SessionUsage
 
 
-def taken(used: Sequence[Used]) -> str | None:
+def usage_text(used: Sequence[SessionUsage]) -> str | None:
     """Return the sum of all usage, or None if `used` is empty."""
     if not used:
         return None

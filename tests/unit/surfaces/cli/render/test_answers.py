@@ -15,7 +15,7 @@ from maestro.operations.base import Effect
 from maestro.operations.registry import REGISTRY
 from maestro.operations.server import Resync
 from maestro.surfaces.cli.render import answers
-from maestro.surfaces.cli.render.style import View, finish
+from maestro.surfaces.cli.render.style import View, finish_text
 
 HOSTILE = "a\x1b]0;evil\x07\x1b[2J\r\nmaestro: \u202efake\x9b1m\x7f"
 VIEWS = [View(), View(tty=True, columns=40), View(tty=True, columns=200, color=True), View(tty=True, columns=5)]
@@ -58,9 +58,9 @@ def hostile(declared: inspect.Type) -> Any:
 
 
 def shown(value: Any, view: View) -> str:
-    rendered = answers.render(value, view)
+    rendered = answers.render_answer(value, view)
     assert isinstance(rendered.out, str)
-    return "".join(finish(part, color=view.color) for part in [rendered.out, *rendered.notes])
+    return "".join(finish_text(part, color=view.color) for part in [rendered.out, *rendered.notes])
 
 
 @pytest.mark.parametrize("operation", REGISTRY.values(), ids=lambda operation: operation.name)
@@ -74,7 +74,7 @@ def test_every_answer_has_a_renderer_of_its_own(operation: Any) -> None:
 def test_hostile_text_stays_text(kind: type, view: View) -> None:
     value = hostile(inspect.type_info(kind))
     if kind.__name__ in ("DocumentContent", "AttachmentContent", "GateOutput") and not view.tty:
-        assert answers.render(value, view).out == HOSTILE.encode()  # byte for byte, for whatever reads it
+        assert answers.render_answer(value, view).out == HOSTILE.encode()  # byte for byte, for whatever reads it
         return
     text = shown(value, view)
     assert text
@@ -85,9 +85,9 @@ def test_hostile_text_stays_text(kind: type, view: View) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_answer_is_json(kind: type) -> None:
     value = hostile(inspect.type_info(kind))
-    line = answers.as_json(value)
+    line = answers.encode_json(value)
     assert line.count(b"\n") == 1 and not re.search(rb"[\x00-\x09\x0b-\x1f]", line)
-    assert msgspec.json.decode(line) == msgspec.json.decode(answers.as_json(value, pretty=True))
+    assert msgspec.json.decode(line) == msgspec.json.decode(answers.encode_json(value, pretty=True))
 
 
 def test_what_nobody_has_drawn_is_shown_all_the_same() -> None:
@@ -95,5 +95,5 @@ def test_what_nobody_has_drawn_is_shown_all_the_same() -> None:
         name: str
         many: list[int]
 
-    assert finish(str(answers.render(New("x\x1b", [1, 2]), View()).out)) == "name  x\\x1b\nmany  [1,2]\n"
-    assert answers.render(7, View()).out == "7\n"
+    assert finish_text(str(answers.render_answer(New("x\x1b", [1, 2]), View()).out)) == "name  x\\x1b\nmany  [1,2]\n"
+    assert answers.render_answer(7, View()).out == "7\n"

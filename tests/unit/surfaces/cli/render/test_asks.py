@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from maestro.domain.asks import Kind, Status
+from maestro.domain.asks import AskKind, AskStatus
 from maestro.operations.asks import AskList
 from maestro.surfaces.cli.render import asks
-from maestro.surfaces.cli.render.style import View, finish
+from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.testing.factories import make_ask
 
 PLAIN = View()
@@ -13,15 +13,15 @@ PLAIN = View()
 
 def test_a_request_with_its_choices_and_the_way_to_answer() -> None:
     ask = make_ask(id="req_1", text="8080 is taken.\nmaestro: fake", choices=["8081", "8082"])
-    shown = asks.ask(ask, PLAIN)
-    lines = finish(str(shown.out)).splitlines()
+    shown = asks.render_ask(ask, PLAIN)
+    lines = finish_text(str(shown.out)).splitlines()
     assert lines[0] == "req_1  question  Which port?"
     assert "| 8080 is taken." in lines and "| maestro: fake" in lines
     assert lines[-2:] == ["  1. 8081", "  2. 8082"] and shown.notes == ["answer: maestro ask answer req_1 …"]
 
 
 def test_an_answered_one_needs_nothing() -> None:
-    shown = asks.ask(make_ask(status=Status.ANSWERED, answer="8081\n", answered_by="dana"), PLAIN)
+    shown = asks.render_ask(make_ask(status=AskStatus.ANSWERED, answer="8081\n", answered_by="dana"), PLAIN)
     assert shown.notes == [] and "answer" in str(shown.out) and "8081" in str(shown.out)
 
 
@@ -29,13 +29,13 @@ def test_the_list_is_a_line_each() -> None:
     found = AskList(
         asks=[
             make_ask(id="req_1", title="Which\nport?"),
-            make_ask(id="req_2", kind=Kind.PERMISSION, choices=["allow", "deny"]),
+            make_ask(id="req_2", kind=AskKind.PERMISSION, choices=["allow", "deny"]),
         ],
         cursor="req_2",
     )
-    shown = asks.ask_list(found, PLAIN)
-    lines = finish(str(shown.out)).splitlines()
+    shown = asks.render_ask_list(found, PLAIN)
+    lines = finish_text(str(shown.out)).splitlines()
     assert [line.split()[0] for line in lines] == ["req_1", "req_2"]
     assert lines[0].endswith("parser  Which port?") and lines[1].endswith("Which port?  [allow / deny]")
     assert shown.notes == ["more results: --cursor req_2"]
-    assert asks.ask_list(AskList(asks=[]), PLAIN).notes == ["no open asks"]
+    assert asks.render_ask_list(AskList(asks=[]), PLAIN).notes == ["no open asks"]

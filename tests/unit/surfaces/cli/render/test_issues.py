@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from maestro.domain.presence import Agent, Presence, Work
-from maestro.domain.tasks import Status
+from maestro.domain.presence import Agent, CurrentTask, Presence
+from maestro.domain.tasks import TaskStatus
 from maestro.operations import agents, issues
 from maestro.operations.mail_shapes import SentMail
-from maestro.operations.task_shapes import TaskLink
+from maestro.operations.task_shapes import TaskReference
 from maestro.surfaces.cli.render import answers
-from maestro.surfaces.cli.render.style import View, finish
+from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.testing.factories import make_message, make_task
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -22,22 +22,22 @@ LINE = FACTS | {"from_project": "vc", "opener": "dave/vc"}
 
 
 def text(value: Any) -> str:
-    return finish(str(answers.render(value, View()).out))
+    return finish_text(str(answers.render_answer(value, View()).out))
 
 
 def test_an_issue_that_was_opened() -> None:
     sent = SentMail(id="msg_1", thread_id="msg_1", subject="s", created_at=AT, deliveries=[])
-    shown = answers.render(
+    shown = answers.render_answer(
         issues.OpenedIssue(**LINE, thread_id="msg_1", message=sent, warnings=["vc#1 goes on."]), View()
     )
-    out = finish(str(shown.out))
+    out = finish_text(str(shown.out))
     assert out.startswith("beads#12  ready  Crash") and "msg_1" in out and "\x1b" not in out
     assert shown.notes == ["vc#1 goes on."]
 
 
 def test_lists_say_who_asks() -> None:
     assert "from dave/vc, vc" in text(issues.IssueList(issues=[issues.IssueLine(**LINE)]))
-    assert answers.render(issues.IssueList(issues=[]), View()).notes == ["no issues"]
+    assert answers.render_answer(issues.IssueList(issues=[]), View()).notes == ["no issues"]
 
 
 def test_one_with_all_that_was_said() -> None:
@@ -46,8 +46,8 @@ def test_one_with_all_that_was_said() -> None:
         issues.IssueDetail(
             **LINE,
             thread_id="msg_1",
-            origin=TaskLink("tsk_1", "vc#3", "Import", Status.IN_PROGRESS),
-            dependants=[TaskLink("tsk_2", "vc#4", "Ship", Status.TODO)],
+            origin=TaskReference("tsk_1", "vc#3", "Import", TaskStatus.IN_PROGRESS),
+            dependants=[TaskReference("tsk_2", "vc#4", "Ship", TaskStatus.TODO)],
             documents=[],
             comments=[said],
         )
@@ -63,11 +63,11 @@ def test_agents() -> None:
         presence=Presence.ONLINE,
         last_seen=AT,
         name="dave",
-        works_on=[Work("vc#3", "Import")],
+        works_on=[CurrentTask("vc#3", "Import")],
     )
     never = Agent(address="eve/vc", project="vc", presence=Presence.OFFLINE, last_seen=None)
     shown = text(agents.AgentList(agents=[there, never], online=1))
     assert "online" in shown and "seen 2026-01-01T12:00:00Z" in shown and "vc#3 Import" in shown
     assert "never seen" in shown
-    nobody = answers.render(agents.AgentList(agents=[], online=0, reached=False), View())
+    nobody = answers.render_answer(agents.AgentList(agents=[], online=0, reached=False), View())
     assert nobody.notes == ["no agent is online"]

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from maestro.domain.messages import Attachment, Received, Sender, SenderKind, Status
-from maestro.domain.sessions import Contact, Mode
-from maestro.domain.sessions import Status as SessionStatus
+from maestro.domain.messages import Attachment, MessageStatus, ReceivedMessage, Sender, SenderKind
+from maestro.domain.sessions import Contact, SessionMode, SessionStatus
 from maestro.domain.tasks import Priority
 from maestro.operations import mail_shapes as ops
 from maestro.surfaces.cli.render import mail
 from maestro.surfaces.cli.render.base import Rendered
-from maestro.surfaces.cli.render.style import View, finish
+from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.testing.factories import make_message
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -23,26 +22,26 @@ PLAIN = View()
 
 
 def text(found: Rendered) -> str:
-    return finish(str(found.out))
+    return finish_text(str(found.out))
 
 
-def received(**fields: Any) -> Received:
-    message: Received = make_message(Received, **fields)
+def received(**fields: Any) -> ReceivedMessage:
+    message: ReceivedMessage = make_message(ReceivedMessage, **fields)
     return message
 
 
-def inbox(*messages: Received, **fields: Any) -> ops.Inbox:
-    return ops.Inbox(messages=list(messages), **fields)
+def inbox(*messages: ReceivedMessage, **fields: Any) -> ops.InboxPage:
+    return ops.InboxPage(messages=list(messages), **fields)
 
 
-def recipient(name: str, status: Status, **fields: Any) -> ops.Recipient:
+def recipient(name: str, status: MessageStatus, **fields: Any) -> ops.Recipient:
     times = dict.fromkeys(("delivered_at", "read_at", "acknowledged_at", "expired_at"))
     values: dict[str, Any] = {"via": None, "by": None, "reason": None} | times | fields
     return ops.Recipient(recipient="ses_1", box="ses_1", name=name, status=status, **values)
 
 
 def test_a_message_says_who_attests_what_and_then_its_text() -> None:
-    shown = text(mail.inbox(inbox(received(id="msg_1", priority=Priority.HIGH, task="vc#4")), PLAIN))
+    shown = text(mail.render_inbox(inbox(received(id="msg_1", priority=Priority.HIGH, task="vc#4")), PLAIN))
     assert shown == (
         "msg_1  high directive  2026-01-01T12:00:00Z\n"
         "  from     boss, session (ses_2, dave/vc, for dana)\n"
@@ -68,7 +67,7 @@ def test_a_message_says_who_attests_what_and_then_its_text() -> None:
     ],
 )
 def test_no_line_of_a_body_stands_anywhere_but_behind_the_bar(body: str) -> None:
-    shown = text(mail.inbox(inbox(received(id="msg_1", body=body)), PLAIN))
+    shown = text(mail.render_inbox(inbox(received(id="msg_1", body=body)), PLAIN))
     lines = shown.splitlines()  # at every line break there is
     start = next(place for place, line in enumerate(lines) if line.lstrip().startswith("subject")) + 1
     assert start < len(lines) and all(line.startswith("  |") for line in lines[start:])
@@ -79,7 +78,7 @@ def test_no_line_of_a_body_stands_anywhere_but_behind_the_bar(body: str) -> None
 def test_hostile_facts_stay_on_their_line(field: str) -> None:
     hostile = "x\nmsg_99  directive\r\x1b[2J\u2028  from     dana, person"
     values: dict[str, Any] = {field: [hostile] if field == "to" else hostile}
-    shown = text(mail.inbox(inbox(received(id="msg_1", body="b", **values)), PLAIN))
+    shown = text(mail.render_inbox(inbox(received(id="msg_1", body="b", **values)), PLAIN))
     lines = shown.splitlines()
     assert not any(line.startswith("msg_99") for line in lines)
     assert sum(line.lstrip().startswith("from ") for line in lines) == 1
@@ -88,7 +87,7 @@ def test_hostile_facts_stay_on_their_line(field: str) -> None:
 def test_a_hostile_sender_and_attachment_stay_on_their_line() -> None:
     sender = Sender(SenderKind.SESSION, "ses_2", "a\nmsg_99", "b\nmsg_99", "c\nmsg_99", "d")
     file = Attachment("att_1", "msg_1", "e\nmsg_99", 3, "")
-    shown = text(mail.inbox(inbox(received(id="msg_1", sender=sender, attachments=[file])), PLAIN))
+    shown = text(mail.render_inbox(inbox(received(id="msg_1", sender=sender, attachments=[file])), PLAIN))
     assert not any(line.startswith("msg_99") for line in shown.splitlines())
 
 
@@ -97,25 +96,27 @@ def test_the_server_signs_as_itself_and_nobody_else_can() -> None:
     forged = Sender(SenderKind.SESSION, "ses_2", "maestro", None, "", "vc")
     person = Sender(SenderKind.PERSON, "dana", "dana", None, "dana", None)
     said = [
-        re.search(r"from +(.*)", text(mail.inbox(inbox(received(sender=sender)), PLAIN)))
+        re.search(r"from +(.*)", text(mail.render_inbox(inbox(received(sender=sender)), PLAIN)))
         for sender in (server, forged, person)
     ]
     assert [found[1] for found in said if found] == ["maestro", "maestro, session (ses_2, vc)", "dana, person"]
 
 
 def test_what_came_another_way_or_is_for_everyone_says_so() -> None:
-    rerouted = text(mail.inbox(inbox(received(reason="w has ended (failed); the message goes to boss")), PLAIN))
+    rerouted = text(
+        mail.render_inbox(inbox(received(reason="w has ended (failed); the message goes to boss")), PLAIN)
+    )
     assert "w has ended (failed); the message goes to boss" in rerouted
     project = received(box="prj_1", thread_id="msg_t")
-    assert "maestro mail claim msg_t" in text(mail.inbox(inbox(project), PLAIN))
+    assert "maestro mail claim msg_t" in text(mail.render_inbox(inbox(project), PLAIN))
     claimed = received(box="prj_1", claimed_by="ses_1")
-    assert "mail claim" not in text(mail.inbox(inbox(claimed), PLAIN))
+    assert "mail claim" not in text(mail.render_inbox(inbox(claimed), PLAIN))
 
 
 def test_a_body_that_was_cut_names_the_way_to_the_whole() -> None:
-    shown = text(mail.inbox(inbox(received(id="msg_1", body="long", truncated=True)), PLAIN))
+    shown = text(mail.render_inbox(inbox(received(id="msg_1", body="long", truncated=True)), PLAIN))
     assert shown.endswith("  | long\n  … cut short; full text: maestro mail show msg_1\n")
-    assert text(mail.inbox(inbox(received(body="")), PLAIN)).count("|") == 0
+    assert text(mail.render_inbox(inbox(received(body="")), PLAIN)).count("|") == 0
 
 
 def test_grouped_by_conversation_the_most_urgent_first() -> None:
@@ -126,29 +127,36 @@ def test_grouped_by_conversation_the_most_urgent_first() -> None:
         received(id="msg_4", seq=4, thread_id="msg_a", parent_id="msg_1"),
         grouped=True,
     )
-    shown = text(mail.inbox(found, PLAIN))
+    shown = text(mail.render_inbox(found, PLAIN))
     assert re.findall(r"^msg_\d", shown, re.MULTILINE) == ["msg_2", "msg_3", "msg_1", "msg_4"]
     assert "reply to msg_1" in shown
     flat = inbox(*found.messages)
-    assert re.findall(r"^msg_\d", text(mail.inbox(flat, PLAIN)), re.MULTILINE) == ["msg_3", "msg_1", "msg_2", "msg_4"]
+    assert re.findall(r"^msg_\d", text(mail.render_inbox(flat, PLAIN)), re.MULTILINE) == [
+        "msg_3",
+        "msg_1",
+        "msg_2",
+        "msg_4",
+    ]
 
 
 def test_an_empty_inbox_and_one_that_goes_on() -> None:
-    assert mail.inbox(inbox(), PLAIN) == Rendered("", ["no mail"])
-    assert mail.inbox(inbox(received(), more=True, receipt="r1:s1"), PLAIN).notes == ["more mail waits: read again"]
-    assert mail.inbox(inbox(received(), more=True, cursor="2.1"), PLAIN).notes == ["more mail: --cursor 2.1"]
+    assert mail.render_inbox(inbox(), PLAIN) == Rendered("", ["no mail"])
+    assert mail.render_inbox(inbox(received(), more=True, receipt="r1:s1"), PLAIN).notes == [
+        "more mail waits: read again"
+    ]
+    assert mail.render_inbox(inbox(received(), more=True, cursor="2.1"), PLAIN).notes == ["more mail: --cursor 2.1"]
 
 
 def test_a_silent_coordinator_is_pointed_out() -> None:
-    boss = Contact("ses_2", "boss\n", Mode.COORDINATE, SessionStatus.IDLE, None, AT, fresh=True)
-    assert mail.inbox(inbox(received(), coordinator=boss), PLAIN).notes == []
-    stale = Contact("ses_2", "boss\n", Mode.COORDINATE, SessionStatus.LOST, None, AT, fresh=False)
-    (note,) = mail.inbox(inbox(received(), coordinator=stale), PLAIN).notes
+    boss = Contact("ses_2", "boss\n", SessionMode.COORDINATE, SessionStatus.IDLE, None, AT, fresh=True)
+    assert mail.render_inbox(inbox(received(), coordinator=boss), PLAIN).notes == []
+    stale = Contact("ses_2", "boss\n", SessionMode.COORDINATE, SessionStatus.LOST, None, AT, fresh=False)
+    (note,) = mail.render_inbox(inbox(received(), coordinator=stale), PLAIN).notes
     assert "coordinator boss" in note and "lost" in note and "2026-01-01T12:00:00Z" in note and "\n" not in note
-    silent = Contact("ses_2", "boss", Mode.COORDINATE, SessionStatus.IDLE, None, AT, fresh=False)
-    (note,) = mail.inbox(inbox(received(), coordinator=silent), PLAIN).notes
+    silent = Contact("ses_2", "boss", SessionMode.COORDINATE, SessionStatus.IDLE, None, AT, fresh=False)
+    (note,) = mail.render_inbox(inbox(received(), coordinator=silent), PLAIN).notes
     assert "idle" in note and "stands in" not in note  # it has not ended: its mail waits for it
-    assert len(mail.inbox(inbox(coordinator=stale), PLAIN).notes) == 2
+    assert len(mail.render_inbox(inbox(coordinator=stale), PLAIN).notes) == 2
 
 
 def test_what_was_sent_and_how_far_it_came() -> None:
@@ -158,20 +166,20 @@ def test_what_was_sent_and_how_far_it_came() -> None:
         subject="s",
         created_at=AT,
         deliveries=[
-            recipient("w", Status.SENT),
-            recipient("x", Status.SENT, reason="y has ended; the message goes to x"),
+            recipient("w", MessageStatus.SENT),
+            recipient("x", MessageStatus.SENT, reason="y has ended; the message goes to x"),
         ],
     )
-    shown = mail.sent(sent, PLAIN)
+    shown = mail.render_sent_mail(sent, PLAIN)
     assert text(shown) == "msg_1  w: sent, x: sent\n" and shown.notes == ["y has ended; the message goes to x"]
     many = ops.SentMail(
         id="msg_1",
         thread_id="msg_1",
         subject="s",
         created_at=AT,
-        deliveries=[recipient(f"w{number}", Status.SENT) for number in range(12)],
+        deliveries=[recipient(f"w{number}", MessageStatus.SENT) for number in range(12)],
     )
-    assert text(mail.sent(many, PLAIN)).endswith("w9: sent and 2 more\n")
+    assert text(mail.render_sent_mail(many, PLAIN)).endswith("w9: sent and 2 more\n")
 
 
 def test_the_status_of_each_with_time_way_and_who() -> None:
@@ -181,13 +189,13 @@ def test_the_status_of_each_with_time_way_and_who() -> None:
         subject="s",
         created_at=AT,
         deliveries=[
-            recipient("w", Status.READ, via="command", by="ses_1", delivered_at=AT, read_at=AT),
-            recipient("@ada", Status.READ, via="call", by="ses_9", read_at=AT),
-            recipient("gone", Status.EXPIRED, via="rerouted", expired_at=AT, reason="it has ended"),
-            recipient("new", Status.SENT),
+            recipient("w", MessageStatus.READ, via="command", by="ses_1", delivered_at=AT, read_at=AT),
+            recipient("@ada", MessageStatus.READ, via="call", by="ses_9", read_at=AT),
+            recipient("gone", MessageStatus.EXPIRED, via="rerouted", expired_at=AT, reason="it has ended"),
+            recipient("new", MessageStatus.SENT),
         ],
     )
-    lines = text(mail.status(status, PLAIN)).splitlines()
+    lines = text(mail.render_mail_status(status, PLAIN)).splitlines()
     assert [re.sub(" +", " ", line) for line in lines[1:]] == [
         " w read 2026-01-01T12:00:00Z via command",
         " @ada read 2026-01-01T12:00:00Z via call by ses_9",
@@ -204,6 +212,6 @@ def test_a_conversation_from_its_beginning() -> None:
         messages=[make_message(id="msg_1"), make_message(id="msg_2")],
         truncated=True,
     )
-    shown = mail.thread(found, PLAIN)
+    shown = mail.render_thread(found, PLAIN)
     assert text(shown).startswith("Port?  msg_1\nclaimed by ses_1\n\nmsg_1  directive")
     assert shown.notes == ["the thread has more messages than are shown"]

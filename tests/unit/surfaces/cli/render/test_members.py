@@ -11,7 +11,7 @@ from maestro.operations import members as member_ops
 from maestro.operations import teams as team_ops
 from maestro.surfaces.cli.render import members
 from maestro.surfaces.cli.render.base import Rendered
-from maestro.surfaces.cli.render.style import View, finish
+from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.testing.factories import make_member
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -39,11 +39,11 @@ TEAM = Team(
 
 
 def text(found: Rendered) -> str:
-    return finish(str(found.out))
+    return finish_text(str(found.out))
 
 
 def test_a_member_with_what_it_has() -> None:
-    assert text(members.member(ADA, PLAIN)) == (
+    assert text(members.render_member(ADA, PLAIN)) == (
         "ada  🦉\n"
         "  role        Backend\n"
         "  mail        @ada\n"
@@ -65,57 +65,57 @@ def test_a_member_whole() -> None:
         leads=["docs"],
         sessions=[member_ops.LiveSession(id="ses_1", name="parser")],
     )
-    said = text(members.member_detail(detail, PLAIN))
+    said = text(members.render_member_detail(detail, PLAIN))
     assert "  teams       backend, docs (leads)\n" in said and "  deny        task.edit\n" in said
     assert "  sessions    parser (ses_1)\n" in said
     assert said.endswith("\n\n  You are Ada.\n\n  Be brief.\n")
 
 
 def test_lists_of_members() -> None:
-    found = members.member_list(member_ops.MemberList(members=[ADA, BOB], cursor="bob/mem_2"), PLAIN)
+    found = members.render_member_list(member_ops.MemberList(members=[ADA, BOB], cursor="bob/mem_2"), PLAIN)
     assert text(found) == (
         "ada             claude  opus  mem_1  Backend\n"
         "bob (archived)  –       –     mem_2  Tester\n"
     )  # fmt: skip
     assert found.notes == ["more results: --cursor bob/mem_2"]
-    assert text(members.member_list(member_ops.MemberList(members=[ADA]), TTY)).startswith("NAME  TOOL")
-    assert "member create" in members.member_list(member_ops.MemberList(members=[]), PLAIN).notes[0]
+    assert text(members.render_member_list(member_ops.MemberList(members=[ADA]), TTY)).startswith("NAME  TOOL")
+    assert "member create" in members.render_member_list(member_ops.MemberList(members=[]), PLAIN).notes[0]
 
 
 def test_a_change_says_what_to_watch_out_for() -> None:
     changed = member_ops.ChangedMember(**msgspec.structs.asdict(BOB), warnings=["Team x has\nno leader."])
-    found = members.changed_member(changed, PLAIN)
+    found = members.render_changed_member(changed, PLAIN)
     assert text(found).startswith("bob  (archived)\n") and found.notes == ["warning: Team x has no leader."]
 
 
 def test_teams() -> None:
-    assert text(members.team(TEAM, PLAIN)) == "backend  tea_1  bob (leads), ada\n"
+    assert text(members.render_team(TEAM, PLAIN)) == "backend  tea_1  bob (leads), ada\n"
     empty = msgspec.structs.replace(TEAM, leader=None, members=[])
-    assert text(members.team_list(team_ops.TeamList(teams=[TEAM, empty]), PLAIN)).endswith(
+    assert text(members.render_team_list(team_ops.TeamList(teams=[TEAM, empty]), PLAIN)).endswith(
         "backend  tea_1  no members\n"
     )
-    assert "team create" in members.team_list(team_ops.TeamList(teams=[]), PLAIN).notes[0]
+    assert "team create" in members.render_team_list(team_ops.TeamList(teams=[]), PLAIN).notes[0]
     changed = team_ops.ChangedTeam(**msgspec.structs.asdict(TEAM), warnings=["w"])
-    assert members.changed_team(changed, PLAIN).notes == ["warning: w"]
+    assert members.render_changed_team(changed, PLAIN).notes == ["warning: w"]
 
 
 def test_a_team_with_the_roles_of_its_members() -> None:
     roster = [
-        team_ops.Colleague(
+        team_ops.RosterMember(
             id="mem_1", name="ada", role="Backend", avatar="🦉", mail_id="@ada", model=None, tool=None
         ),
-        team_ops.Colleague(
+        team_ops.RosterMember(
             id="mem_2", name="bob", role="Tester", avatar="", mail_id="@bob", model="opus", tool=Tool.CODEX
         ),
     ]
-    said = text(members.team_detail(team_ops.TeamDetail(**msgspec.structs.asdict(TEAM), roster=roster), PLAIN))
+    said = text(members.render_team_detail(team_ops.TeamDetail(**msgspec.structs.asdict(TEAM), roster=roster), PLAIN))
     assert said.startswith("backend\n  id       tea_1\n  leader   bob\n")
     assert said.endswith("\nmembers\n  ada  🦉  –      –     Backend\n  bob      codex  opus  Tester\n")
-    empty = members.team_detail(team_ops.TeamDetail(**msgspec.structs.asdict(TEAM), roster=[]), PLAIN)
+    empty = members.render_team_detail(team_ops.TeamDetail(**msgspec.structs.asdict(TEAM), roster=[]), PLAIN)
     assert empty.notes == ["the team has no members"]
 
 
 def test_text_from_elsewhere_commands_no_terminal() -> None:
     evil = make_member(role="x\x1b[2J\ny", avatar="\x1b", created_by="\x07", skills=["\u202e"])
-    said = text(members.member(evil, PLAIN))
+    said = text(members.render_member(evil, PLAIN))
     assert "\x1b" not in said and "\x07" not in said and "\u202e" not in said and "x\\x1b[2J y" in said

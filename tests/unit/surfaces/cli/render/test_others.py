@@ -11,13 +11,13 @@ from maestro.domain.callers import Role
 from maestro.domain.events import Event
 from maestro.domain.projects import Project, Workspace
 from maestro.domain.runs import RunStatus
-from maestro.domain.sessions import Mode, Status
+from maestro.domain.sessions import SessionMode, SessionStatus
 from maestro.operations import documents as document_ops
 from maestro.operations import projects, server, sessions
 from maestro.surfaces.cli.render import answers
-from maestro.surfaces.cli.render.base import Rendered, size
+from maestro.surfaces.cli.render.base import Rendered, format_size
 from maestro.surfaces.cli.render.server import _FATES
-from maestro.surfaces.cli.render.style import View, finish
+from maestro.surfaces.cli.render.style import View, finish_text
 from maestro.testing.factories import make_session
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -28,8 +28,8 @@ TTY = View(tty=True, columns=80)
 
 
 def rendered(value: Any, view: View = View()) -> Rendered:  # noqa: B008 a frozen value
-    found = answers.render(value, view)
-    return Rendered(finish(found.out) if isinstance(found.out, str) else found.out, found.notes)
+    found = answers.render_answer(value, view)
+    return Rendered(finish_text(found.out) if isinstance(found.out, str) else found.out, found.notes)
 
 
 def content(data: bytes) -> document_ops.DocumentContent:
@@ -70,7 +70,7 @@ def test_a_project_with_its_checkouts_and_counts() -> None:
 def test_projects_and_places() -> None:
     assert rendered(projects.ProjectList(projects=[PROJECT])).out == "vc  github.com/acme/vc  prj_1  this server\n"
     assert "maestro init" in rendered(projects.ProjectList(projects=[])).notes[0]
-    place = rendered(projects.Place(project=PROJECT, workspace=WORKSPACE, notes=["Registered."]))
+    place = rendered(projects.ProjectLocation(project=PROJECT, workspace=WORKSPACE, notes=["Registered."]))
     assert place.notes == ["Registered."] and "dave/vc  /src/dave/vc" in str(place.out)
 
 
@@ -83,14 +83,14 @@ def test_a_new_session_can_be_taken_over_by_a_shell() -> None:
 
 def test_sessions() -> None:
     assert rendered(SESSION).out == "ses_1  parser  execute  working\n"
-    beat = sessions.Beat(**msgspec.structs.asdict(SESSION), renewed=1)
+    beat = sessions.HeartbeatAnswer(**msgspec.structs.asdict(SESSION), renewed=1)
     assert (
         rendered(beat).out == "ses_1  parser  execute  working  1 claim renewed, alive until 2026-01-01T12:00:00Z\n"
     )
 
 
 def test_who_one_is() -> None:
-    found = sessions.Identity(
+    found = sessions.CallerIdentity(
         role=Role.WORKER, name="ses_1", human="dana", session=SESSION, project="vc", held=["vc#4", "vc#5"]
     )
     text = str(rendered(found).out)
@@ -100,25 +100,34 @@ def test_who_one_is() -> None:
 def test_the_server() -> None:
     found = server.ServerStatus(version="1", pid=7, home="/data", url=None, started_at=AT, schema=1, events=9)
     assert "pid       7\n" in str(rendered(found).out) and "url" not in str(rendered(found).out)
-    assert rendered(server.Stopped(pid=7)).out == "the server stops (pid 7)\n"
-    assert rendered(server.Stopped(pid=7, sessions=1)).out == "the server stops (pid 7); 1 session keeps running\n"
-    assert rendered(server.Stopped(pid=7, sessions=3)).out == "the server stops (pid 7); 3 sessions keep running\n"
-    assert "1.0 MiB" in str(rendered(server.BackupDone(file="/b.tar", bytes=1024**2, blobs=1)).out)
-    assert rendered(server.Settings(settings={"port": 1, "human": "dana"})).out == "port   1\nhuman  dana\n"
+    assert rendered(server.StoppedServer(pid=7)).out == "the server stops (pid 7)\n"
+    assert (
+        rendered(server.StoppedServer(pid=7, sessions=1)).out == "the server stops (pid 7); 1 session keeps running\n"
+    )
+    assert (
+        rendered(server.StoppedServer(pid=7, sessions=3)).out == "the server stops (pid 7); 3 sessions keep running\n"
+    )
+    assert "1.0 MiB" in str(rendered(server.BackupResult(file="/b.tar", bytes=1024**2, blobs=1)).out)
+    assert rendered(server.ShownSettings(settings={"port": 1, "human": "dana"})).out == "port   1\nhuman  dana\n"
 
 
 def test_what_a_server_found() -> None:
-    def session(name: str, fate: server.Fate) -> server.FoundSession:
+    def session(name: str, fate: server.FoundSessionState) -> server.FoundSession:
         return server.FoundSession(
-            id=f"ses_{name}", name=name, project="vc", mode=Mode.EXECUTE, fate=fate, status=Status.WORKING
+            id=f"ses_{name}",
+            name=name,
+            project="vc",
+            mode=SessionMode.EXECUTE,
+            fate=fate,
+            status=SessionStatus.WORKING,
         )
 
-    none = server.Recovery(started_at=AT, rebooted=False, sessions=[], runs=[])
+    none = server.RecoveryReport(started_at=AT, rebooted=False, sessions=[], runs=[])
     assert (rendered(none).out, rendered(none).notes) == ("", ["no session or run was active"])
     run = server.FoundRun(id="run_1", task="vc#2", status=RunStatus.RUNNING, completed=3, tasks=8)
-    many = [session(f"w{number}", server.Fate.ALIVE) for number in range(10)]
-    found = server.Recovery(
-        started_at=AT, rebooted=True, sessions=[*many, session("lead", server.Fate.RESUMED)], runs=[run]
+    many = [session(f"w{number}", server.FoundSessionState.ALIVE) for number in range(10)]
+    found = server.RecoveryReport(
+        started_at=AT, rebooted=True, sessions=[*many, session("lead", server.FoundSessionState.RESUMED)], runs=[run]
     )
     assert str(rendered(found).out).splitlines() == [
         "the machine was restarted while no server ran",
@@ -126,7 +135,7 @@ def test_what_a_server_found() -> None:
         "1 session started again: lead",
         "run_1 of vc#2 continues: 3 of 8 tasks completed",
     ]
-    assert set(server.Fate) == set(_FATES)
+    assert set(server.FoundSessionState) == set(_FATES)
 
 
 def test_events() -> None:
@@ -146,7 +155,7 @@ def test_a_resync_says_what_it_is() -> None:
 
 
 def test_sizes() -> None:
-    assert [size(n) for n in (0, 1023, 1024, 5 * 1024**2, 3 * 1024**3)] == [
+    assert [format_size(n) for n in (0, 1023, 1024, 5 * 1024**2, 3 * 1024**3)] == [
         "0 B",
         "1023 B",
         "1.0 KiB",

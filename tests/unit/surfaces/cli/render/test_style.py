@@ -25,31 +25,36 @@ def is_harmless(text: str) -> bool:
     ],
 )
 def test_a_line_is_one_line_and_only_text(hostile: str, shown: str) -> None:
-    assert style.line(hostile) == shown
+    assert style.safe_line(hostile) == shown
 
 
 def test_a_body_keeps_its_lines() -> None:
-    assert style.body("one\r\n\ttwo\x1b]0;x\x07") == "one\n\ttwo\\x1b]0;x\\x07"
+    assert style.safe_body("one\r\n\ttwo\x1b]0;x\x07") == "one\n\ttwo\\x1b]0;x\\x07"
 
 
 @given(some.text())
 def test_whatever_is_printed_is_harmless(text: str) -> None:
-    for shown in (style.finish(text), style.line(text), style.body(text), style.finish(style.body(text), color=True)):
+    for shown in (
+        style.finish_text(text),
+        style.safe_line(text),
+        style.safe_body(text),
+        style.finish_text(style.safe_body(text), color=True),
+    ):
         assert is_harmless(shown.replace("\x1b[", ""))
-    assert "\x1b" not in style.finish(style.line(text), color=True)
-    assert "\n" not in style.line(text)
+    assert "\x1b" not in style.finish_text(style.safe_line(text), color=True)
+    assert "\n" not in style.safe_line(text)
 
 
 def test_colours_appear_only_where_they_are_wanted() -> None:
     painted = style.paint("ready", "cyan")
-    assert style.finish(painted, color=True) == "\x1b[36mready\x1b[0m"
-    assert style.finish(painted) == "ready"
-    assert style.width(painted) == 5
+    assert style.finish_text(painted, color=True) == "\x1b[36mready\x1b[0m"
+    assert style.finish_text(painted) == "ready"
+    assert style.text_width(painted) == 5
 
 
 @pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("äöü", 3), ("漢字", 4), ("e\u0301", 1), ("", 0)])
 def test_width(text: str, columns: int) -> None:
-    assert style.width(text) == columns
+    assert style.text_width(text) == columns
 
 
 @pytest.mark.parametrize(
@@ -57,11 +62,11 @@ def test_width(text: str, columns: int) -> None:
     [("abcdef", 6, "abcdef"), ("abcdef", 4, "abc…"), ("漢字漢", 4, "漢…"), ("abc", 0, "")],
 )
 def test_clipping(text: str, columns: int, clipped: str) -> None:
-    assert style.clip(text, columns) == clipped
-    assert style.width(style.clip(text, columns)) <= columns
+    assert style.clip_text(text, columns) == clipped
+    assert style.text_width(style.clip_text(text, columns)) <= columns
 
 
 def test_columns_line_up_whatever_is_in_them() -> None:
     rows = [["a", style.paint("bb", "red"), "end"], ["漢字", "c", "end"], ["x", "y", ""]]
-    assert style.finish(style.aligned(rows)) == "a     bb  end\n漢字  c   end\nx     y\n"
-    assert style.aligned([]) == ""
+    assert style.finish_text(style.align_rows(rows)) == "a     bb  end\n漢字  c   end\nx     y\n"
+    assert style.align_rows([]) == ""

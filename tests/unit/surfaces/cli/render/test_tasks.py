@@ -5,28 +5,28 @@ from typing import Any
 
 import msgspec
 
-from maestro.domain.documents import Document, Report, ReportKind
-from maestro.domain.tasks import Priority, Status, Task
+from maestro.domain.documents import Document, ReportKind, TaskReport
+from maestro.domain.tasks import Priority, Task, TaskStatus
 from maestro.operations import task_shapes as ops
 from maestro.surfaces.cli.render import answers
-from maestro.surfaces.cli.render.style import View, finish, width
+from maestro.surfaces.cli.render.style import View, finish_text, text_width
 from maestro.testing.factories import make_task
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
-RUNNING: dict[str, Any] = {"status": Status.IN_PROGRESS, "ready": False, "holder": "ses_1", "fence": 3}
+RUNNING: dict[str, Any] = {"status": TaskStatus.IN_PROGRESS, "ready": False, "holder": "ses_1", "fence": 3}
 HELD_UP: dict[str, Any] = {"ready": False, "open_blockers": 2}
 
 
 def out(value: Any, view: View = View()) -> str:  # noqa: B008 a frozen value
-    return finish(str(answers.render(value, view).out), color=view.color)
+    return finish_text(str(answers.render_answer(value, view).out), color=view.color)
 
 
 def grown(kind: type[Any], task: Task, **more: Any) -> Any:
     return kind(**msgspec.structs.asdict(task), **more)
 
 
-def link(number: int, status: Status = Status.TODO) -> ops.TaskLink:
-    return ops.TaskLink(f"tsk_{number}", f"vc#{number}", f"Task {number}", status)
+def link(number: int, status: TaskStatus = TaskStatus.TODO) -> ops.TaskReference:
+    return ops.TaskReference(f"tsk_{number}", f"vc#{number}", f"Task {number}", status)
 
 
 def test_a_table_for_whatever_reads_it() -> None:
@@ -34,7 +34,7 @@ def test_a_table_for_whatever_reads_it() -> None:
         make_task(number=4, title="Parse"),
         make_task(number=12, title="Run", priority=Priority.CRITICAL, **RUNNING),
         make_task(number=13, title="Wait", **HELD_UP),
-        make_task(number=14, title="Gone", status=Status.FAILED, ready=False, reason="No format", archived=True),
+        make_task(number=14, title="Gone", status=TaskStatus.FAILED, ready=False, reason="No format", archived=True),
     ]
     assert out(ops.TaskList(tasks=found)) == (
         "vc#4   ready        normal    Parse\n"
@@ -48,7 +48,7 @@ def test_a_table_for_a_terminal_fits_and_has_a_heading() -> None:
     found = [make_task(number=4, title="A very long title " * 10, **RUNNING)]
     lines = out(ops.TaskList(tasks=found), View(tty=True, columns=80)).splitlines()
     assert lines[0].split() == ["REF", "STATUS", "PRIO", "TITLE"]
-    assert width(lines[1]) == 80 and lines[1].endswith("…  (held by ses_1)")
+    assert text_width(lines[1]) == 80 and lines[1].endswith("…  (held by ses_1)")
 
 
 def test_nothing_is_cut_for_whatever_reads_it() -> None:
@@ -63,11 +63,11 @@ def test_colours() -> None:
 
 def test_what_is_blocked_says_why() -> None:
     found = [
-        grown(ops.WaitingTask, make_task(number=5, **HELD_UP), blockers=[link(2), link(3, Status.FAILED)]),
+        grown(ops.WaitingTask, make_task(number=5, **HELD_UP), blockers=[link(2), link(3, TaskStatus.FAILED)]),
         grown(ops.WaitingTask, make_task(number=6, ready=False, stage="build"), blockers=[], waits_for_stage="plan"),
         grown(
             ops.WaitingTask,
-            make_task(number=7, status=Status.BLOCKED, ready=False, reason="Needs a key"),
+            make_task(number=7, status=TaskStatus.BLOCKED, ready=False, reason="Needs a key"),
             blockers=[],
         ),
     ]
@@ -89,9 +89,9 @@ def test_a_new_task_is_not_said_to_have_freed_itself() -> None:
 
 
 def test_a_report_says_what_became_of_the_task() -> None:
-    report = Report("rep_1", "tsk_1", ReportKind.PROGRESS, "Half", "ses_1", AT)
-    rendered = answers.render(grown(ops.ReportedTask, make_task(number=4, **RUNNING), report=report), View())
-    assert "vc#4 in_progress" in finish(str(rendered.out))
+    report = TaskReport("rep_1", "tsk_1", ReportKind.PROGRESS, "Half", "ses_1", AT)
+    rendered = answers.render_answer(grown(ops.ReportedTask, make_task(number=4, **RUNNING), report=report), View())
+    assert "vc#4 in_progress" in finish_text(str(rendered.out))
     assert rendered.notes == ["reported progress (rep_1)"]
 
 
@@ -102,7 +102,7 @@ def test_a_tree() -> None:
 
     nodes = [
         node(1, 0),
-        node(2, 1, status=Status.COMPLETED, ready=False),
+        node(2, 1, status=TaskStatus.COMPLETED, ready=False),
         node(3, 2, ["vc#2", "vc#9", "api#2"], **HELD_UP),
         node(4, 2),
         node(5, 1, ["vc#2"]),
@@ -118,7 +118,7 @@ def test_a_tree() -> None:
         "   └─ vc#6 ready  T6\n"
         "vc#7 ready  T7\n"
     )
-    assert answers.render(ops.TaskTree(tasks=nodes, truncated=True), View()).notes
+    assert answers.render_answer(ops.TaskTree(tasks=nodes, truncated=True), View()).notes
 
 
 def test_one_task_whole() -> None:
@@ -137,11 +137,11 @@ def test_one_task_whole() -> None:
         ops.TaskDetail,
         task,
         blockers=[link(2)],
-        dependencies=[link(2), link(3, Status.COMPLETED)],
+        dependencies=[link(2), link(3, TaskStatus.COMPLETED)],
         dependants=[link(8)],
         children=[link(9)],
         found=[link(10)],
-        reports=[Report("rep_1", "tsk_1", ReportKind.BLOCKED, "Needs\na key", "ses_1", AT)],
+        reports=[TaskReport("rep_1", "tsk_1", ReportKind.BLOCKED, "Needs\na key", "ses_1", AT)],
         documents=[Document("doc_1", "tsk_1", "Notes", "notes.md", 2048, "0" * 64, "ses_1", AT)],
     )
     text = out(detail, View(tty=True, columns=40))
@@ -155,5 +155,5 @@ def test_one_task_whole() -> None:
 
 
 def test_nothing_to_show() -> None:
-    assert answers.render(ops.WaitingTasks(tasks=[]), View()).notes == ["no task is blocked"]
-    assert answers.render(ops.TaskTree(tasks=[]), View()).notes == ["no tasks"]
+    assert answers.render_answer(ops.WaitingTasks(tasks=[]), View()).notes == ["no task is blocked"]
+    assert answers.render_answer(ops.TaskTree(tasks=[]), View()).notes == ["no tasks"]

@@ -1,0 +1,35 @@
+"""Repeat a waiting command when its server goes away: ask the next server, for the time that is left.
+
+`thin` loads this module when the connection ends while the server did nothing but wait.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from maestro.client import main
+
+_PAUSE_SECONDS = 0.1
+_PAUSE_SECONDS_MAX = 1.0
+
+
+def repeat_request(arguments: list[str], path: str, *, until: float) -> int:
+    """Repeat the request until a server answers or the time is over. `until` is wall time."""
+    ends = time.monotonic() + until - time.time()
+    os.environ.pop("MAESTRO_WAIT_UNTIL", None)
+    pause = _PAUSE_SECONDS
+    while (left := ends - time.monotonic()) > 0:
+        os.environ["MAESTRO_WAIT_LEFT"] = str(int(left * 1000))
+        try:
+            exchange = main.FrameExchange(main.connect_to_server(path))
+            # The command only waits, also before the new server says so.
+            exchange.waits_until = until
+            code = exchange.relay_answer(main.request_payload(arguments))
+        except (OSError, main.LostWhileWaiting):
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, _PAUSE_SECONDS_MAX)
+            continue
+        assert code is not None, "a command that waits does not run on the client's side"
+        return code
+    raise main.CommandEnded(main.NO_SERVER, "the server went away and did not come back in time")

@@ -1,0 +1,216 @@
+"""Hold a tool call until the person answers its ask. The agent's program waits for the hook's reply meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from maestro.core import limits
+from maestro.domain import asks as rules
+from maestro.domain.asks import Ask
+from maestro.domain.callers import Caller
+from maestro.domain.messages import MessageType, ReceiptStep, ReceivedMessage
+from maestro.events.hub import Hub
+from maestro.operations import asks as ops
+from maestro.services import asks
+from maestro.services.mail import receipts
+from maestro.services.sessions import relations
+from maestro.store.base import Store, Tx
+from maestro.store.repositories.deliveries import MessageFilter
+from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind
+
+_ALLOW, _DENY = "allow", "deny"
+_REPEAT_SECONDS = 2.0  # two hooks of the same call fire within this time
+_DENIED_BY_PERSON = "The person did not allow this."
+
+
+_Key = tuple[str, str, str]  # the session, the call's text, and the call's digest
+
+
+@dataclass
+class _Held:
+    """An ask, and the number of the program's hooks that wait for the answer."""
+
+    opening: asyncio.Future[Ask]
+    waiting: int = 0
+
+
+def _allow_all(tx: Tx, caller: Caller) -> None:
+    """Allow every ask."""
+
+
+class PermissionHolds:
+    """Holds tool calls until their asks are answered, each for a bounded time."""
+
+    def __init__(self, store: Store, hub: Hub, *, may_ask: Callable[[Tx, Caller], None] = _allow_all) -> None:
+        """`may_ask` refuses an ask that exceeds a quota."""
+        self._store = store
+        self._may_ask = may_ask
+        self._hub = hub
+        self._held: dict[_Key, _Held] = {}
+        self._recent_replies: dict[_Key, tuple[float, HookReply]] = {}  # kept for _REPEAT_SECONDS
+
+    async def hold_call(self, caller: Caller, event: HookEvent) -> HookReply:
+        """Return the person's answer as a reply.
+
+        When the hook goes away or waits too long, withdraw the ask and return no reply. The program then falls back
+        to its own behaviour, which never allows the call.
+        """
+        key = (caller.name, event.summary, event.call_digest)
+        if decided := self._recent_reply(key):
+            return decided
+        held = self._held.get(key) or self._open_ask(caller, event, key)
+        held.waiting += 1
+        ask = None
+        try:
+            async with asyncio.timeout(limits.hook_hold_seconds_max):
+                ask = await self._wait_for_answer(caller, await asyncio.shield(held.opening))
+        except TimeoutError:
+            pass
+        finally:
+            held.waiting -= 1
+            if not held.waiting:
+                self._held.pop(key, None)
+            if not held.waiting and ask is None:
+                await asyncio.shield(self._withdraw_ask(caller, held.opening))
+        if ask is None or ask.status is not rules.AskStatus.ANSWERED:
+            return EMPTY_REPLY
+        answered = ask
+        await self._store.write(lambda tx: _mark_answer_read(tx, caller, answered))
+        reply = _reply_for_answer(event, answered.answer or "")
+        self._recent_replies[key] = (time.monotonic() + _REPEAT_SECONDS, reply)
+        return reply
+
+    def _recent_reply(self, key: _Key) -> HookReply | None:
+        """Return the reply that the same call got a moment ago.
+
+        A program that the user connected as well has two hooks for the same call, and the second may come late.
+        """
+        now = time.monotonic()
+        for expired in [key for key, (until, _) in self._recent_replies.items() if until < now]:
+            del self._recent_replies[expired]
+        return self._recent_replies[key][1] if key in self._recent_replies else None
+
+    def _open_ask(self, caller: Caller, event: HookEvent, key: _Key) -> _Held:
+        work = self._store.write(lambda tx: self._find_or_create_ask(tx, caller, event))
+        self._held[key] = held = _Held(asyncio.ensure_future(work))
+        return held
+
+    def _find_or_create_ask(self, tx: Tx, caller: Caller, event: HookEvent) -> Ask:
+        digest = digest_of_call(event)
+        found = _ask_of_same_call(tx, caller, digest)
+        if found is not None:
+            return found
+        self._may_ask(tx, caller)
+        ask = asks.create_ask(tx, caller, ask_for_call(event))
+        tx.asks.set_call(ask.id, digest)
+        return ask
+
+    async def _withdraw_ask(self, caller: Caller, opening: asyncio.Future[Ask]) -> None:
+        """Withdraw an ask that no hook waits for, even if the write of the ask had not finished."""
+        ask = await opening
+        await self._store.write(lambda tx: withdraw_asks(tx, caller, [ask.id]))
+
+    def outlived_asks(self, caller: Caller, event: HookEvent) -> list[str]:
+        """Return the asks that the person answered in the program itself: the call was made, or the turn is over.
+
+        A program whose hooks use HTTP goes on without reporting the answer.
+        """
+        match event.moment:
+            case HookMoment.AFTER_TOOL:
+                call = (caller.name, event.summary)
+                self._recent_replies = {key: reply for key, reply in self._recent_replies.items() if key[:2] != call}
+                keys = [key for key in self._held if key[:2] == call]
+            case HookMoment.STOP | HookMoment.PROMPT:
+                keys = [key for key in self._held if key[0] == caller.name]
+            case _:
+                return []
+        openings = [self._held[key].opening for key in keys if key in self._held]
+        return [opening.result().id for opening in openings if opening.done() and not opening.exception()]
+
+    async def _wait_for_answer(self, caller: Caller, ask: Ask) -> Ask:
+        keys = [*relations.own_end_subjects(caller), ask.id]
+        with self._hub.subscribe(keys) as subscription:
+            while (ask := await self._read_ask(caller, ask)).status is rules.AskStatus.OPEN:
+                await subscription.wait_for_event()
+                subscription.take_events()
+        return ask
+
+    async def _read_ask(self, caller: Caller, ask: Ask) -> Ask:
+        def read_current(tx: Tx) -> Ask:
+            relations.require_live_caller(tx, caller)
+            return tx.asks.get(ask.id) or ask
+
+        return await self._store.read(read_current, quick=True)
+
+
+def _reply_for_answer(event: HookEvent, answer: str) -> HookReply:
+    if event.question is not None:
+        return HookReply(ReplyKind.ANSWER, answer, question=event.question)
+    return HookReply(ReplyKind.ALLOW) if answer == _ALLOW else HookReply(ReplyKind.DENY, _DENIED_BY_PERSON)
+
+
+def ask_for_call(event: HookEvent) -> ops.CreateAsk:
+    """Return the ask that shows a tool call or a question to the person."""
+    question, chars_max = event.question, limits.subject_chars_max
+    if question is not None:
+        choices = list(question.choices[: limits.choices_max])
+        kind = rules.AskKind.QUESTION
+        return ops.CreateAsk(title=question.title[:chars_max], message=question.text, kind=kind, choice=choices)
+    return ops.CreateAsk(
+        title=f"May it use {event.summary or 'a tool'}?"[:chars_max],
+        message=f"{event.tool} waits for permission.\n\n{event.details}".strip(),
+        kind=rules.AskKind.PERMISSION,
+        choice=[_ALLOW, _DENY],
+    )
+
+
+def withdraw_asks(tx: Tx, caller: Caller, ask_ids: list[str]) -> None:
+    """Withdraw the asks that are still open."""
+    for ask_id in ask_ids:
+        ask = tx.asks.get(ask_id)
+        if ask is not None and ask.status is rules.AskStatus.OPEN:
+            asks.withdraw_ask(tx, caller, ops.OneAsk(id=ask_id))
+
+
+def withdraw_permission_asks(tx: Tx, caller: Caller) -> None:
+    """Withdraw the open permission asks of a program that no longer waits for an answer.
+
+    The agent's own asks stay open: the agent may wait for their answers after its turn.
+    """
+    open_asks = tx.asks.open_asks_of_calls(caller.name, limit=limits.page_items_default)
+    withdraw_asks(tx, caller, [ask.id for ask in open_asks if ask.kind is rules.AskKind.PERMISSION])
+
+
+def digest_of_call(event: HookEvent) -> str:
+    """Return a digest that differs for any two tool calls, also for calls whose shortened texts are equal."""
+    parts = (event.tool, event.summary, event.call_digest or event.details)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _ask_of_same_call(tx: Tx, caller: Caller, digest: str) -> Ask | None:
+    """Return the ask that a killed server opened for the same call, if the ask is open or the answer unread."""
+    for ask in tx.asks.asks_of_call(caller.name, digest, limit=limits.page_items_default):
+        if ask.status is rules.AskStatus.OPEN or _unread_answer(tx, caller, ask) is not None:
+            return ask
+    return None
+
+
+def _mark_answer_read(tx: Tx, caller: Caller, ask: Ask) -> None:
+    """Mark the answer in the agent's mailbox as read: the program has it from the hook."""
+    message = _unread_answer(tx, caller, ask)
+    if message is not None:
+        receipts.record_step(tx, caller, ReceiptStep.READ, message.box, message.seq, via="hook")
+
+
+def _unread_answer(tx: Tx, caller: Caller, ask: Ask) -> ReceivedMessage | None:
+    """Return the message with an ask's answer, if it lies unread in the agent's mailbox."""
+    message_id = tx.asks.answer_message(ask.id)
+    if message_id is None:
+        return None
+    wanted, box = MessageFilter(type=MessageType.RESPONSE), caller.session_id or ""
+    found = tx.deliveries.list_offered(box, reader=caller.name, wanted=wanted, limit=limits.page_items_max)
+    return next((message for message in found if message.id == message_id), None)

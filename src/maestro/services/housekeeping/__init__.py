@@ -1,0 +1,1 @@
+"""Background jobs that only clean up: retention, space, logs, checks of the stored data."""

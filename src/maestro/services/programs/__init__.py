@@ -1,1 +1,0 @@
-"""Choose, start, prompt, stop and resume the programs of sessions."""

@@ -1,0 +1,34 @@
+"""Store the signs of life that presence has collected: coarse times, many sessions in one write."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from maestro.core import limits
+from maestro.core.clock import Clock
+from maestro.services.sessions.presence import PresenceTracker
+from maestro.store.base import Store, Tx
+
+
+class PresenceJob:
+    """A job that renews the leases of sessions with signs of life, and the claims that these sessions hold."""
+
+    name = "signs-of-life"
+
+    def __init__(self, store: Store, presence: PresenceTracker, *, clock: Clock) -> None:
+        self._store = store
+        self._presence = presence
+        self._clock = clock
+
+    async def run_once(self) -> datetime | None:
+        for session_id in self._presence.connected_sessions():
+            self._presence.record_sign(session_id)
+        heard = self._presence.take_unstored(limits.sessions_in_tree_max)
+        if heard:
+            await self._store.write(lambda tx: _renew_leases(tx, heard))
+        return self._clock.now() + timedelta(seconds=limits.presence_store_seconds)
+
+
+def _renew_leases(tx: Tx, session_ids: list[str]) -> None:
+    tx.sessions.renew_leases(*session_ids, at=tx.at)
+    tx.tasks.renew_claims_of_many(session_ids, at=tx.at)

@@ -1,0 +1,1 @@
+"""Start, control and end the programs of sessions, through their runners."""

@@ -1,0 +1,85 @@
+"""Register an agent that a person started by hand as a session, when its first MCP server or hook calls.
+
+The MCP servers and hooks are processes below the agent, so all of them belong to the same session from then on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from maestro.core import errors
+from maestro.domain.callers import Caller
+from maestro.domain.sessions import SessionMode
+from maestro.operations import projects, sessions
+from maestro.operations.app import App, SocketPeer
+from maestro.system import processes
+
+_NAME_ATTEMPTS = 5
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "ksh"})
+
+
+@dataclass(frozen=True)
+class UnregisteredAgent:
+    """An unregistered agent: its process, its directory and its tool."""
+
+    peer: SocketPeer | None  # the MCP server or hook that the agent started
+    directory: str
+    name: str
+    tool: str | None
+    mode: SessionMode = SessionMode.EXECUTE
+    through_shell: bool = False  # programs start their hooks through a shell that leads its own process session
+
+
+async def register_agent(app: App, person: Caller, agent: UnregisteredAgent) -> Caller:
+    """Register the agent as a session and return its caller."""
+    agent_pid = _find_agent_process(
+        agent.peer.pid if agent.peer is not None else 0, through_shell=agent.through_shell
+    )
+    locate_request = projects.LocateProject(path=agent.directory or "/")
+    location: projects.ProjectLocation = await app.call(projects.LOCATE, locate_request, caller=person)
+    registration = sessions.RegisterSession(
+        project=location.project.id,
+        pid=agent_pid,
+        tool=agent.tool,
+        mode=agent.mode,
+        path=agent.directory,
+    )
+    await _register_session(app, registration, person, agent.name)
+    return await app.identify(token="", peer=agent.peer)
+
+
+async def _register_session(app: App, registration: sessions.RegisterSession, person: Caller, name: str) -> None:
+    """Register a session under the first free name. Return also if the agent's process is a session already."""
+    for number in range(1, _NAME_ATTEMPTS + 1):
+        numbered_name = name if number == 1 else f"{name}-{number}"
+        is_last = number == _NAME_ATTEMPTS
+        request = msgspec.structs.replace(registration, name=None if is_last else numbered_name)
+        try:
+            await app.call(sessions.REGISTER, request, caller=person)
+        except errors.NameTaken:
+            continue
+        except errors.Conflict:
+            pass  # another MCP server or hook of the same agent has registered it
+        return
+
+
+def _find_agent_process(pid: int, *, through_shell: bool) -> int:
+    """Return the process that started `pid`, above wrapper shells; refuse the person's own shell.
+
+    If the person's shell became an agent, the person would be a session from then on.
+    """
+    process = processes.find_process(pid)
+    agent = process.parent_pid if process is not None else 0
+    while agent > 1 and processes.program_name(agent) in _SHELLS:
+        if processes.is_session_leader(agent) and (processes.has_terminal(agent) or not through_shell):
+            raise errors.NotPermitted(
+                "A shell, not an agent, has started this program.",
+                hint="Add `maestro mcp` to an agent's MCP servers, or set MAESTRO_TOKEN.",
+            )
+        process = processes.find_process(agent)
+        agent = process.parent_pid if process is not None else 0
+    if agent <= 1:
+        raise errors.NotAuthenticated("The agent that started this program has ended.")
+    return agent

@@ -1,0 +1,100 @@
+"""The hook dialect of Gemini CLI, tested with 0.61.0.
+
+Gemini has no hook for permissions: if it runs without dialogs, the hook before each tool call decides. Gemini ignores
+Claude's format of a refusal (the tool would run), takes an empty answer for consent, and fires PreCompress before
+every call of its model, even if it does not compress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from maestro.tools.gemini import records
+from maestro.tools.gemini.actions import tool_action, tool_scope
+from maestro.tools.hook_dialect import (
+    HookEvent,
+    HookMoment,
+    HookPayload,
+    HookReply,
+    RecordContent,
+    ReplyKind,
+    StartReason,
+    context_answer,
+    describe_details,
+    describe_tool_call,
+    tool_call_digest,
+    tool_input,
+    tool_input_text,
+)
+
+_BEGINNINGS = {"resume": StartReason.RESUMED, "clear": StartReason.CLEARED, "compress": StartReason.COMPACTED}
+_MOMENTS = {
+    "SessionStart": HookMoment.STARTS,
+    "BeforeAgent": HookMoment.PROMPT,
+    "BeforeTool": HookMoment.BEFORE_TOOL,
+    "AfterTool": HookMoment.AFTER_TOOL,
+    "PreCompress": HookMoment.MODEL,
+    "AfterAgent": HookMoment.STOP,
+    "Notification": HookMoment.WAITS,
+    "SessionEnd": HookMoment.ENDS,
+}
+_NOT_FINAL = frozenset({"clear"})
+_EMPTY_ANSWERS = ("", "[no response text]")  # the model could not be called, or its answer was cut
+_UNANSWERED = "The model gave no answer."
+
+
+class GeminiHooks:
+    tool = "gemini"
+    events: Mapping[str, int] = dict.fromkeys(_MOMENTS, 10)
+    permission_event = "BeforeTool"
+
+    def own_folder(self, environment: Mapping[str, str]) -> str:
+        home = environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~"
+        return str(Path(home).expanduser() / ".gemini")
+
+    def read_event(self, event: str, payload: HookPayload) -> HookEvent | None:
+        moment = _MOMENTS.get(event)
+        if moment is None:
+            return None
+        if moment is HookMoment.MODEL and payload.trigger == "manual":
+            moment = HookMoment.COMPACTS
+        if moment is HookMoment.STOP and payload.prompt_response in _EMPTY_ANSWERS:
+            moment = HookMoment.FAILS
+        is_gate = moment is HookMoment.BEFORE_TOOL
+        return HookEvent(
+            tool=self.tool,
+            event=event,
+            moment=moment,
+            directory=payload.cwd,
+            is_from_subagent=bool(payload.agent_id),
+            start_reason=_BEGINNINGS.get(payload.source, StartReason.NEW),
+            summary=describe_details(payload.message, bytes(payload.details))
+            if moment is HookMoment.WAITS
+            else describe_tool_call(payload),
+            details=tool_input_text(payload) if is_gate else "",
+            call_digest=tool_call_digest(payload) if is_gate else "",
+            is_gate=is_gate,
+            action=tool_action(payload.tool_name, tool_input(payload)) if is_gate else "",
+            scope=tool_scope(payload.tool_name, str((payload.mcp_context or {}).get("server_name", ""))),
+            conversation=payload.session_id or "",
+            prompt=str(payload.prompt or ""),
+            transcript=payload.transcript_path or "",
+            problem=_UNANSWERED if moment is HookMoment.FAILS else "",
+            is_final=payload.reason not in _NOT_FINAL,
+            reports_model_calls=True,
+        )
+
+    def read_record(self, piece: bytes) -> RecordContent:
+        return RecordContent(records.read_usage(piece))
+
+    def encode_reply(self, event: str, reply: HookReply) -> dict[str, Any] | None:
+        match reply.kind:
+            case ReplyKind.CONTEXT:
+                return context_answer(event, reply.text)
+            case ReplyKind.REFUSE | ReplyKind.DENY:
+                return {"decision": "deny", "reason": reply.text}
+            case ReplyKind.GO_ON:
+                return {"decision": "block", "reason": reply.text}
+        return None

@@ -1,0 +1,70 @@
+"""The Python client's own decisions, without a server."""
+
+import sys
+
+import pytest
+
+from maestro.client import main
+
+
+@pytest.fixture(autouse=True)
+def variables(monkeypatch):
+    for name in ("MAESTRO_HOME", "MAESTRO_SOCKET", "XDG_DATA_HOME", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/me")
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("platform", "settings", "place"),
+    [
+        ("linux", {}, "/home/me/.local/share/maestro"),
+        ("linux", {"XDG_DATA_HOME": "/data"}, "/data/maestro"),
+        ("linux", {"XDG_DATA_HOME": "data"}, "/home/me/.local/share/maestro"),
+        ("linux", {"XDG_DATA_HOME": ""}, "/home/me/.local/share/maestro"),
+        ("darwin", {}, "/home/me/Library/Application Support/maestro"),
+        ("darwin", {"XDG_DATA_HOME": "/data"}, "/home/me/Library/Application Support/maestro"),
+        ("darwin", {"MAESTRO_HOME": "/mine"}, "/mine"),
+        ("linux", {"MAESTRO_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
+        ("linux", {"MAESTRO_HOME": ""}, "/home/me/.local/share/maestro"),
+    ],
+)
+def test_home(variables, platform, settings, place):
+    variables.setattr(sys, "platform", platform)
+    for name, value in settings.items():
+        variables.setenv(name, value)
+    assert main.data_directory() == place
+    assert main.socket_path() == place + "/maestro.sock"
+
+
+def test_a_named_socket(variables):
+    variables.setenv("MAESTRO_SOCKET", "/run/it")
+    assert main.socket_path() == "/run/it"
+
+
+def test_no_field_before_the_arguments_is_empty(variables):
+    variables.setenv("MAESTRO_EMPTY", "")
+    head, _, rest = main.request_payload(["", "x", ""]).partition(b"\0\0")
+    assert all(head.split(b"\0"))
+    assert rest.split(b"\0")[:-1] == [b"", b"x", b""]
+
+
+@pytest.mark.parametrize(("arguments", "rest"), [([], b""), ([""], b"\0"), (["x"], b"x\0")])
+def test_no_argument_and_an_empty_one_differ(arguments, rest):
+    assert main.request_payload(arguments).partition(b"\0\0")[2] == rest
+
+
+def test_a_request_that_is_too_long():
+    with pytest.raises(main.CommandEnded) as ended:
+        main.request_payload(["x" * main.PAYLOAD_BYTES_MAX])
+    assert ended.value.code == main.USAGE
+
+
+@pytest.mark.parametrize(("asked", "width"), [("120", b"120"), ("-1", b"0"), ("wide", b"0"), ("", b"0")])
+def test_columns(variables, asked, width):
+    def no_terminal(fd):
+        raise OSError
+
+    variables.setattr("os.get_terminal_size", no_terminal)
+    variables.setenv("COLUMNS", asked)
+    assert main.terminal_columns() == width

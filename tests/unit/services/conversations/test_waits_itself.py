@@ -1,0 +1,173 @@
+"""Agents in a terminal whose model has to wait for mail with a command of its own, and whose program asks nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from maestro.core import errors, limits
+from maestro.domain.conversations import TurnState
+from maestro.domain.documents import ReportKind
+from maestro.domain.tasks import Priority
+from maestro.operations import asks as ask_ops
+from maestro.operations import sessions as session_ops
+from maestro.services import asks
+from maestro.services.sessions import report
+from maestro.services.supervision.control import ProgramControl
+from maestro.tools.hook_dialect import EMPTY_REPLY, HookMoment, ReplyKind, ToolScope
+
+Talking = Any
+Terminal = Any
+
+
+@pytest.fixture
+def in_terminal(waits_itself: Talking) -> Talking:
+    return waits_itself
+
+
+async def test_it_is_told_that_there_is_mail_and_its_hooks_show_it(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    sent = await terminal.world.send(None, "w", message="Look\nhere.")
+    (pushed,) = await terminal.wake()
+    assert "Look" not in pushed["text"] and "\n" not in pushed["text"]
+    told = await terminal.fire(HookMoment.PROMPT, prompt=f"<user_input>{pushed['text']}</user_input>")
+    assert told.kind is ReplyKind.CONTEXT and "Look\nhere." in told.text
+    await terminal.fire(HookMoment.STOP)
+    assert await terminal.state(sent) == "read"
+    terminal.world.clock.advance(limits.push_confirm_seconds + 1)
+    assert len(await terminal.wake()) == 1
+
+
+async def test_a_knock_that_comes_in_the_middle_of_a_turn_loses_nothing(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    sent = await terminal.world.send(None, "w", message="Look here.")
+    await terminal.wake()
+    told = await terminal.fire(HookMoment.PROMPT, prompt="The person typed this.")
+    assert "Look here." in told.text
+    await terminal.fire(HookMoment.STOP)
+    assert await terminal.state(sent) == "read"
+
+
+async def test_one_that_stops_without_waiting_is_told_once(terminal: Terminal) -> None:
+    terminal.talking.runner.listens = False
+    await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
+    told = await terminal.fire(HookMoment.STOP)
+    assert told.kind is ReplyKind.GO_ON and f"cat /home/dana/runs/{terminal.caller.name}/in" in told.text
+    assert await terminal.turn() is TurnState.WORKING
+    await terminal.fire(HookMoment.PROMPT, prompt=told.text)  # so its program goes on
+    assert await terminal.fire(HookMoment.STOP) is EMPTY_REPLY, "it is let go"
+    assert await terminal.turn() is TurnState.IDLE
+    await terminal.fire(HookMoment.PROMPT, prompt="Something else.")
+    assert (await terminal.fire(HookMoment.STOP)).kind is ReplyKind.GO_ON
+    terminal.talking.runner.listens = True
+    await terminal.fire(HookMoment.PROMPT, prompt=told.text)
+    assert await terminal.fire(HookMoment.STOP) is EMPTY_REPLY
+
+
+async def test_two_hooks_of_one_stop_show_mail_once(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
+    await terminal.world.send(None, "w", message="Look here.")
+    ask = terminal.talking.runner.send_request
+
+    async def takes_time(*words: Any, **request: Any) -> Any:
+        await asyncio.sleep(0.01)
+        return await ask(*words, **request)
+
+    monkeypatch.setattr(terminal.talking.runner, "send_request", takes_time)
+    told = await asyncio.gather(*(terminal.fire(HookMoment.STOP) for _ in range(2)))
+    assert sum("Look here." in reply.text for reply in told) == 1
+
+
+async def test_mail_comes_before_that_it_must_wait(terminal: Terminal) -> None:
+    terminal.talking.runner.listens = False
+    await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
+    await terminal.world.send(None, "w", message="Look here.")
+    told = await terminal.fire(HookMoment.STOP)
+    assert "Look here." in told.text and "is_background" not in told.text
+    await terminal.fire(HookMoment.PROMPT, prompt=told.text)
+    assert "is_background" in (await terminal.fire(HookMoment.STOP)).text
+
+
+async def test_who_prompts_one_that_does_not_wait_is_told_and_then_the_coordinator(terminal: Terminal) -> None:
+    await terminal.at_rest()
+    terminal.talking.runner.state = "closed"
+    for _ in range(2):
+        with pytest.raises(errors.NotConfirmed, match="it waits"):
+            await terminal.prompt("Are you there?")
+    for tries in range(1, limits.push_attempts_max + 1):
+        assert len(await terminal.wake()) == tries
+        terminal.world.clock.advance(limits.push_confirm_seconds + 1)
+    await terminal.wake()
+    boss = await terminal.world.caller((await terminal.world.session(terminal.caller)).parent_id)
+    assert "w does not wake up" in await terminal.world.subjects(boss)
+    told = await terminal.fire(HookMoment.PROMPT, prompt="The person typed this.")
+    assert told.text.count(">Are you there?<") == 2, "it is not lost"
+
+
+async def test_what_its_level_leaves_free_is_not_asked_for(terminal: Terminal) -> None:
+    await terminal.fire(HookMoment.PROMPT)
+    assert await terminal.call("tool:read_file", ToolScope.NOTHING) is EMPTY_REPLY
+    assert await terminal.call("edit:a.py", ToolScope.A_FILE) is EMPTY_REPLY
+    assert await terminal.call("shell:maestro whoami") is EMPTY_REPLY
+    assert await terminal.call(f"shell:cat /home/dana/runs/{terminal.caller.name}/in") is EMPTY_REPLY
+    assert (await terminal.call("shell:make test")).kind is ReplyKind.ALLOW, "its run's policy allows it"
+
+
+@pytest.mark.parametrize(("answer", "expected"), [("allow", ReplyKind.ALLOW), ("deny", ReplyKind.DENY)])
+async def test_all_else_waits_for_the_person(terminal: Terminal, answer: str, expected: ReplyKind) -> None:
+    await terminal.fire(HookMoment.PROMPT)
+    calling = asyncio.create_task(terminal.call("shell:rm -r x"))
+    ask = await terminal.asked()
+    assert await terminal.turn() is TurnState.ASKING
+    await terminal.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer=answer))
+    assert (await calling).kind is expected
+    assert await terminal.turn() is TurnState.WORKING
+
+
+async def test_what_is_put_aside_is_refused(terminal: Terminal) -> None:
+    await terminal.fire(HookMoment.PROMPT)
+    calling = asyncio.create_task(terminal.call("shell:rm -r x"))
+    ask = await terminal.asked()
+    await terminal.world.do(asks.withdraw_ask, ask_ops.OneAsk(id=ask.id))
+    assert (await calling).kind is ReplyKind.DENY, "its program takes silence for consent"
+
+
+async def test_an_interrupt_takes_back_what_was_asked(terminal: Terminal) -> None:
+    await terminal.fire(HookMoment.PROMPT)
+    calling = asyncio.create_task(terminal.call("shell:rm -r x"))
+    await terminal.asked()
+    through = ProgramControl(
+        terminal.world.store, terminal.world.hub, terminal.talking.runner, None, None, None, push_mail=None
+    )  # type: ignore[arg-type]
+    await through.interrupt_session(terminal.world.dana, session_ops.OneSession(id=terminal.caller.name))
+    assert (await calling).kind is ReplyKind.DENY
+    assert await terminal.turn() is TurnState.IDLE
+
+
+async def test_one_that_is_done_need_not_wait(terminal: Terminal) -> None:
+    terminal.talking.runner.listens = False
+    await terminal.fire(HookMoment.PROMPT, prompt="Begin.")
+    done = session_ops.ReportSession(kind=ReportKind.COMPLETE, text="Done.")
+    await terminal.world.do(report.report_work, done, by=terminal.caller)
+    assert await terminal.fire(HookMoment.STOP) is EMPTY_REPLY
+
+
+async def test_critical_mail_refuses_a_call_before_anyone_is_asked(terminal: Terminal) -> None:
+    await terminal.fire(HookMoment.PROMPT)
+    await terminal.world.send(None, "w", message="Stop.", priority=Priority.CRITICAL)
+    refused = await terminal.call("shell:rm -r x")
+    assert refused.kind is ReplyKind.REFUSE and "Stop." in refused.text
+
+
+async def test_what_it_shows_is_read_once_the_model_calls_the_next_tool(terminal: Terminal) -> None:
+    await terminal.fire(HookMoment.PROMPT)
+    sent = await terminal.world.send(None, "w", message="Look here.")
+    await terminal.fire(HookMoment.AFTER_TOOL)
+    await terminal.fire(HookMoment.MODEL)
+    calling = asyncio.create_task(terminal.call("shell:rm -r x"))
+    ask = await terminal.asked()
+    assert await terminal.state(sent) == "read", "also while that call is held"
+    await terminal.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer="deny"))
+    await calling

@@ -1,0 +1,323 @@
+"""What follows from a moment in an agent's life, whatever its program calls it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro.core import errors, limits
+from maestro.domain.asks import AskStatus
+from maestro.domain.sessions import SessionStatus, StatusSource
+from maestro.domain.tasks import Priority
+from maestro.operations import asks as ask_ops
+from maestro.services import asks
+from maestro.services.hooks.handler import HookHandler
+from maestro.services.hooks.permission_hold import PermissionHolds
+from maestro.services.hooks.self_wait import SelfWaits
+from maestro.services.supervision.runners import Runners
+from maestro.tools.hook_dialect import EMPTY_REPLY, HookEvent, HookMoment, HookReply, ReplyKind, StartReason
+
+World = Any
+
+
+class Agent:
+    """An agent whose hooks fire; what it is told comes out unless a test says otherwise."""
+
+    def __init__(self, world: World, caller: Any, *, holds: bool = False) -> None:
+        self.world = world
+        self.caller = caller
+        self.holding = PermissionHolds(world.store, world.hub)
+        self.holds = holds
+        self.restart()
+
+    def restart(self) -> None:
+        """The server starts anew: whatever it only remembered is gone."""
+        self.desk = HookHandler(
+            self.world.store, self.holding, SelfWaits(Runners(Path())), may_hold=lambda session, spawn: self.holds
+        )
+
+    async def fires(self, moment: HookMoment, *, is_out: bool = True, **fields: Any) -> HookReply:
+        happening = HookEvent(tool="claude", event="x", moment=moment, **fields)
+        reply = await self.desk.answer_hook(self.caller, happening)
+        await self.desk.settle_reply(self.caller, reply, is_delivered=is_out)
+        return reply
+
+    async def receipt(self, message: Any) -> tuple[str, str | None]:
+        found = await self.world.store.read(lambda tx: tx.mail.get(message.id))
+        (delivery,) = await self.world.store.read(lambda tx: tx.deliveries.of_message(found.seq))
+        return delivery.status.value, delivery.via
+
+    async def status(self) -> tuple[SessionStatus, StatusSource]:
+        session = await self.world.session(self.caller)
+        return session.status, session.status_source
+
+
+@pytest.fixture
+async def agent(world: World) -> Agent:
+    return Agent(world, await world.join("claude"))
+
+
+async def test_a_hook_with_nothing_to_say_writes_nothing(agent: Agent) -> None:
+    await agent.fires(HookMoment.PROMPT)
+    before = await agent.world.log()
+    for moment in (HookMoment.BEFORE_TOOL, HookMoment.AFTER_TOOL, HookMoment.MODEL, HookMoment.PROMPT):
+        assert await agent.fires(moment) is EMPTY_REPLY
+    assert await agent.world.log() == before
+
+
+async def test_who_is_no_session_has_no_hooks(agent: Agent) -> None:
+    with pytest.raises(errors.NotPermitted):
+        await agent.desk.answer_hook(agent.world.dana, HookEvent(tool="claude", event="x", moment=HookMoment.STOP))
+
+
+async def test_the_status_follows_the_hooks(agent: Agent) -> None:
+    for moment, expected in (
+        (HookMoment.STARTS, SessionStatus.IDLE),
+        (HookMoment.PROMPT, SessionStatus.WORKING),
+        (HookMoment.ASKS, SessionStatus.NEEDS_INPUT),
+        (HookMoment.AFTER_TOOL, SessionStatus.WORKING),
+        (HookMoment.WAITS, SessionStatus.NEEDS_INPUT),
+        (HookMoment.BEFORE_TOOL, SessionStatus.WORKING),
+        (HookMoment.STOP, SessionStatus.IDLE),
+    ):
+        await agent.fires(moment, summary="Bash: touch a1")
+        assert await agent.status() == (expected, StatusSource.HOOK)
+    await agent.fires(HookMoment.WAITS, needs_person=False)
+    assert await agent.status() == (SessionStatus.IDLE, StatusSource.HOOK)
+
+
+async def test_what_is_asked_for_is_told(agent: Agent) -> None:
+    await agent.fires(HookMoment.ASKS, summary="Bash: touch a1")
+    signals = await agent.world.store.read(lambda tx: tx.sessions.signals_of(agent.caller.name))
+    assert ("Bash: touch a1", None) in [(signal.detail, signal.until) for signal in signals]
+
+
+async def test_that_it_works_is_stored_anew_before_the_word_is_old(agent: Agent) -> None:
+    await agent.fires(HookMoment.PROMPT)
+    first = await agent.world.session(agent.caller)
+    agent.world.clock.advance(limits.hook_status_seconds - 1)
+    await agent.fires(HookMoment.AFTER_TOOL)
+    assert (await agent.world.session(agent.caller)).status_until == first.status_until
+    agent.world.clock.advance(2)
+    await agent.fires(HookMoment.AFTER_TOOL)
+    assert (await agent.world.session(agent.caller)).status_until > first.status_until
+
+
+async def test_mail_comes_after_a_tool_once_and_is_read_when_the_model_was_asked(agent: Agent) -> None:
+    sent = await agent.world.send(None, "claude", subject="News", message="Look here.")
+    told = await agent.fires(HookMoment.AFTER_TOOL)
+    assert told.kind is ReplyKind.CONTEXT and "Look here." in told.text
+    assert await agent.receipt(sent) == ("delivered", "hook")
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "it is shown once"
+    assert await agent.fires(HookMoment.BEFORE_TOOL, reports_model_calls=True) is EMPTY_REPLY
+    assert await agent.receipt(sent) == ("delivered", "hook"), "of two calls of one turn the second proves nothing"
+    await agent.fires(HookMoment.MODEL)
+    await agent.fires(HookMoment.BEFORE_TOOL, reports_model_calls=True)
+    assert await agent.receipt(sent) == ("read", "hook")
+
+
+@pytest.mark.parametrize("moment", [HookMoment.STOP, HookMoment.PROMPT])
+async def test_a_stop_or_the_next_prompt_confirms(agent: Agent, moment: HookMoment) -> None:
+    sent = await agent.world.send(None, "claude")
+    await agent.fires(HookMoment.AFTER_TOOL)
+    assert await agent.fires(moment) is EMPTY_REPLY
+    assert await agent.receipt(sent) == ("read", "hook")
+
+
+async def test_where_the_program_does_not_tell_of_its_model_it_is_assumed(agent: Agent) -> None:
+    sent = await agent.world.send(None, "claude")
+    await agent.fires(HookMoment.AFTER_TOOL)
+    await agent.fires(HookMoment.BEFORE_TOOL, reports_model_calls=False)
+    assert await agent.receipt(sent) == ("read", "assumed")
+
+
+async def test_an_answer_that_did_not_come_out_is_given_again(agent: Agent) -> None:
+    sent = await agent.world.send(None, "claude")
+    await agent.fires(HookMoment.AFTER_TOOL, is_out=False)
+    assert await agent.receipt(sent) == ("sent", None)
+    assert (await agent.fires(HookMoment.AFTER_TOOL)).kind is ReplyKind.CONTEXT
+
+
+async def test_an_answer_that_was_cut_off_while_it_was_written_down_is_given_again(agent: Agent) -> None:
+    read = await agent.world.send(None, "claude")
+    await agent.fires(HookMoment.AFTER_TOOL)
+    await agent.world.send(None, "claude", message="Look here.")
+    prompt = HookEvent(tool="claude", event="x", moment=HookMoment.PROMPT)
+    cut_off = asyncio.create_task(agent.desk.answer_hook(agent.caller, prompt))
+    await asyncio.sleep(0)  # its status is being written
+    assert cut_off.cancel()
+    await asyncio.gather(cut_off, return_exceptions=True)
+    assert cut_off.cancelled()
+    assert "Look here." in (await agent.fires(HookMoment.PROMPT)).text
+    assert await agent.receipt(read) == ("read", "hook")
+
+
+async def test_mail_of_which_nobody_has_looked_up_what_was_shown_is_shown_once(agent: Agent) -> None:
+    await agent.world.send(None, "claude")
+    after = HookEvent(tool="claude", event="x", moment=HookMoment.AFTER_TOOL)
+    told = await agent.desk.answer_hook(agent.caller, after)
+    agent.desk.handle_turn_end(agent.caller.name)
+    handing = asyncio.create_task(agent.desk.settle_reply(agent.caller, told, is_delivered=True))
+    await asyncio.sleep(0)  # that it is out is being written
+    assert await agent.desk.answer_hook(agent.caller, after) is EMPTY_REPLY
+    await handing
+    assert await agent.desk.answer_hook(agent.caller, after) is EMPTY_REPLY
+
+
+async def test_two_hooks_at_once_show_mail_once(agent: Agent) -> None:
+    await agent.world.send(None, "claude")
+    happening = HookEvent(tool="claude", event="x", moment=HookMoment.AFTER_TOOL)
+    replies = await asyncio.gather(*(agent.desk.answer_hook(agent.caller, happening) for _ in range(3)))
+    assert sorted(reply.kind.value for reply in replies) == ["context", "nothing", "nothing"]
+
+
+async def test_another_server_goes_on_where_the_last_one_was(agent: Agent) -> None:
+    sent = await agent.world.send(None, "claude")
+    await agent.fires(HookMoment.AFTER_TOOL)
+    agent.restart()
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "nothing twice"
+    await agent.fires(HookMoment.STOP)
+    assert await agent.receipt(sent) == ("read", "hook"), "nothing lost"
+
+
+@pytest.mark.parametrize("beginning", StartReason)
+async def test_what_a_lost_context_held_is_shown_again(agent: Agent, beginning: StartReason) -> None:
+    await agent.world.send(None, "claude", message="Look here.")
+    await agent.fires(HookMoment.AFTER_TOOL)
+    await agent.fires(HookMoment.STARTS, start_reason=beginning)
+    assert "Look here." in (await agent.fires(HookMoment.AFTER_TOOL)).text
+
+
+async def test_long_mail_is_begun_and_not_shown_twice(agent: Agent) -> None:
+    sent = await agent.world.send(None, "claude", message="x" * 15_000)
+    told = await agent.fires(HookMoment.AFTER_TOOL)
+    assert "(shortened;" in told.text and len(told.text) < 9_000
+    await agent.fires(HookMoment.STOP)
+    assert await agent.receipt(sent) == ("delivered", "hook"), "its whole body did not come out"
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY
+    assert await agent.fires(HookMoment.STOP) is EMPTY_REPLY
+
+
+async def test_critical_mail_refuses_the_next_tool_once(agent: Agent) -> None:
+    await agent.world.send(None, "claude", subject="later")
+    assert await agent.fires(HookMoment.BEFORE_TOOL) is EMPTY_REPLY, "other mail waits until the tool is done"
+    await agent.world.send(None, "claude", message="Stop it.", priority=Priority.CRITICAL)
+    refused = await agent.fires(HookMoment.BEFORE_TOOL)
+    assert refused.kind is ReplyKind.REFUSE and "Stop it." in refused.text and "later" not in refused.text
+    assert await agent.fires(HookMoment.BEFORE_TOOL) is EMPTY_REPLY
+
+
+async def test_an_agents_helper_is_sent_back_and_told_nothing_else(agent: Agent) -> None:
+    sent = await agent.world.send(None, "claude", message="Stop it.", priority=Priority.CRITICAL)
+    for _ in range(2):
+        refused = await agent.fires(HookMoment.BEFORE_TOOL, is_from_subagent=True)
+        assert refused.kind is ReplyKind.REFUSE and "Stop it." not in refused.text
+    for moment in (HookMoment.AFTER_TOOL, HookMoment.STOP, HookMoment.STARTS, HookMoment.PROMPT, HookMoment.ENDS):
+        assert await agent.fires(moment, is_from_subagent=True) is EMPTY_REPLY
+    assert await agent.receipt(sent) == ("sent", None)
+    assert (await agent.fires(HookMoment.BEFORE_TOOL)).kind is ReplyKind.REFUSE
+
+
+async def test_unread_mail_keeps_an_agent_from_stopping(agent: Agent) -> None:
+    sent = await agent.world.send(None, "claude", message="One more thing.")
+    told = await agent.fires(HookMoment.STOP)
+    assert told.kind is ReplyKind.GO_ON and "One more thing." in told.text
+    assert await agent.status() == (SessionStatus.WORKING, StatusSource.HOOK)
+    assert await agent.fires(HookMoment.STOP) is EMPTY_REPLY
+    assert await agent.receipt(sent) == ("read", "hook")
+
+
+async def test_an_agent_that_cannot_stop_is_let_go_in_the_end(agent: Agent) -> None:
+    replies = []
+    for _ in range(limits.hook_stops_in_a_row_max + 2):
+        await agent.world.send(None, "claude")
+        replies.append((await agent.fires(HookMoment.STOP)).kind)
+    assert replies == [ReplyKind.GO_ON] * limits.hook_stops_in_a_row_max + [ReplyKind.NOTHING] * 2
+    assert (await agent.fires(HookMoment.PROMPT)).kind is ReplyKind.CONTEXT, "nothing is lost by it"
+    await agent.world.send(None, "claude")
+    assert (await agent.fires(HookMoment.STOP)).kind is ReplyKind.GO_ON
+
+
+async def test_the_primer_comes_at_the_start_and_after_compaction(agent: Agent) -> None:
+    started = await agent.fires(HookMoment.STARTS)
+    assert started.kind is ReplyKind.CONTEXT and "You are claude" in started.text
+    assert await agent.fires(HookMoment.PROMPT) is EMPTY_REPLY
+    assert await agent.fires(HookMoment.COMPACTS) is EMPTY_REPLY
+    await agent.world.send(None, "claude", message="Look here.")
+    told = await agent.fires(HookMoment.AFTER_TOOL)
+    assert "You are claude" in told.text and "Look here." in told.text
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY
+    assert "You are claude" in (await agent.fires(HookMoment.STARTS, start_reason=StartReason.COMPACTED)).text
+
+
+async def test_an_agent_that_was_started_by_hand_ends_with_its_program(agent: Agent) -> None:
+    await agent.fires(HookMoment.ENDS, is_final=False)
+    assert (await agent.world.session(agent.caller)).ended_at is None
+    await agent.fires(HookMoment.ENDS)
+    assert (await agent.world.session(agent.caller)).status is SessionStatus.STOPPED
+    with pytest.raises(errors.NotAuthenticated):
+        await agent.fires(HookMoment.PROMPT)
+
+
+async def held(agent: Agent) -> tuple[asyncio.Task[HookReply], Any]:
+    """A request that waits for the person."""
+    task = asyncio.create_task(agent.fires(HookMoment.ASKS, summary="Bash: touch a1"))
+    over = HookEvent(tool="claude", event="x", moment=HookMoment.STOP)
+    async with asyncio.timeout(20):
+        while not (found := agent.holding.outlived_asks(agent.caller, over)):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    return task, await agent.world.store.read(lambda tx: tx.asks.get(found[0]))
+
+
+@pytest.mark.parametrize(("said", "kind"), [("allow", ReplyKind.ALLOW), ("deny", ReplyKind.DENY)])
+async def test_a_request_that_is_held_is_answered_by_the_person(agent: Agent, said: str, kind: ReplyKind) -> None:
+    agent.holds = True
+    task, ask = await held(agent)
+    assert "Bash: touch a1" in ask.title and ask.choices == ["allow", "deny"]
+    assert (await agent.status())[0] is SessionStatus.NEEDS_INPUT
+    await agent.world.do(asks.answer_ask, ask_ops.AnswerAsk(id=ask.id, answer=said))
+    assert (await task).kind is kind
+    assert await agent.fires(HookMoment.AFTER_TOOL) is EMPTY_REPLY, "the answer does not come a second time as mail"
+
+
+async def ask_status(agent: Agent, ask: Any) -> AskStatus:
+    found = await agent.world.store.read(lambda tx: tx.asks.get(ask.id))
+    return found.status  # type: ignore[no-any-return]
+
+
+async def test_who_goes_away_takes_its_request_back(agent: Agent) -> None:
+    agent.holds = True
+    task, ask = await held(agent)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert await ask_status(agent, ask) is AskStatus.WITHDRAWN
+
+
+@pytest.mark.parametrize(
+    ("moment", "asked", "expected"),
+    [
+        (HookMoment.AFTER_TOOL, "Bash: touch a1", AskStatus.WITHDRAWN),
+        (HookMoment.AFTER_TOOL, "Bash: touch a2", AskStatus.OPEN),
+        (HookMoment.STOP, "", AskStatus.WITHDRAWN),
+    ],
+)
+async def test_who_was_answered_in_its_own_dialog_needs_no_answer_here(
+    agent: Agent, moment: HookMoment, asked: str, expected: AskStatus
+) -> None:
+    agent.holds = True
+    task, ask = await held(agent)
+    await agent.fires(moment, summary=asked)
+    assert await ask_status(agent, ask) is expected
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_request_is_not_held_for_ever(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "hook_hold_seconds_max", 0.05)
+    agent.holds = True
+    task, ask = await held(agent)
+    assert await task is EMPTY_REPLY, "and that is never to allow"
+    assert await ask_status(agent, ask) is AskStatus.WITHDRAWN

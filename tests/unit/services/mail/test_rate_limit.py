@@ -1,0 +1,150 @@
+"""Conversations that run away are stopped, the sender is told why, and the person hears of it once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro.core import errors, limits
+from maestro.domain.messages import BroadcastScope
+from maestro.operations import mail_shapes as ops
+from maestro.services.mail.rate_alarms import AlarmJob
+from maestro.services.mail.rate_limit import MailLimiter
+
+World = Any
+
+
+async def tell(world: World) -> None:
+    """What the running server does when the guard has stopped something."""
+    await AlarmJob(world.store, world.guard).run_once()
+
+
+async def flood(world: World, by: Any, *to: str) -> int:
+    """Send until it is refused; how many went out."""
+    count = 0
+    try:
+        while True:
+            await world.send(by, *to)
+            count += 1
+    except errors.TooFast:
+        return count
+
+
+async def test_so_many_in_a_minute_and_no_more(world: World) -> None:
+    worker = await world.join("w")
+    await world.join("x")
+    assert await flood(world, worker, "x") == 20
+    with pytest.raises(errors.TooFast) as refused:
+        await world.send(worker, "x")
+    assert refused.value.data["per_minute"] == 20 and "minute" in refused.value.hint
+    await world.send(worker, "human")  # another box is counted by itself
+    world.clock.advance(59)
+    with pytest.raises(errors.TooFast):
+        await world.send(worker, "x")
+    world.clock.advance(2)
+    await world.send(worker, "x")
+
+
+async def test_the_person_is_told_once_an_hour_for_one_cause(world: World) -> None:
+    worker = await world.join("w")
+    await world.join("x")
+    nudged: list[bool] = []
+    world.guard.on_alarm = lambda: nudged.append(True)
+    await flood(world, worker, "x")
+    await flood(world, worker, "x")
+    await tell(world)
+    await tell(world)
+    (alarm,) = await world.unread()
+    assert alarm.subject == "w sends too much mail to x" and alarm.sender.name == "maestro" and nudged == [True]
+    (stopped,) = [event for event in await world.log() if event.kind == "mail.stopped"]
+    assert stopped.data["subject"] == alarm.subject
+    world.clock.advance(3601)
+    await flood(world, worker, "x")
+    await tell(world)
+    assert len(await world.unread()) == 2
+
+
+async def test_a_refused_message_is_nowhere(world: World) -> None:
+    worker, peer = await world.join("w"), await world.join("x")
+    sent = await flood(world, worker, "x")
+    with pytest.raises(errors.TooFast):
+        await world.send(worker, "human", "x")
+    assert len(await world.unread(peer)) == sent and await world.unread() == []
+
+
+async def test_the_person_is_not_counted(world: World) -> None:
+    peer = await world.join("x")
+    for _ in range(25):
+        await world.send(None, "x")
+    assert len(await world.unread(peer)) == 25
+
+
+async def test_no_limit_is_no_limit(world: World) -> None:
+    worker = await world.join("w")
+    free = MailLimiter(world.families, per_minute=0, per_minute_of_family=0, per_minute_of_project=0)
+
+    def flood(tx: Any) -> None:
+        for _ in range(200):
+            free.count_message(tx, worker, "human", name="human")
+
+    await world.store.read(flood)
+    assert free.take_alarms() == []
+
+
+async def test_a_broadcast_counts_as_one(world: World) -> None:
+    boss = await world.boss("boss")
+    for name in ("a", "b"):
+        await world.join(name, under=boss)
+    request = ops.BroadcastMail(scope=BroadcastScope.MY_WORKERS, subject="s", message="b")
+    for _ in range(20):
+        await world.do(world.sending.send_broadcast, request, by=boss)
+    with pytest.raises(errors.TooFast):
+        await world.do(world.sending.send_broadcast, request, by=boss)
+    await world.send(boss, "a")
+
+
+async def loop(world: World, one: Any, two: Any, *, pause: float = 1) -> tuple[Any, int]:
+    """Each answers the other at once until that is refused: the last message, and how many answers there were."""
+    last, count = await world.send(one, two.name, subject="Thanks"), 0
+    while True:
+        world.clock.advance(pause)
+        one, two = two, one
+        try:
+            last = await world.reply(one, last, "Thank you!")
+        except errors.Looping:
+            return last, count
+        count += 1
+        assert count < 1000
+
+
+async def test_two_that_answer_each_other_are_stopped_and_a_person_is_told(world: World) -> None:
+    one, two = await world.join("one"), await world.join("two")
+    last, count = await loop(world, one, two, pause=5)
+    assert count == limits.mail_hops_max
+    with pytest.raises(errors.Looping) as refused:
+        await world.reply(two if count % 2 == 0 else one, last)
+    assert refused.value.data["hops"] == count + 1 and "acknowledgements" in refused.value.hint
+    await tell(world)
+    (alarm,) = await world.unread()
+    assert "answer each other without end" in alarm.subject and f"maestro mail thread {last.thread_id}" in alarm.body
+
+
+async def test_a_stopped_conversation_goes_on_after_silence_or_when_the_person_writes(world: World) -> None:
+    one, two = await world.join("one"), await world.join("two")
+    last, count = await loop(world, one, two, pause=5)
+    answerer = one if count % 2 else two
+    words = await world.reply(None, last, "Enough.")
+    assert (await world.reply(answerer, words, "Sorry.")).thread_id == last.thread_id
+    world.clock.advance(limits.mail_hop_seconds + 1)
+    await world.reply(answerer, last)
+
+
+async def test_unhurried_answers_are_a_conversation(world: World) -> None:
+    one, two = await world.join("one"), await world.join("two")
+    last = await world.send(one, "two")
+    for _ in range(limits.mail_hops_max * 2):
+        world.clock.advance(limits.mail_hop_seconds + 1)
+        one, two = two, one
+        last = await world.reply(one, last)
+    assert world.guard.take_alarms() == []

@@ -1,0 +1,161 @@
+"""What lay unread when a session ended goes on to someone who is there; nothing is dropped without a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from maestro.core import limits
+from maestro.domain.documents import ReportKind
+from maestro.domain.messages import HUMAN_MAILBOX, MessageType
+from maestro.domain.tasks import Priority
+from maestro.operations.sessions import AdoptSessions, ReportSession
+from maestro.services.recovery.undelivered_mail import UnreadMailJob
+from maestro.services.sessions import adoption, report
+from maestro.store.repositories.deliveries import MessageFilter
+
+World = Any
+
+
+async def settle(world: World) -> int:
+    """Every round there is to do; how many there were."""
+    job, rounds = UnreadMailJob(world.store), 0
+    while await job.run_once() is not None:
+        rounds += 1
+    return rounds
+
+
+async def report_kind(world: World, caller: Any, kind: str, text: str) -> None:
+    await world.do(report.report_work, ReportSession(kind=ReportKind(kind), text=text), by=caller)
+
+
+async def test_unread_mail_goes_to_the_coordinator_and_says_why(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    read = await world.send(None, "w", subject="read")
+    await world.read(worker)
+    left = await world.send(None, "w", subject="left", priority=Priority.CRITICAL)
+    await world.end(worker, "failed")
+    await world.read(boss)
+    assert await settle(world) == 1
+    (one,) = await world.unread(boss)
+    assert (one.subject, one.priority, one.reason) == (
+        "left",
+        "critical",
+        "w has ended (failed); the message goes to boss",
+    )
+    assert await world.states(left) == {worker.name: "expired", boss.name: "sent"}
+    assert await world.states(read) == {worker.name: "read"}
+    (expired,) = [d for d in await world.store.read(lambda tx: tx.deliveries.of_message(2)) if d.box == worker.name]
+    assert (expired.via, expired.reason) == ("rerouted", one.reason) and expired.expired_at is not None
+    (event,) = [event for event in await world.log() if event.kind == "mail.rerouted"]
+    assert (event.subject, event.data["from"], event.data["to"]) == (left.id, worker.name, [boss.name])
+    assert await settle(world) == 0  # done for good
+
+
+async def test_what_was_delivered_but_not_read_goes_on_too(world: World) -> None:
+    worker = await world.join("w")
+    sent = await world.send(None, "w", message="x" * (limits.inbox_body_chars_max + 1))
+    await world.read(worker)
+    assert await world.states(sent) == {worker.name: "delivered"}
+    await world.end(worker)
+    await settle(world)
+    assert await world.states(sent) == {worker.name: "expired", HUMAN_MAILBOX: "sent"}
+
+
+async def test_a_mere_notice_ends_with_whom_it_was_for_and_its_sender_can_see_it(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    notice = await world.send(None, "w", type=MessageType.NOTIFICATION)
+    await world.end(worker)
+    await world.read(boss)
+    await settle(world)
+    assert await world.states(notice) == {worker.name: "expired"} and await world.unread(boss) == []
+    (event,) = [event for event in await world.log() if event.kind == "mail.expired"]
+    assert event.subject == notice.id and event.data["to"] == []
+
+
+@pytest.mark.parametrize("status", ["failed", "stopped"])
+async def test_what_workers_reported_to_a_coordinator_that_is_gone_goes_to_the_person(
+    world: World, status: str
+) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await report_kind(world, worker, "progress", "Half of it.")
+    await world.end(boss, status)
+    await report_kind(world, worker, "progress", "Nearly all of it.")
+    await settle(world)
+    told = [one for one in await world.unread() if one.sender.name == "w"]
+    assert sorted(one.body for one in told) == ["Half of it.", "Nearly all of it."]
+    assert all(one.reason and "boss has ended" in one.reason for one in told)
+
+
+async def test_a_coordinator_that_was_done_leaves_no_reports_behind(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await report_kind(world, worker, "progress", "Half of it.")
+    await world.end(boss, "completed")
+    await report_kind(world, worker, "progress", "Nearly all of it.")
+    await settle(world)
+    assert [one for one in await world.unread() if one.sender.name == "w"] == []
+
+
+async def test_who_stops_a_coordinator_with_its_workers_is_not_told_of_each(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    await world.end(boss)
+    await world.end(worker)
+    await settle(world)
+    assert [one for one in await world.unread() if one.sender.name == "w"] == []
+
+
+async def test_what_the_coordinator_has_already_is_not_there_twice(world: World) -> None:
+    boss = await world.boss("boss")
+    worker = await world.join("w", under=boss)
+    sent = await world.send(None, "w", "boss", subject="both")
+    await world.end(worker)
+    await settle(world)
+    assert (await world.subjects(boss)).count("both") == 1
+    assert (await world.states(sent))[boss.name] == "sent"
+
+
+async def test_it_goes_on_again_when_that_one_ends_too(world: World) -> None:
+    top = await world.boss("top")
+    boss = await world.boss("boss", under=top)
+    worker = await world.join("w", under=boss)
+    sent = await world.send(None, "w", subject="left")
+    for caller in (worker, boss, top):
+        await world.end(caller)
+        await settle(world)
+    assert await world.states(sent) == {
+        worker.name: "expired",
+        boss.name: "expired",
+        top.name: "expired",
+        HUMAN_MAILBOX: "sent",
+    }
+    (one,) = [message for message in await world.unread() if message.subject == "left"]
+    assert one.reason == "top has ended (stopped), and no session above it is active"
+
+
+async def test_a_successor_gets_what_lay_there(world: World) -> None:
+    boss, heir = await world.boss("boss"), await world.boss("heir")
+    await world.join("w", under=boss)
+    await world.send(None, "boss", subject="left")
+    await world.end(boss, "lost")
+    await world.do(adoption.adopt_sessions, AdoptSessions(ids=[boss.name], by=heir.name))
+    await settle(world)
+    assert "left" in await world.subjects(heir)
+
+
+async def test_a_full_box_goes_on_in_rounds(world: World) -> None:
+    worker = await world.join("w")
+    count = limits.job_batch_rows_max + 1
+    for _ in range(count):
+        await world.send(None, "w")
+    await world.end(worker)
+    assert await settle(world) == 2
+    gone_on = await world.store.read(
+        lambda tx: tx.deliveries.list_offered(HUMAN_MAILBOX, reader="dana", wanted=MessageFilter(), limit=2 * count)
+    )
+    assert len(gone_on) == count

@@ -1,0 +1,67 @@
+"""Hooks in the programs' settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from maestro.tools import hook_registry, hook_settings
+
+
+@pytest.mark.parametrize("tool", hook_registry.DIALECTS)
+def test_every_event_has_its_command(tool: str) -> None:
+    groups = hook_settings.hooks_by_command(tool, lambda event: f"maestro hook {tool} {event}")
+    assert groups.keys() == hook_registry.DIALECTS[tool].events.keys()
+    for event, ((group),) in groups.items():
+        (hook,) = group["hooks"]
+        assert (hook["type"], hook["command"]) == ("command", f"maestro hook {tool} {event}")
+
+
+def test_gemini_counts_milliseconds_and_codex_is_impatient_at_the_end() -> None:
+    def timeout(tool: str, event: str) -> int:
+        (group,) = hook_settings.hooks_by_command(tool, str)[event]
+        return int(group["hooks"][0]["timeout"])
+
+    assert timeout("gemini", "AfterTool") == 10_000
+    assert timeout("claude", "PostToolUse") == 10
+    assert timeout("codex", "SessionEnd") == 3
+
+
+@pytest.mark.parametrize(("tool", "url"), [("claude", ""), ("claude", "http://127.0.0.1:4747"), ("codex", "")])
+def test_beside_a_protocol_nothing_is_told_or_asked_twice(tool: str, url: str) -> None:
+    groups = hook_settings.hooks_beside_protocol(tool, ["/a path/maestro", "hook"], url=url)
+    assert not groups.keys() & {"PermissionRequest", "Notification", "SessionEnd"}
+    assert groups.keys() >= {"SessionStart", "PreToolUse", "PostToolUse", "Stop"}
+    (group,) = groups["SessionStart"]
+    assert group["hooks"][0]["command"] == f"'/a path/maestro' hook {tool} SessionStart"
+    (group,) = groups["PreToolUse"]
+    assert group["hooks"][0]["type"] == ("http" if url else "command")
+
+
+def test_over_http_no_secret_stands_in_the_settings() -> None:
+    groups = hook_settings.hooks_over_http("http://127.0.0.1:4747/", str, timeouts={"PermissionRequest": 3_600})
+    (asks,) = groups["PermissionRequest"]
+    assert asks["hooks"] == [
+        {
+            "type": "http",
+            "url": "http://127.0.0.1:4747/hooks/claude/PermissionRequest",
+            "headers": {"Authorization": "Bearer $MAESTRO_TOKEN"},
+            "allowedEnvVars": ["MAESTRO_TOKEN"],
+            "timeout": 3_600,
+        }
+    ]
+    (starts,) = groups["SessionStart"]
+    assert starts["hooks"][0]["type"] == "command", "claude calls this one never over HTTP"
+
+
+@pytest.mark.parametrize(("tool", "event"), [("claude", "PermissionRequest"), ("gemini", "BeforeTool")])
+def test_in_a_terminal_a_request_waits_for_the_person(tool: str, event: str) -> None:
+    groups = hook_settings.hooks_in_terminal(tool, ["maestro", "hook"])
+    patient = [name for name, (group,) in groups.items() if "--patient" in group["hooks"][0]["command"]]
+    assert patient == [event]
+    (group,) = groups[event]
+    assert group["hooks"][0]["timeout"] == 24 * 3600 * (1000 if tool == "gemini" else 1)
+
+
+def test_where_nothing_is_asked_for_no_tool_of_geminis_waits() -> None:
+    groups = hook_settings.hooks_in_terminal("gemini", ["maestro", "hook"], gates=False)
+    assert not any("--patient" in group["hooks"][0]["command"] for (group,) in groups.values())
