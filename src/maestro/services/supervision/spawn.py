@@ -33,7 +33,7 @@ from maestro.operations.base import Operation
 from maestro.prompts import compose, templates
 from maestro.services.mail.create import Draft, MailTarget, inline_body, post_message, sender_of
 from maestro.services.scope import find_project, find_task, require_own_project
-from maestro.services.sessions import relations
+from maestro.services.sessions import registration, relations
 from maestro.services.supervision import manifests, resume
 from maestro.services.supervision.launch import ProgramLauncher
 from maestro.services.supervision.manifests import ManifestBrief
